@@ -1,0 +1,1 @@
+"""A headless engine and room for group chats in which several people's agents take part."""

@@ -1,0 +1,1 @@
+"""Saved rooms on disk: the event log, the room's metadata and the catalogue of folders."""

@@ -1,0 +1,1 @@
+"""The ready-made reasoner and agent: prompts, tools, model choice and the offline helper."""

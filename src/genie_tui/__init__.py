@@ -1,0 +1,1 @@
+"""The terminal application: lobby, room screen and the wiring between them and `genie_core`."""
