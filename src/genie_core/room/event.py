@@ -1,0 +1,170 @@
+"""What can happen in a room: the entries of its log.
+
+An `Event` is an envelope (sequence number, time, author) around one of the bodies below. Bodies are
+frozen and tagged, and they are all that is written to disk: every screen is a fold over them.
+"""
+
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+ROOM: Final = ""
+"""Author of the events that the room itself records (it opened, somebody left)."""
+
+Role: TypeAlias = Literal["host", "member", "guest"]
+Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
+Scope: TypeAlias = Literal["once", "session"]
+Stage: TypeAlias = Literal["reasoner", "preferences", "factory", "agent", "tools", "state", "lost"]
+
+
+class Body(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """What an event says; `type` names it on disk and on the wire."""
+
+
+class Opened(Body, tag="opened", frozen=True):
+    """A room came to be. Always the first event."""
+
+    room: str
+    title: str
+
+
+class Hosted(Body, tag="hosted", frozen=True):
+    """A host opened the doors, for the first time or again."""
+
+    host: str
+
+
+class Suspended(Body, tag="suspended", frozen=True):
+    """The host closed the doors in good order."""
+
+    reason: str = ""
+
+
+class Joined(Body, tag="joined", frozen=True):
+    """The author entered. `agent` labels the model behind their engine, empty without one."""
+
+    role: Role
+    engine: bool = False
+    agent: str = ""
+
+
+class Left(Body, tag="left", frozen=True):
+    """`name` is gone, by choice or because the connection ended."""
+
+    name: str
+    reason: str = ""
+
+
+class Equipped(Body, tag="equipped", frozen=True):
+    """The author's engine changed, for example from loading to ready or to another model."""
+
+    agent: str
+
+
+class Said(Body, tag="said", frozen=True):
+    """A message by a person.
+
+    `id` is the author's own, so that sending it twice records it once. `handler` is the person
+    whose engine answers for it, chosen by the room; empty if there was none.
+    """
+
+    id: str
+    text: str
+    handler: str = ""
+    emote: bool = False
+
+
+class Decided(Body, tag="decided", frozen=True):
+    """The reasoner's verdict on the message with sequence number `message`.
+
+    `elapsed` is in seconds. `reason` is one sentence, also for IGNORE.
+    """
+
+    message: int
+    decision: Literal["ignore", "delegate"]
+    reason: str | None = None
+    query: str | None = None
+    receiver: str | None = None
+    elapsed: float = 0.0
+
+
+class Asked(Body, tag="asked", frozen=True):
+    """An agent wants to call a tool and waits for the answer of the person who runs it.
+
+    `agent` is the path of agents that leads to the call, `where` the place where it would run.
+    """
+
+    message: int
+    approval: str
+    agent: str
+    tool: str
+    arguments: dict[str, Any]
+    where: str = ""
+
+
+class Settled(Body, tag="settled", frozen=True):
+    """An approval is closed. Parked ones may be settled once more after a resume."""
+
+    message: int
+    approval: str
+    outcome: Outcome
+    reason: str | None = None
+    scope: Scope = "once"
+    arguments: dict[str, Any] | None = None
+
+
+class Answered(Body, tag="answered", frozen=True):
+    """The agent's answer to a message; `elapsed` seconds after it was handed over."""
+
+    message: int
+    text: str
+    receiver: str | None = None
+    elapsed: float = 0.0
+
+
+class Failed(Body, tag="failed", frozen=True):
+    """The run for a message broke, or was lost with the process that ran it."""
+
+    message: int
+    stage: Stage
+    error: str
+
+
+class Cancelled(Body, tag="cancelled", frozen=True):
+    """The run for a message was stopped by somebody."""
+
+    message: int
+    reason: str = ""
+
+
+AnyBody: TypeAlias = (
+    Opened
+    | Hosted
+    | Suspended
+    | Joined
+    | Left
+    | Equipped
+    | Said
+    | Decided
+    | Asked
+    | Settled
+    | Answered
+    | Failed
+    | Cancelled
+)
+
+RunBody: TypeAlias = Decided | Asked | Settled | Answered | Failed | Cancelled
+"""Bodies that only the engine responsible for a message may publish."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One entry of the room's log.
+
+    `seq` counts from 1 without gaps, `at` is in seconds since the epoch (UTC), `by` is the author
+    as the room knows them.
+    """
+
+    seq: int
+    at: float
+    by: str
+    body: AnyBody

@@ -1,0 +1,313 @@
+"""A room's state as a fold over its events.
+
+`RoomState` is what every screen shows and what the room consults to judge a frame. Applying the
+same events in the same order gives the same state, wherever they come from: a live connection, a
+catch-up, a saved log.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Equipped,
+    Event,
+    Failed,
+    Hosted,
+    Joined,
+    Left,
+    Opened,
+    Outcome,
+    Role,
+    RunBody,
+    Said,
+    Scope,
+    Settled,
+    Suspended,
+)
+
+
+class Phase(Enum):
+    """How far the work on a message has come."""
+
+    DECIDING = "deciding"
+    WORKING = "working"
+    WAITING = "waiting"
+    IGNORED = "ignored"
+    ANSWERED = "answered"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    UNHANDLED = "unhandled"
+
+
+RUNNING: Final = frozenset({Phase.DECIDING, Phase.WORKING, Phase.WAITING})
+
+
+class Presence(Enum):
+    """What a person's agent is doing."""
+
+    NONE = "none"
+    IDLE = "idle"
+    THINKING = "thinking"
+    WAITING = "waiting"
+
+
+@dataclass(slots=True)
+class Person:
+    """Somebody who is or was in the room."""
+
+    name: str
+    role: Role
+    engine: bool
+    agent: str
+    present: bool
+    since: float
+
+
+@dataclass(slots=True)
+class Proposal:
+    """A tool call that needs, or needed, a person's answer.
+
+    `outcome` is None while it waits. A parked one can be answered again after a resume.
+    """
+
+    id: str
+    message: int
+    owner: str
+    agent: str
+    tool: str
+    arguments: dict[str, Any]
+    where: str
+    seq: int
+    asked_at: float
+    outcome: Outcome | None = None
+    reason: str | None = None
+    scope: Scope = "once"
+    settled_at: float | None = None
+    settled_by: str = ""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A message and everything that its handler's engine did about it."""
+
+    seq: int
+    at: float
+    author: str
+    said: Said
+    phase: Phase
+    decision: Decided | None = None
+    decided_at: float | None = None
+    proposals: list[str] = field(default_factory=list)
+    waiting: set[str] = field(default_factory=set)
+    answer: Answered | None = None
+    answered_seq: int | None = None
+    error: Failed | None = None
+    ended_at: float | None = None
+
+    @property
+    def handler(self) -> str:
+        """The person whose engine is responsible, empty if there is none."""
+        return self.said.handler
+
+
+class IllegalEvent(Exception):
+    """An event does not fit the state: it contradicts what the log says already."""
+
+
+class RoomState:
+    """Everything that the events so far amount to.
+
+    `head` is the sequence number of the last event applied. Events with a number at or below it
+    are skipped, so overlapping deliveries do no harm; a gap raises `IllegalEvent`.
+    """
+
+    def __init__(self) -> None:
+        self.room = ""
+        self.title = ""
+        self.host = ""
+        self.hosting = False
+        self.head = 0
+        self.people: dict[str, Person] = {}
+        self.exchanges: dict[int, Exchange] = {}
+        self.proposals: dict[str, Proposal] = {}
+        self.running: dict[int, Exchange] = {}
+        self.open: dict[str, Proposal] = {}
+        self.parked: dict[str, Proposal] = {}
+
+    def apply(self, event: Event) -> bool:
+        """Take the next event in; False if it was known already."""
+        if event.seq <= self.head:
+            return False
+        if event.seq != self.head + 1:
+            raise IllegalEvent(f"event {event.seq} does not follow event {self.head}")
+        self._dispatch(event)
+        self.head = event.seq
+        return True
+
+    def present(self) -> list[Person]:
+        """The people in the room now: the host first, then in order of arrival."""
+        here = [person for person in self.people.values() if person.present]
+        return sorted(here, key=lambda person: (person.role != "host", person.since))
+
+    def pending_for(self, owner: str) -> list[Proposal]:
+        """The tool calls that wait for this person, oldest first."""
+        return [proposal for proposal in self.open.values() if proposal.owner == owner]
+
+    def parked_for(self, owner: str) -> list[Proposal]:
+        """The tool calls from before the last suspend that this person can still answer."""
+        return [proposal for proposal in self.parked.values() if proposal.owner == owner]
+
+    def presence(self, name: str) -> Presence:
+        """What this person's agent is doing."""
+        person = self.people.get(name)
+        if person is None or not person.engine:
+            return Presence.NONE
+        phases = {run.phase for run in self.running.values() if run.handler == name}
+        if Phase.WAITING in phases:
+            return Presence.WAITING
+        return Presence.THINKING if phases else Presence.IDLE
+
+    def objection(self, body: RunBody, by: str) -> str | None:
+        """Why `by` may not publish this now, or None if it is in order."""
+        exchange = self.exchanges.get(body.message)
+        if exchange is None:
+            return f"there is no message {body.message}"
+        if exchange.handler != by:
+            return f"message {body.message} is handled by {exchange.handler or 'nobody'}"
+        return self._out_of_order(exchange, body)
+
+    def _out_of_order(self, exchange: Exchange, body: RunBody) -> str | None:
+        phase = exchange.phase
+        match body:
+            case Decided(decision="ignore"):
+                fits = phase is Phase.DECIDING
+            case Decided():
+                fits = phase is Phase.DECIDING or phase not in RUNNING
+            case Asked():
+                fits = phase in (Phase.WORKING, Phase.WAITING)
+                fits = fits and body.approval not in self.proposals
+            case Settled():
+                fits = body.approval in exchange.proposals and (
+                    body.approval in self.open or body.approval in self.parked
+                )
+            case Answered():
+                fits = phase is Phase.WORKING
+            case Failed() | Cancelled():
+                fits = phase in RUNNING
+        if fits:
+            return None
+        return f"message {exchange.seq} is {phase.value}, which {type(body).__name__} does not fit"
+
+    def _dispatch(self, event: Event) -> None:
+        match event.body:
+            case Opened(room=room, title=title):
+                self.room, self.title = room, title
+            case Hosted(host=host):
+                self._doors_open(host)
+            case Suspended():
+                self._doors_closed()
+            case Joined() as joined:
+                self.people[event.by] = Person(
+                    event.by, joined.role, joined.engine, joined.agent, present=True, since=event.at
+                )
+            case Left(name=name):
+                if name in self.people:
+                    self.people[name].present = False
+            case Equipped(agent=agent):
+                if event.by in self.people:
+                    self.people[event.by].agent = agent
+            case Said() as said:
+                self._said(event, said)
+            case body:
+                self._ran(event, body)
+
+    def _doors_open(self, host: str) -> None:
+        self.host, self.hosting = host, True
+        self._nobody_here()
+
+    def _doors_closed(self) -> None:
+        self.hosting = False
+        self._nobody_here()
+
+    def _nobody_here(self) -> None:
+        for person in self.people.values():
+            person.present = False
+
+    def _said(self, event: Event, said: Said) -> None:
+        phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
+        exchange = Exchange(event.seq, event.at, event.by, said, phase)
+        self.exchanges[event.seq] = exchange
+        if said.handler:
+            self.running[event.seq] = exchange
+
+    def _ran(self, event: Event, body: RunBody) -> None:
+        exchange = self.exchanges.get(body.message)
+        if exchange is None:
+            raise IllegalEvent(f"event {event.seq} speaks of the unknown message {body.message}")
+        match body:
+            case Decided():
+                exchange.decision, exchange.decided_at = body, event.at
+                if body.decision == "ignore":
+                    self._end(exchange, Phase.IGNORED, event.at)
+                else:
+                    exchange.phase, exchange.error, exchange.ended_at = Phase.WORKING, None, None
+                    self.running[exchange.seq] = exchange
+            case Asked():
+                self._asked(event, exchange, body)
+            case Settled():
+                self._settled(event, exchange, body)
+            case Answered():
+                exchange.answer, exchange.answered_seq = body, event.seq
+                self._end(exchange, Phase.ANSWERED, event.at)
+            case Failed():
+                exchange.error = body
+                self._end(exchange, Phase.FAILED, event.at)
+            case Cancelled():
+                self._end(exchange, Phase.CANCELLED, event.at)
+
+    def _asked(self, event: Event, exchange: Exchange, asked: Asked) -> None:
+        proposal = Proposal(
+            asked.approval,
+            asked.message,
+            exchange.handler,
+            asked.agent,
+            asked.tool,
+            asked.arguments,
+            asked.where,
+            event.seq,
+            event.at,
+        )
+        self.proposals[proposal.id] = self.open[proposal.id] = proposal
+        exchange.proposals.append(proposal.id)
+        exchange.waiting.add(proposal.id)
+        exchange.phase = Phase.WAITING
+
+    def _settled(self, event: Event, exchange: Exchange, settled: Settled) -> None:
+        proposal = self.proposals.get(settled.approval)
+        if proposal is None:
+            raise IllegalEvent(f"event {event.seq} settles an approval that was never asked for")
+        proposal.outcome, proposal.reason = settled.outcome, settled.reason
+        proposal.scope, proposal.settled_at = settled.scope, event.at
+        proposal.settled_by = event.by
+        self.open.pop(proposal.id, None)
+        if settled.outcome == "parked":
+            self.parked[proposal.id] = proposal
+        else:
+            self.parked.pop(proposal.id, None)
+        exchange.waiting.discard(proposal.id)
+        if exchange.phase is Phase.WAITING and not exchange.waiting:
+            exchange.phase = Phase.WORKING
+
+    def _end(self, exchange: Exchange, phase: Phase, at: float) -> None:
+        exchange.phase, exchange.ended_at = phase, at
+        self.running.pop(exchange.seq, None)
+        for approval in exchange.waiting:
+            proposal = self.open.pop(approval, None)
+            if proposal is not None:
+                proposal.outcome, proposal.settled_at = "expired", at
+        exchange.waiting.clear()
