@@ -1,0 +1,11 @@
+"""Agents: what they are, how they are made, how they are run, and how they ask for approval."""
+
+from genie_core.agent.approval import Approval as Approval
+from genie_core.agent.approval import ApprovalCallback as ApprovalCallback
+from genie_core.agent.approval import ApprovalContext as ApprovalContext
+from genie_core.agent.approval import Verdict as Verdict
+from genie_core.agent.base import Agent as Agent
+from genie_core.agent.base import AgentInfo as AgentInfo
+from genie_core.agent.base import AgentInput as AgentInput
+from genie_core.agent.base import AsyncTool as AsyncTool
+from genie_core.reasoner.base import Decision as Decision

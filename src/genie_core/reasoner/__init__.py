@@ -1,0 +1,5 @@
+"""Reasoners: what they are, how they are made, and how they are run."""
+
+from genie_core.reasoner.base import Decision as Decision
+from genie_core.reasoner.base import GroupReasoner as GroupReasoner
+from genie_core.reasoner.base import Response as Response

@@ -1,0 +1,163 @@
+"""What can go wrong in the engine, one class per cause.
+
+GenieError
+├── InvalidMessage (ValueError)    a message the session refuses to accept
+├── InvalidSetting (ValueError)    a constructor argument outside its range
+├── InvalidFactory (TypeError)     a factory function of an unknown shape
+├── UnknownAgent (ValueError)      no agent is registered under a name
+├── AttachmentError (ValueError)   a file that cannot be handed to an agent
+├── StateError                     saved state that cannot be written or understood
+│   └── MissingKey (KeyError)      nothing is stored under a key
+├── SessionStopped                 the session takes no more messages
+├── ActorStopped                   a worker ended before it came to a request
+└── StageFailed                    one stage of handling a message raised
+"""
+
+from collections.abc import Sequence
+from typing import Final, Literal, TypeAlias
+
+Stage: TypeAlias = Literal[
+    "reasoner", "secrets", "factory", "preferences", "tools", "state", "agent"
+]
+"""Where the handling of a message can fail."""
+
+_LONGEST_CAUSE: Final = 400
+
+
+class GenieError(Exception):
+    """Root of every error this package raises on purpose; its text is one line to act on."""
+
+
+class InvalidMessage(GenieError, ValueError):  # noqa: N818 - named for what it is about
+    """A message that cannot be accepted, and why."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"message refused: {self.reason}"
+
+
+class InvalidSetting(GenieError, ValueError):  # noqa: N818 - named for what it is about
+    """An argument that makes no sense, such as a timeout of zero."""
+
+    def __init__(self, name: str, value: object, expected: str) -> None:
+        super().__init__(name, value, expected)
+        self.name = name
+        self.value = value
+        self.expected = expected
+
+    def __str__(self) -> str:
+        return f"{self.name} must be {self.expected}, not {self.value!r}"
+
+
+class InvalidFactory(GenieError, TypeError):  # noqa: N818 - named for what it is about
+    """A factory function whose parameters fit none of the documented signatures."""
+
+    def __init__(self, name: str, expected: str) -> None:
+        super().__init__(name, expected)
+        self.name = name
+        self.expected = expected
+
+    def __str__(self) -> str:
+        return f"factory {self.name!r} must be callable as {self.expected}"
+
+
+class UnknownAgent(GenieError, ValueError):  # noqa: N818 - named for what it is about
+    """A name under which no agent is registered."""
+
+    def __init__(self, name: str, known: Sequence[str] = ()) -> None:
+        super().__init__(name, tuple(known))
+        self.name = name
+        self.known = tuple(known)
+
+    def __str__(self) -> str:
+        choices = ", ".join(self.known) or "none"
+        return f"there is no agent named {self.name!r} (available: {choices})"
+
+
+class AttachmentError(GenieError, ValueError):
+    """A file that is missing, unreadable, too large or of a type the agent cannot take."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.name = name
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"attachment {self.name!r}: {self.reason}"
+
+
+class StateError(GenieError):
+    """Saved state that could not be written, read back or understood."""
+
+    def __init__(self, action: str, what: str, reason: str) -> None:
+        super().__init__(action, what, reason)
+        self.action = action
+        self.what = what
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"cannot {self.action} {self.what}: {self.reason}"
+
+
+class MissingKey(StateError, KeyError):
+    """Nothing is stored under the key."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__("load", what, "nothing is stored there")
+
+    __str__ = StateError.__str__  # KeyError would show the repr of its argument
+
+
+class SessionStopped(GenieError):  # noqa: N818 - named for what it is about
+    """The session was told to stop and accepts nothing new."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(session_id)
+        self.session_id = session_id
+
+    def __str__(self) -> str:
+        return f"session {self.session_id!r} is stopped and takes no more messages"
+
+
+class ActorStopped(GenieError):  # noqa: N818 - named for what it is about
+    """A worker ended before it came to the request."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"{self.name} has stopped"
+
+
+class StageFailed(GenieError):  # noqa: N818 - named for what it is about
+    """One stage of handling a message raised.
+
+    `stage` says where, `subject` whose or which part it was, and `cause` is the original
+    exception.
+    """
+
+    def __init__(self, stage: Stage, subject: str, cause: BaseException | str) -> None:
+        super().__init__(stage, subject, cause)
+        self.stage: Stage = stage
+        self.subject = subject
+        self.cause = cause
+
+    def __str__(self) -> str:
+        if isinstance(self.cause, str):
+            return f"{self.subject}: {self.cause}"
+        return f"{self.subject}: {summary(self.cause)}"
+
+
+def summary(error: BaseException) -> str:
+    """Describe an exception in one line, with its class unless the text is ours already."""
+    text = " ".join(str(error).split())
+    if isinstance(error, GenieError):
+        return text
+    if len(text) > _LONGEST_CAUSE:
+        text = f"{text[:_LONGEST_CAUSE]}…"
+    name = type(error).__name__
+    return f"{name}: {text}" if text else name

@@ -1,0 +1,84 @@
+"""What people and agents say to each other, and what they attach to it."""
+
+import builtins
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+SYSTEM: Final = "system"
+"""The sender of everything an agent says. No person can have this name."""
+
+
+@dataclass(slots=True)
+class Attachment:
+    """A local file that comes with a message.
+
+    Only the description travels and is stored. The file itself is read when an agent needs it.
+    """
+
+    path: str
+    name: str
+    media_type: str
+
+    def bytes(self) -> builtins.bytes:
+        """Read the file; `FileNotFoundError` if it has gone."""
+        return Path(self.path).read_bytes()
+
+    @staticmethod
+    def deserialize(attachment_dict: dict[str, Any]) -> "Attachment":
+        """Build an attachment from the fields `dataclasses.asdict` gave."""
+        return Attachment(
+            path=attachment_dict["path"],
+            name=attachment_dict["name"],
+            media_type=attachment_dict["media_type"],
+        )
+
+
+@dataclass(slots=True)
+class Message:
+    """One contribution to a group chat.
+
+    `receiver` is a person it is meant for, `threads` are other conversations it refers to, and
+    `request_id` is an application's own mark, copied to the answer.
+    """
+
+    content: str
+    sender: str
+    receiver: str | None = None
+    threads: list["Thread"] = field(default_factory=list)
+    attachments: list[Attachment] = field(default_factory=list)
+    request_id: str | None = None
+
+    @staticmethod
+    def deserialize(message_dict: dict[str, Any]) -> "Message":
+        """Build a message, with everything nested in it, from the fields `asdict` gave.
+
+        Fields that have a default may be missing.
+        """
+        return Message(
+            content=message_dict["content"],
+            sender=message_dict["sender"],
+            receiver=message_dict.get("receiver"),
+            threads=[Thread.deserialize(thread) for thread in message_dict.get("threads", ())],
+            attachments=[
+                Attachment.deserialize(attachment)
+                for attachment in message_dict.get("attachments", ())
+            ],
+            request_id=message_dict.get("request_id"),
+        )
+
+
+@dataclass(slots=True)
+class Thread:
+    """Messages of another group chat, quoted as context."""
+
+    id: str
+    messages: list[Message]
+
+    @staticmethod
+    def deserialize(thread_dict: dict[str, Any]) -> "Thread":
+        """Build a thread and its messages from the fields `asdict` gave."""
+        return Thread(
+            id=thread_dict["id"],
+            messages=[Message.deserialize(message) for message in thread_dict["messages"]],
+        )

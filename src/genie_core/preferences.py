@@ -1,0 +1,14 @@
+"""How a person likes to be answered."""
+
+from abc import ABC, abstractmethod
+
+
+class PreferencesSource(ABC):
+    """Source of the wishes about style and tone that go along with a person's queries."""
+
+    @abstractmethod
+    async def get_preferences(self, username: str) -> str | None:
+        """Return the person's wishes as free text, or None to send none.
+
+        Asked before each agent run. Raising fails that run only.
+        """

@@ -1,0 +1,57 @@
+"""What the engine needs to know about a reasoner, and what a reasoner says."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from genie_core.message import Message
+
+
+class Decision(Enum):
+    """Whether a message is left to the people or handed to an agent."""
+
+    IGNORE = "ignore"
+    DELEGATE = "delegate"
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A decision and what follows from it.
+
+    `query` is what the agent is asked, complete in itself; `receiver` the person its answer is
+    for; `reason` one sentence on why it was decided so.
+    """
+
+    decision: Decision
+    query: str | None = None
+    receiver: str | None = None
+    reason: str | None = None
+
+
+class GroupReasoner(ABC):
+    """Follows a conversation on behalf of one person and decides when an agent should act.
+
+    Like an agent it may define `get_new_messages()` to have its state journalled.
+    """
+
+    @property
+    @abstractmethod
+    def processed(self) -> int:
+        """How many messages of the conversation this reasoner has taken in so far."""
+
+    @abstractmethod
+    def get_serialized(self) -> Any:
+        """Return the whole state as a JSON value."""
+
+    @abstractmethod
+    def set_serialized(self, serialized: Any) -> None:
+        """Take over a state saved earlier, on a fresh instance."""
+
+    @abstractmethod
+    async def run(self, updates: list[Message]) -> Response:
+        """Take in the messages since the last call, of which the last one is to be decided on.
+
+        `updates` is never empty. If it raises, `processed` must not have changed: the same
+        messages are then part of the next call.
+        """
