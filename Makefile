@@ -1,0 +1,55 @@
+# Everything works from a fresh clone with Python 3.11+ and make: the first use of a target sets up .venv.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format bench shots lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(READY) ## Start genie-tui (ARGS="host --title Standup" passes arguments on)
+	@$(BIN)/python -m genie_tui $(ARGS)
+
+test: $(READY) ## Run all tests (ARGS="-k approval" passes arguments on)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(READY) ## Lint, formatting, types, layering
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## Format the code and apply safe fixes
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(READY) ## Run the benchmarks and print their tables
+	$(BIN)/python -m benchmarks $(ARGS)
+
+shots: $(READY) ## Make screenshots/*.svg and *.png from the real app
+	$(BIN)/python screenshots/make.py
+
+lock: $(READY) ## Resolve the pinned versions in constraints.txt anew
+	$(BIN)/python -m pip install --quiet pip-tools
+	$(BIN)/python .ci/requirements.py > $(VENV)/requirements.in
+	$(BIN)/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
+	    --no-header --no-annotate --no-emit-index-url --no-emit-trusted-host \
+	    --no-emit-find-links --no-emit-options --output-file constraints.txt $(VENV)/requirements.in
+
+clean: ## Remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# The stamp is newer than the pins, so a second run starts in the time the program itself needs.
+$(READY): constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo "genie-tui needs Python 3.11 or newer; try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
+	    || { echo "python3 can't make a virtual environment; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	@echo "Setting up $(VENV) (once)…"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

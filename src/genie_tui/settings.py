@@ -1,0 +1,98 @@
+"""The user's settings: a TOML file, the environment over it, the command line over both."""
+
+import difflib
+import getpass
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from genie_core.errors import GenieError
+
+ENV_PREFIX: Final = "GENIE_"
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a person can set. Every field is also `GENIE_<FIELD>` in the environment.
+
+    An empty `model` means the offline helper. `port` 0 takes any free port.
+    """
+
+    name: str = ""
+    model: str = ""
+    template: str = "general_assist"
+    workspace: str = ""
+    theme: str = ""
+    port: int = 7654
+
+
+class SettingsError(GenieError):
+    """A setting can't be used; the text names the place and what would be right."""
+
+
+def load_settings(
+    file: Path, env: Mapping[str, str], overrides: Mapping[str, Any] | None = None
+) -> Settings:
+    """Combine file, environment and the command line's `overrides` (None values don't count)."""
+    values = _read(file)
+    for field in Settings.__struct_fields__:
+        raw = env.get(ENV_PREFIX + field.upper(), "")
+        if raw:
+            values[field] = _from_env(field, raw)
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    return msgspec.convert({**values, **given}, Settings)
+
+
+def default_name() -> str:
+    """Propose the login name as the name in rooms; "guest" where there is none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "guest"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"can't read the settings in {file}: {error}") from error
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{file}: {error}") from error
+    for key, value in values.items():
+        _check(file, text, key, value)
+    return values
+
+
+def _check(file: Path, text: str, key: str, value: object) -> None:
+    place = f"{file}, line {_line_of(text, key)}"
+    if key not in Settings.__struct_fields__:
+        near = difflib.get_close_matches(key, Settings.__struct_fields__, n=1, cutoff=0.5)
+        known = ", ".join(Settings.__struct_fields__)
+        hint = f"did you mean {near[0]!r}?" if near else f"known settings are {known}"
+        raise SettingsError(f"{place}: there is no setting {key!r}; {hint}")
+    try:
+        msgspec.convert({key: value}, Settings)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{place}: {key} can't be {value!r}: {error}") from error
+
+
+def _line_of(text: str, key: str) -> int:
+    pattern = re.compile(rf"""\s*\[?\s*["']?{re.escape(key)}["']?\s*[=.\]]""")
+    lines = text.splitlines()
+    return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 1)
+
+
+def _from_env(field: str, raw: str) -> object:
+    try:
+        settings = msgspec.convert({field: raw}, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        name = ENV_PREFIX + field.upper()
+        raise SettingsError(f"the environment variable {name} can't be {raw!r}: {error}") from error
+    return getattr(settings, field)
