@@ -18,7 +18,8 @@ ENV_PREFIX: Final = "GENIE_"
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a person can set. Every field is also `GENIE_<FIELD>` in the environment.
 
-    An empty `model` means the offline helper. `port` 0 takes any free port.
+    An empty `model` means the offline helper, an empty `workspace` no access to files. `port` 0
+    takes the usual port, or the next one that is free.
     """
 
     name: str = ""
@@ -26,7 +27,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     template: str = "general_assist"
     workspace: str = ""
     theme: str = ""
-    port: int = 7654
+    port: int = 0
 
 
 class SettingsError(GenieError):

@@ -1,0 +1,59 @@
+"""The room's conversation as the engine's messages.
+
+Each engine message carries the sequence number of the event it stands for as its request id, so
+that after a restart what the engine has saved can be compared with what the room's log says.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from genie_core.message import SYSTEM, Message
+from genie_core.room.fold import Exchange, RoomState
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A message that the log has and the engine's memory lacks."""
+
+    exchange: Exchange
+    message: Message
+    said: bool
+
+
+def as_message(exchange: Exchange) -> Message:
+    """Turn what a person said into the engine's form."""
+    text = exchange.said.text
+    content = f"* {exchange.author} {text}" if exchange.said.emote else text
+    return Message(content=content, sender=exchange.author, request_id=str(exchange.seq))
+
+
+def as_answer(exchange: Exchange, owner: str) -> Message | None:
+    """Turn an answer into the engine's form; None if there is none yet.
+
+    The owner's own engine has marked its answers with the message they answer, others' answers
+    are marked with their own number.
+    """
+    if exchange.answer is None or exchange.answered_seq is None:
+        return None
+    mark = exchange.seq if exchange.handler == owner else exchange.answered_seq
+    return Message(
+        exchange.answer.text,
+        SYSTEM,
+        receiver=exchange.answer.receiver,
+        request_id=str(mark),
+    )
+
+
+def missing(state: RoomState, owner: str, remembered: Iterable[Message]) -> Iterator[Missing]:
+    """Find what the engine of `owner` has to be told, in the room's order."""
+    known = {(message.request_id, message.sender == SYSTEM) for message in remembered}
+    found: list[tuple[int, Missing]] = []
+    for exchange in state.exchanges.values():
+        said = as_message(exchange)
+        if (said.request_id, False) not in known:
+            found.append((exchange.seq, Missing(exchange, said, said=True)))
+        answer = as_answer(exchange, owner)
+        if answer is not None and (answer.request_id, True) not in known:
+            found.append((exchange.answered_seq or 0, Missing(exchange, answer, said=False)))
+    found.sort(key=lambda pair: pair[0])
+    return (item for _, item in found)

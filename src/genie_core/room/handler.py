@@ -1,0 +1,351 @@
+"""One participant's engine at work in a room.
+
+The room's log names a handler for every message. A `Handler` runs a `GroupSession` for the messages
+that name its owner, keeps the session's context up to date with all others, and reports each step
+back to the room.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from genie_core import execution as run
+from genie_core.agent.approval import Approval
+from genie_core.errors import SessionStopped
+from genie_core.execution import Execution
+from genie_core.message import Message
+from genie_core.room.consent import Consent, arguments
+from genie_core.room.context import as_answer, as_message, missing
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    RunBody,
+    Said,
+    Settled,
+)
+from genie_core.room.fold import Exchange, Proposal, RoomState
+from genie_core.room.seat import Answer
+from genie_core.session import GroupSession
+
+logger = logging.getLogger(__name__)
+
+END_TIMEOUT: Final = 5.0
+"""Seconds that ending runs, and then saving, may take before the handler leaves them behind."""
+
+
+class Reporter(Protocol):
+    """Where a handler's reports go."""
+
+    def publish(self, body: RunBody) -> None:
+        """Record a step in the room's log."""
+
+    def delta(self, message: int, text: str) -> None:
+        """Show text of an answer in the making."""
+
+    def warn(self, text: str) -> None:
+        """Tell the owner, and nobody else, that something is wrong."""
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """A running execution and the approvals it waits for."""
+
+    exchange: Exchange
+    execution: Execution
+    pending: dict[str, Approval] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
+    parked: set[str] = field(default_factory=set)
+    offered: tuple[Proposal, ...] = ()
+
+
+class Handler:
+    """Answers for one participant's share of a room.
+
+    An async context: leaving it ends all watching. Call `begin` once, then `accept` for every
+    event after those, in order. `close` parks what waits for a person and ends the session; it
+    always returns within `grace` plus a few seconds.
+    """
+
+    def __init__(
+        self,
+        session: GroupSession,
+        state: RoomState,
+        owner: str,
+        reporter: Reporter,
+        *,
+        where: str = "",
+    ) -> None:
+        self._session = session
+        self._state = state
+        self._owner = owner
+        self._reporter = reporter
+        self._where = where
+        self._tasks = asyncio.TaskGroup()
+        self._runs: dict[int, _Run] = {}
+        self._consent = Consent()
+        self._revived: set[str] = set()
+        self._watchers: set[asyncio.Task[None]] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._closing = False
+
+    async def __aenter__(self) -> Self:
+        await self._tasks.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._tasks.__aexit__(kind, error, trace)
+
+    def begin(self, remembered: Iterable[Message], live_after: int) -> None:
+        """Bring the session's context up to the room's state.
+
+        `remembered` is what the session has saved. Messages up to `live_after` are history: those
+        that still count as running belonged to a process that is gone, and are reported as lost.
+        """
+        for item in missing(self._state, self._owner, remembered):
+            running = item.exchange.seq in self._state.running
+            mine = item.exchange.handler == self._owner
+            if item.said and mine and running and item.exchange.seq > live_after:
+                self._handle(item.exchange)
+            else:
+                self._session.append(item.message)
+        for exchange in list(self._state.running.values()):
+            if exchange.handler == self._owner and exchange.seq <= live_after:
+                self._give_up(exchange)
+
+    def accept(self, event: Event) -> None:
+        """Act on an event that has just been applied to the state."""
+        match event.body:
+            case Said() as said if said.handler == self._owner:
+                self._handle(self._state.exchanges[event.seq])
+            case Said():
+                self._session.append(as_message(self._state.exchanges[event.seq]))
+            case Answered(message=message) if event.by != self._owner:
+                answer = as_answer(self._state.exchanges[message], self._owner)
+                if answer is not None:
+                    self._session.append(answer)
+            case _:
+                pass
+
+    def answer(self, approval: str, answer: Answer) -> bool:
+        """Answer a pending or parked approval; False if it is not open here."""
+        for current in self._runs.values():
+            if approval in current.pending:
+                return self._answer_pending(current, approval, answer)
+        proposal = self._state.parked.get(approval)
+        if proposal is None or proposal.owner != self._owner:
+            return False
+        if self._closing or approval in self._revived:
+            return False
+        self._answer_parked(proposal, answer)
+        return True
+
+    def stop(self, message: int, by: str) -> bool:
+        """Stop a run on somebody's word; False if it is not running here."""
+        current = self._runs.get(message)
+        return current is not None and current.execution.cancel(f"stopped by {by}")
+
+    async def close(self, grace: float) -> None:
+        """Park approvals, let running work end within `grace` seconds, cancel the rest, save."""
+        self._closing = True
+        for current in list(self._runs.values()):
+            if current.pending:
+                self._park(current)
+        if not await self._idle_within(grace):
+            for current in list(self._runs.values()):
+                current.execution.cancel("the session was suspended")
+            await self._idle_within(END_TIMEOUT)
+        self._session.stop()
+        try:
+            async with asyncio.timeout(END_TIMEOUT):
+                await self._session.join()
+        except TimeoutError:
+            logger.warning("the engine did not end within %s s; leaving it behind", END_TIMEOUT)
+            self._abandon()
+
+    def _abandon(self) -> None:
+        for task in self._watchers:
+            task.cancel()
+
+    async def _idle_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _give_up(self, exchange: Exchange) -> None:
+        for approval in sorted(exchange.waiting):
+            self._reporter.publish(Settled(exchange.seq, approval, "parked"))
+        self._reporter.publish(
+            Failed(exchange.seq, "lost", f"{self._owner}'s program ended during this run")
+        )
+
+    def _handle(self, exchange: Exchange) -> None:
+        try:
+            execution = self._session.handle(as_message(exchange))
+        except SessionStopped:
+            self._reporter.publish(Failed(exchange.seq, "lost", f"{self._owner} is leaving"))
+            return
+        self._watch(exchange, execution)
+
+    def _watch(self, exchange: Exchange, execution: Execution) -> None:
+        current = _Run(exchange, execution, offered=self._consent.revived(exchange.seq))
+        self._runs[exchange.seq] = current
+        self._idle.clear()
+        watcher = self._tasks.create_task(self._follow(current))
+        self._watchers.add(watcher)
+        watcher.add_done_callback(self._watchers.discard)
+
+    async def _follow(self, current: _Run) -> None:
+        seq = current.exchange.seq
+        try:
+            async for event in current.execution.events():
+                self._report(current, event)
+        except Exception as error:  # the run's watcher is a worker that must survive
+            logger.exception("reporting the run for message %s failed", seq)
+            self._reporter.publish(Failed(seq, "agent", str(error) or type(error).__name__))
+        finally:
+            del self._runs[seq]
+            if not self._runs:
+                self._idle.set()
+        self._consent.forget(seq, current.offered)
+        self._go_on(current.exchange)
+
+    def _report(self, current: _Run, event: run.ExecutionEvent) -> None:
+        seq = current.exchange.seq
+        match event:
+            case run.Decided() as decided:
+                self._reporter.publish(
+                    Decided(
+                        seq,
+                        decided.decision.value,
+                        decided.reason,
+                        decided.query,
+                        decided.receiver,
+                        decided.elapsed,
+                    )
+                )
+            case run.TextDelta(text=text):
+                self._reporter.delta(seq, text)
+            case run.ApprovalRequested(approval=approval):
+                self._ask(current, approval)
+            case run.ApprovalResolved() as resolved:
+                self._settle(current, resolved)
+            case run.Unsaved(error=error):
+                self._reporter.warn(error)
+            case run.Answered(message=message, elapsed=elapsed):
+                self._reporter.publish(Answered(seq, message.content, message.receiver, elapsed))
+            case run.Failed(stage=stage, error=error):
+                self._reporter.publish(Failed(seq, stage, error))
+            case run.Cancelled(reason=reason):
+                self._reporter.publish(Cancelled(seq, reason))
+
+    def _ask(self, current: _Run, approval: Approval) -> None:
+        exchange = current.exchange
+        self._reporter.publish(
+            Asked(
+                exchange.seq,
+                approval.id,
+                approval.sender,
+                approval.tool_name,
+                arguments(approval),
+                self._where,
+            )
+        )
+        current.pending[approval.id] = approval
+        if self._closing:
+            self._park(current)
+        elif reason := self._consent.covers(exchange.author, exchange.seq, approval):
+            current.answers[approval.id] = Answer(allow=True, reason=reason)
+            approval.approve(by=self._owner)
+
+    def _settle(self, current: _Run, resolved: run.ApprovalResolved) -> None:
+        approval = resolved.approval
+        current.pending.pop(approval.id, None)
+        if approval.id in current.parked:
+            return
+        answer = current.answers.pop(approval.id, None)
+        verdict = resolved.verdict
+        denied = "denied" if answer is not None else "expired"
+        self._reporter.publish(
+            Settled(
+                current.exchange.seq,
+                approval.id,
+                "approved" if verdict else denied,
+                verdict.reason or (answer.reason if answer else None),
+                answer.scope if answer else "once",
+                verdict.arguments,
+            )
+        )
+
+    def _answer_pending(self, current: _Run, approval_id: str, answer: Answer) -> bool:
+        approval = current.pending[approval_id]
+        if approval_id in current.parked or approval_id in current.answers:
+            return False
+        current.answers[approval_id] = answer
+        if answer.allow:
+            if answer.scope == "session":
+                self._consent.grant(current.exchange.author, approval.sender, approval.tool_name)
+            settled = approval.approve(arguments=answer.arguments, by=self._owner)
+        else:
+            settled = approval.deny(answer.reason, by=self._owner)
+        if not settled:
+            del current.answers[approval_id]
+        return settled
+
+    def _answer_parked(self, proposal: Proposal, answer: Answer) -> None:
+        self._revived.add(proposal.id)
+        self._reporter.publish(
+            Settled(
+                proposal.message,
+                proposal.id,
+                "approved" if answer.allow else "denied",
+                answer.reason,
+                answer.scope,
+            )
+        )
+        if answer.allow:
+            exchange = self._state.exchanges[proposal.message]
+            if answer.scope == "session":
+                self._consent.grant(exchange.author, proposal.agent, proposal.tool)
+            self._consent.revive(proposal)
+            if proposal.message not in self._runs:
+                self._go_on(exchange)
+
+    def _go_on(self, exchange: Exchange) -> None:
+        """Run the agent again for calls that were allowed after a pause and not offered yet."""
+        if self._closing or not self._consent.revived(exchange.seq):
+            return
+        decision = exchange.decision
+        if decision is None or decision.query is None:
+            self._consent.forget(exchange.seq, self._consent.revived(exchange.seq))
+            return
+        execution = self._session.delegate(
+            decision.query,
+            sender=exchange.author,
+            receiver=decision.receiver,
+            request_id=str(exchange.seq),
+            reason="goes on where the pause interrupted it",
+        )
+        self._watch(exchange, execution)
+
+    def _park(self, current: _Run) -> None:
+        for approval in list(current.pending.values()):
+            if approval.id not in current.parked and approval.id not in current.answers:
+                current.parked.add(approval.id)
+                self._reporter.publish(Settled(current.exchange.seq, approval.id, "parked"))
+        current.execution.cancel("the session was suspended")

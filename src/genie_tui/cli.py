@@ -1,0 +1,167 @@
+"""The command line: what can be said on it, and one clear line when it can't.
+
+Importing this module is cheap. Everything that a command needs is imported when it runs, so that
+`--version` and `--help` answer at once and a guest never loads an engine.
+"""
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final, NoReturn
+
+from genie_core.errors import GenieError
+from genie_tui.locations import Locations, find_locations
+from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
+from genie_tui.settings import Settings, load_settings
+
+EXAMPLES: Final = """\
+examples:
+  genie-tui                              open the lobby: new room, saved rooms, join
+  genie-tui host --title Standup         open a room and be in it
+  genie-tui join 127.0.0.1:7654          join a room from another terminal
+  genie-tui join :7654 --guest           join without an engine of your own
+  genie-tui resume                       go on with the room you were in last
+  genie-tui host --model openai:gpt-5    let a language model listen and answer
+  genie-tui doctor                       check terminal, folders, model and port
+
+GENIE_HOME moves all files to one folder. Every setting is also GENIE_<NAME> in the environment
+and a key in settings.toml; the command line wins over both.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and leave with code 2."""
+        self.exit(2, f"genie-tui: {message} (see genie-tui --help)\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Describe the command line."""
+    top = _Parser(
+        prog="genie-tui",
+        description="A terminal group chat in which AI agents take part.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        parents=[_shared(None)],
+    )
+    top.add_argument("--version", action="version", version=f"genie-tui {version('genie-tui')}")
+    top.set_defaults(command="lobby")
+    # A command's own defaults would overwrite what was given before its name.
+    later = _shared(argparse.SUPPRESS)
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
+    _add_commands(commands, later)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; returns its exit code. Errors are one line on stderr."""
+    options = _parse(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        return _run(options)
+    except GenieError as error:
+        sys.stderr.write(f"genie-tui: {' '.join(str(error).split())}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    """Parse, after a look for unknown options, for which argparse would blame a later word."""
+    top = parser()
+    known = {option for each in _parsers(top) for option in each._option_string_actions}  # noqa: SLF001 - argparse has no public way to read them
+    for argument in arguments:
+        option = argument.partition("=")[0]
+        if option.startswith("--") and not any(one.startswith(option) for one in known):
+            near = difflib.get_close_matches(option, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            top.error(f"there is no option {option}{hint}")
+    return top.parse_args(arguments)
+
+
+def _parsers(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield top
+    for action in top._actions:  # noqa: SLF001 - argparse has no public way to read them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            yield from action.choices.values()
+
+
+def _shared(default: str | None) -> argparse.ArgumentParser:
+    shared = _Parser(add_help=False, argument_default=default)
+    you = shared.add_argument_group("you")
+    you.add_argument("--name", help="your name in the room (default: your login name)")
+    you.add_argument("--theme", help="colour theme, for example genie-light")
+    assistant = shared.add_argument_group("your assistant")
+    assistant.add_argument(
+        "--model",
+        metavar="PROVIDER:MODEL",
+        help="a pydantic-ai model, for example anthropic:claude-sonnet-4-5 or ollama:qwen3; "
+        "without one an offline helper answers",
+    )
+    assistant.add_argument("--template", help="reasoner prompt (default: general_assist)")
+    assistant.add_argument(
+        "--workspace", metavar="FOLDER", help="the one folder that its file tools may read"
+    )
+    return shared
+
+
+def _add_commands(
+    commands: "argparse._SubParsersAction[_Parser]", shared: argparse.ArgumentParser
+) -> None:
+    host = commands.add_parser("host", help="open a new room", parents=[shared])
+    host.add_argument("--title", default="", help="what the room is called")
+    host.set_defaults(command="host")
+
+    join = commands.add_parser("join", help="join a room at HOST:PORT", parents=[shared])
+    join.add_argument("address", metavar="HOST:PORT", help="what the host's status bar shows")
+    join.add_argument("--guest", action="store_true", help="bring no engine; the host's answers")
+    join.set_defaults(command="join")
+
+    resume = commands.add_parser("resume", help="host a saved room again", parents=[shared])
+    resume.add_argument("id", nargs="?", default="", help="its id or the start of it")
+    resume.set_defaults(command="resume")
+
+    for hosting in (host, resume):
+        hosting.add_argument("--port", type=_port, help="where others can join (default: 7654)")
+
+    doctor = commands.add_parser(
+        "doctor", help="check terminal, folders, model and port", parents=[shared]
+    )
+    doctor.add_argument("--port", type=_port, help="the port to check")
+    doctor.set_defaults(command="doctor")
+
+
+def _port(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if not 0 < number < 65536:
+        raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, not {text!r}")
+    return number
+
+
+def _run(options: argparse.Namespace) -> int:
+    locations = find_locations(os.environ)
+    overrides = {key: getattr(options, key, None) for key in Settings.__struct_fields__}
+    settings = load_settings(locations.settings_file, os.environ, overrides)
+    if options.command == "doctor":
+        from genie_tui.doctor import examine
+
+        return examine(settings, locations, os.environ, sys.stdout)
+    return _start(options, settings, locations)
+
+
+def _start(options: argparse.Namespace, settings: Settings, locations: Locations) -> int:
+    from genie_tui.start import start
+
+    opening: Opening | None = None
+    if options.command == "host":
+        opening = NewRoom(options.title)
+    elif options.command == "join":
+        opening = JoinRoom(options.address, guest=options.guest)
+    elif options.command == "resume":
+        opening = ResumeRoom(options.id)
+    return start(opening, settings, locations, env=os.environ, cwd=Path.cwd())

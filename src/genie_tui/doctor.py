@@ -1,0 +1,149 @@
+"""`genie-tui doctor`: look at everything that a room needs, before there is a room."""
+
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TextIO
+
+from genie_core.assistant.prompts import load_prompt
+from genie_core.assistant.provider import check_model
+from genie_core.errors import GenieError
+from genie_core.room.names import check_name
+from genie_tui.locations import Locations
+from genie_tui.settings import Settings, default_name
+
+SMALLEST: Final = (60, 16)
+"""Columns and rows below which no screen fits."""
+
+USUAL_PORT: Final = 7654
+PORTS_TO_TRY: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    text: str
+    ok: bool = True
+
+
+def examine(settings: Settings, locations: Locations, env: Mapping[str, str], out: TextIO) -> int:
+    """Print what was found; returns 1 if something would keep a room from opening."""
+    findings = [
+        _terminal(),
+        *_folders(locations),
+        _settings(locations),
+        _name(settings),
+        _model(settings, env),
+        _template(settings, locations),
+        _port(settings),
+    ]
+    out.writelines(
+        f"{'ok ' if finding.ok else 'BAD'}  {finding.what:<10} {finding.text}\n"
+        for finding in findings
+    )
+    return 0 if all(finding.ok for finding in findings) else 1
+
+
+def terminal_problem() -> str | None:
+    """Why no screen can be shown here, or None."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return "genie-tui needs a terminal for input and output, not a pipe or a file"
+    columns, rows = shutil.get_terminal_size()
+    if columns < SMALLEST[0] or rows < SMALLEST[1]:
+        least = f"{SMALLEST[0]}×{SMALLEST[1]}"
+        return f"the terminal is {columns}×{rows}; make it at least {least}"
+    return None
+
+
+def _terminal() -> Finding:
+    problem = terminal_problem()
+    if problem:
+        return Finding("terminal", problem, ok=False)
+    columns, rows = shutil.get_terminal_size()
+    colours = (
+        "truecolor" if os.environ.get("COLORTERM") in {"truecolor", "24bit"} else "256 or less"
+    )
+    kind = os.environ.get("TERM", "unknown")
+    return Finding("terminal", f"{columns}×{rows}, {kind}, colours: {colours}")
+
+
+def _folders(locations: Locations) -> Iterator[Finding]:
+    for what, folder in (
+        ("config", locations.config),
+        ("rooms", locations.sessions),
+        ("log", locations.log),
+    ):
+        problem = _unwritable(folder)
+        yield Finding(what, f"{folder}{f': {problem}' if problem else ''}", ok=problem is None)
+
+
+def _unwritable(folder: Path) -> str | None:
+    nearest = folder
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    try:
+        with tempfile.TemporaryFile(dir=nearest):
+            return None
+    except OSError as error:
+        return f"can't be written to ({error.strerror})"
+
+
+def _settings(locations: Locations) -> Finding:
+    file = locations.settings_file
+    return Finding("settings", f"{file}" if file.exists() else f"{file} (not there; defaults)")
+
+
+def _name(settings: Settings) -> Finding:
+    try:
+        return Finding("name", check_name(settings.name or default_name()))
+    except GenieError as error:
+        return Finding("name", str(error), ok=False)
+
+
+def _model(settings: Settings, env: Mapping[str, str]) -> Finding:
+    if not settings.model:
+        return Finding("model", "none: the offline helper answers (set one with --model)")
+    try:
+        check_model(settings.model, env)
+    except GenieError as error:
+        return Finding("model", str(error), ok=False)
+    return Finding("model", f"{settings.model}, what it needs is set")
+
+
+def _template(settings: Settings, locations: Locations) -> Finding:
+    try:
+        load_prompt("reasoner", settings.template, locations.prompts)
+    except GenieError as error:
+        return Finding("template", str(error), ok=False)
+    return Finding("template", settings.template)
+
+
+def _port(settings: Settings) -> Finding:
+    if settings.port:
+        free = port_is_free(settings.port)
+        state = "free" if free else "taken by another program"
+        return Finding("port", f"{settings.port} is {state}", ok=free)
+    candidates = range(USUAL_PORT, USUAL_PORT + PORTS_TO_TRY)
+    first = next((port for port in candidates if port_is_free(port)), None)
+    if first is None:
+        last = USUAL_PORT + PORTS_TO_TRY - 1
+        return Finding("port", f"all from {USUAL_PORT} to {last} are taken", ok=False)
+    return Finding("port", f"{first} is free")
+
+
+def port_is_free(port: int) -> bool:
+    """Whether this port on loopback can be listened on right now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

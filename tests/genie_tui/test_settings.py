@@ -1,0 +1,61 @@
+from pathlib import Path
+
+import pytest
+
+from genie_tui.settings import Settings, SettingsError, default_name, load_settings
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "settings.toml"
+    file.write_text(text, "utf-8")
+    return file
+
+
+def test_without_a_file_everything_has_its_default(tmp_path: Path) -> None:
+    assert load_settings(tmp_path / "absent.toml", {}) == Settings()
+
+
+def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    file = write(tmp_path, 'name = "file"\nmodel = "file:m"\nport = 1000\n')
+    env = {"GENIE_MODEL": "env:m", "GENIE_PORT": "2000"}
+    settings = load_settings(file, env, {"port": 3000, "model": None})
+    assert (settings.name, settings.model, settings.port) == ("file", "env:m", 3000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('name = "ann"\nmodle = "x:y"\n', ["line 2", "'modle'", "'model'"]),
+        ("\nport = 'many'\n", ["line 2", "port", "many"]),
+        ("name = \n", ["line 1"]),
+        ("[agents]\nx = 1\n", ["line 1", "'agents'", "known settings"]),
+    ],
+)
+def test_a_mistake_names_file_line_and_what_would_be_right(
+    tmp_path: Path, text: str, expected: list[str]
+) -> None:
+    file = write(tmp_path, text)
+    with pytest.raises(SettingsError) as caught:
+        load_settings(file, {})
+    for part in [str(file), *expected]:
+        assert part in str(caught.value)
+
+
+def test_a_mistake_in_the_environment_names_the_variable(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="GENIE_PORT"):
+        load_settings(tmp_path / "absent.toml", {"GENIE_PORT": "soon"})
+
+
+def test_an_unreadable_file_is_a_clear_error(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.mkdir()
+    with pytest.raises(SettingsError, match="can't read the settings"):
+        load_settings(file, {})
+
+
+def test_there_is_always_a_name_to_propose(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> str:
+        raise OSError("no such user")
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert default_name() == "guest"
