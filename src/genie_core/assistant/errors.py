@@ -1,0 +1,120 @@
+"""What can be wrong with an assistant's settings.
+
+AssistantError
+├── ModelError
+│   ├── UnknownProvider     the part before the colon is no provider we know, or is missing
+│   ├── MissingVariable     the provider needs an environment variable that is not set
+│   ├── MissingPackage      the provider's SDK is not installed
+│   └── ModelUnavailable    the provider itself refused to be set up
+├── UnknownTemplate         no prompt has that name
+└── WorkspaceError          the workspace is not a folder that can be read
+
+`str()` of each is one line that says what the person can do.
+"""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from genie_core.errors import GenieError
+
+
+class AssistantError(GenieError):
+    """The assistant cannot be set up as configured."""
+
+
+class ModelError(AssistantError):
+    """The model named in the settings cannot be used."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(model)
+        self.model = model
+
+
+class UnknownProvider(ModelError):
+    """The model's name does not begin with a known provider."""
+
+    def __init__(self, model: str, known: Sequence[str]) -> None:
+        super().__init__(model)
+        self.known = tuple(known)
+
+    def __str__(self) -> str:
+        """Name the nearest provider, or all of them when none is near."""
+        provider, colon, _ = self.model.partition(":")
+        if not colon:
+            problem = f"model {self.model!r} has no provider: write it as provider:model"
+        else:
+            problem = f"model {self.model!r} names an unknown provider"
+        near = get_close_matches(provider, self.known, n=2, cutoff=0.6)
+        hint = f"did you mean {' or '.join(near)}? " if near and colon else ""
+        return f"{problem}; {hint}known providers: {', '.join(self.known)}"
+
+
+class MissingVariable(ModelError):
+    """The provider asks for an environment variable that is unset or empty."""
+
+    def __init__(self, model: str, variables: Sequence[str]) -> None:
+        super().__init__(model)
+        self.variables = tuple(variables)
+
+    def __str__(self) -> str:
+        """Name the variable to set."""
+        return f"model {self.model!r} needs the environment variable {' or '.join(self.variables)}"
+
+
+class MissingPackage(ModelError):
+    """The provider's SDK is an optional package that is not installed."""
+
+    def __init__(self, model: str, extra: str) -> None:
+        super().__init__(model)
+        self.extra = extra
+
+    def __str__(self) -> str:
+        """Name the package to install."""
+        return (
+            f"model {self.model!r} needs a package that is not installed: "
+            f'pip install "pydantic-ai-slim[{self.extra}]"'
+        )
+
+
+class ModelUnavailable(ModelError):
+    """Setting the model up failed in the provider's own code."""
+
+    def __init__(self, model: str, reason: str) -> None:
+        super().__init__(model)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        """Repeat the provider's reason on one line."""
+        return f"model {self.model!r} cannot be set up: {' '.join(self.reason.split())}"
+
+
+class UnknownTemplate(AssistantError):
+    """No prompt of that kind has the given name."""
+
+    def __init__(self, kind: str, name: str, known: Sequence[str], folder: Path | None) -> None:
+        super().__init__(name)
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known)
+        self.folder = folder
+
+    def __str__(self) -> str:
+        """Name the nearest templates and where an own one would belong."""
+        near = get_close_matches(self.name, self.known, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(self.known)}"
+        place = f" (your own belong in {self.folder})" if self.folder else ""
+        return f"no {self.kind} template is called {self.name!r}; {hint}{place}"
+
+
+class WorkspaceError(AssistantError):
+    """The workspace given to the file tools is not a readable folder."""
+
+    def __init__(self, folder: Path, reason: str) -> None:
+        super().__init__(folder)
+        self.folder = folder
+        self.reason = reason
+
+    def __str__(self) -> str:
+        """Name the folder and what is wrong with it."""
+        return f"the workspace {self.folder} cannot be used: {self.reason}"

@@ -1,0 +1,44 @@
+"""Recognising that a message calls the assistant by name."""
+
+import re
+from typing import Final
+
+NAMES: Final = ("genie", "system")
+
+_CODE = re.compile(r"(?P<ticks>`+)(?:(?!(?P=ticks)).)*(?P=ticks)", re.DOTALL)
+_MENTION = re.compile(rf"(?<![\w@./+-])@({'|'.join(NAMES)})(?![\w@-]|\.\w)", re.IGNORECASE)
+_LEFTOVER = re.compile(r"^(?:[,:;!\s]+|[-\u2013\u2014]\s+)+|(?<=\S)[ \t]+(?=[?!,.;:](?:\s|$))")
+"""Punctuation that only made sense next to the name: "@genie, …" or "… @genie?"."""
+_ANY_MENTION = re.compile(r"(?<![\w@./+-])@([\w-]+)")
+
+
+def mentioned(text: str) -> str | None:
+    """Return the name by which the assistant is called in `text`, in lower case, or None.
+
+    It counts only as a word of its own: not inside an e-mail address, a path or a longer name,
+    and not in code between backticks.
+    """
+    found = _MENTION.search(_without_code(text))
+    return found.group(1).lower() if found else None
+
+
+def without_mention(text: str) -> str:
+    """Return `text` without the calls by name, everything else kept as it was written."""
+    covered = _without_code(text)
+    kept, end = [], 0
+    for found in _MENTION.finditer(covered):
+        kept.append(text[end : found.start()])
+        end = found.end()
+    joined = "".join([*kept, text[end:]]).strip()
+    return _LEFTOVER.sub("", joined).strip()
+
+
+def mentions_someone_else(text: str) -> bool:
+    """Tell whether `text` calls somebody by name who is not the assistant."""
+    names = _ANY_MENTION.findall(_without_code(text))
+    return any(name.lower() not in NAMES for name in names)
+
+
+def _without_code(text: str) -> str:
+    """Blank out code spans and blocks, keeping every position."""
+    return _CODE.sub(lambda span: " " * len(span.group()), text)

@@ -1,0 +1,1 @@
+"""The offline helper: an assistant that works without any language model."""

@@ -1,0 +1,60 @@
+"""What the offline helper says: the results of its tools, and what it can and cannot do."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from pydantic_ai.messages import ToolReturnPart
+
+from genie_core.assistant.offline.ask import Call
+from genie_core.assistant.tools.catalogue import CHAT_TOOLS, FILE_TOOLS
+
+_ABILITIES: Final = (
+    ("search_chat", "search this chat: *search this chat for invoice*"),
+    ("summarise_chat", "pick out the key sentences: *summarise the last 20 messages*"),
+    ("calculate", "calculate: *what is 15% of 80?*"),
+    ("current_time", "tell the time elsewhere: *what time is it in Tokyo?*"),
+    ("convert_time", "convert times: *3pm CET in New York?*"),
+    ("days_between", "count days and find weekdays: *how many days until 24 December?*"),
+    ("list_files", "list the workspace folder: *list the files*"),
+    ("read_file", "show a file: *show me lines 1 to 20 of notes.md*"),
+    ("search_files", "search the files: *which files contain TODO?*"),
+)
+HOW_TO_CONFIGURE: Final = (
+    "To talk to a language model instead, start with `--model`, set `GENIE_MODEL`, or put `model` "
+    "into the settings file, for example `anthropic:…`, `openai:…` or `ollama:…`."
+)
+
+
+def from_results(results: Sequence[ToolReturnPart]) -> str:
+    """Report what the tools returned, or that a call was denied or failed."""
+    return "\n\n".join(map(_from_result, results))
+
+
+def introduction(tools: Collection[str]) -> str:
+    """Say what the helper can do with these tools, and how to get more."""
+    able = "\n".join(f"- {ability}" for tool, ability in _ABILITIES if tool in tools)
+    return (
+        "I am the offline helper. No language model is configured, so I cannot answer this; "
+        f"what I can do is:\n\n{able}\n\n{HOW_TO_CONFIGURE}"
+    )
+
+
+def unavailable(call: Call) -> str:
+    """Decline a request that was understood but that no tool here can serve."""
+    if call.tool in FILE_TOOLS:
+        return (
+            "I cannot look at files: no workspace folder is set. Start with `--workspace FOLDER`, "
+            "or put `workspace` into the settings file."
+        )
+    if call.tool in CHAT_TOOLS:
+        return "I cannot look back in the chat: I was not given access to its messages."
+    return f"I cannot do that here: the tool `{call.tool}` is not available."
+
+
+def _from_result(result: ToolReturnPart) -> str:
+    said = result.model_response_str().strip()
+    if result.outcome == "denied":
+        return f"I did not run `{result.tool_name}`, because it was not allowed: {said}"
+    if result.outcome != "success":
+        return f"`{result.tool_name}` did not work: {said}"
+    return said

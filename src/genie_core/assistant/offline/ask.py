@@ -1,0 +1,61 @@
+"""Reducing a sentence to what it asks for."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+MAX_ASK_CHARS: Final = 500
+"""Nobody asks for one of our few things in more words than this."""
+
+_OPENING = re.compile(
+    r"(?:(?:hey|hi|hello|ok|okay|so|and|then|now|well|please|pls|quick question|genie)\b[,:;!.]*\s+|"
+    r"(?:can|could|would|will) (?:you|u|someone|somebody|anyone|anybody)(?: please)?\s+|"
+    r"(?:do|does) (?:you|u|someone|somebody|anyone|anybody) know\s+|"
+    r"(?:i(?:'d| would) like|i want|i need) you to\s+|"
+    r"(?:tell|give) (?:me|us)\s+(?=what|which|how|when|who|the (?:time|date)))+",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(
+    r"(?:[\s,]*(?:\bplease|\bpls|\bthanks|\bthank you|\bthx|\bgenie|[?!]|\.(?=\s|$)))+\s*$",
+    re.IGNORECASE,
+)
+_BY_NAME = re.compile(r"\s*(?:(?:hey|hi|hello|ok|okay)[,\s]+genie\b|genie\s*[,:])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A sentence without its politeness. `question` tells whether it ended in a question mark."""
+
+    text: str
+    question: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The tool call that an ask amounts to.
+
+    `plain` says that the words can hardly mean anything else, so that acting on them is right
+    also when nobody called the assistant.
+    """
+
+    tool: str
+    args: dict[str, Any] = field(default_factory=dict)
+    plain: bool = False
+
+
+def read_ask(sentence: str) -> Ask | None:
+    """Strip greetings and politeness; None for what is empty or too long to be an ask."""
+    if len(sentence) > MAX_ASK_CHARS:
+        return None
+    text = " ".join(sentence.replace("\u2019", "'").split())
+    closing = _CLOSING.search(text)
+    question = closing is not None and "?" in closing.group()
+    text = _CLOSING.sub("", text)
+    opening = _OPENING.match(text)
+    text = text[opening.end() :] if opening else text
+    return Ask(text, question) if text else None
+
+
+def called_by_name(text: str) -> bool:
+    """Tell whether a message begins by calling the helper, as in "genie, …" or "hey genie"."""
+    return _BY_NAME.match(text) is not None

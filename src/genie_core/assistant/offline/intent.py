@@ -1,0 +1,52 @@
+"""From what somebody wrote to the tool call it asks for, by patterns over plain English."""
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+from genie_core.assistant.offline.ask import Ask, Call, read_ask
+from genie_core.assistant.offline.phrases import arithmetic, chat, dates, files
+
+_UNDERSTAND: Final[tuple[Callable[[Ask], Call | None], ...]] = (
+    dates.understand,
+    arithmetic.understand,
+    files.understand,
+    chat.understand,
+)
+_SENTENCE_END = re.compile(r"(?<=[?!;])\s+|(?<=[a-z)]\.)\s+(?=[A-Z])|\n+")
+
+
+def plain_ask(text: str, tools: Collection[str]) -> Call | None:
+    """Return the call that a message to nobody in particular asks for.
+
+    The whole message has to be one plain request for something that one of `tools` does: in a
+    conversation among people, silence is the better mistake.
+    """
+    if "\n" in text.strip():
+        return None
+    ask = read_ask(text)
+    call = _understood(ask) if ask else None
+    return call if call and call.plain and call.tool in tools else None
+
+
+def asked_of_helper(text: str) -> Call | None:
+    """Return the call that a message to the helper asks for, in any of its sentences.
+
+    The tool need not be available: what was understood can then be declined by name.
+    """
+    for sentence in _sentences(text):
+        if (ask := read_ask(sentence)) and (call := _understood(ask)):
+            return call
+    return None
+
+
+def _understood(ask: Ask) -> Call | None:
+    return next((call for understand in _UNDERSTAND if (call := understand(ask))), None)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the whole text first, then each sentence, the last one first."""
+    yield text
+    pieces = [piece for piece in _SENTENCE_END.split(text) if piece.strip()]
+    if len(pieces) > 1:
+        yield from reversed(pieces)

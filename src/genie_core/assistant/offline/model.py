@@ -1,0 +1,181 @@
+"""The offline helper as a pydantic-ai model.
+
+Being a model like any other, it is driven through the same reasoner, agent, tool, approval and
+persistence code. What it does is decided by fixed rules; it predicts no text.
+"""
+
+import json
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import uuid4
+
+from pydantic_ai import RunContext
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ModelResponseStreamEvent,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.settings import ModelSettings
+
+from genie_core.assistant.offline import answer
+from genie_core.assistant.offline.intent import asked_of_helper
+from genie_core.assistant.offline.triage import last_message, rule_on
+from genie_core.assistant.query import question_in
+from genie_core.assistant.tools.catalogue import TOOL_NAMES
+
+MODEL_NAME: Final = "offline-helper"
+
+_WORDS = re.compile(r"\s*\S+|\s+$")
+_PROFILE: Final = ModelProfile(supports_json_schema_output=True, supports_json_object_output=True)
+
+
+class OfflineModel(Model):
+    """Answers by rule: a decision where structured output is asked for, else calls and text.
+
+    `tools` names what its owner's agent can do, so that as a reasoner it takes up no request that
+    could only be declined afterwards. Needs no network and does no blocking work.
+    """
+
+    def __init__(self, tools: Collection[str] = TOOL_NAMES) -> None:
+        super().__init__(profile=_PROFILE)
+        self._tools = frozenset(tools)
+
+    @property
+    def provider(self) -> None:
+        """None: there is no provider."""
+        return
+
+    @property
+    def model_name(self) -> str:
+        """The name under which responses are recorded."""
+        return MODEL_NAME
+
+    @property
+    def system(self) -> str:
+        """The name of the provider in records."""
+        return "genie"
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """Return the whole response."""
+        _, parameters = self.prepare_request(model_settings, model_request_parameters)
+        parts = self._parts(messages, parameters)
+        return ModelResponse(parts=parts, model_name=MODEL_NAME, provider_name=self.system)
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        """Stream the response word by word."""
+        _, parameters = self.prepare_request(model_settings, model_request_parameters)
+        yield _Stream(parameters, parts=self._parts(messages, parameters))
+
+    def _parts(
+        self, messages: list[ModelMessage], parameters: ModelRequestParameters
+    ) -> list[TextPart | ToolCallPart]:
+        prompt, results = _current_turn(messages)
+        if parameters.output_object is not None:
+            wanted = parameters.output_object.json_schema.get("properties", {})
+            return [TextPart(_decision(prompt, self._tools, wanted))]
+        return [_answered(prompt, results, parameters)]
+
+
+@dataclass
+class _Stream(StreamedResponse):
+    """The parts of a finished response, as a stream of events."""
+
+    parts: Sequence[TextPart | ToolCallPart] = ()
+    _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
+        for part in self.parts:
+            if isinstance(part, ToolCallPart):
+                yield self._parts_manager.handle_tool_call_part(
+                    vendor_part_id=part.tool_call_id,
+                    tool_name=part.tool_name,
+                    args=part.args,
+                    tool_call_id=part.tool_call_id,
+                )
+                continue
+            for word in _WORDS.findall(part.content):
+                for event in self._parts_manager.handle_text_delta(
+                    vendor_part_id="text", content=word
+                ):
+                    yield event
+
+    async def close_stream(self) -> None:
+        """Nothing to close: no connection is behind the stream."""
+
+    @property
+    def model_name(self) -> str:
+        return MODEL_NAME
+
+    @property
+    def provider_name(self) -> str:
+        return "genie"
+
+    @property
+    def provider_url(self) -> None:
+        return None
+
+    @property
+    def timestamp(self) -> datetime:
+        return self._timestamp
+
+
+def _current_turn(messages: Sequence[ModelMessage]) -> tuple[str, list[ToolReturnPart]]:
+    """Return what was asked last and what tools have returned since."""
+    results: list[ToolReturnPart] = []
+    for message in reversed(messages):
+        if not isinstance(message, ModelRequest):
+            continue
+        results[:0] = [part for part in message.parts if isinstance(part, ToolReturnPart)]
+        if prompts := [part for part in message.parts if isinstance(part, UserPromptPart)]:
+            return "\n".join(map(_text, prompts)), results
+    return "", results
+
+
+def _text(prompt: UserPromptPart) -> str:
+    if isinstance(prompt.content, str):
+        return prompt.content
+    return "\n".join(piece for piece in prompt.content if isinstance(piece, str))
+
+
+def _decision(prompt: str, tools: Collection[str], wanted: Collection[str]) -> str:
+    """Write the ruling as JSON, with those fields that the response has."""
+    ruling = asdict(rule_on(last_message(prompt), tools))
+    return json.dumps({name: value for name, value in ruling.items() if name in wanted})
+
+
+def _answered(
+    prompt: str, results: Sequence[ToolReturnPart], parameters: ModelRequestParameters
+) -> TextPart | ToolCallPart:
+    """Call the tool that was asked for; once it has returned, or without one, answer."""
+    if results:
+        return TextPart(answer.from_results(results))
+    available = {tool.name for tool in parameters.function_tools}
+    call = asked_of_helper(question_in(prompt))
+    if call is None:
+        return TextPart(answer.introduction(available))
+    if call.tool not in available:
+        return TextPart(answer.unavailable(call))
+    return ToolCallPart(call.tool, call.args, tool_call_id=f"offline-{uuid4().hex[:12]}")

@@ -1,0 +1,54 @@
+"""Finding prompt files: the ones shipped with the program and a person's own.
+
+A prompt is a Markdown file. `reasoner/NAME.md` tells a reasoner when to step in, `agent/NAME.md`
+tells an agent how to answer.
+"""
+
+from pathlib import Path
+from typing import Final, Literal
+
+from genie_core.assistant.errors import UnknownTemplate
+
+Kind = Literal["reasoner", "agent"]
+
+OWNER: Final = "{owner}"
+"""Stands in a prompt for the name of the person whose assistant it is."""
+
+_HERE: Final = Path(__file__).resolve().parent
+
+
+def shipped_dir() -> Path:
+    """Return the folder of shipped prompts, in a wheel or in a source checkout."""
+    packaged = _HERE / "prompts"
+    return packaged if packaged.is_dir() else _HERE.parents[2] / "prompts"
+
+
+def template_names(kind: Kind, override_dir: Path | None = None) -> list[str]:
+    """List the prompts of one kind, a person's own included, in alphabetical order."""
+    return sorted(_files(kind, override_dir))
+
+
+def load_prompt(kind: Kind, name: str, override_dir: Path | None = None) -> str:
+    """Return a prompt's text, preferring the person's own file of that name.
+
+    Raises `UnknownTemplate`. The name only selects among existing files: it is never made into a
+    path. The text keeps its `{owner}` placeholder; see `for_owner`.
+    """
+    files = _files(kind, override_dir)
+    if name not in files:
+        own = override_dir / kind if override_dir else None
+        raise UnknownTemplate(kind, name, sorted(files), own)
+    return files[name].read_text(encoding="utf-8").strip()
+
+
+def for_owner(prompt: str, owner: str) -> str:
+    """Put the owner's name into a prompt.
+
+    Plain replacement, because a prompt may show JSON and other text with braces.
+    """
+    return prompt.replace(OWNER, owner)
+
+
+def _files(kind: Kind, override_dir: Path | None) -> dict[str, Path]:
+    folders = [shipped_dir() / kind, *([override_dir / kind] if override_dir else [])]
+    return {file.stem: file for folder in folders for file in folder.glob("*.md")}

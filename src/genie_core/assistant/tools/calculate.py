@@ -1,0 +1,227 @@
+"""Arithmetic on text, by walking a parsed expression: nothing is ever executed as code."""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable
+from textwrap import shorten
+from typing import Final
+
+MAX_CHARS: Final = 200
+MAX_BITS: Final = 4_096
+"""Size limit for every whole number on the way, about 1,230 decimal digits."""
+MAX_FACTORIAL: Final = 300
+
+Number = int | float
+
+
+class CalculationError(ValueError):
+    """The expression is not arithmetic, has no result, or is too large to work out."""
+
+
+async def calculate(expression: str) -> str:
+    """Work out one arithmetic expression and return it with its result.
+
+    Knows + - * / // % ** and parentheses, percent ("15% of 80"), the constants pi, e and tau,
+    and sqrt, cbrt, abs, round, floor, ceil, log, log2, log10, exp, sin, cos, tan (radians),
+    degrees, radians, min, max, gcd, hypot and factorial.
+    """
+    try:
+        result = evaluate(expression)
+    except CalculationError as error:
+        return f"Cannot calculate {shorten(expression, 60)!r}: {error}."
+    return f"{expression.strip()} = {_written(result)}"
+
+
+def evaluate(expression: str) -> Number:
+    """Return the value of `expression`; raise `CalculationError` if it has none."""
+    tree = parse(expression)
+    try:
+        return _value(tree.body)
+    except ZeroDivisionError:
+        raise CalculationError("division by zero") from None
+    except OverflowError:
+        raise CalculationError("the result is too large") from None
+    except CalculationError:
+        raise
+    except ValueError:
+        raise CalculationError("it has no real result") from None
+    except TypeError:
+        raise CalculationError("a function got the wrong number or kind of values") from None
+
+
+def parse(expression: str) -> ast.Expression:
+    """Check that `expression` is arithmetic and return its tree, without working it out."""
+    if len(expression) > MAX_CHARS:
+        raise CalculationError(f"it is longer than {MAX_CHARS} characters")
+    text = _as_python(expression.strip())
+    try:
+        tree = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise CalculationError("it is not an arithmetic expression") from None
+    for node in ast.walk(tree):
+        _check(node)
+    return tree
+
+
+def is_calculation(expression: str) -> bool:
+    """Tell whether `expression` is arithmetic with something to work out."""
+    try:
+        tree = parse(expression)
+    except CalculationError:
+        return False
+    return any(isinstance(node, ast.BinOp | ast.Call) for node in ast.walk(tree))
+
+
+_OPERATORS: Final[dict[type[ast.operator], Callable[[Number, Number], Number]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_SIGNS: Final[dict[type[ast.unaryop], Callable[[Number], Number]]] = {
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+}
+_CONSTANTS: Final = {"pi": math.pi, "e": math.e, "tau": math.tau}
+
+
+def _factorial(value: Number) -> int:
+    if not isinstance(value, int) or not 0 <= value <= MAX_FACTORIAL:
+        raise CalculationError(f"factorial takes a whole number from 0 to {MAX_FACTORIAL}")
+    return math.factorial(value)
+
+
+def _round(value: Number, digits: Number = 0) -> Number:
+    if not isinstance(digits, int) or abs(digits) > MAX_CHARS:
+        raise CalculationError("round takes a small whole number of digits")
+    return round(value, digits) if digits else round(value)
+
+
+_FUNCTIONS: Final[dict[str, Callable[..., Number]]] = {
+    "sqrt": math.sqrt,
+    "cbrt": math.cbrt,
+    "abs": abs,
+    "round": _round,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "log": math.log,
+    "log2": math.log2,
+    "log10": math.log10,
+    "exp": math.exp,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "degrees": math.degrees,
+    "radians": math.radians,
+    "min": min,
+    "max": max,
+    "gcd": math.gcd,
+    "hypot": math.hypot,
+    "factorial": _factorial,
+}
+FUNCTIONS: Final = frozenset(_FUNCTIONS)
+CONSTANTS: Final = frozenset(_CONSTANTS)
+
+
+def _check(node: ast.AST) -> None:
+    match node:
+        case ast.Constant(value=value) if type(value) in (int, float):
+            return
+        case ast.Name(id=name) if name in FUNCTIONS | CONSTANTS:
+            return
+        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in FUNCTIONS:
+            return
+        case ast.Call() | ast.Constant() | ast.Name():
+            raise CalculationError("it contains something that is not arithmetic")
+        case ast.Expression() | ast.BinOp() | ast.UnaryOp() | ast.expr_context():
+            return
+        case ast.operator() if type(node) in _OPERATORS or isinstance(node, ast.Pow):
+            return
+        case ast.unaryop() if type(node) in _SIGNS:
+            return
+    raise CalculationError("it contains something that is not arithmetic")
+
+
+def _value(node: ast.expr) -> Number:
+    match node:
+        case ast.Constant(value=int() | float() as value):
+            return _bounded(value)
+        case ast.Name(id=name) if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        case ast.UnaryOp(op=sign, operand=operand):
+            return _SIGNS[type(sign)](_value(operand))
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return _bounded(_power(_value(left), _value(right)))
+        case ast.BinOp(left=left, op=op, right=right):
+            return _bounded(_OPERATORS[type(op)](_value(left), _value(right)))
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return _bounded(_FUNCTIONS[name](*map(_value, arguments)))
+    raise CalculationError("it contains something that is not arithmetic")
+
+
+def _power(base: Number, exponent: Number) -> Number:
+    """Raise to a power, refusing before the work what would be too large after it."""
+    if isinstance(base, int) and isinstance(exponent, int) and abs(base) > 1:
+        if exponent < 0 and abs(exponent) > MAX_BITS:
+            return 0.0
+        if base.bit_length() * exponent > MAX_BITS + base.bit_length():
+            raise CalculationError("the result is too large")
+    result = base**exponent
+    if isinstance(result, complex):
+        raise CalculationError("it has no real result")
+    return result
+
+
+def _bounded(value: Number) -> Number:
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        raise CalculationError("the result is too large")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise CalculationError("the result is too large")
+    return value
+
+
+def _written(value: Number) -> str:
+    """Write a number as people do: 7 rather than 7.0, 0.3 rather than 0.30000000000000004."""
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:.12g}"
+    if isinstance(value, float) and abs(value) >= 10**15:
+        return f"{value:.12g}"
+    return str(int(value))
+
+
+_TOKENS = re.compile(
+    r"(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?![\w.])|[a-z][a-z0-9]*|\*\*|//|[-+*/%(),]|\s)+",
+    re.IGNORECASE,
+)
+"""Everything that may occur; the rest never reaches Python's parser."""
+_AMBIGUOUS_PERCENT = re.compile(r"[\w)]\s*[+-]\s*\d+(?:\.\d+)?\s*%\s*(?:$|[-+)])")
+_PERCENT_OF = re.compile(r"(\d+(?:\.\d+)?)\s*%\s*of\b", re.IGNORECASE)
+_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%(?!\s*[\w.(])")
+_TYPOGRAPHY: Final = str.maketrans(
+    {
+        "\u00d7": "*",  # multiplication sign
+        "\u00b7": "*",  # middle dot
+        "\u00f7": "/",  # division sign
+        "\u2212": "-",  # minus sign
+        "\u00b2": "**2",
+        "\u00b3": "**3",
+        "^": "**",
+    }
+)
+
+
+def _as_python(expression: str) -> str:
+    """Rewrite percent and typographic signs; "7 % 3" stays the remainder."""
+    text = expression.translate(_TYPOGRAPHY)
+    if _AMBIGUOUS_PERCENT.search(text):
+        raise CalculationError(
+            'adding a percentage can mean two things: write "110% of 50" or "50 + 0.1"'
+        )
+    text = _PERCENT.sub(r"(\1/100)", _PERCENT_OF.sub(r"(\1/100)*", text))
+    if not _TOKENS.fullmatch(text):
+        raise CalculationError("it is not an arithmetic expression")
+    return text

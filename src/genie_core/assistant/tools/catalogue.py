@@ -1,0 +1,40 @@
+"""Which tools the assistant has, and what they may do."""
+
+from pathlib import Path
+from typing import Final, Literal
+
+from genie_core.agent.base import AsyncTool
+from genie_core.assistant.tools.calculate import calculate
+from genie_core.assistant.tools.chat import Chat, FetchMessages
+from genie_core.assistant.tools.dates import Dates
+from genie_core.assistant.tools.files import Files
+from genie_core.assistant.tools.workspace import Workspace
+
+Risk = Literal["read"]
+"""What a tool can do at worst. Every tool here only reads."""
+
+CHAT_TOOLS: Final = ("search_chat", "summarise_chat")
+DATE_TOOLS: Final = ("current_time", "convert_time", "days_between", "weekday", "shift_date")
+FILE_TOOLS: Final = ("list_files", "read_file", "search_files")
+TOOL_NAMES: Final = (*CHAT_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS)
+RISK: Final[dict[str, Risk]] = dict.fromkeys(TOOL_NAMES, "read")
+
+
+def available(workspace: Path | None) -> tuple[str, ...]:
+    """Name the tools there are with this workspace, or without one."""
+    return TOOL_NAMES if workspace else tuple(n for n in TOOL_NAMES if n not in FILE_TOOLS)
+
+
+def build_tools(fetch: FetchMessages | None, workspace: Workspace | None) -> list[AsyncTool]:
+    """Make the tools that can work: chat tools need messages, file tools a workspace."""
+    dates = Dates()
+    tools: list[AsyncTool] = []
+    if fetch is not None:
+        chat = Chat(fetch)
+        tools += [chat.search_chat, chat.summarise_chat]
+    tools += [calculate, dates.current_time, dates.convert_time, dates.days_between]
+    tools += [dates.weekday, dates.shift_date]
+    if workspace is not None:
+        files = Files(workspace)
+        tools += [files.list_files, files.read_file, files.search_files]
+    return tools

@@ -1,0 +1,141 @@
+"""Looking back in the chat: searching it and summarising its latest messages.
+
+The engine hands agents a tool that returns the whole chat as JSON; these two build on it, so that
+a model does not have to read all of it.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from genie_core.assistant.mention import mentioned
+from genie_core.assistant.tools.summary import Sentence, most_telling, sentences
+from genie_core.message import SYSTEM
+
+FetchMessages = Callable[[], Awaitable[str]]
+"""The engine's `get_group_chat_messages`: all messages as a JSON array, oldest first."""
+
+MAX_HITS: Final = 50
+MAX_SUMMARISED: Final = 500
+MAX_EXCERPT: Final = 240
+SUMMARY_SENTENCES: Final = 5
+
+_REQUEST = re.compile(
+    r"\W*(?:please |can you |could you )*(?:search|find|look (?:for|up)|summari[sz]e|recap)\b",
+    re.IGNORECASE,
+)
+
+
+class ChatLine(msgspec.Struct, frozen=True):
+    """The part of a message that matters here."""
+
+    content: str
+    sender: str
+
+
+_DECODER: Final = msgspec.json.Decoder(list[ChatLine])
+
+
+@dataclass(frozen=True)
+class Chat:
+    """The chat tools over one source of messages."""
+
+    fetch: FetchMessages
+
+    async def search_chat(
+        self,
+        words: str,
+        limit: int = 10,
+        include_assistant: bool = False,  # noqa: FBT001, FBT002 — a model passes tool arguments by name
+    ) -> str:
+        """Find messages of this group chat that contain all the given words.
+
+        Args:
+            words: What to look for, upper and lower case alike. Put "quotes" around a phrase
+                that must occur exactly so.
+            limit: How many of the latest hits to show, at most 50.
+            include_assistant: Also search what the assistant itself has said.
+
+        """
+        terms = _terms(words)
+        if not terms:
+            return "Cannot search: there are no words to look for."
+        lines = await self._numbered(include_assistant=include_assistant)
+        hits = [(n, line) for n, line in lines if _contains(line.content, terms)]
+        if not hits:
+            return f"No message contains {_listed(terms)} ({len(lines)} searched)."
+        shown = hits[-max(1, min(limit, MAX_HITS)) :]
+        heading = f"{_counted(len(hits), 'message')} with {_listed(terms)}"
+        if len(shown) < len(hits):
+            heading += f", the latest {len(shown)}"
+        found = (f"- #{n} {line.sender}: {_excerpt(line.content, terms[0])}" for n, line in shown)
+        return "\n".join([f"{heading}:", *found])
+
+    async def summarise_chat(self, count: int = 50) -> str:
+        """Summarise the latest messages by picking out their most telling sentences, verbatim.
+
+        Args:
+            count: How many of the latest messages to look at, at most 500.
+
+        """
+        lines = (await self._numbered(include_assistant=False))[
+            -max(1, min(count, MAX_SUMMARISED)) :
+        ]
+        if not lines:
+            return "There is nothing to summarise yet."
+        pool = [
+            Sentence(text, line.sender) for _, line in lines for text in sentences(line.content)
+        ]
+        picked = most_telling(pool, SUMMARY_SENTENCES)
+        people = sorted({line.sender for _, line in lines})
+        heading = (
+            f"The last {_counted(len(lines), 'message')} from {', '.join(people)}; "
+            f"{_counted(len(picked), 'sentence')} picked out, word for word:"
+        )
+        told = (f"- {s.speaker}: {_shortened(s.text)}" for s in picked)
+        return "\n".join([heading, *told])
+
+    async def _numbered(self, *, include_assistant: bool) -> list[tuple[int, ChatLine]]:
+        """Return what people said, with its position, leaving out requests to the assistant."""
+        lines = enumerate(_DECODER.decode(await self.fetch()), 1)
+        return [
+            (number, line)
+            for number, line in lines
+            if not _is_request(line) and (include_assistant or line.sender != SYSTEM)
+        ]
+
+
+def _is_request(line: ChatLine) -> bool:
+    return mentioned(line.content) is not None or bool(_REQUEST.match(line.content))
+
+
+def _terms(words: str) -> list[str]:
+    pairs = re.findall(r'"([^"]+)"|(\S+)', words)
+    return [(phrase or word).casefold() for phrase, word in pairs if (phrase or word).strip('"')]
+
+
+def _contains(content: str, terms: list[str]) -> bool:
+    folded = content.casefold()
+    return all(term in folded for term in terms)
+
+
+def _listed(terms: list[str]) -> str:
+    return " and ".join(f'"{term}"' for term in terms)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _excerpt(content: str, term: str) -> str:
+    """Cut a long message down to the surroundings of the first hit."""
+    text = " ".join(content.split())
+    at = max(0, text.casefold().find(term) - MAX_EXCERPT // 3)
+    return f"{'…' if at else ''}{_shortened(text[at:])}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_EXCERPT else f"{text[:MAX_EXCERPT]}…"
