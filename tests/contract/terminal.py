@@ -1,0 +1,183 @@
+"""A real pseudo-terminal with the program in it, for tests that press keys and read the screen."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import pyte
+
+DEADLINE: Final = 60.0
+"""Seconds within which anything waited for has to show. Generous: it only ends a broken test."""
+
+KEYS: Final = {
+    "enter": "\r",
+    "esc": "\x1b",
+    "tab": "\t",
+    "space": " ",
+    "ctrl+q": "\x11",
+    "ctrl+g": "\x07",
+    "ctrl+j": "\n",
+    "backspace": "\x7f",
+}
+
+
+class Terminal:
+    """`genie-tui` in a terminal of its own, with all its files below `home`.
+
+    A thread reads whatever the program writes, so that it never blocks on a full buffer, and
+    keeps the screen that a person would see.
+    """
+
+    def __init__(
+        self,
+        *arguments: str,
+        home: Path,
+        columns: int = 120,
+        rows: int = 40,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self._master, slave = pty.openpty()
+        size = struct.pack("HHHH", rows, columns, 0, 0)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
+        self._screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self._screen)
+        self._changed = threading.Condition()
+        self._raw = bytearray()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "genie_tui", *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            preexec_fn=_take_terminal,
+            env={
+                "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+                "HOME": str(home),
+                "GENIE_HOME": str(home),
+                "TERM": "xterm-256color",
+                "COLORTERM": "truecolor",
+                "LANG": "C.UTF-8",
+                **(env or {}),
+            },
+        )
+        os.close(slave)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.kill()
+
+    @property
+    def text(self) -> str:
+        """What is on the screen, a line a row."""
+        with self._changed:
+            return "\n".join(line.rstrip() for line in self._screen.display)
+
+    @property
+    def raw(self) -> bytes:
+        """Everything that the program has written."""
+        with self._changed:
+            return bytes(self._raw)
+
+    def wait_for(self, *needles: str, gone: str = "") -> str:
+        """Wait until all of these texts, and not `gone`, are on the screen."""
+
+        def there(text: str) -> bool:
+            return all(needle in text for needle in needles) and not (gone and gone in text)
+
+        wanted = " and ".join(map(repr, needles)) + (f" without {gone!r}" if gone else "")
+        return self.wait_until(there, wanted)
+
+    def wait_until(self, there: Callable[[str], bool], wanted: str) -> str:
+        """Wait until the screen's text satisfies a condition."""
+        end = time.monotonic() + DEADLINE
+        while True:
+            text = self.text
+            if there(text):
+                return text
+            with self._changed:
+                left = end - time.monotonic()
+                ended = self.process.poll() is not None and not self._reader.is_alive()
+                if left <= 0 or ended:
+                    why = f"the program ended with {self.process.poll()}" if ended else "in time"
+                    raise AssertionError(f"never saw {wanted} ({why}); the screen was:\n{text}")
+                self._changed.wait(min(left, 0.5))
+
+    def type(self, text: str) -> None:
+        """Type characters, as fast as a terminal delivers them."""
+        os.write(self._master, text.encode())
+
+    def press(self, *names: str) -> None:
+        """Press keys by name, or by character, one after the other."""
+        for name in names:
+            os.write(self._master, KEYS.get(name, name).encode())
+
+    def paste(self, text: str) -> None:
+        """Paste in the way of a terminal in bracketed-paste mode."""
+        os.write(self._master, b"\x1b[200~" + text.encode() + b"\x1b[201~")
+
+    def say(self, text: str) -> None:
+        """Type a message and send it."""
+        self.type(text)
+        self.press("enter")
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send the program a signal."""
+        self.process.send_signal(number)
+
+    def close(self) -> None:
+        """Close the terminal window under the program."""
+        with contextlib.suppress(OSError):
+            os.close(self._master)
+
+    def exit_code(self) -> int:
+        """Wait for the program to end by itself."""
+        code = self.process.wait(DEADLINE)
+        self._reader.join(DEADLINE)
+        return code
+
+    def kill(self) -> None:
+        """End the program with SIGKILL if it still runs, and clean up."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(DEADLINE)
+        self._reader.join(5)
+        self.close()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = os.read(self._master, 65536)
+            except OSError:
+                data = b""
+            with self._changed:
+                if data:
+                    self._raw += data
+                    self._stream.feed(data)
+                self._changed.notify_all()
+            if not data:
+                return
+
+
+def _take_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
