@@ -4,8 +4,13 @@ RoomError
 ├── InvalidName     a name that nobody may use
 ├── FrameError      bytes that are no frame of this protocol
 ├── RoomRefused     the room did not let this participant in, or put them out
+├── ConnectionLost  the connection to a peer ended
+├── TooLong         a text that is longer than the room takes
+├── TooManyUnsent   more waits to be sent than is kept
+├── InvalidAddress  what should be HOST:PORT is not
 ├── Unreachable     nothing answers at the address
 ├── AddressInUse    the port to listen on is taken
+├── CannotListen    the system does not let us listen at the address
 └── NotLoopback     an address beyond this machine, which is not allowed yet
 """
 
@@ -42,6 +47,35 @@ class RoomRefused(RoomError):
         self.code: Refusal = code
 
 
+class ConnectionLost(RoomError):
+    """The connection ended, from whichever side and for whatever reason."""
+
+
+class TooLong(RoomError):
+    """A text is longer than the room takes; nothing was sent."""
+
+    def __init__(self, length: int, limit: int) -> None:
+        super().__init__(f"the message has {length:,} characters, this room takes {limit:,}")
+        self.length = length
+        self.limit = limit
+
+
+class TooManyUnsent(RoomError):
+    """So much waits for the connection that no more is accepted; nothing was sent."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"{limit:,} messages wait to be sent already; wait for the connection")
+        self.limit = limit
+
+
+class InvalidAddress(RoomError):
+    """A text that names no address."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(f"{text!r} is no address: {why}; write HOST:PORT, like 127.0.0.1:7654")
+        self.text = text
+
+
 class Unreachable(RoomError):
     """Nobody answers at an address."""
 
@@ -55,6 +89,14 @@ class AddressInUse(RoomError):
 
     def __init__(self, address: str) -> None:
         super().__init__(f"{address} is taken by another program; choose another port with --port")
+        self.address = address
+
+
+class CannotListen(RoomError):
+    """The system refuses to let us listen at an address."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(f"can't listen at {address}: {why}")
         self.address = address
 
 

@@ -14,7 +14,9 @@ ROOM: Final = ""
 Role: TypeAlias = Literal["host", "member", "guest"]
 Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
 Scope: TypeAlias = Literal["once", "session"]
-Stage: TypeAlias = Literal["reasoner", "preferences", "factory", "agent", "tools", "state", "lost"]
+Stage: TypeAlias = Literal[
+    "reasoner", "secrets", "factory", "preferences", "tools", "state", "agent", "lost"
+]
 
 
 class Body(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
@@ -137,6 +139,12 @@ class Cancelled(Body, tag="cancelled", frozen=True):
     reason: str = ""
 
 
+class Unreadable(Body, tag="unreadable", frozen=True):
+    """Stands where an entry of the log is damaged, or of a kind that this version doesn't know."""
+
+    why: str
+
+
 AnyBody: TypeAlias = (
     Opened
     | Hosted
@@ -151,6 +159,7 @@ AnyBody: TypeAlias = (
     | Answered
     | Failed
     | Cancelled
+    | Unreadable
 )
 
 RunBody: TypeAlias = Decided | Asked | Settled | Answered | Failed | Cancelled

@@ -28,6 +28,7 @@ from genie_core.room.event import (
     Scope,
     Settled,
     Suspended,
+    Unreadable,
 )
 
 
@@ -123,7 +124,9 @@ class RoomState:
     """Everything that the events so far amount to.
 
     `head` is the sequence number of the last event applied. Events with a number at or below it
-    are skipped, so overlapping deliveries do no harm; a gap raises `IllegalEvent`.
+    are skipped, so overlapping deliveries do no harm; a gap raises `IllegalEvent`. Once an
+    unreadable event went by, later ones that refer to something unknown are passed over: what they
+    refer to may be what was lost.
     """
 
     def __init__(self) -> None:
@@ -138,6 +141,7 @@ class RoomState:
         self.running: dict[int, Exchange] = {}
         self.open: dict[str, Proposal] = {}
         self.parked: dict[str, Proposal] = {}
+        self.unreadable: set[int] = set()
 
     def apply(self, event: Event) -> bool:
         """Take the next event in; False if it was known already."""
@@ -223,6 +227,8 @@ class RoomState:
                     self.people[event.by].agent = agent
             case Said() as said:
                 self._said(event, said)
+            case Unreadable():
+                self.unreadable.add(event.seq)
             case body:
                 self._ran(event, body)
 
@@ -248,6 +254,8 @@ class RoomState:
     def _ran(self, event: Event, body: RunBody) -> None:
         exchange = self.exchanges.get(body.message)
         if exchange is None:
+            if self.unreadable:
+                return
             raise IllegalEvent(f"event {event.seq} speaks of the unknown message {body.message}")
         match body:
             case Decided():
@@ -290,6 +298,8 @@ class RoomState:
     def _settled(self, event: Event, exchange: Exchange, settled: Settled) -> None:
         proposal = self.proposals.get(settled.approval)
         if proposal is None:
+            if self.unreadable:
+                return
             raise IllegalEvent(f"event {event.seq} settles an approval that was never asked for")
         proposal.outcome, proposal.reason = settled.outcome, settled.reason
         proposal.scope, proposal.settled_at = settled.scope, event.at

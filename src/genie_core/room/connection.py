@@ -1,0 +1,130 @@
+"""Connections between a participant and a room, and the one that stays inside a process."""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+
+from genie_core.room.errors import ConnectionLost
+from genie_core.room.frame import ClientFrame, ServerFrame
+
+MEMORY_CAPACITY: Final = 64
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+In_co = TypeVar("In_co", covariant=True)
+Out_contra = TypeVar("Out_contra", contravariant=True)
+
+
+class Connection(Protocol[Out_contra, In_co]):
+    """One end of a connection. One task may send while another receives."""
+
+    async def send(self, frames: Sequence[Out_contra]) -> None:
+        """Send frames in order, waiting while the other end is behind.
+
+        Cancelling leaves it open how many went out; the connection is good for closing only.
+
+        Raises:
+            ConnectionLost: it is closed, by either end.
+            FrameError: a frame can't be encoded; none after it was sent.
+
+        """
+
+    async def receive(self) -> In_co:
+        """Wait for the next frame. Cancelling loses nothing.
+
+        Raises:
+            ConnectionLost: it is closed, and everything that had arrived was received.
+            FrameError: what arrived is no frame; the connection still stands.
+
+        """
+
+    async def close(self, reason: str = "") -> None:
+        """End the connection in good order, within some seconds; repeating it is harmless."""
+
+    def abort(self) -> None:
+        """End the connection at once, without a word to the other end."""
+
+
+ClientConnection: TypeAlias = Connection[ClientFrame, ServerFrame]
+"""The participant's end."""
+
+PeerConnection: TypeAlias = Connection[ServerFrame, ClientFrame]
+"""The room's end."""
+
+
+def memory_pair(
+    capacity: int = MEMORY_CAPACITY,
+) -> (
+    "tuple[MemoryConnection[ClientFrame, ServerFrame], MemoryConnection[ServerFrame, ClientFrame]]"
+):
+    """Connect two tasks of one process: the participant's end and the room's end.
+
+    Frames are passed as they are. At most `capacity` wait in each direction; then `send` waits.
+    """
+    up: _Pipe[ClientFrame] = _Pipe(capacity)
+    down: _Pipe[ServerFrame] = _Pipe(capacity)
+    return MemoryConnection(up, down), MemoryConnection(down, up)
+
+
+class MemoryConnection(Generic[Out, In]):
+    """One end of a `memory_pair`."""
+
+    def __init__(self, outgoing: "_Pipe[Out]", incoming: "_Pipe[In]") -> None:
+        self._outgoing = outgoing
+        self._incoming = incoming
+
+    async def send(self, frames: Sequence[Out]) -> None:
+        """Put frames where the other end takes them; waits while it is full."""
+        for frame in frames:
+            await self._outgoing.put(frame)
+
+    async def receive(self) -> In:
+        """Take the next frame, also one that was sent before the other end closed."""
+        return await self._incoming.take()
+
+    async def close(self, reason: str = "") -> None:
+        """Close both directions; what was sent can still be received."""
+        self._outgoing.close(reason)
+        self._incoming.close(reason)
+
+    def abort(self) -> None:
+        """Close both directions."""
+        self._outgoing.close("aborted")
+        self._incoming.close("aborted")
+
+
+class _Pipe(Generic[In]):
+    """A bounded queue for one writer and one reader, which can be closed."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._items: deque[In] = deque()
+        self._filled = asyncio.Event()
+        self._drained = asyncio.Event()
+        self._closed: str | None = None
+
+    async def put(self, item: In) -> None:
+        while self._closed is None and len(self._items) >= self._capacity:
+            self._drained.clear()
+            await self._drained.wait()
+        if self._closed is not None:
+            raise ConnectionLost(self._closed)
+        self._items.append(item)
+        self._filled.set()
+
+    async def take(self) -> In:
+        while not self._items:
+            if self._closed is not None:
+                raise ConnectionLost(self._closed)
+            self._filled.clear()
+            await self._filled.wait()
+        item = self._items.popleft()
+        self._drained.set()
+        return item
+
+    def close(self, reason: str) -> None:
+        if self._closed is None:
+            self._closed = reason or "the connection was closed"
+            self._filled.set()
+            self._drained.set()

@@ -1,0 +1,88 @@
+"""Names of persons: what may be one, and which of them count as the same."""
+
+import unicodedata
+from typing import Final
+
+from genie_core.room.errors import InvalidName
+
+MAX_CELLS: Final = 32
+"""Width of the longest name, in terminal cells."""
+
+MAX_POINTS: Final = 64
+"""Most code points in a name; combining marks take no cells but do take space."""
+
+RESERVED: Final = frozenset({"system", "genie"})
+"""Names that speak for the program itself."""
+
+_FORBIDDEN: Final = {
+    "Cc": "it contains a control character",
+    "Cf": "it contains an invisible character",
+    "Cs": "it contains half a character",
+    "Co": "it contains a private-use character",
+    "Cn": "it contains a character that is not assigned",
+    "Zl": "it contains a line separator",
+    "Zp": "it contains a paragraph separator",
+    "Zs": "it contains a space, and then nobody could be mentioned by it",
+}
+_BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
+"""Letters and marks that fonts draw as nothing."""
+
+_LOOKS_LIKE: Final = str.maketrans(
+    "авгеіјкмнорѕстухһԁӏ" + "αβγεηικνορςτυχω" + "ıɡɩɢ",
+    "abreijkmhopsctyxhdl" + "abyenikvopstuxw" + "igig",
+)
+"""Small letters of other scripts that are easily taken for Latin ones."""
+
+
+def check_name(raw: str) -> str:
+    """Normalise a name (NFC, trimmed).
+
+    Raises:
+        InvalidName: nobody may use it; the error says why.
+
+    """
+    name = unicodedata.normalize("NFC", raw.strip())
+    why = _fault(name)
+    if why is not None:
+        raise InvalidName(raw, why)
+    return name
+
+
+def fold_name(name: str) -> str:
+    """The form in which two names that a reader could confuse are equal."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return folded.translate(_LOOKS_LIKE)
+
+
+def cells(text: str) -> int:
+    """How many terminal cells a text takes at most."""
+    return sum(_width(char) for char in text)
+
+
+def _fault(name: str) -> str | None:
+    if not name:
+        return "it is empty"
+    if len(name) > MAX_POINTS or cells(name) > MAX_CELLS:
+        return f"it is longer than {MAX_CELLS} cells"
+    for char in name:
+        if why := _FORBIDDEN.get(unicodedata.category(char)):
+            return why
+        if char in _BLANK or _selects_a_variant(char):
+            return "it contains an invisible character"
+    if name[0] in "@/":
+        return f"it starts with {name[0]}"
+    if unicodedata.category(name[0]).startswith("M"):
+        return "it starts with a combining mark"
+    if fold_name(name) in RESERVED:
+        return "it is reserved for the program"
+    return None
+
+
+def _selects_a_variant(char: str) -> bool:
+    return "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+
+
+def _width(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

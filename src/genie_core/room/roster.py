@@ -1,0 +1,99 @@
+"""Who is connected to a room, and what waits to be sent to them."""
+
+from collections.abc import Iterator
+
+from genie_core.room.frame import Limits, Refusal, Refused, ServerFrame, Streamed, Typed
+from genie_core.room.names import fold_name
+from genie_core.room.peer import Peer, Signals, Stage
+
+
+class Roster:
+    """The connections of a room, and the seats that some of them hold.
+
+    A seat belongs to a name; names that a reader could confuse are the same seat.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._peers: dict[int, Peer] = {}
+        self._seats: dict[str, Peer] = {}
+        self._stirred: set[int] = set()
+        self._next = 1
+
+    def __iter__(self) -> Iterator[Peer]:
+        return iter(list(self._peers.values()))
+
+    def admit(self) -> Peer:
+        """Take in a new connection, which has no seat yet."""
+        peer = self._peers[self._next] = Peer(self._next, Signals(self._limits.signals))
+        self._next += 1
+        return peer
+
+    def get(self, peer_id: int) -> Peer | None:
+        """The connection with this number, unless it is gone."""
+        return self._peers.get(peer_id)
+
+    def remove(self, peer_id: int) -> Peer | None:
+        """Forget a connection. Its seat, if any, must be vacated separately."""
+        return self._peers.pop(peer_id, None)
+
+    @property
+    def strangers(self) -> int:
+        """How many connections have not said who they are."""
+        return sum(peer.stage is Stage.GREETING for peer in self._peers.values())
+
+    @property
+    def seated(self) -> list[Peer]:
+        """Everybody with a seat, in order of arrival."""
+        return list(self._seats.values())
+
+    def at(self, name: str) -> Peer | None:
+        """Whoever holds the seat of this name or of one too much like it."""
+        return self._seats.get(fold_name(name))
+
+    def seat(self, peer: Peer) -> None:
+        """Give a peer the seat of its name."""
+        self._seats[fold_name(peer.name)] = peer
+
+    def vacate(self, peer: Peer) -> bool:
+        """Free the peer's seat; False if it holds none."""
+        seat = fold_name(peer.name)
+        if not peer.name or self._seats.get(seat) is not peer:
+            return False
+        del self._seats[seat]
+        return True
+
+    def reply(self, peer: Peer, frame: ServerFrame) -> None:
+        """Queue a frame that must not get lost. Whoever lets too many pile up is dismissed."""
+        if len(peer.replies) >= self._limits.replies:
+            self.dismiss(peer, "slow", "you read too slowly; come back to catch up", final=False)
+            return
+        peer.replies.append(frame)
+        self._stirred.add(peer.id)
+
+    def refuse(self, peer: Peer, code: Refusal, text: str, ref: str = "") -> None:
+        """Tell a peer that something was not accepted."""
+        self.reply(peer, Refused(code, text, ref))
+
+    def signal(self, sender: Peer, signal: Typed | Streamed) -> None:
+        """Pass something ephemeral on to everybody but its sender."""
+        for peer in self._seats.values():
+            if peer is not sender:
+                peer.signals.add(signal)
+                self._stirred.add(peer.id)
+
+    def dismiss(self, peer: Peer, code: Refusal, text: str, *, final: bool) -> None:
+        """End a connection with a farewell. `final`: it is of no use to come back."""
+        peer.stage = Stage.LEAVING
+        peer.farewell = Refused(code, text, final=final)
+        self._stirred.add(peer.id)
+
+    def stir(self, *peers: Peer) -> None:
+        """Note that there may be something to send to these peers, or to all if none is given."""
+        self._stirred.update(peer.id for peer in peers or self._peers.values())
+
+    def stirred(self) -> set[int]:
+        """The peers that may have something to be sent since this was last asked."""
+        stirred = self._stirred & self._peers.keys()
+        self._stirred = set()
+        return stirred

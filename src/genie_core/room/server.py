@@ -1,0 +1,293 @@
+"""The host's side of a room: the pure `Room`, with sockets, a disk and a clock around it."""
+
+import asyncio
+import logging
+import secrets
+import socket
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Final, Protocol
+
+from websockets.asyncio.server import Server
+
+from genie_core.room.address import DEFAULT_PORT, LOOPBACK, Address
+from genie_core.room.codec import ServerEncoder
+from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
+from genie_core.room.core import Room
+from genie_core.room.errors import ConnectionLost, FrameError
+from genie_core.room.event import Event
+from genie_core.room.fold import RoomState
+from genie_core.room.frame import Limits
+from genie_core.room.websocket import OPEN_TIMEOUT, bind, listen
+
+RETRY_FIRST: Final = 0.2
+RETRY_LONGEST: Final = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+class EventSink(Protocol):
+    """Where the log is kept."""
+
+    async def append(self, events: Sequence[Event]) -> None:
+        """Write events that follow those written before; durable when it returns.
+
+        Raises:
+            OSError: they are not written. The same ones come again, perhaps with more after them.
+
+        """
+
+
+class RoomServer:
+    """Serves a room to its participants.
+
+    Use it as an async context, or `start` it and `close` it in the end. `suspend` ends the room in
+    good order; closing without it is what a crash looks like to the others. One task writes the
+    log; each connection has a task that reads and one that writes, so nobody waits for another.
+    """
+
+    def __init__(
+        self,
+        events: Iterable[Event],
+        sink: EventSink,
+        *,
+        room: str,
+        title: str,
+        host: str,
+        limits: Limits | None = None,
+        stall_timeout: float = 10.0,
+        hello_timeout: float = OPEN_TIMEOUT,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._room = Room(events, room=room, title=title, token=secrets.token_hex, limits=limits)
+        self._sink = sink
+        self._host = host
+        self._host_token = secrets.token_hex()
+        self._stall_timeout = stall_timeout
+        self._hello_timeout = hello_timeout
+        self._clock = clock
+        self._encoder = ServerEncoder()
+        self._listeners: list[Server] = []
+        self._wakes: dict[int, asyncio.Event] = {}
+        self._links: dict[int, PeerConnection] = {}
+        self._local: set[asyncio.Task[None]] = set()
+        self._written = asyncio.Event()
+        self._unwritten = asyncio.Event()
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self._committer: asyncio.Task[None] | None = None
+        self._suspended = False
+
+    async def __aenter__(self) -> "RoomServer":
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @property
+    def host_token(self) -> str:
+        """What the host's own participant says hello with, to get the host's seat."""
+        return self._host_token
+
+    @property
+    def state(self) -> RoomState:
+        """The room as of the last event, whether or not it is on disk."""
+        return self._room.state
+
+    async def start(self) -> None:
+        """Open the room.
+
+        Raises:
+            InvalidName: the host can't go by this name.
+
+        """
+        self._room.open(self._host, self._host_token, self._clock())
+        self._committer = asyncio.create_task(self._commit_forever(), name="room committer")
+        self._stir()
+
+    async def listen(
+        self,
+        host: str = LOOPBACK,
+        port: int = DEFAULT_PORT,
+        *,
+        sock: socket.socket | None = None,
+    ) -> Address:
+        """Let participants connect, at `sock` if one is given; returns the address to join.
+
+        Port 0 takes any free port.
+
+        Raises:
+            NotLoopback: the address is not on this machine.
+            AddressInUse: another program listens there.
+            CannotListen: the system does not let us.
+
+        """
+        if sock is None:
+            sock = await bind(Address(host, port))
+        self._listeners.append(
+            await listen(
+                sock,
+                self._attend,
+                self._encoder,
+                frame_bytes=self._room.limits.frame_bytes,
+                open_timeout=self._hello_timeout,
+            )
+        )
+        name = sock.getsockname()
+        return Address(str(name[0]), int(name[1]))
+
+    def connect_local(self) -> ClientConnection:
+        """Connect from inside this process; such a connection is never dropped for being slow."""
+        near, far = memory_pair()
+        task = asyncio.create_task(self._attend(far, stall_timeout=None), name="local seat")
+        self._local.add(task)
+        task.add_done_callback(self._local.discard)
+        return near
+
+    async def suspend(self, reason: str = "", grace: float = 5.0) -> bool:
+        """Close the doors: write and deliver what is left, say farewell, disconnect.
+
+        Takes at most `grace` seconds, plus some for closing. Returns whether everything is on disk.
+        """
+        self._suspended = True
+        self._room.suspend(reason, self._clock())
+        self._stir()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self._all_written()
+                await self._empty.wait()
+        await self.close()
+        return not self._room.pending()
+
+    async def close(self) -> None:
+        """Stop at once. What is not on disk by now never was acknowledged."""
+        for server in self._listeners:
+            server.close()
+        for link in list(self._links.values()):
+            link.abort()
+        for server in self._listeners:
+            await server.wait_closed()
+        self._listeners.clear()
+        if self._local:
+            await asyncio.wait(self._local)
+        committer, self._committer = self._committer, None
+        if committer is not None:
+            committer.cancel()
+            with suppress(asyncio.CancelledError):
+                await committer
+
+    # -- the log
+
+    async def _commit_forever(self) -> None:
+        while True:
+            await self._unwritten.wait()
+            self._unwritten.clear()
+            await self._write()
+
+    async def _write(self) -> None:
+        """Write all that is pending, in groups of whatever gathered during the last write."""
+        delay = RETRY_FIRST
+        while events := self._room.pending():
+            try:
+                await self._sink.append(events)
+            except OSError as error:
+                logger.warning("writing the log failed", exc_info=True)
+                why = error.strerror or str(error) or type(error).__name__
+                self._room.trouble(f"the host can't write to its disk: {why}")
+                self._stir()
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, RETRY_LONGEST)
+            else:
+                delay = RETRY_FIRST
+                self._room.commit(events[-1].seq)
+                self._room.trouble("")
+                self._stir()
+        self._written.set()
+
+    async def _all_written(self) -> None:
+        while self._room.pending():
+            self._written.clear()
+            self._unwritten.set()
+            await self._written.wait()
+
+    def _stir(self) -> None:
+        """Set everything in motion that the last call to the room gave reason for."""
+        for peer in self._room.stirred():
+            wake = self._wakes.get(peer)
+            if wake is not None:
+                wake.set()
+        if self._room.state.head > self._room.durable:
+            self._unwritten.set()
+
+    # -- connections
+
+    async def _attend(self, link: PeerConnection, *, stall_timeout: float | None = -1.0) -> None:
+        """Serve one connection until it ends, for whatever reason."""
+        patience = self._stall_timeout if stall_timeout == -1.0 else stall_timeout
+        peer = self._room.connect()
+        self._wakes[peer], self._links[peer] = asyncio.Event(), link
+        self._empty.clear()
+        reason = "connection lost"
+        try:
+            reason = await self._serve(peer, link, patience)
+        except Exception:  # one connection's failure must not reach the others
+            logger.exception("serving a connection failed")
+            link.abort()
+        finally:
+            del self._wakes[peer], self._links[peer]
+            self._room.disconnect(peer, reason, self._clock())
+            self._stir()
+            if not self._wakes:
+                self._empty.set()
+
+    async def _serve(self, peer: int, link: PeerConnection, patience: float | None) -> str:
+        """Read in this task and write in another; returns why the connection ended."""
+        async with asyncio.TaskGroup() as tasks:
+            writer = tasks.create_task(self._deliver(peer, link, patience))
+            reason = await self._read(peer, link)
+            writer.cancel()
+        return reason if writer.cancelled() else writer.result() or reason
+
+    async def _read(self, peer: int, link: PeerConnection) -> str:
+        timeout: float | None = self._hello_timeout
+        while True:
+            try:
+                async with asyncio.timeout(timeout):
+                    frame = await link.receive()
+            except ConnectionLost as error:
+                return str(error)
+            except FrameError as error:
+                self._room.reject(peer, error.code, str(error), self._clock())
+            except TimeoutError:
+                self._room.reject(peer, "out_of_state", "no hello in time", self._clock())
+            else:
+                self._room.receive(peer, frame, self._clock())
+            timeout = None
+            self._stir()
+
+    async def _deliver(self, peer: int, link: PeerConnection, patience: float | None) -> str:
+        """Send what the room has for a peer until it has nothing more, ever."""
+        wake = self._wakes[peer]
+        try:
+            while not self._room.finished(peer):
+                wake.clear()
+                while frames := self._room.pull(peer):
+                    async with asyncio.timeout(patience):
+                        await link.send(frames)
+                if not self._room.finished(peer):
+                    await wake.wait()
+            await link.close()
+        except TimeoutError:
+            link.abort()
+            return "too slow"
+        except ConnectionLost:
+            link.abort()
+        return ""
