@@ -10,10 +10,12 @@ GenieError
 │   └── MissingKey (KeyError)      nothing is stored under a key
 ├── SessionStopped                 the session takes no more messages
 ├── ActorStopped                   a worker ended before it came to a request
-└── StageFailed                    one stage of handling a message raised
+├── StageFailed                    one stage of handling a message raised
+└── ExecutionFailed                a delegated message that will get no answer
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, Literal, TypeAlias
 
 Stage: TypeAlias = Literal[
@@ -28,7 +30,7 @@ class GenieError(Exception):
     """Root of every error this package raises on purpose; its text is one line to act on."""
 
 
-class InvalidMessage(GenieError, ValueError):  # noqa: N818 - named for what it is about
+class InvalidMessage(GenieError, ValueError):
     """A message that cannot be accepted, and why."""
 
     def __init__(self, reason: str) -> None:
@@ -39,7 +41,7 @@ class InvalidMessage(GenieError, ValueError):  # noqa: N818 - named for what it 
         return f"message refused: {self.reason}"
 
 
-class InvalidSetting(GenieError, ValueError):  # noqa: N818 - named for what it is about
+class InvalidSetting(GenieError, ValueError):
     """An argument that makes no sense, such as a timeout of zero."""
 
     def __init__(self, name: str, value: object, expected: str) -> None:
@@ -52,7 +54,7 @@ class InvalidSetting(GenieError, ValueError):  # noqa: N818 - named for what it 
         return f"{self.name} must be {self.expected}, not {self.value!r}"
 
 
-class InvalidFactory(GenieError, TypeError):  # noqa: N818 - named for what it is about
+class InvalidFactory(GenieError, TypeError):
     """A factory function whose parameters fit none of the documented signatures."""
 
     def __init__(self, name: str, expected: str) -> None:
@@ -64,7 +66,7 @@ class InvalidFactory(GenieError, TypeError):  # noqa: N818 - named for what it i
         return f"factory {self.name!r} must be callable as {self.expected}"
 
 
-class UnknownAgent(GenieError, ValueError):  # noqa: N818 - named for what it is about
+class UnknownAgent(GenieError, ValueError):
     """A name under which no agent is registered."""
 
     def __init__(self, name: str, known: Sequence[str] = ()) -> None:
@@ -111,7 +113,7 @@ class MissingKey(StateError, KeyError):
     __str__ = StateError.__str__  # KeyError would show the repr of its argument
 
 
-class SessionStopped(GenieError):  # noqa: N818 - named for what it is about
+class SessionStopped(GenieError):
     """The session was told to stop and accepts nothing new."""
 
     def __init__(self, session_id: str) -> None:
@@ -122,7 +124,7 @@ class SessionStopped(GenieError):  # noqa: N818 - named for what it is about
         return f"session {self.session_id!r} is stopped and takes no more messages"
 
 
-class ActorStopped(GenieError):  # noqa: N818 - named for what it is about
+class ActorStopped(GenieError):
     """A worker ended before it came to the request."""
 
     def __init__(self, name: str) -> None:
@@ -133,7 +135,7 @@ class ActorStopped(GenieError):  # noqa: N818 - named for what it is about
         return f"{self.name} has stopped"
 
 
-class StageFailed(GenieError):  # noqa: N818 - named for what it is about
+class StageFailed(GenieError):
     """One stage of handling a message raised.
 
     `stage` says where, `subject` whose or which part it was, and `cause` is the original
@@ -150,6 +152,32 @@ class StageFailed(GenieError):  # noqa: N818 - named for what it is about
         if isinstance(self.cause, str):
             return f"{self.subject}: {self.cause}"
         return f"{self.subject}: {summary(self.cause)}"
+
+
+class ExecutionFailed(GenieError):
+    """A delegated message that will get no answer.
+
+    `stage` and `error` are those of the `Failed` event; the original exception is the cause.
+    """
+
+    def __init__(self, stage: Stage, error: str) -> None:
+        super().__init__(stage, error)
+        self.stage: Stage = stage
+        self.error = error
+
+    def __str__(self) -> str:
+        return self.error
+
+
+@contextmanager
+def stage(name: Stage, subject: str) -> Iterator[None]:
+    """Turn what is raised inside into `StageFailed`, unless it is that already."""
+    try:
+        yield
+    except StageFailed:
+        raise
+    except Exception as error:
+        raise StageFailed(name, subject, error) from error
 
 
 def summary(error: BaseException) -> str:

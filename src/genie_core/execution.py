@@ -1,13 +1,17 @@
 """One message's way through reasoner and agent, as a record that can be read again and again."""
 
+from asyncio import Task
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeAlias
 
-from genie_core.agent.approval import Approval, Verdict
-from genie_core.errors import Stage
+from genie_core.agent.approval import Approval, ApprovalContext, Verdict
+from genie_core.errors import ExecutionFailed, Stage, StageFailed, summary
 from genie_core.message import Message
+from genie_core.preferences import PreferencesSource
 from genie_core.reasoner.base import Decision
+from genie_core.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +91,170 @@ ExecutionEvent: TypeAlias = (
     | Failed
     | Cancelled
 )
+
+
+class Execution:
+    """Follows one message from the reasoner's decision to the agent's answer.
+
+    The work is done whether or not anybody reads. Every reader gets everything from the start,
+    at any time and any number of them; leaving early changes nothing.
+    """
+
+    def __init__(self, preferences_source: PreferencesSource | None = None) -> None:
+        self.preferences_source = preferences_source
+        self._record: Record[ExecutionEvent] = Record()
+        self._open: dict[str, Approval] = {}
+        self._refusal: tuple[str, str] | None = None
+        self._task: Task[None] | None = None
+        self._sealed = False
+
+    @property
+    def done(self) -> bool:
+        """Whether the last event is there."""
+        return self._record.closed
+
+    @property
+    def pending_approvals(self) -> list[Approval]:
+        """The tool calls that wait for a person now, oldest first."""
+        return list(self._open.values())
+
+    async def events(self) -> AsyncIterator[ExecutionEvent]:
+        """Yield the full record, then what follows as it happens.
+
+        The last event is exactly one of: a decision to ignore, an answer, a failure, a
+        cancellation. Text deltas are dropped from the record once there is an answer.
+        """
+        async for event in self._record.read():
+            yield event
+
+    async def stream(self) -> AsyncIterator[Decision | Approval | Message]:
+        """Yield one decision, then approvals as they are requested, then the answer.
+
+        Approvals hold up the agent until they are answered. What ends before a decision was made
+        counts as a decision to ignore; a failure after it raises `ExecutionFailed`, a
+        cancellation just ends the stream.
+        """
+        decided = False
+        async for event in self._record.read():
+            match event:
+                case Decided(decision=decision):
+                    decided = True
+                    yield decision
+                case ApprovalRequested(approval=approval):
+                    yield approval
+                case Answered(message=message):
+                    yield message
+                case Failed(stage=stage, error=error, exception=exception) if decided:
+                    raise ExecutionFailed(stage, error) from exception
+                case Failed() | Cancelled() if not decided:
+                    yield Decision.IGNORE
+                case _:
+                    pass
+
+    async def result(self) -> Message | None:
+        """Approve every tool call and return the answer, or None if there will be none."""
+        answer = None
+        async for element in self.stream():
+            if isinstance(element, Approval):
+                element.approve(by="auto")
+            elif isinstance(element, Message):
+                answer = element
+        return answer
+
+    def cancel(self, reason: str = "") -> bool:
+        """Stop the work at once, also while an approval is pending.
+
+        Returns False, and changes nothing, if it has ended already.
+        """
+        if self.done or self._sealed:
+            return False
+        self.record(Cancelled(reason))
+        if self._task is not None:
+            self._task.cancel()
+        return True
+
+    # What follows is for the session that does the work.
+
+    def run_in(self, task: "Task[None]") -> None:
+        """Name the task that `cancel` has to cancel, which may have been called already."""
+        self._task = task
+        if self.done:
+            task.cancel()
+
+    def seal(self) -> None:
+        """Declare the answer given: from now on it is too late to cancel."""
+        self._sealed = True
+
+    def approvals(self) -> ApprovalContext:
+        """Return the context that turns an agent's requests into events here."""
+        return ApprovalContext(queue=self)
+
+    def emit(self, text: str) -> None:
+        """Record a piece of the answer."""
+        if text:
+            self.record(TextDelta(text))
+
+    def record(self, event: ExecutionEvent) -> None:
+        """Add an event, unless the last one is there already."""
+        if self.done:
+            return
+        if not _is_last(event):
+            self._record.add(event)
+            return
+        self.refuse_approvals(_why_refused(event))
+        if isinstance(event, Answered):
+            self._record.forget(lambda past: isinstance(past, TextDelta))
+        self._record.add(event)
+        self._record.close()
+
+    def fail(self, error: BaseException, stage: Stage) -> None:
+        """Record what was raised, as the last event."""
+        cause: BaseException = error
+        if isinstance(error, StageFailed):
+            stage = error.stage
+            cause = error.cause if isinstance(error.cause, BaseException) else error
+        self.record(Failed(stage, summary(error), cause))
+
+    async def put(self, item: Approval) -> None:
+        """Take an agent's request for approval."""
+        if self.done:
+            item.deny("nobody waits for the answer any more")
+            return
+        self._open[item.id] = item
+        self._record.add(ApprovalRequested(item))
+        item.ftr.add_done_callback(lambda _: self._resolved(item))
+        if self._refusal is not None:
+            self._refuse(item, *self._refusal)
+
+    def refuse_approvals(self, reason: str, by: str = "session") -> None:
+        """Deny all pending requests for approval, and those still to come."""
+        self._refusal = (reason, by)
+        for approval in self.pending_approvals:
+            self._refuse(approval, reason, by)
+
+    def _refuse(self, approval: Approval, reason: str, by: str) -> None:
+        approval.deny(reason, by=by)
+        self._resolved(approval)
+
+    def _resolved(self, approval: Approval) -> None:
+        if self._open.pop(approval.id, None) is None:
+            return
+        verdict = Verdict(approved=False) if approval.verdict is None else approval.verdict
+        at = approval.resolved_at or datetime.now(UTC)
+        self._record.add(ApprovalResolved(approval, verdict, approval.by, at))
+
+
+def _is_last(event: ExecutionEvent) -> bool:
+    match event:
+        case Decided(decision=decision):
+            return decision is Decision.IGNORE
+        case Answered() | Failed() | Cancelled():
+            return True
+        case _:
+            return False
+
+
+def _why_refused(event: ExecutionEvent) -> str:
+    if isinstance(event, Cancelled):
+        return f"cancelled: {event.reason}" if event.reason else "cancelled"
+    return "nobody waits for the answer any more"

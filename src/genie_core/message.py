@@ -24,6 +24,10 @@ class Attachment:
         """Read the file; `FileNotFoundError` if it has gone."""
         return Path(self.path).read_bytes()
 
+    def serialize(self) -> dict[str, Any]:
+        """Return the fields as JSON values, for `deserialize`."""
+        return {"path": self.path, "name": self.name, "media_type": self.media_type}
+
     @staticmethod
     def deserialize(attachment_dict: dict[str, Any]) -> "Attachment":
         """Build an attachment from the fields `dataclasses.asdict` gave."""
@@ -48,6 +52,17 @@ class Message:
     threads: list["Thread"] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
     request_id: str | None = None
+
+    def serialize(self) -> dict[str, Any]:
+        """Return the fields as JSON values, for `deserialize`."""
+        return {
+            "content": self.content,
+            "sender": self.sender,
+            "receiver": self.receiver,
+            "threads": [thread.serialize() for thread in self.threads],
+            "attachments": [attachment.serialize() for attachment in self.attachments],
+            "request_id": self.request_id,
+        }
 
     @staticmethod
     def deserialize(message_dict: dict[str, Any]) -> "Message":
@@ -74,6 +89,10 @@ class Thread:
 
     id: str
     messages: list[Message]
+
+    def serialize(self) -> dict[str, Any]:
+        """Return the fields as JSON values, for `deserialize`."""
+        return {"id": self.id, "messages": [message.serialize() for message in self.messages]}
 
     @staticmethod
     def deserialize(thread_dict: dict[str, Any]) -> "Thread":

@@ -8,4 +8,8 @@ from genie_core.agent.base import Agent as Agent
 from genie_core.agent.base import AgentInfo as AgentInfo
 from genie_core.agent.base import AgentInput as AgentInput
 from genie_core.agent.base import AsyncTool as AsyncTool
+from genie_core.agent.factory import AgentFactory as AgentFactory
+from genie_core.agent.factory import MultiAgentFactoryFn as MultiAgentFactoryFn
+from genie_core.agent.factory import SingleAgentFactoryFn as SingleAgentFactoryFn
+from genie_core.agent.runner import AgentRunner as AgentRunner
 from genie_core.reasoner.base import Decision as Decision

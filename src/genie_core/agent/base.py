@@ -74,7 +74,7 @@ class Agent(ABC):
         self,
         input: AgentInput,  # noqa: A002 - the contract's name
         callback: ApprovalCallback,
-        emit: Callable[[str], None],  # noqa: ARG002 - for implementations that stream
+        emit: Callable[[str], None],
     ) -> str:
         """Answer one query, passing pieces of text to `emit` as they come.
 

@@ -3,3 +3,5 @@
 from genie_core.reasoner.base import Decision as Decision
 from genie_core.reasoner.base import GroupReasoner as GroupReasoner
 from genie_core.reasoner.base import Response as Response
+from genie_core.reasoner.factory import GroupReasonerFactory as GroupReasonerFactory
+from genie_core.reasoner.factory import GroupReasonerFactoryFn as GroupReasonerFactoryFn

@@ -1,0 +1,130 @@
+"""Making agents for a person."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias, cast
+
+from genie_core.agent.base import Agent, AgentInfo, AsyncTool
+from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed, UnknownAgent, stage
+from genie_core.message import SYSTEM
+from genie_core.reasoner.factory import secrets_of
+from genie_core.secrets import SecretsProvider
+
+SingleAgentFactoryFn: TypeAlias = Callable[[dict[str, str]], Agent]
+"""Makes an agent that works alone, from a person's secrets."""
+
+MultiAgentFactoryFn: TypeAlias = Callable[
+    [dict[str, str], dict[str, AsyncTool], list[AgentInfo]], Agent
+]
+"""Makes an agent that directs others: secrets, the tools to run them, and who they are."""
+
+DEFAULT_IDLE_TIMEOUT: Final = 600.0
+"""Seconds without a query after which the system agent is put away, unless told otherwise."""
+
+
+class AgentFactory:
+    """Knows how to make the system agent and any number of agents that it may direct.
+
+    Secrets are looked up anew for each agent made.
+    """
+
+    def __init__(
+        self,
+        system_agent_factory: SingleAgentFactoryFn | MultiAgentFactoryFn,
+        system_agent_info: AgentInfo | None = None,
+        secrets_provider: SecretsProvider | None = None,
+    ) -> None:
+        self._system_info = _checked(
+            system_agent_info
+            or AgentInfo(
+                name=SYSTEM,
+                description="Answers the queries that a group's conversation gives rise to",
+                idle_timeout=DEFAULT_IDLE_TIMEOUT,
+            )
+        )
+        self._system_create = _as_multi(system_agent_factory)
+        self._secrets_provider = secrets_provider
+        self._infos: dict[str, AgentInfo] = {}
+        self._creates: dict[str, MultiAgentFactoryFn] = {}
+
+    def add_agent_factory_fn(
+        self, factory_fn: SingleAgentFactoryFn | MultiAgentFactoryFn, info: AgentInfo
+    ) -> None:
+        """Register an agent under the name in its info, which must be free."""
+        if info.name in {SYSTEM, self._system_info.name} or info.name in self._infos:
+            raise InvalidSetting("info.name", info.name, "a name that is not taken yet")
+        self._creates[info.name] = _as_multi(factory_fn)
+        self._infos[info.name] = _checked(info)
+
+    def agent_info(self, name: str) -> AgentInfo:
+        """Describe the agent of that name; `UnknownAgent` if there is none."""
+        if name in {SYSTEM, self._system_info.name}:
+            return self._system_info
+        try:
+            return self._infos[name]
+        except KeyError:
+            raise UnknownAgent(name, sorted(self._infos)) from None
+
+    def agent_infos(self, exclude: str | None = None) -> list[AgentInfo]:
+        """Describe the agents that were registered, in that order, except one.
+
+        The system agent is not among them: it is directed by nobody.
+        """
+        return [info for name, info in self._infos.items() if name != exclude]
+
+    def system_agent_info(self) -> AgentInfo:
+        """Describe the system agent."""
+        return self._system_info
+
+    def create_agent(
+        self, name: str, owner: str, extra_tools: dict[str, AsyncTool] | None = None
+    ) -> Agent:
+        """Make the agent of that name for a person.
+
+        `UnknownAgent` if there is none; `StageFailed` tells whether it was the secrets or the
+        factory function that failed.
+        """
+        info = self.agent_info(name)
+        create = self._system_create if info is self._system_info else self._creates[name]
+        secrets = secrets_of(owner, self._secrets_provider)
+        subject = f"factory of agent {info.name!r} for {owner}"
+        with stage("factory", subject):
+            agent = create(secrets, dict(extra_tools or {}), self.agent_infos(exclude=name))
+        if not isinstance(agent, Agent):
+            raise StageFailed("factory", subject, f"returned {type(agent).__name__}, not an Agent")
+        return agent
+
+    def create_system_agent(self, owner: str, extra_tools: dict[str, AsyncTool]) -> Agent:
+        """Make the system agent for a person."""
+        return self.create_agent(SYSTEM, owner, extra_tools)
+
+
+def _as_multi(function: SingleAgentFactoryFn | MultiAgentFactoryFn) -> MultiAgentFactoryFn:
+    """Give both kinds of factory function one shape.
+
+    A function that is content with the secrets alone works alone, even if it has further
+    parameters with defaults of its own.
+    """
+    if _accepts(function, 1):
+        single = cast("SingleAgentFactoryFn", function)
+        return lambda secrets, _tools, _infos: single(secrets)
+    if _accepts(function, 3):
+        return cast("MultiAgentFactoryFn", function)
+    name = getattr(function, "__name__", repr(function))
+    raise InvalidFactory(name, "factory(secrets) or factory(secrets, extra_tools, agent_infos)")
+
+
+def _accepts(function: Callable[..., Any], count: int) -> bool:
+    try:
+        inspect.signature(function).bind(*(None,) * count)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _checked(info: AgentInfo) -> AgentInfo:
+    if not info.name:
+        raise InvalidSetting("info.name", info.name, "a name")
+    if info.idle_timeout is not None and not info.idle_timeout > 0:
+        raise InvalidSetting("idle_timeout", info.idle_timeout, "a positive number of seconds")
+    return info

@@ -1,0 +1,162 @@
+"""Where a session keeps its state on disk."""
+
+import asyncio
+import hashlib
+import json
+from asyncio import Future
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from genie_core.disk import Disk
+from genie_core.errors import MissingKey, StateError, summary
+from genie_core.journal import encode_json, encode_line
+
+Data: TypeAlias = Any
+"""A JSON value: None, bool, int, float, str, or lists and string-keyed dicts of these."""
+
+_PLAIN: Final = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
+_LONGEST_NAME: Final = 120
+
+
+class DataStore:
+    """JSON values and append-only journals in a folder, by key.
+
+    A key's value lives in `<key>.json` and its journal in `<key>.jsonl`. `narrow` opens a folder
+    inside, with the same worker. Reads see all writes asked for before them. All files are
+    private to the user.
+
+    `problems` collects, for the store and everything narrowed from it, what a person should know:
+    damaged files and failed writes.
+    """
+
+    def __init__(self, root_path: Path) -> None:
+        self._root = Path(root_path)
+        self._disk = Disk()
+
+    @property
+    def root_path(self) -> Path:
+        """The folder this store writes to."""
+        return self._root
+
+    @property
+    def problems(self) -> list[str]:
+        """What went wrong on disk so far, one line each, oldest first."""
+        return self._disk.problems
+
+    def report(self, problem: str) -> None:
+        """Add to the problems, and log it."""
+        self._disk.report(problem)
+
+    def save(self, key: str, data: Data) -> "Future[None]":
+        """Store a value under a key, in place of an older one.
+
+        The value is taken as it is now: `StateError` at once if it is no JSON value. The future
+        is done when the value is safe on disk, and may be ignored. Values that are overtaken by
+        a newer one of the same key before their turn are never written.
+        """
+        path = self._file(key, "json")
+        return self._disk.replace(path, _encoded("save", path, encode_json, data))
+
+    async def load(self, key: str) -> Data:
+        """Return the value of a key; `MissingKey`, a `KeyError`, if there is none.
+
+        A file that is no JSON is put aside under another name, reported, and counts as missing.
+        """
+        path = self._file(key, "json")
+        return await self._disk.read(lambda: self._read_value(path))
+
+    def append(self, key: str, lines: Iterable[Data]) -> "Future[None]":
+        """Add values to the end of a key's journal, together or not at all in this process.
+
+        `StateError` at once if one of them is no JSON value. The future is done when they are
+        safe on disk, and may be ignored.
+        """
+        path = self._file(key, "jsonl")
+        content = b"".join(_encoded("save", path, encode_line, line) for line in lines)
+        return self._disk.append(path, content)
+
+    async def load_lines(self, key: str) -> list[Data]:
+        """Return a journal's values in order, or nothing if there is no journal.
+
+        A torn last line is cut off and a damaged one left out; both are reported.
+        """
+        path = self._file(key, "jsonl")
+        try:
+            journal = await self._disk.read(lambda: self._disk.read_journal(path))
+        except OSError as error:
+            failure = StateError("load", str(path), summary(error))
+            self.report(str(failure))
+            raise failure from error
+        return journal.values
+
+    @asynccontextmanager
+    async def narrow(self, key: str) -> AsyncIterator["DataStore"]:
+        """Open the part of the store below a key. Leaving the context closes nothing."""
+        yield self.narrowed(key)
+
+    def narrowed(self, *keys: str) -> "DataStore":
+        """Return the part of the store below these keys, sharing worker and problems."""
+        part = DataStore(self.narrow_path(*keys))
+        part._disk = self._disk
+        return part
+
+    def narrow_path(self, *keys: str) -> Path:
+        """Return the folder below these keys; it need not exist.
+
+        Different keys have different folders, on any file system, whatever they contain.
+        """
+        return self._root.joinpath(*map(path_name, keys))
+
+    async def flush(self) -> None:
+        """Wait until everything asked for so far is on disk, or has failed."""
+        await self._disk.read(lambda: None)
+
+    def close(self) -> None:
+        """Write what is waiting and refuse further work; blocks until done."""
+        self._disk.close()
+
+    async def aclose(self) -> None:
+        """Do what `close` does without blocking the event loop."""
+        await asyncio.to_thread(self._disk.close)
+
+    def _file(self, key: str, suffix: str) -> Path:
+        return self._root / f"{path_name(key)}.{suffix}"
+
+    def _read_value(self, path: Path) -> Data:
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            raise MissingKey(str(path)) from None
+        except OSError as error:
+            raise StateError("load", str(path), summary(error)) from error
+        try:
+            return json.loads(content)
+        except ValueError as error:
+            aside = path.with_name(f"{path.name}.damaged")
+            path.replace(aside)
+            self._disk.report(f"{path} is damaged ({error}) and was put aside as {aside.name}")
+            raise MissingKey(str(path)) from error
+
+
+def path_name(key: str) -> str:
+    """Turn any key into a file name; different keys give different names.
+
+    Everything but lower-case ASCII letters, digits, `-` and `_` is written in hexadecimal, since
+    file systems may fold case, compose accents or give dots a meaning. What becomes too long is
+    cut and completed by a digest.
+    """
+    raw = key.encode("utf-8", "surrogatepass")
+    name = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02x}" for byte in raw) or "%"
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[:48]}%%{hashlib.sha256(raw).hexdigest()}"
+
+
+def _encoded(action: str, path: Path, encode: Any, value: Data) -> bytes:
+    try:
+        content: bytes = encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StateError(action, str(path), summary(error)) from error
+    return content

@@ -1,0 +1,68 @@
+"""A list that grows, read by anybody from its start to its end."""
+
+import asyncio
+from asyncio import Future
+from collections.abc import AsyncIterator, Callable
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+
+
+class Record(Generic[Item]):
+    """Items in order; once closed there are no more.
+
+    All methods belong to one event loop. Reading is free of side effects.
+    """
+
+    def __init__(self) -> None:
+        self._items: list[Item | None] = []
+        self._closed = False
+        self._waiting: set[Future[None]] = set()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the last item is there."""
+        return self._closed
+
+    def add(self, item: Item) -> None:
+        """Add an item and wake the readers that wait for one."""
+        self._items.append(item)
+        self._wake()
+
+    def close(self) -> None:
+        """Let readers end after the items there are."""
+        self._closed = True
+        self._wake()
+
+    def forget(self, unwanted: Callable[[Item], bool]) -> None:
+        """Drop items that nobody needs any more.
+
+        Readers keep their place: a gap stays where an item was.
+        """
+        self._items = [None if item is None or unwanted(item) else item for item in self._items]
+
+    async def read(self) -> AsyncIterator[Item]:
+        """Yield all items from the first one, waiting for more until the record is closed."""
+        place = 0
+        while True:
+            while place < len(self._items):
+                item = self._items[place]
+                place += 1
+                if item is not None:
+                    yield item
+            if self._closed:
+                return
+            await self._news()
+
+    async def _news(self) -> None:
+        waiter: Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiting.discard(waiter)
+
+    def _wake(self) -> None:
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(None)

@@ -1,0 +1,298 @@
+"""The entry point: a group chat whose messages are reasoned about and answered."""
+
+import asyncio
+from asyncio import Future, Task
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from genie_core.actor import Actor
+from genie_core.agent.factory import AgentFactory
+from genie_core.agent.runner import AgentRunner, Query
+from genie_core.conversation import Conversation, check_message, load_messages
+from genie_core.datastore import DataStore
+from genie_core.errors import InvalidMessage, SessionStopped, summary
+from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
+from genie_core.message import SYSTEM, Attachment, Message
+from genie_core.preferences import PreferencesSource
+from genie_core.reasoner.base import Decision, Response
+from genie_core.reasoner.factory import GroupReasonerFactory
+from genie_core.reasoner.runner import ReasonerRunner, Ruling
+
+__all__ = ["Execution", "GroupSession"]
+
+_Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+_STOPPING: Final = "session is stopping"
+
+
+class GroupSession:
+    """Hands each message to its sender's reasoner and, if that says so, to its sender's agent.
+
+    Messages keep the order of the calls to `handle` and `append`. Different senders are served
+    at the same time. The messages of one sender are reasoned about one after another, and the
+    resulting queries answered one after another. The reasoner does not wait for the agent: a
+    pending approval holds up that person's later answers, but no decision.
+
+    With a `data_store`, what was saved there is loaded first, and messages handed in meanwhile
+    wait. The store stays the caller's, who may close it after `join`.
+    """
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        group_reasoner_factory: GroupReasonerFactory,
+        agent_factory: AgentFactory,
+        data_store: DataStore | None = None,
+        preferences_source: PreferencesSource | None = None,
+    ) -> None:
+        self.id = id
+        self._reasoner_factory = group_reasoner_factory
+        self._agent_factory = agent_factory
+        self._store = data_store
+        self._preferences = preferences_source
+        self._conversation = Conversation(data_store)
+        self._reasoners: dict[str, ReasonerRunner] = {}
+        self._agents: dict[str, AgentRunner] = {}
+        self._executions: dict[Execution, Task[None] | None] = {}
+        self._stopping = False
+        self._shutdown: Task[None] | None = None
+        if _loop_is_running():
+            self._conversation.open()
+
+    @property
+    def problems(self) -> list[str]:
+        """What a person should know about the files on disk, one line each."""
+        return self._store.problems if self._store else []
+
+    @property
+    def running(self) -> list[Execution]:
+        """The executions that have not ended, oldest first."""
+        return [execution for execution in self._executions if not execution.done]
+
+    def handle(self, message: Message) -> Execution:
+        """Add a message to the chat and begin to work on it.
+
+        `SessionStopped` after `stop`; `InvalidMessage` for an empty one, and for one from
+        "system", since what agents say is not reasoned about.
+        """
+        check_message(message)
+        if message.sender == SYSTEM:
+            raise InvalidMessage(f"{SYSTEM!r} speaks for agents; use append() for its messages")
+        execution = self._accept()
+
+        def begin() -> None:
+            saved = self._conversation.add(message)
+            ruling = self._reasoner(message.sender).submit(len(self._conversation.messages) - 1)
+            task = self._start(execution, partial(self._decide, execution, message, ruling, saved))
+            task.add_done_callback(lambda _: ruling.cancel())
+
+        self._conversation.when_open(begin)
+        return execution
+
+    def append(self, message: Message) -> None:
+        """Add a message as context only; it may come from "system"."""
+        check_message(message)
+        self._refuse_when_stopped()
+
+        def begin() -> None:
+            self._conversation.add(message).add_done_callback(lambda _: None)
+
+        self._conversation.when_open(begin)
+
+    def delegate(
+        self,
+        query: str,
+        *,
+        sender: str,
+        receiver: str | None = None,
+        request_id: str | None = None,
+        attachments: Sequence[Attachment] = (),
+        reason: str | None = None,
+    ) -> Execution:
+        """Have the sender's agent answer a query that needs no reasoning.
+
+        The query itself is not added to the chat, its answer is.
+        """
+        origin = Message(query, sender, request_id=request_id)
+        check_message(origin)
+        response = Response(Decision.DELEGATE, query, receiver, reason)
+        execution = self._accept()
+
+        def begin() -> None:
+            work = partial(self._answer, execution, origin, response, 0.0, attachments)
+            self._start(execution, work)
+
+        self._conversation.when_open(begin)
+        return execution
+
+    async def get_group_chat_messages(self) -> str:
+        """Return the messages of this group chat, oldest first, as a JSON list."""
+        await self._conversation.opened()
+        return self._conversation.to_json()
+
+    def request_ids(self) -> "Future[set[str]]":
+        """Promise the request ids of all messages, those from disk included."""
+        promise: Future[set[str]] = asyncio.get_running_loop().create_future()
+
+        def collect() -> None:
+            if not promise.done():
+                promise.set_result(set(self._conversation.request_ids))
+
+        self._conversation.when_open(collect)
+        return promise
+
+    @staticmethod
+    async def load_messages(data_store: DataStore) -> list[Message] | None:
+        """Read the messages saved in a store without opening a session; None if there are none."""
+        return await load_messages(data_store)
+
+    def stop(self) -> None:
+        """Refuse new messages and deny pending approvals; running work goes on to its end.
+
+        Calling it again changes nothing.
+        """
+        self._stopping = True
+        for execution in self._executions:
+            execution.refuse_approvals(_STOPPING)
+
+    async def join(self) -> None:
+        """Wait until all work has ended and everything is on disk; stops the session if needed.
+
+        Cancelling the wait changes nothing: the work goes on, and `join` can be called again.
+        """
+        self.stop()
+        if self._shutdown is None:
+            self._shutdown = asyncio.create_task(self._close(), name=f"closing {self.id}")
+        await asyncio.shield(self._shutdown)
+
+    async def _close(self) -> None:
+        await self._conversation.opened()
+        while tasks := {task for task in self._executions.values() if task is not None}:
+            await asyncio.wait(tasks)
+        runners: list[Actor[Any, Any]] = [*self._agents.values(), *self._reasoners.values()]
+        for runner in runners:
+            runner.stop()
+        for runner in runners:
+            await runner.join()
+        if self._store is not None:
+            await self._store.flush()
+
+    def _accept(self) -> Execution:
+        self._refuse_when_stopped()
+        execution = Execution(self._preferences)
+        self._executions[execution] = None
+        return execution
+
+    def _refuse_when_stopped(self) -> None:
+        if self._stopping:
+            raise SessionStopped(self.id)
+
+    def _start(
+        self, execution: Execution, work: _Work, request: "Future[Ruling] | None" = None
+    ) -> None:
+        task = asyncio.create_task(self._see_through(execution, work))
+        self._executions[execution] = task
+        execution.run_in(task)
+        task.add_done_callback(lambda _: self._ended(execution, request))
+
+    def _ended(self, execution: Execution, request: "Future[Ruling] | None") -> None:
+        del self._executions[execution]
+        if request is not None:
+            request.cancel()
+        execution.record(Cancelled("interrupted"))  # counts only if nothing else ended it
+
+    async def _see_through(self, execution: Execution, work: _Work) -> None:
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the execution must end with it
+            execution.fail(error, "agent")
+
+    async def _decide(
+        self,
+        execution: Execution,
+        message: Message,
+        reply: "Future[Ruling]",
+        saved: "Future[None]",
+    ) -> None:
+        try:
+            ruling = await reply
+        except Exception as error:  # noqa: BLE001 - recorded with its stage
+            await _report_unsaved(execution, saved)
+            execution.fail(error, "reasoner")
+            return
+        response = ruling.response
+        if response.decision is Decision.IGNORE:
+            await _report_unsaved(execution, saved, ruling.saved)
+            execution.record(_decided(response, ruling.elapsed))
+            return
+        await self._answer(
+            execution, message, response, ruling.elapsed, ruling.attachments, saved, ruling.saved
+        )
+
+    async def _answer(
+        self,
+        execution: Execution,
+        message: Message,
+        response: Response,
+        elapsed: float,
+        attachments: Sequence[Attachment] = (),
+        *unsaved: "Future[None]",
+    ) -> None:
+        execution.record(_decided(response, elapsed))
+        query = Query(
+            text=response.query or message.content,
+            approvals=execution.approvals(),
+            attachments=list(attachments),
+            preferences=self._preferences,
+            emit=execution.emit,
+        )
+        reply = await self._agent(message.sender).submit(query)
+        execution.seal()
+        answer = Message(
+            reply.text, SYSTEM, receiver=response.receiver, request_id=message.request_id
+        )
+        await _report_unsaved(execution, *unsaved, reply.saved, self._conversation.add(answer))
+        execution.record(Answered(answer, reply.elapsed))
+
+    def _reasoner(self, owner: str) -> ReasonerRunner:
+        if owner not in self._reasoners:
+            self._reasoners[owner] = ReasonerRunner(
+                owner,
+                self._conversation.messages,
+                self._reasoner_factory,
+                self._store.narrowed(owner) if self._store else None,
+                restored=self._conversation.restored,
+            )
+        return self._reasoners[owner]
+
+    def _agent(self, owner: str) -> AgentRunner:
+        if owner not in self._agents:
+            self._agents[owner] = AgentRunner(
+                key=SYSTEM,
+                name=SYSTEM,
+                owner=owner,
+                agent_factory=self._agent_factory,
+                data_store=self._store.narrowed(owner) if self._store else None,
+                extra_tools={"get_group_chat_messages": self.get_group_chat_messages},
+            )
+        return self._agents[owner]
+
+
+def _decided(response: Response, elapsed: float) -> Decided:
+    return Decided(response.decision, response.query, response.receiver, response.reason, elapsed)
+
+
+async def _report_unsaved(execution: Execution, *promises: "Future[None]") -> None:
+    """Wait until everything is on disk, and record what could not be written."""
+    await asyncio.wait(promises)
+    for promise in promises:
+        if not promise.cancelled() and (error := promise.exception()) is not None:
+            execution.record(Unsaved(summary(error), error))
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
