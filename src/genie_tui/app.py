@@ -1,0 +1,232 @@
+"""The application: which screen is up, how it ends, and what happens when something breaks."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+from rich.console import RenderableType
+from textual import on
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.command import Provider
+from textual.filter import LineFilter
+from textual.notifications import SeverityLevel
+from textual.screen import Screen
+from textual.worker import WorkerFailed
+
+from genie_core.errors import GenieError
+from genie_core.room.seat import Seat
+from genie_tui.bridge import Doorman
+from genie_tui.keymap import Scope, bindings
+from genie_tui.opening import Opening
+from genie_tui.palette import AppActions
+from genie_tui.screens.help import HelpScreen
+from genie_tui.screens.leaving import LeavingScreen
+from genie_tui.screens.lobby import LobbyScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.text import TerminalSafe, visible
+from genie_tui.themes import DARK, LIGHT
+
+logger = logging.getLogger(__name__)
+
+WIDE: Final = 120
+"""Columns from which the panel has its place beside the conversation."""
+
+SMALLEST: Final = (60, 16)
+"""Columns and rows below which nothing useful fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """The room that was left in good order, for the line that says how to come back."""
+
+    room: str
+    title: str
+    hosted: bool
+
+
+class GenieApp(App[Departure]):
+    """A lobby, or straight into a room if there is an opening.
+
+    After it has run, `return_value` tells which room was left, and `failure` is one line for the
+    person if it did not end well; `return_code` is 0 or 1 accordingly.
+    """
+
+    TITLE = "genie"
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.APP)
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {AppActions}
+    HORIZONTAL_BREAKPOINTS = [
+        (0, "-too-narrow"),
+        (SMALLEST[0], "-narrow"),
+        (WIDE, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [
+        (0, "-too-low"),
+        (SMALLEST[1], "-low"),
+        (30, "-tall"),
+    ]
+
+    def __init__(
+        self,
+        doorman: Doorman,
+        opening: Opening | None,
+        name: str,
+        *,
+        log_path: Path | None = None,
+        theme: str = DARK.name,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self._doorman = doorman
+        self._opening = opening
+        self._person = name
+        self._log_path = log_path
+        self._clock = clock
+        self._room: RoomScreen | None = None
+        self._suspending = False
+        self._left = False
+        self.failure = ""
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = theme if theme in self.available_themes else DARK.name
+
+    def get_default_screen(self) -> Screen[None]:
+        """Begin where the person wanted to go."""
+        if self._opening is None:
+            return LobbyScreen(self._doorman, self._person)
+        return self._room_for(self._opening)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Let no line reach the terminal with anything in it that commands it."""
+        return [*super().get_line_filters(), TerminalSafe()]
+
+    def get_system_commands(self, screen: Screen[object]) -> Sequence[SystemCommand]:
+        """None: everything the palette offers is in the key table."""
+        return ()
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Show a notice for some seconds. Its text is never read as markup."""
+        super().notify(
+            visible(message), title=title, severity=severity, timeout=timeout, markup=False
+        )
+
+    @on(LobbyScreen.Chosen)
+    async def _enter(self, message: LobbyScreen.Chosen) -> None:
+        if self._room is None:
+            await self.push_screen(self._room_for(message.opening))
+
+    @on(RoomScreen.OpeningFailed)
+    async def _not_entered(self, message: RoomScreen.OpeningFailed) -> None:
+        if self._suspending:
+            return
+        if self._opening is not None:
+            self._fail(message.text)
+            return
+        self._room = None
+        await self.pop_screen()
+        lobby = self.screen
+        if isinstance(lobby, LobbyScreen):
+            lobby.show_error(message.text)
+
+    def _room_for(self, opening: Opening) -> RoomScreen:
+        self._room = RoomScreen(self._doorman, opening, self._clock)
+        return self._room
+
+    # Ending
+
+    def request_suspend(self, reason: str = "") -> None:
+        """Leave the room in good order and end; for keys, commands and signals alike.
+
+        Must be called on the event loop. Asking again while it goes on changes nothing.
+        """
+        if self._suspending:
+            return
+        self._suspending = True
+        self.run_worker(self._suspend(reason), group="suspending")
+
+    async def action_quit(self) -> None:
+        """Suspend the room, or leave it, and end."""
+        self.request_suspend()
+
+    async def on_unmount(self) -> None:
+        """Give the seat back even if the app breaks."""
+        await self._leave("the app ended")
+
+    async def _suspend(self, reason: str) -> None:
+        if self._room is not None:
+            await self.push_screen(LeavingScreen())
+            await self._stop_opening(self._room)
+        try:
+            departure = await self._leave(reason)
+        except GenieError as error:
+            self._fail(str(error))
+        else:
+            self.exit(departure)
+
+    async def _stop_opening(self, room: RoomScreen) -> None:
+        workers = [worker for worker in self.workers if worker.group == "opening"]
+        if room.seat is None and workers:
+            self.workers.cancel_group(room, "opening")
+            await self.workers.wait_for_complete([w for w in workers if not w.is_finished])
+
+    async def _leave(self, reason: str) -> Departure | None:
+        seat = self._room.seat if self._room is not None else None
+        if seat is None or self._left:
+            return None
+        self._left = True
+        departure = _departure(seat)
+        await seat.leave(reason)
+        return departure
+
+    def _fail(self, line: str) -> None:
+        self.failure = " ".join(visible(line).split())
+        self.exit(return_code=1)
+
+    # Breaking
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Log what nobody caught, and end with one line instead of a traceback on the screen."""
+        cause = error.error if isinstance(error, WorkerFailed) else error
+        logger.critical("unhandled error", exc_info=cause)
+        where = f"; details are in {self._log_path}" if self._log_path is not None else ""
+        self.failure = f"genie-tui met an internal error and had to end{where}"
+        super()._handle_exception(error)
+
+    def panic(self, *renderables: RenderableType) -> None:
+        """End without printing: `failure` says what there is to say."""
+        self._close_messages_no_wait()
+
+    def _fatal_error(self) -> None:
+        self._close_messages_no_wait()
+
+    # Actions
+
+    async def action_help(self) -> None:
+        """Show keys and commands."""
+        if not isinstance(self.screen, HelpScreen | LeavingScreen):
+            await self.push_screen(HelpScreen())
+
+    def action_help_quit(self) -> None:
+        """Tell those who try ctrl+c how to end."""
+        self.notify("ctrl+q suspends the room and ends.")
+
+    def action_toggle_theme(self) -> None:
+        """Switch between the dark and the light theme."""
+        self.theme = LIGHT.name if self.current_theme.dark else DARK.name
+
+
+def _departure(seat: Seat) -> Departure:
+    state = seat.state
+    return Departure(state.room, state.title, hosted=state.host == seat.name)

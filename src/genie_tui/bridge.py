@@ -1,0 +1,175 @@
+"""The only place that knows both the room and the screen.
+
+`Doorman` is how the app gets a seat, `Bridge` turns what the seat reports into Textual messages.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from textual.message import Message
+from textual.message_pump import MessagePump
+
+from genie_core.room.event import Event
+from genie_core.room.seat import EngineStatus, LinkStatus, Listener, Seat, Severity, Unsent
+from genie_tui.opening import Opening
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSummary:
+    """What the lobby says about a saved room. `last_activity` is in seconds since the epoch."""
+
+    id: str
+    title: str
+    last_activity: float
+    people: int
+    messages: int
+    note: str = ""
+
+
+class Doorman(Protocol):
+    """Lets a person into rooms and knows the saved ones."""
+
+    async def open(self, opening: Opening, listener: Listener) -> Seat:
+        """Take a seat in a room.
+
+        The listener hears every event of the room from the first one on, in order, also those
+        that come from a saved log, and may hear some of them before this returns. Raises a
+        `GenieError` whose text is one line for the person. Cancelling it leaves nothing open.
+        """
+
+    def saved(self) -> Sequence[SavedSummary]:
+        """The saved rooms, most recent first. Reads files, so call it off the event loop."""
+
+
+class SeatMessage(Message, bubble=False):
+    """Root of what a seat reports to the screen."""
+
+
+class EventsArrived(SeatMessage):
+    """Events were applied to the state. One message carries all that came since the last."""
+
+    def __init__(self, first: Event) -> None:
+        super().__init__()
+        self._events = [first]
+        self._taken = False
+
+    def add(self, event: Event) -> bool:
+        """Append the next event; False if the message has been read already."""
+        if self._taken:
+            return False
+        self._events.append(event)
+        return True
+
+    def take(self) -> list[Event]:
+        """Read the events, in order. Later ones travel in another message."""
+        self._taken = True
+        return self._events
+
+
+class SomebodyTyping(SeatMessage):
+    """Somebody else is writing."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class DeltaArrived(SeatMessage):
+    """An answer in the making has more text."""
+
+    def __init__(self, message: int, text: str) -> None:
+        super().__init__()
+        self.message = message
+        self.text = text
+
+
+class LinkChanged(SeatMessage):
+    """The connection is in another state."""
+
+    def __init__(self, status: LinkStatus) -> None:
+        super().__init__()
+        self.status = status
+
+
+class EngineChanged(SeatMessage):
+    """The own engine is in another state."""
+
+    def __init__(self, status: EngineStatus) -> None:
+        super().__init__()
+        self.status = status
+
+
+class UnsentChanged(SeatMessage):
+    """Another set of messages waits for acknowledgement."""
+
+    def __init__(self, unsent: tuple[Unsent, ...]) -> None:
+        super().__init__()
+        self.unsent = unsent
+
+
+class Notice(SeatMessage):
+    """A line that matters now and is not in the log."""
+
+    def __init__(self, severity: Severity, text: str) -> None:
+        super().__init__()
+        self.severity = severity
+        self.text = text
+
+
+class Bridge(Listener):
+    """Posts what a seat reports to a screen, keeping the order.
+
+    Nothing is posted before `start`, since a seat may speak before the screen has it. A burst of
+    events becomes one message, so that catching up costs the screen one step instead of
+    thousands; any other report ends the burst, so that order is kept between the kinds.
+    """
+
+    def __init__(self, target: MessagePump) -> None:
+        self._target = target
+        self._held: list[SeatMessage] | None = []
+        self._burst: EventsArrived | None = None
+
+    def start(self) -> None:
+        """Post what was held back, and from now on everything at once."""
+        held, self._held = self._held or [], None
+        for message in held:
+            self._target.post_message(message)
+
+    def on_event(self, event: Event) -> None:
+        """Add the event to the burst that the screen has not read yet, or begin one."""
+        if self._burst is None or not self._burst.add(event):
+            burst = EventsArrived(event)
+            self._post(burst)
+            self._burst = burst
+
+    def on_typing(self, name: str) -> None:
+        """Report that somebody else is writing."""
+        self._post(SomebodyTyping(name))
+
+    def on_delta(self, message: int, text: str) -> None:
+        """Report more text of an answer."""
+        self._post(DeltaArrived(message, text))
+
+    def on_link(self, status: LinkStatus) -> None:
+        """Report the state of the connection."""
+        self._post(LinkChanged(status))
+
+    def on_engine(self, status: EngineStatus) -> None:
+        """Report the state of the own engine."""
+        self._post(EngineChanged(status))
+
+    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
+        """Report what waits for acknowledgement."""
+        self._post(UnsentChanged(unsent))
+
+    def on_notice(self, severity: Severity, text: str) -> None:
+        """Report a line that matters now."""
+        self._post(Notice(severity, text))
+
+    def _post(self, message: SeatMessage) -> None:
+        self._burst = None
+        if self._held is None:
+            self._target.post_message(message)
+        else:
+            self._held.append(message)

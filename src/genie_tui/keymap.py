@@ -1,0 +1,241 @@
+"""Every action of the app with its keys, in one table.
+
+Bindings, footer, command palette and help screen are made from it, so that they can't disagree.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from textual.binding import Binding, BindingType
+
+
+class Scope(Enum):
+    """Where a key works; the value is the heading in the help."""
+
+    APP = "Everywhere"
+    ROOM = "In a room"
+    COMPOSER = "Writing"
+    TIMELINE = "Reading"
+    CARD = "Answering a tool call"
+    LEDGER = "Activity"
+    LOBBY = "Lobby"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something a person can do by key.
+
+    `run` is the Textual action, or for the card the name of what it does with the key. It is empty
+    where the widget itself takes the key, which is then listed here for the help only. `priority` keys work wherever the focus is. `shown` puts it into the
+    footer, `offered` into the palette.
+    """
+
+    scope: Scope
+    keys: tuple[str, ...]
+    label: str
+    help: str
+    run: str = ""
+    display: str = ""
+    shown: bool = False
+    offered: bool = False
+    priority: bool = False
+
+    @property
+    def key_text(self) -> str:
+        """The keys as a person would read them."""
+        return self.display or " ".join(_spell(key) for key in self.keys)
+
+
+_NAMES: Final = {
+    "escape": "esc",
+    "slash": "/",
+    "question_mark": "?",
+    "pageup": "pgup",
+    "pagedown": "pgdn",
+    "up": "↑",
+    "down": "↓",
+}
+
+
+def _spell(key: str) -> str:
+    *modifiers, last = key.split("+")
+    modifiers = ["^" if modifier == "ctrl" else f"{modifier}+" for modifier in modifiers]
+    return "".join(modifiers) + _NAMES.get(last, last)
+
+
+ACTIONS: Final = (
+    Action(
+        Scope.APP,
+        ("f1",),
+        "help",
+        "Show keys and commands",
+        "app.help",
+        shown=True,
+        offered=True,
+        priority=True,
+    ),
+    Action(
+        Scope.APP,
+        ("ctrl+q",),
+        "suspend",
+        "Suspend the room, or leave it, and end",
+        "app.quit",
+        shown=True,
+        offered=True,
+        priority=True,
+    ),
+    Action(
+        Scope.APP,
+        ("ctrl+t",),
+        "theme",
+        "Switch between dark and light",
+        "app.toggle_theme",
+        offered=True,
+        priority=True,
+    ),
+    Action(
+        Scope.APP, (), "choose theme", "Pick one of all themes", "app.change_theme", offered=True
+    ),
+    Action(Scope.APP, ("ctrl+p",), "palette", "Find an action by name", "app.command_palette"),
+    Action(
+        Scope.ROOM,
+        ("ctrl+g",),
+        "approvals",
+        "Go to the oldest tool call that waits for you, and back to where you were",
+        "screen.approvals",
+        shown=True,
+        offered=True,
+        priority=True,
+    ),
+    Action(
+        Scope.ROOM,
+        ("f2",),
+        "activity",
+        "Go to what was decided and why, and back to where you were",
+        "screen.activity",
+        shown=True,
+        offered=True,
+        priority=True,
+    ),
+    Action(
+        Scope.ROOM,
+        ("f3",),
+        "panel",
+        "Show or hide the side panel",
+        "screen.panel",
+        shown=True,
+        offered=True,
+        priority=True,
+    ),
+    Action(
+        Scope.ROOM,
+        ("f4",),
+        "reasons",
+        "Show or hide below each message why an agent stayed silent",
+        "screen.reasons",
+        offered=True,
+        priority=True,
+    ),
+    Action(
+        Scope.ROOM,
+        ("f5",),
+        "read back",
+        "Go to the conversation, and back to where you were",
+        "screen.read",
+        offered=True,
+        priority=True,
+    ),
+    Action(Scope.ROOM, (), "who", "Say who is in the room", "screen.who", offered=True),
+    Action(Scope.ROOM, (), "stop", "Stop the agents that run for you", "screen.stop", offered=True),
+    Action(Scope.COMPOSER, ("enter",), "send", "Send the message"),
+    Action(Scope.COMPOSER, ("shift+enter", "ctrl+j", "alt+enter"), "new line", "Begin a new line"),
+    Action(
+        Scope.COMPOSER,
+        ("up", "down"),
+        "history",
+        "On the first and last line: earlier messages; the draft is kept",
+    ),
+    Action(Scope.COMPOSER, ("tab",), "complete", "Take the suggested name or command"),
+    Action(Scope.TIMELINE, ("up", "down"), "select", "Select a message", display="↑ ↓ j k"),
+    Action(Scope.TIMELINE, ("pageup", "pagedown"), "page", "Read back and forth"),
+    Action(Scope.TIMELINE, ("end",), "latest", "Jump to the latest message and follow"),
+    Action(Scope.TIMELINE, ("y",), "copy", "Copy the selected message"),
+    Action(Scope.TIMELINE, ("escape",), "stop agent", "Stop the agent that runs for the message"),
+    Action(Scope.CARD, ("a",), "allow once", "Allow this one call", "allow_once", shown=True),
+    Action(
+        Scope.CARD,
+        ("s",),
+        "allow for session",
+        "Allow this tool for this agent until the session ends",
+        "allow_session",
+        shown=True,
+    ),
+    Action(Scope.CARD, ("d",), "deny", "Deny the call", "deny", shown=True),
+    Action(
+        Scope.CARD,
+        ("r",),
+        "deny with reason",
+        "Deny the call and tell the agent why",
+        "deny_because",
+        shown=True,
+    ),
+    Action(Scope.CARD, ("v",), "full view", "Show everything, scrollable", "full_view", shown=True),
+    Action(Scope.CARD, ("n",), "next", "Show the next one", "next_card", shown=True),
+    Action(Scope.CARD, ("p",), "previous", "Show the previous one", "previous_card", shown=True),
+    Action(
+        Scope.CARD, ("up", "down", "pageup", "pagedown"), "scroll", "Scroll the arguments", "scroll"
+    ),
+    Action(
+        Scope.CARD,
+        ("escape",),
+        "later",
+        "Leave it pending and go back",
+        "leave_pending",
+        shown=True,
+    ),
+    Action(Scope.LEDGER, ("up", "down"), "select", "Select a row", display="↑ ↓ j k"),
+    Action(Scope.LEDGER, ("enter",), "details", "Show or hide a row's details", shown=True),
+    Action(
+        Scope.LEDGER,
+        ("f",),
+        "filter",
+        "All, decisions, approvals, failures, mine",
+        "cycle_filter",
+        shown=True,
+    ),
+    Action(Scope.LEDGER, ("slash",), "find", "Show rows with a text only", "find", shown=True),
+    Action(Scope.LEDGER, ("escape",), "back", "Back to writing", "back", shown=True),
+    Action(Scope.LOBBY, ("enter",), "open", "Resume the selected room, open or join"),
+    Action(Scope.LOBBY, ("n",), "new room", "Go to the new room's title", "new_room", shown=True),
+    Action(Scope.LOBBY, ("j",), "join", "Go to the address to join", "join_room", shown=True),
+    Action(Scope.LOBBY, ("escape",), "saved rooms", "Go to the saved rooms", "saved_rooms"),
+)
+
+
+def actions(scope: Scope) -> Iterator[Action]:
+    """The actions of one scope, in the table's order."""
+    return (action for action in ACTIONS if action.scope is scope)
+
+
+def bindings(scope: Scope) -> list[BindingType]:
+    """What a class with this scope sets as its `BINDINGS`."""
+    return [
+        Binding(
+            ",".join(action.keys),
+            "through_on_key" if scope is Scope.CARD else action.run,
+            action.label,
+            show=action.shown,
+            key_display=action.key_text,
+            priority=action.priority,
+            tooltip=action.help,
+        )
+        for action in actions(scope)
+        if action.run and action.keys
+    ]
+
+
+def by_key(scope: Scope) -> dict[str, Action]:
+    """The actions of one scope that the app runs, by each of their keys."""
+    return {key: action for action in actions(scope) if action.run for key in action.keys}

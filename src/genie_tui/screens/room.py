@@ -1,0 +1,359 @@
+"""The room screen: everything on it is a fold over the room's events."""
+
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.command import Provider
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Footer, TextArea
+
+from genie_core.errors import GenieError
+from genie_core.room.event import Event, Said
+from genie_core.room.seat import Answer, Link, LinkStatus, Seat, Severity
+from genie_tui.bridge import (
+    Bridge,
+    DeltaArrived,
+    Doorman,
+    EngineChanged,
+    EventsArrived,
+    LinkChanged,
+    Notice,
+    SomebodyTyping,
+    UnsentChanged,
+)
+from genie_tui.commands import COMMANDS, Invocation, Mistake, Speech, parse
+from genie_tui.keymap import Scope, bindings
+from genie_tui.opening import NewRoom, Opening
+from genie_tui.palette import RoomActions
+from genie_tui.screens.full_view import FullViewScreen
+from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.approval_card import ApprovalCard
+from genie_tui.widgets.approvals import Approvals
+from genie_tui.widgets.banner import Banner
+from genie_tui.widgets.completion import Completions
+from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.roster import Roster
+from genie_tui.widgets.side_panel import SidePanel, Tab
+from genie_tui.widgets.status_bar import StatusBar
+from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.too_small import TooSmall
+
+AGENTS: Final = ("genie", "system")
+"""Names that address the agents, completed after an `@` like a person's."""
+
+
+class RoomScreen(Screen[None]):
+    """One room, from the moment its opening begins."""
+
+    CSS_PATH = "room.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.ROOM)
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomActions}
+
+    class OpeningFailed(Message):
+        """The room can't be entered; `text` is one line that says why."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, doorman: Doorman, opening: Opening, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._doorman = doorman
+        self._opening = opening
+        self._clock = clock
+        self._bridge = Bridge(self)
+        self._seat: Seat | None = None
+        self._came_from: Widget | None = None
+        self._reasons = False
+
+    def compose(self) -> ComposeResult:
+        """Status on top, conversation and panel in the middle, composer and keys below."""
+        yield TooSmall()
+        yield StatusBar()
+        yield Banner()
+        with Horizontal(id="middle"):
+            with Vertical(id="conversation"):
+                yield Timeline()
+            yield SidePanel(Roster(), Activity(), Approvals(self._answer, self._clock))
+        yield HintLine(self._clock)
+        yield Composer()
+        yield Footer(show_command_palette=False, compact=True)
+
+    def on_mount(self) -> None:
+        """Paint first; the seat is taken in the background."""
+        title = self._opening.title if isinstance(self._opening, NewRoom) else ""
+        self._status.show_room(title, "")
+        self._banner.show(LinkStatus(Link.CONNECTING))
+        composer = self.query_one(Composer)
+        composer.candidates = self._candidates
+        self._editor.focus()
+        self.set_interval(1.0, self._second_passed)
+        self.run_worker(self._open(), group="opening")
+
+    @property
+    def seat(self) -> Seat | None:
+        """The person's seat, None until the room is open."""
+        return self._seat
+
+    async def _open(self) -> None:
+        try:
+            seat = await self._doorman.open(self._opening, self._bridge)
+        except GenieError as error:
+            self.post_message(self.OpeningFailed(str(error)))
+        else:
+            self._take_seat(seat)
+
+    def _take_seat(self, seat: Seat) -> None:
+        self._seat = seat
+        state, me = seat.state, seat.name
+        self.query_one(Timeline).bind_state(state, me)
+        self.query_one(Activity).ledger.bind_person(me)
+        self._roster.bind_state(state, me)
+        self._approvals.bind_state(state, me)
+        self._show_link(seat.link)
+        self._status.show_engine(seat.engine)
+        self._status.show_room(state.title, seat.address)
+        self._show_waiting()
+        self.query_one(Timeline).set_unsent(seat.unsent)
+        self._bridge.start()
+
+    # What the seat reports
+
+    @on(EventsArrived)
+    def _events_arrived(self, message: EventsArrived) -> None:
+        events = message.take()
+        if self._seat is None:
+            return
+        timeline = self.query_one(Timeline)
+        if len(events) == 1:
+            timeline.apply(events[0])
+        else:
+            timeline.apply_many(events)
+        self.query_one(Activity).ledger.apply_many(events)
+        self._not_typing(events)
+        self._approvals.refresh_queue()
+        self._roster.refresh_people()
+        self._status.show_room(self._seat.state.title, self._seat.address)
+        self._show_waiting()
+
+    @on(SomebodyTyping)
+    def _somebody_typing(self, message: SomebodyTyping) -> None:
+        self._hints.somebody_types(message.name)
+        self._roster.show_typing(self._hints.typing)
+
+    @on(DeltaArrived)
+    def _delta_arrived(self, message: DeltaArrived) -> None:
+        self.query_one(Timeline).stream(message.message, message.text)
+
+    @on(LinkChanged)
+    def _link_changed(self, message: LinkChanged) -> None:
+        self._show_link(message.status)
+
+    @on(EngineChanged)
+    def _engine_changed(self, message: EngineChanged) -> None:
+        self._status.show_engine(message.status)
+
+    @on(UnsentChanged)
+    def _unsent_changed(self, message: UnsentChanged) -> None:
+        self.query_one(Timeline).set_unsent(message.unsent)
+
+    @on(Notice)
+    def _notice(self, message: Notice) -> None:
+        match message.severity:
+            case Severity.INFO:
+                self.notify(message.text)
+            case Severity.WARNING:
+                self.notify(message.text, severity="warning")
+            case Severity.ERROR:
+                self.notify(message.text, severity="error", timeout=12)
+
+    # What the person does
+
+    @on(Composer.Submitted)
+    async def _submitted(self, message: Composer.Submitted) -> None:
+        line = parse(message.text)
+        if isinstance(line, Mistake):
+            self._give_back(message.text, line.text)
+        elif isinstance(line, Invocation):
+            await self.run_action(line.command.action)
+        elif self._seat is None:
+            self._give_back(message.text, "The room is still opening; your draft is kept.")
+        else:
+            self._say(self._seat, line)
+
+    @on(Composer.Edited)
+    def _edited(self) -> None:
+        if self._seat is not None:
+            self._seat.typing()
+
+    @on(Timeline.StopRequested)
+    def _stop_requested(self, message: Timeline.StopRequested) -> None:
+        self._stop(message.message)
+
+    @on(ApprovalCard.Dismissed)
+    @on(Activity.Left)
+    def _done_there(self) -> None:
+        self._go_back()
+
+    @on(Approvals.Emptied)
+    def _all_answered(self) -> None:
+        if self._approvals.has_focus_within or self.focused is None:
+            self._go_back()
+
+    @on(Approvals.Late)
+    def _too_late(self) -> None:
+        self.notify("That tool call does not wait any more.", severity="warning")
+
+    @on(ApprovalCard.FullView)
+    async def _full_view(self, message: ApprovalCard.FullView) -> None:
+        await self.app.push_screen(FullViewScreen(message.view))
+
+    def action_approvals(self) -> None:
+        """Go to the oldest approval, or back if the focus is there already."""
+        if self._approvals.has_focus_within:
+            self._go_back()
+            return
+        if not self._approvals.waiting:
+            self.notify("No tool call waits for you.")
+            return
+        self._set_out()
+        self._open_panel(Tab.APPROVALS)
+        self._approvals.jump_to_oldest()
+
+    def action_activity(self) -> None:
+        """Go to the ledger, or back if the focus is there already."""
+        activity = self.query_one(Activity)
+        if activity.has_focus_within:
+            self._go_back()
+            return
+        self._set_out()
+        self._open_panel(Tab.ACTIVITY)
+        activity.ledger.focus()
+
+    def action_read(self) -> None:
+        """Go to the conversation, or back if the focus is there already."""
+        timeline = self.query_one(Timeline)
+        if timeline.has_focus:
+            self._go_back()
+            return
+        self._set_out()
+        self._close_cover()
+        timeline.focus()
+
+    def action_panel(self) -> None:
+        """Show or hide the panel: beside the conversation, or over it where space is short."""
+        self.toggle_class("-no-panel" if self.has_class("-wide") else "-panel")
+        if not self.query_one(SidePanel).is_on_screen and self._away:
+            self._go_back()
+
+    def action_reasons(self) -> None:
+        """Show or hide why agents stayed silent."""
+        self._reasons = not self._reasons
+        self.query_one(Timeline).show_reasons(self._reasons)
+
+    def action_who(self) -> None:
+        """Say who is here."""
+        self.notify(self._roster.as_text() or "Nobody yet.", title="Who is here", timeout=10)
+
+    def action_stop(self) -> None:
+        """Stop every agent that runs for this person."""
+        self._stop(None)
+
+    def _stop(self, message: int | None) -> None:
+        stopped = self._seat.stop(message) if self._seat is not None else 0
+        if not stopped:
+            self.notify("No agent runs that you could stop.")
+
+    def _say(self, seat: Seat, line: Speech) -> None:
+        if line.text.strip():
+            seat.say(line.text, emote=line.emote)
+
+    def _give_back(self, draft: str, why: str) -> None:
+        self.query_one(Composer).draft = draft
+        self.notify(why, severity="warning")
+
+    def _answer(self, approval: str, answer: Answer) -> bool:
+        return self._seat is not None and self._seat.answer(approval, answer)
+
+    def _candidates(self) -> Completions:
+        people = self._seat.state.present() if self._seat is not None else []
+        names = (*AGENTS, *(person.name for person in people))
+        return Completions(names, [(command.name, command.help) for command in COMMANDS])
+
+    # Going somewhere with the keyboard, and coming back
+
+    @property
+    def _away(self) -> bool:
+        return self._came_from is not None
+
+    def _set_out(self) -> None:
+        if self._came_from is None:
+            self._came_from = self.focused
+
+    def _go_back(self) -> None:
+        target, self._came_from = self._came_from or self._editor, None
+        self._close_cover()
+        target.focus()
+
+    def _open_panel(self, tab: Tab) -> None:
+        self.remove_class("-no-panel")
+        self.add_class("-panel")
+        self.query_one(SidePanel).show_tab(tab)
+
+    def _close_cover(self) -> None:
+        self.remove_class("-panel")
+
+    # Keeping the rest of the screen true
+
+    def _second_passed(self) -> None:
+        self._banner.count_down(1.0)
+        self._hints.forget_silent()
+        self._roster.show_typing(self._hints.typing)
+        self._approvals.refresh_ages()
+
+    def _not_typing(self, events: list[Event]) -> None:
+        for event in events:
+            if isinstance(event.body, Said):
+                self._hints.stopped_typing(event.by)
+
+    def _show_link(self, status: LinkStatus) -> None:
+        self._status.show_link(status)
+        self._banner.show(status)
+        self._editor.read_only = status.link is Link.CLOSED
+
+    def _show_waiting(self) -> None:
+        waiting = self._approvals.waiting
+        self._status.show_waiting(waiting)
+        self._hints.show_waiting(waiting)
+        self.query_one(SidePanel).label(Tab.APPROVALS).show_count(waiting)
+
+    @property
+    def _status(self) -> StatusBar:
+        return self.query_one(StatusBar)
+
+    @property
+    def _banner(self) -> Banner:
+        return self.query_one(Banner)
+
+    @property
+    def _roster(self) -> Roster:
+        return self.query_one(Roster)
+
+    @property
+    def _approvals(self) -> Approvals:
+        return self.query_one(Approvals)
+
+    @property
+    def _hints(self) -> HintLine:
+        return self.query_one(HintLine)
+
+    @property
+    def _editor(self) -> TextArea:
+        return self.query_one(Composer).query_one(TextArea)

@@ -1,0 +1,58 @@
+"""Which approval a person looks at, out of those that wait for them."""
+
+from collections.abc import Sequence
+
+from genie_core.room.fold import Proposal
+
+
+class ApprovalQueue:
+    """The approvals that wait, and the one in view.
+
+    New ones never move the view. When the one in view is gone, the next in order takes its place.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[Proposal] = []
+        self._answered: set[str] = set()
+        self._index = 0
+
+    @property
+    def current(self) -> Proposal | None:
+        """The approval in view."""
+        return self._waiting[self._index] if self._waiting else None
+
+    @property
+    def position(self) -> int:
+        """Number of the one in view, from 1; 0 if nothing waits."""
+        return self._index + 1 if self._waiting else 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def update(self, waiting: Sequence[Proposal]) -> None:
+        """Take over what waits now, oldest first."""
+        self._answered &= {proposal.id for proposal in waiting}
+        self._replace([entry for entry in waiting if entry.id not in self._answered])
+
+    def answered(self, approval: str) -> None:
+        """Take one out of view at once, before the room confirms that it is settled."""
+        self._answered.add(approval)
+        self._replace([entry for entry in self._waiting if entry.id != approval])
+
+    def oldest(self) -> None:
+        """View the one that waits longest."""
+        self._index = 0
+
+    def step(self, by: int) -> None:
+        """View one further on or back, around the ends."""
+        if self._waiting:
+            self._index = (self._index + by) % len(self._waiting)
+
+    def _replace(self, waiting: list[Proposal]) -> None:
+        viewed = self.current
+        ids = [proposal.id for proposal in waiting]
+        if viewed is not None and viewed.id in ids:
+            self._index = ids.index(viewed.id)
+        else:
+            self._index = min(self._index, max(len(waiting) - 1, 0))
+        self._waiting = waiting

@@ -1,0 +1,116 @@
+"""The panel with the tool calls that wait for this person, one card at a time."""
+
+import time
+from collections.abc import Callable
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Static
+
+from genie_core.room.fold import RoomState
+from genie_core.room.seat import Answer
+from genie_tui.widgets.approval_card import ApprovalCard, CardView
+from genie_tui.widgets.approval_queue import ApprovalQueue
+
+NOTHING = (
+    "Nothing waits for your answer.\n\nTool calls of agents that run on this machine ask here."
+)
+
+
+class Approvals(Vertical):
+    """Keeps the card on the queue of what waits. `answer` reports whether it was still open."""
+
+    class Emptied(Message):
+        """The last one that waited is gone."""
+
+    class Late(Message):
+        """An answer came too late: the approval was not open any more."""
+
+    def __init__(self, answer: Callable[[str, Answer], bool], clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._answer = answer
+        self._clock = clock
+        self._queue = ApprovalQueue()
+        self._state = RoomState()
+        self._me = ""
+
+    def compose(self) -> ComposeResult:
+        """The card, or the sentence that stands in for it."""
+        yield Static(NOTHING, id="no-approvals", markup=False)
+        yield ApprovalCard(self._clock)
+
+    def on_mount(self) -> None:
+        """Begin empty."""
+        self._show()
+
+    @property
+    def card(self) -> ApprovalCard:
+        """The card; hidden while nothing waits."""
+        return self.query_one(ApprovalCard)
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for an answer here."""
+        return len(self._queue)
+
+    def bind_state(self, state: RoomState, me: str) -> None:
+        """Show what waits for `me` in this room from now on."""
+        self._state, self._me = state, me
+        self.refresh_queue()
+
+    def refresh_queue(self) -> None:
+        """Look again at what waits. The view moves only if its approval is gone."""
+        parked = self._state.parked_for(self._me)
+        self._queue.update([*parked, *self._state.pending_for(self._me)])
+        self._show()
+
+    def refresh_ages(self) -> None:
+        """Let the time that the current one waits go on."""
+        if self._queue.current is not None:
+            self._show()
+
+    def jump_to_oldest(self) -> bool:
+        """Put the oldest one on the card and focus it; False if nothing waits."""
+        self._queue.oldest()
+        self._show()
+        if self._queue.current is None:
+            return False
+        self.card.focus()
+        return True
+
+    @on(ApprovalCard.Settled)
+    def _settled(self, event: ApprovalCard.Settled) -> None:
+        event.stop()
+        if not self._answer(event.approval, event.answer):
+            self.post_message(self.Late())
+        self._queue.answered(event.approval)
+        self._show()
+
+    @on(ApprovalCard.Stepped)
+    def _stepped(self, event: ApprovalCard.Stepped) -> None:
+        event.stop()
+        self._queue.step(event.by)
+        self._show()
+
+    def _show(self) -> None:
+        view = self._view()
+        had_one = self.card.view is not None
+        self.card.show(view, time.time())
+        self.set_class(view is None, "-empty")
+        if had_one and view is None:
+            self.post_message(self.Emptied())
+
+    def _view(self) -> CardView | None:
+        proposal = self._queue.current
+        if proposal is None:
+            return None
+        exchange = self._state.exchanges[proposal.message]
+        return CardView(
+            proposal,
+            exchange.author,
+            exchange.said.text,
+            self._queue.position,
+            len(self._queue),
+        )

@@ -1,0 +1,62 @@
+"""A tool call's arguments as text: complete, aligned, with nothing hidden and no markup."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from textual.content import Content
+
+from genie_tui.text import visible
+
+SHORT: Final = 4_000
+"""Characters of one value that a card shows; the full view shows all."""
+
+INDENT: Final = "  "
+
+
+def plain_value(value: Any) -> str:
+    """A value as a person reads it: text as it is, everything else as indented JSON."""
+    if isinstance(value, str):
+        return visible(value)
+    return visible(json.dumps(value, indent=2, ensure_ascii=False, default=repr))
+
+
+def plain_arguments(arguments: Mapping[str, Any]) -> str:
+    """All arguments in full, one after another."""
+    return "\n\n".join(
+        f"{visible(name)}:\n{plain_value(value)}" for name, value in arguments.items()
+    )
+
+
+def arguments_content(arguments: Mapping[str, Any]) -> Content:
+    """The arguments for a card: short values beside their names, long ones below.
+
+    A value beyond `SHORT` is cut with a line that says how much is missing.
+    """
+    if not arguments:
+        return Content.styled("no arguments", "$text-muted")
+    width = max(len(visible(name)) for name in arguments)
+    parts = [_argument(name, value, min(width, 16)) for name, value in arguments.items()]
+    return Content("\n").join(parts)
+
+
+def _argument(name: str, value: Any, width: int) -> Content:
+    text = plain_value(value)
+    label = Content.styled(visible(name).ljust(width), "$text-primary")
+    if not text:
+        return Content.assemble(label, INDENT, ("empty text", "$text-muted"))
+    if "\n" not in text:
+        return Content.assemble(label, INDENT, *_cut(text))
+    block = "\n".join(INDENT + line for line in text[:SHORT].split("\n"))
+    return Content.assemble(label, "\n", block, *_missing(text))
+
+
+def _cut(text: str) -> Iterator[Content | str]:
+    yield text[:SHORT]
+    yield from _missing(text)
+
+
+def _missing(text: str) -> Iterator[Content]:
+    rest = len(text) - SHORT
+    if rest > 0:
+        yield Content.styled(f"\n… {rest:,} more characters: v shows all", "$text-warning")

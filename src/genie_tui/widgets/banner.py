@@ -1,0 +1,51 @@
+"""The line below the status bar that explains a connection that is not as it should be."""
+
+import math
+
+from textual.widgets import Static
+
+from genie_core.room.seat import Link, LinkStatus
+from genie_tui.text import visible_line
+
+
+class Banner(Static):
+    """Counts down to the next attempt, or says why there is none. Hidden while all is well."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._status = LinkStatus(Link.CONNECTING)
+        self._left = 0.0
+
+    def show(self, status: LinkStatus) -> None:
+        """Take over how the connection is now."""
+        self._status = status
+        self._left = status.retry_in or 0.0
+        self.set_class(status.link is Link.CLOSED, "-closed")
+        self._say()
+
+    def count_down(self, seconds: float) -> None:
+        """Let time go by."""
+        if self._status.retry_in is not None:
+            self._left = max(self._left - seconds, 0.0)
+            self._say()
+
+    def _say(self) -> None:
+        text = self._text()
+        self.display = bool(text)
+        self.update(text)
+
+    def _text(self) -> str:
+        detail = visible_line(self._status.detail)
+        match self._status.link:
+            case Link.ONLINE:
+                return ""
+            case Link.CONNECTING:
+                return detail or "opening…"
+            case Link.CLOSED:
+                why = detail or "the room is closed"
+                return f"{why}. Your draft is kept: select and copy it; ctrl+q leaves."
+            case Link.RETRYING:
+                when = (
+                    f"reconnecting in {math.ceil(self._left)} s…" if self._left else "reconnecting…"
+                )
+                return f"{detail}: {when}" if detail else when.capitalize()

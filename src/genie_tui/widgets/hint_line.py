@@ -1,0 +1,77 @@
+"""The quiet line above the composer: who is writing, and what waits."""
+
+from collections.abc import Callable
+from typing import Final
+
+from textual.content import Content
+from textual.widget import Widget
+
+from genie_tui.text import visible_line
+
+LINGER: Final = 4.0
+"""Seconds for which somebody counts as writing after the last sign of it."""
+
+
+class HintLine(Widget):
+    """Always one line high, so that nothing moves when it has something to say."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._clock = clock
+        self._until: dict[str, float] = {}
+        self._waiting = 0
+
+    @property
+    def typing(self) -> frozenset[str]:
+        """Who is writing."""
+        return frozenset(self._until)
+
+    def somebody_types(self, name: str) -> None:
+        """Show that somebody is writing, for a while."""
+        self._until[name] = self._clock() + LINGER
+        self.refresh()
+
+    def stopped_typing(self, name: str) -> None:
+        """Stop showing it, for example since the message has come."""
+        if self._until.pop(name, None) is not None:
+            self.refresh()
+
+    def forget_silent(self) -> None:
+        """Drop those who have not written for a while."""
+        now = self._clock()
+        self._until = {name: until for name, until in self._until.items() if until > now}
+        self.refresh()
+
+    def show_waiting(self, count: int) -> None:
+        """Say how many approvals wait."""
+        self._waiting = count
+        self.refresh()
+
+    def render(self) -> Content:
+        """Writers on the left, approvals on the right."""
+        left = Content.styled(self._writers(), "$text-muted italic")
+        right = self._approvals()
+        width = self.content_size.width
+        left = left.truncate(max(width - right.cell_length - 1, 0), ellipsis=True)
+        gap = " " * max(width - left.cell_length - right.cell_length, 0)
+        return Content.assemble(left, gap, right)
+
+    def _writers(self) -> str:
+        names = [visible_line(name) for name in self._until]
+        match names:
+            case []:
+                return ""
+            case [name]:
+                return f"{name} is typing…"
+            case [first, second]:
+                return f"{first} and {second} are typing…"
+            case _:
+                return f"{len(names)} people are typing…"
+
+    def _approvals(self) -> Content:
+        if not self._waiting:
+            return Content("")
+        calls = "a tool call waits" if self._waiting == 1 else f"{self._waiting} tool calls wait"
+        return Content.assemble(
+            (f"▲ {calls} for your answer  ", "$text-warning"), ("ctrl+g", "bold $text-warning")
+        )

@@ -1,0 +1,230 @@
+"""The ledger: every decision, approval, answer and failure, two lines each.
+
+Drawn line by line, so that a row costs nothing until it is seen.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from genie_core.room.event import Event
+from genie_tui.moments import clock_time
+from genie_tui.widgets.ledger_log import Filter, LedgerLog, Row
+from genie_tui.widgets.ledger_text import headline, searchable
+
+LINES: Final = 2
+"""Lines per row."""
+
+INDENT: Final = 8
+"""Columns before a row's text: the time, a space, the glyph and a space."""
+
+
+class Ledger(ScrollView, can_focus=True):
+    """Lists the rows that pass the filter. Follows new rows while the cursor is not in use."""
+
+    ALLOW_SELECT = False
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "ledger--time",
+        "ledger--subject",
+        "ledger--cursor",
+        "ledger--busy",
+        "ledger--quiet",
+        "ledger--good",
+        "ledger--asks",
+        "ledger--bad",
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home", "go(0)", "First", show=False),
+        Binding("end", "go(-1)", "Last", show=False),
+        Binding("enter", "choose", "Details", show=False),
+    ]
+
+    cursor: reactive[int | None] = reactive(None)
+    """Place of the selected row among those shown; None while the latest are followed."""
+
+    class Moved(Message):
+        """Another row is selected, or what it says changed."""
+
+        def __init__(self, row: Row | None) -> None:
+            super().__init__()
+            self.row = row
+
+    class Chosen(Message):
+        """The person wants the details of a row."""
+
+        def __init__(self, row: Row) -> None:
+            super().__init__()
+            self.row = row
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._log = LedgerLog()
+        self._shown: list[int] = []
+        self._filter = Filter.ALL
+        self._text = ""
+        self._me = ""
+        self._strips: LRUCache[tuple[int, bool], tuple[Strip, ...]] = LRUCache(512)
+
+    @property
+    def row_count(self) -> int:
+        """How many rows pass the filter."""
+        return len(self._shown)
+
+    @property
+    def selected(self) -> Row | None:
+        """The row under the cursor."""
+        return None if self.cursor is None else self._log.rows[self._shown[self.cursor]]
+
+    def bind_person(self, me: str) -> None:
+        """Say whose rows "mine" are."""
+        self._me = me
+
+    def apply_many(self, arrived: Iterable[Event]) -> None:
+        """Take in events that follow those before."""
+        changed = [number for event in arrived for number in self._log.apply(event)]
+        for number in dict.fromkeys(changed):
+            self._strips.discard((number, False))
+            self._strips.discard((number, True))
+            self._place(number)
+        if changed:
+            self._laid_out()
+
+    def show_only(self, chosen: Filter, text: str) -> None:
+        """Filter by kind and by a text that must occur in the row."""
+        self._filter, self._text = chosen, text.casefold()
+        self._shown = [number for number in range(len(self._log.rows)) if self._passes(number)]
+        self.cursor = None
+        self._laid_out()
+
+    def on_mount(self) -> None:
+        """Take note of theme changes, which colour every row anew."""
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._strips.clear())
+
+    def on_resize(self) -> None:
+        """Cut the rows to the new width."""
+        self._strips.clear()
+        self._laid_out()
+
+    def on_click(self, event: events.Click) -> None:
+        """Select the row that was clicked and show its details."""
+        place = (event.y + self.scroll_offset.y) // LINES
+        if place < len(self._shown):
+            self.cursor = place
+            self.action_choose()
+
+    def watch_cursor(self) -> None:
+        """Report the selection and keep it in view."""
+        self.refresh()
+        self.post_message(self.Moved(self.selected))
+        if self.cursor is not None:
+            self._keep_in_view(self.cursor * LINES)
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor; from nowhere it starts at the latest row."""
+        start = len(self._shown) if self.cursor is None else self.cursor
+        self.action_go(min(max(start + by, 0), len(self._shown) - 1))
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by a screenful."""
+        self.action_move(by * max(self.size.height // LINES - 1, 1))
+
+    def action_go(self, place: int) -> None:
+        """Put the cursor on a row, counted from the end if negative."""
+        if self._shown:
+            self.cursor = place % len(self._shown)
+
+    def action_choose(self) -> None:
+        """Ask for the selected row's details."""
+        if self.cursor is None:
+            self.action_go(-1)
+        if self.selected is not None:
+            self.post_message(self.Chosen(self.selected))
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line of the list."""
+        place, line = divmod(y + self.scroll_offset.y, LINES)
+        if place >= len(self._shown):
+            return Strip.blank(self.size.width, self.rich_style)
+        number, current = self._shown[place], place == self.cursor
+        strips = self._strips.get((number, current))
+        if strips is None:
+            strips = self._draw(self._log.rows[number], current=current)
+            self._strips[number, current] = strips
+        return strips[line]
+
+    def _draw(self, row: Row, *, current: bool) -> tuple[Strip, ...]:
+        line = headline(row)
+        width = self.size.width
+        base = self.rich_style
+        if current:
+            base += self._component("cursor")
+        author = f"  {row.said.by}" if row.said.by else ""
+        first = [
+            Segment(f"{clock_time(row.opened.at)} ", self._component("time")),
+            Segment(f"{line.glyph} {line.verdict}", self._component(line.tone.value)),
+            Segment(author, self._component("time")),
+        ]
+        took = f" {line.took} " if line.took else " "
+        head = Strip(first).crop(0, max(width - len(took), 0))
+        head = head.extend_cell_length(width - len(took))
+        right = Strip([Segment(took, self._component("time"))])
+        subject = Segment(" " * INDENT + line.subject, self._component("subject"))
+        below = Strip([subject])
+        if below.cell_length > width - 1:
+            below = Strip([*below.crop(0, width - 2), Segment("…", self._component("subject"))])
+        return tuple(
+            strip.apply_style(base).adjust_cell_length(width, base)
+            for strip in (Strip.join([head, right]), below)
+        )
+
+    def _component(self, name: str) -> Style:
+        return self.get_component_rich_style(f"ledger--{name}", partial=True)
+
+    def _passes(self, number: int) -> bool:
+        row = self._log.rows[number]
+        if not row.passes(self._filter, self._me):
+            return False
+        return not self._text or self._text in searchable(row)
+
+    def _place(self, number: int) -> None:
+        if number and self._shown and self._shown[-1] == number:
+            return
+        place = bisect_left(self._shown, number)
+        listed = place < len(self._shown) and self._shown[place] == number
+        if not listed and self._passes(number):
+            insort(self._shown, number)
+            if self.cursor is not None and place <= self.cursor:
+                self.set_reactive(Ledger.cursor, self.cursor + 1)
+
+    def _laid_out(self) -> None:
+        following = self.cursor is None
+        self.virtual_size = Size(self.size.width, len(self._shown) * LINES)
+        if following:
+            self.scroll_end(animate=False, immediate=True)
+        else:
+            self.post_message(self.Moved(self.selected))
+        self.refresh()
+
+    def _keep_in_view(self, y: int) -> None:
+        top, height = self.scroll_offset.y, self.size.height
+        if y < top:
+            self.scroll_to(y=y, animate=False)
+        elif y + LINES > top + height:
+            self.scroll_to(y=y + LINES - height, animate=False)

@@ -1,0 +1,133 @@
+"""What a ledger row says: two short lines for the list, and everything for the details."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Failed,
+    Said,
+    Settled,
+)
+from genie_tui.moments import clock_time, duration
+from genie_tui.text import visible, visible_line
+from genie_tui.widgets.arguments import plain_arguments
+from genie_tui.widgets.ledger_log import Kind, Row
+
+
+class Tone(Enum):
+    """How a row feels; the value is the style class."""
+
+    BUSY = "busy"
+    QUIET = "quiet"
+    GOOD = "good"
+    ASKS = "asks"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A row in the list. `took` is a duration in words, empty if there is none."""
+
+    glyph: str
+    tone: Tone
+    verdict: str
+    subject: str
+    took: str = ""
+
+
+def headline(row: Row) -> Headline:
+    """The two lines of a row; safe to show, and each without line breaks."""
+    raw = _approval(row) if row.kind is Kind.APPROVAL else _run(row)
+    return Headline(
+        raw.glyph, raw.tone, visible_line(raw.verdict), visible_line(raw.subject), raw.took
+    )
+
+
+def searchable(row: Row) -> str:
+    """What a text filter looks through, in lower case."""
+    line = headline(row)
+    return f"{row.said.by} {line.verdict} {line.subject} {row.message.text}".casefold()
+
+
+def _run(row: Row) -> Headline:
+    match row.latest.body:
+        case Decided(decision="ignore") as decided:
+            reason = decided.reason or "no reason given"
+            return Headline("○", Tone.QUIET, "ignored", reason, duration(decided.elapsed))
+        case Decided() as decided:
+            verdict = f"delegated to {decided.receiver or 'the agent'}"
+            query = decided.query or row.message.text
+            return Headline("●", Tone.GOOD, verdict, query, duration(decided.elapsed))
+        case Answered() as answered:
+            verdict = f"answered {answered.receiver or row.said.by}"
+            return Headline("✦", Tone.GOOD, verdict, answered.text, duration(answered.elapsed))
+        case Failed() as failed:
+            return Headline("✗", Tone.BAD, f"FAILED in {failed.stage}", failed.error)
+        case Cancelled() as cancelled:
+            return Headline("■", Tone.QUIET, "stopped", cancelled.reason or f"by {row.latest.by}")
+        case _:
+            return Headline("◌", Tone.BUSY, "deciding…", row.message.text)
+
+
+def _approval(row: Row) -> Headline:
+    asked = row.opened.body
+    tool = asked.tool if isinstance(asked, Asked) else "a tool"
+    subject = asked.agent if isinstance(asked, Asked) else ""
+    took = duration(row.latest.at - row.opened.at) if row.closed else ""
+    match row.latest.body:
+        case Settled(outcome="approved") as settled:
+            span = " for the session" if settled.scope == "session" else ""
+            return Headline("✓", Tone.GOOD, f"allowed {tool}{span}", subject, took)
+        case Settled(outcome="denied") as settled:
+            return Headline("✗", Tone.ASKS, f"denied {tool}", settled.reason or subject, took)
+        case Settled(outcome="parked"):
+            return Headline("‖", Tone.ASKS, f"parked {tool}", subject, took)
+        case Asked():
+            return Headline("▲", Tone.ASKS, f"asks for {tool}", subject)
+        case _:
+            return Headline("…", Tone.QUIET, f"expired {tool}", subject, took)
+
+
+def details(row: Row) -> list[tuple[str, str]]:
+    """Everything known about a row, as label and text; safe to show, may have line breaks."""
+    fields = [("message", f"{row.said.by}, {clock_time(row.said.at)}: {row.message.text}")]
+    fields.append(("handled by", row.message.handler))
+    for event in (row.opened, row.closed):
+        if event is not None:
+            fields += _fields(event.body)
+            if event is not row.said:
+                fields.append(("at", f"{clock_time(event.at)}, by {event.by}"))
+    return [(label, visible(text)) for label, text in fields if text]
+
+
+def _fields(body: object) -> list[tuple[str, str]]:
+    match body:
+        case Decided():
+            return [
+                ("decision", body.decision.upper()),
+                ("reason", body.reason or ""),
+                ("query", body.query or ""),
+                ("receiver", body.receiver or ""),
+                ("took", duration(body.elapsed)),
+            ]
+        case Asked():
+            return [
+                ("agent", body.agent),
+                ("tool", body.tool),
+                ("arguments", plain_arguments(body.arguments) or "none"),
+                ("runs", body.where),
+            ]
+        case Settled():
+            return [("outcome", f"{body.outcome} ({body.scope})"), ("reason", body.reason or "")]
+        case Answered():
+            return [("answer", body.text), ("took", duration(body.elapsed))]
+        case Failed():
+            return [("failed in", body.stage), ("error", body.error)]
+        case Cancelled():
+            return [("stopped", body.reason or "yes")]
+        case Said() | _:
+            return []

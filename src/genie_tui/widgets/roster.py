@@ -1,0 +1,75 @@
+"""Who is in the room, and what their agents are doing."""
+
+from typing import Final
+
+from textual.content import Content
+from textual.widgets import Static
+
+from genie_core.room.fold import Person, Presence, RoomState
+from genie_tui.text import visible_line
+
+NAME: Final = 16
+"""Columns for a name; longer ones are cut."""
+
+_DOING: Final = {
+    Presence.NONE: ("no agent", "$text-disabled"),
+    Presence.IDLE: ("· idle", "$text-muted"),
+    Presence.THINKING: ("◐ thinking", "$text-accent"),
+    Presence.WAITING: ("▲ waits for approval", "$text-warning"),
+}
+"""Glyph and word for each state of an agent, with the theme's colour for it."""
+
+
+class Roster(Static):
+    """One line per person: those who are here first, then those who left."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._state = RoomState()
+        self._me = ""
+        self._typing: frozenset[str] = frozenset()
+        self.border_title = "People"
+
+    def bind_state(self, state: RoomState, me: str) -> None:
+        """Show this room from now on."""
+        self._state, self._me = state, me
+        self.refresh_people()
+
+    def show_typing(self, names: frozenset[str]) -> None:
+        """Mark these people as writing."""
+        self._typing = names
+        self.refresh_people()
+
+    def refresh_people(self) -> None:
+        """Look again at who is here."""
+        here = self._state.present()
+        away = [person for person in self._state.people.values() if not person.present]
+        lines = [self._line(person) for person in [*here, *away]]
+        self.update(Content("\n").join(lines) if lines else Content.styled("nobody yet", "dim"))
+
+    def as_text(self) -> str:
+        """The same as plain text, for a notice."""
+        return "\n".join(
+            f"{visible_line(person.name)} ({person.role}), {self._doing(person)[0]}"
+            for person in self._state.present()
+        )
+
+    def _line(self, person: Person) -> Content:
+        name = Content(visible_line(person.name)).truncate(NAME, ellipsis=True)
+        gap = " " * (NAME - name.cell_length + 1)
+        if not person.present:
+            return Content.assemble("○ ", name, gap, "away").stylize("$text-disabled")
+        word, style = self._doing(person)
+        return Content.assemble(
+            ("● ", "$text-success"),
+            name.stylize("bold") if person.name == self._me else name,
+            gap,
+            (f"{person.role:<6}", "$text-muted"),
+            "  ",
+            (word, style),
+        )
+
+    def _doing(self, person: Person) -> tuple[str, str]:
+        if person.name in self._typing:
+            return "✎ typing", "$text-primary"
+        return _DOING[self._state.presence(person.name)]

@@ -1,0 +1,89 @@
+"""The line on top: the room, the connection, the model, and what waits for an answer."""
+
+from typing import Final
+
+from textual.content import Content
+from textual.widget import Widget
+
+from genie_core.room.seat import EngineState, EngineStatus, Link, LinkStatus
+from genie_tui.text import visible_line
+
+_LINKS: Final = {
+    Link.CONNECTING: ("◌ connecting", "$text-muted"),
+    Link.ONLINE: ("● online", "$text-success"),
+    Link.RETRYING: ("◌ reconnecting", "$text-warning"),
+    Link.CLOSED: ("✗ closed", "$text-error"),
+}
+"""Glyph and word for each state of the connection, with the theme's colour for it."""
+
+
+class StatusBar(Widget):
+    """Title on the left, states on the right; the title gives way when space is short."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._title = ""
+        self._address = ""
+        self._link = LinkStatus(Link.CONNECTING)
+        self._engine = EngineStatus(EngineState.ABSENT)
+        self._waiting = 0
+
+    def show_room(self, title: str, address: str) -> None:
+        """Name the room, and where others can join if this is the host."""
+        self._title, self._address = title, address
+        self.refresh()
+
+    def show_link(self, status: LinkStatus) -> None:
+        """Say how the connection is."""
+        self._link = status
+        self.refresh()
+
+    def show_engine(self, status: EngineStatus) -> None:
+        """Say which model answers, or that none does."""
+        self._engine = status
+        self.refresh()
+
+    def show_waiting(self, count: int) -> None:
+        """Say how many approvals wait, loudly unless there are none."""
+        self._waiting = count
+        self.set_class(count > 0, "-waiting")
+        self.refresh()
+
+    def render(self) -> Content:
+        """Lay the line out for the width there is."""
+        right = Content("  ").join(part for part in self._states() if part)
+        room = self.content_size.width - right.cell_length - 2
+        title = Content(visible_line(self._title) or "…").stylize("bold")
+        title = title.truncate(max(room, 4), ellipsis=True)
+        gap = " " * max(self.content_size.width - title.cell_length - right.cell_length, 1)
+        return Content.assemble(title, gap, right)
+
+    def _states(self) -> list[Content]:
+        word, style = _LINKS[self._link.link]
+        return [
+            self._approvals(),
+            _engine(self._engine),
+            Content.styled(self._address, "$text-primary"),
+            Content.styled(word, style),
+        ]
+
+    def _approvals(self) -> Content:
+        if not self._waiting:
+            return Content("")
+        calls = "approval" if self._waiting == 1 else "approvals"
+        return Content.styled(f" ▲ {self._waiting} {calls} ", "bold $background on $warning")
+
+
+def _engine(status: EngineStatus) -> Content:
+    label = visible_line(status.label)
+    match status.state:
+        case EngineState.ABSENT:
+            return Content("")
+        case EngineState.LOADING:
+            return Content.styled("◌ loading engine", "$text-muted")
+        case EngineState.FAILED:
+            return Content.styled("✗ engine failed", "$text-error")
+        case EngineState.READY if status.offline:
+            return Content.styled("offline helper", "$text-accent")
+        case EngineState.READY:
+            return Content.styled(label, "$text-secondary")

@@ -1,0 +1,124 @@
+"""A seat whose room is a script: the test feeds it events and reads what the person did."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from genie_core.room.event import ROOM, AnyBody, Asked, Event, Hosted, Joined, Opened, Said
+from genie_core.room.event import Decided as DecidedBody
+from genie_core.room.fold import RoomState
+from genie_core.room.seat import (
+    Answer,
+    EngineState,
+    EngineStatus,
+    Link,
+    LinkStatus,
+    Listener,
+    Unsent,
+)
+from genie_tui.bridge import SavedSummary
+from genie_tui.opening import Opening
+
+START = 1_790_000_000.0
+
+
+@dataclass
+class ScriptedSeat:
+    """Implements `Seat` over a real `RoomState`."""
+
+    name: str = "ann"
+    link: LinkStatus = field(default_factory=lambda: LinkStatus(Link.ONLINE))
+    engine: EngineStatus = field(
+        default_factory=lambda: EngineStatus(EngineState.READY, "offline", offline=True)
+    )
+    unsent: tuple[Unsent, ...] = ()
+    address: str = "127.0.0.1:7654"
+    state: RoomState = field(default_factory=RoomState)
+    events: list[Event] = field(default_factory=list)
+    said: list[tuple[str, bool]] = field(default_factory=list)
+    answers: list[tuple[str, Answer]] = field(default_factory=list)
+    stops: list[int | None] = field(default_factory=list)
+    leaves: list[str] = field(default_factory=list)
+    running: int = 1
+    typed: int = 0
+    listener: Listener | None = None
+
+    def feed(self, *bodies: AnyBody, by: str = "") -> list[Event]:
+        """Let these happen, one second apart, written by `by` or whoever fits."""
+        events = [self._event(body, by) for body in bodies]
+        for event in events:
+            if self.listener is not None:
+                self.listener.on_event(event)
+        return events
+
+    def _event(self, body: AnyBody, by: str) -> Event:
+        seq = self.state.head + 1
+        event = Event(seq, START + seq, by or self._author(body), body)
+        self.state.apply(event)
+        self.events.append(event)
+        return event
+
+    def _author(self, body: AnyBody) -> str:
+        return ROOM if isinstance(body, Opened | Hosted) else self.name
+
+    def open_room(self, title: str = "Garden") -> None:
+        """A hosted room with this person and one more in it."""
+        self.feed(Opened("r1", title), Hosted(self.name), Joined("host", engine=True))
+        self.feed(Joined("member", engine=True), by="bob")
+
+    def say_here(self, text: str, author: str = "") -> int:
+        """A message that this person's engine handles; returns its number."""
+        return self.feed(Said("x", text, handler=self.name), by=author or self.name)[0].seq
+
+    def ask(
+        self, tool: str = "delete_file", text: str = "please tidy up", **arguments: object
+    ) -> str:
+        """A message that leads to a pending approval; returns the approval's id."""
+        message = self.say_here(text)
+        approval = f"approval-{message}"
+        self.feed(
+            DecidedBody(message, "delegate", query=text, receiver=self.name),
+            Asked(message, approval, "genie", tool, dict(arguments), "on this machine"),
+        )
+        return approval
+
+    def listen(self, listener: Listener) -> None:
+        self.listener = listener
+
+    def say(self, text: str, *, emote: bool = False) -> None:
+        self.said.append((text, emote))
+
+    def typing(self) -> None:
+        self.typed += 1
+
+    def answer(self, approval: str, answer: Answer) -> bool:
+        self.answers.append((approval, answer))
+        return approval in self.state.open or approval in self.state.parked
+
+    def stop(self, message: int | None = None) -> int:
+        self.stops.append(message)
+        return self.running
+
+    async def leave(self, reason: str = "") -> None:
+        self.leaves.append(reason)
+
+
+@dataclass
+class ScriptedDoorman:
+    """Hands out the scripted seat, or raises the error it is given."""
+
+    seat: ScriptedSeat
+    error: Exception | None = None
+    rooms: Sequence[SavedSummary] = ()
+    openings: list[Opening] = field(default_factory=list)
+
+    async def open(self, opening: Opening, listener: Listener) -> ScriptedSeat:
+        self.openings.append(opening)
+        if self.error is not None:
+            raise self.error
+        self.seat.listen(listener)
+        for event in self.seat.events:
+            listener.on_event(event)
+        return self.seat
+
+    def saved(self) -> Sequence[SavedSummary]:
+        return self.rooms
