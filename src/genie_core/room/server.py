@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
 from websockets.asyncio.server import Server
 
@@ -78,9 +78,8 @@ class RoomServer:
         self._empty = asyncio.Event()
         self._empty.set()
         self._committer: asyncio.Task[None] | None = None
-        self._suspended = False
 
-    async def __aenter__(self) -> "RoomServer":
+    async def __aenter__(self) -> Self:
         await self.start()
         return self
 
@@ -147,7 +146,7 @@ class RoomServer:
     def connect_local(self) -> ClientConnection:
         """Connect from inside this process; such a connection is never dropped for being slow."""
         near, far = memory_pair()
-        task = asyncio.create_task(self._attend(far, stall_timeout=None), name="local seat")
+        task = asyncio.create_task(self._care_for(far, patience=None), name="local seat")
         self._local.add(task)
         task.add_done_callback(self._local.discard)
         return near
@@ -157,7 +156,6 @@ class RoomServer:
 
         Takes at most `grace` seconds, plus some for closing. Returns whether everything is on disk.
         """
-        self._suspended = True
         self._room.suspend(reason, self._clock())
         self._stir()
         with suppress(TimeoutError):
@@ -198,10 +196,9 @@ class RoomServer:
         while events := self._room.pending():
             try:
                 await self._sink.append(events)
-            except OSError as error:
+            except Exception as error:  # whatever it is, the room lives on and tries again
                 logger.warning("writing the log failed", exc_info=True)
-                why = error.strerror or str(error) or type(error).__name__
-                self._room.trouble(f"the host can't write to its disk: {why}")
+                self._room.trouble(f"the host can't write to its disk: {_reason(error)}")
                 self._stir()
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, RETRY_LONGEST)
@@ -229,9 +226,11 @@ class RoomServer:
 
     # -- connections
 
-    async def _attend(self, link: PeerConnection, *, stall_timeout: float | None = -1.0) -> None:
+    async def _attend(self, link: PeerConnection) -> None:
+        await self._care_for(link, self._stall_timeout)
+
+    async def _care_for(self, link: PeerConnection, patience: float | None) -> None:
         """Serve one connection until it ends, for whatever reason."""
-        patience = self._stall_timeout if stall_timeout == -1.0 else stall_timeout
         peer = self._room.connect()
         self._wakes[peer], self._links[peer] = asyncio.Event(), link
         self._empty.clear()
@@ -291,3 +290,8 @@ class RoomServer:
         except ConnectionLost:
             link.abort()
         return ""
+
+
+def _reason(error: Exception) -> str:
+    text = error.strerror if isinstance(error, OSError) else str(error)
+    return text or type(error).__name__

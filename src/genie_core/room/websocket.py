@@ -1,6 +1,5 @@
 """Connections over WebSocket: one JSON frame per text message."""
 
-import asyncio
 import errno
 import logging
 import socket
@@ -19,7 +18,6 @@ from genie_core.room.errors import (
     AddressInUse,
     CannotListen,
     ConnectionLost,
-    NotLoopback,
     Unreachable,
 )
 from genie_core.room.frame import ClientFrame, ServerFrame
@@ -75,10 +73,11 @@ class WebSocketConnection(Generic[Out, In]):
 def ws_connector(text: str) -> Connector:
     """A connector to the room at HOST:PORT on this machine.
 
+    Calling the connector raises `NotLoopback` or `Unreachable`.
+
     Raises:
         InvalidAddress: that is no address.
 
-    Calling the connector raises `NotLoopback` or `Unreachable`.
     """
     address = parse_address(text)
 

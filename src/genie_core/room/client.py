@@ -1,0 +1,400 @@
+"""A participant's side of the connection to a room, which outlives single connections."""
+
+import asyncio
+import logging
+import random
+import secrets
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from genie_core.room.codec import whole_text
+from genie_core.room.connection import ClientConnection
+from genie_core.room.errors import ConnectionLost, FrameError, RoomError, RoomRefused, Unreachable
+from genie_core.room.event import Event, RunBody
+from genie_core.room.follower import Follower
+from genie_core.room.frame import (
+    Bye,
+    Entries,
+    Hello,
+    Limits,
+    Refused,
+    ServerFrame,
+    Stopping,
+    Streamed,
+    Trouble,
+    Typed,
+    Welcome,
+)
+from genie_core.room.outbox import Outbox
+from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
+from genie_core.room.websocket import Connector
+
+WELCOME_TIMEOUT: Final = 10.0
+BYE_GRACE: Final = 3.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How long to wait before the next attempt, in seconds: doubling, with jitter."""
+
+    first: float = 0.2
+    longest: float = 5.0
+
+    def delay(self, failures: int) -> float:
+        """The wait after this many failures in a row."""
+        full = min(self.longest, self.first * 2.0 ** min(failures, 16))
+        return full * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, keeps no secret
+
+
+class RoomClient:
+    """Keeps one participant connected to a room.
+
+    `run` does the work until `bye` or until the room refuses. Meanwhile everything else may be
+    called at any time, connected or not. Messages and reports are kept until the room's log shows
+    them, and are sent again after each reconnection; the room records them once.
+    """
+
+    def __init__(
+        self,
+        connector: Connector,
+        follower: Follower,
+        *,
+        name: str,
+        engine: bool = False,
+        agent: str = "",
+        room: str = "",
+        since: int = 0,
+        token: str = "",
+        patient: bool = True,
+        backoff: Backoff | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._connector = connector
+        self._follower = follower
+        self._name = name
+        self._engine = engine
+        self._agent = agent
+        self._room = room
+        self._last = since
+        self._token = token
+        self._patient = patient
+        self._backoff = backoff or Backoff()
+        self._clock = clock
+        self._outbox = Outbox()
+        self._limits = Limits()
+        self._status = LinkStatus(Link.CONNECTING)
+        self._welcomed = False
+        self._caught_up_at: int | None = None
+        self._failures = 0
+        self._changed = asyncio.Event()
+        self._settled = asyncio.Event()
+        self._leaving = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._ended.set()
+        self._farewell = ""
+
+    @property
+    def name(self) -> str:
+        """The own name, as the room spells it once it has let us in."""
+        return self._name
+
+    @property
+    def last_seq(self) -> int:
+        """Sequence number of the last event that was delivered."""
+        return self._last
+
+    @property
+    def link(self) -> LinkStatus:
+        """How the connection is."""
+        return self._status
+
+    @property
+    def limits(self) -> Limits:
+        """What the room accepts, as far as known."""
+        return self._limits
+
+    @property
+    def unsent(self) -> tuple[Unsent, ...]:
+        """The messages that the room has not acknowledged, oldest first."""
+        return self._outbox.unsent
+
+    async def run(self) -> None:
+        """Stay connected until `bye`. Cancelling drops the connection without a farewell.
+
+        Raises:
+            RoomRefused: the room does not want us, or no longer.
+            NotLoopback: the address leads to another machine.
+            Unreachable: nothing answered the first attempt, unless `patient`.
+            ConnectionLost: it was answered, and broken off; unless `patient`.
+
+        """
+        self._ended.clear()
+        detail = ""
+        try:
+            while not self._leaving.is_set():
+                detail = await self._attempt()
+                if not self._leaving.is_set():
+                    await self._wait_to_retry(detail)
+        except RoomError as error:
+            detail = str(error)
+            raise
+        finally:
+            self._ended.set()
+            self._report(LinkStatus(Link.CLOSED, self._farewell or detail))
+
+    def say(self, text: str, *, emote: bool = False) -> str:
+        """Send a message; returns the id by which its `Said` event can be recognised.
+
+        Raises:
+            TooLong: the room does not take so long a text.
+            TooManyUnsent: too much waits for the connection already.
+
+        """
+        unsent = Unsent(secrets.token_hex(8), whole_text(text), emote, self._clock())
+        self._outbox.say(unsent)
+        self._note_outbox()
+        self._follower.on_unsent(self.unsent)
+        return unsent.id
+
+    def publish(self, body: RunBody) -> None:
+        """Report what the own engine did.
+
+        Raises:
+            FrameError: it is too large or holds what can't be recorded.
+            TooManyUnsent: too much waits for the connection already.
+
+        """
+        self._outbox.publish(secrets.token_hex(8), body)
+        self._note_outbox()
+
+    def equip(self, label: str) -> None:
+        """Tell the room by what label the own engine goes."""
+        self._agent = label
+        self._outbox.equip(label)
+        self._note_outbox()
+
+    def typing(self) -> None:
+        """Signal that something is being written; cheap to call for every key."""
+        if self._status.link is Link.ONLINE:
+            self._outbox.typing()
+            self._changed.set()
+
+    def delta(self, message: int, text: str) -> None:
+        """Pass on text of an answer in the making; merged, and lost without a connection."""
+        if self._status.link is Link.ONLINE:
+            self._outbox.delta(message, text)
+            self._changed.set()
+
+    def stop(self, message: int) -> None:
+        """Ask for the run for a message to be stopped; lost without a connection."""
+        if self._status.link is Link.ONLINE:
+            self._outbox.stop(message)
+            self._changed.set()
+
+    async def bye(self, reason: str = "", grace: float = BYE_GRACE) -> None:
+        """Leave: wait up to `grace` seconds for acknowledgements, say farewell, end `run`."""
+        self._farewell = reason
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while self._status.link is Link.ONLINE and not self._outbox.settled:
+                    self._settled.clear()
+                    await self._settled.wait()
+        self._leaving.set()
+        self._changed.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(BYE_GRACE):
+                await self._ended.wait()
+
+    # -- connecting
+
+    async def _attempt(self) -> str:
+        """Connect and stay until the connection ends; returns why it did."""
+        if not self._welcomed:
+            self._report(LinkStatus(Link.CONNECTING))
+        try:
+            link = await self._connector()
+        except Unreachable as error:
+            if not (self._patient or self._welcomed):
+                raise
+            return str(error)
+        try:
+            ending = await self._converse(link)
+        finally:
+            await link.close()
+            self._outbox.disconnected()
+        if not (self._patient or self._welcomed):
+            raise ConnectionLost(f"the room did not let us in: {ending}")
+        return ending
+
+    async def _converse(self, link: ClientConnection) -> str:
+        hello = Hello(
+            self._name,
+            room=self._room,
+            since=self._last,
+            engine=self._engine,
+            agent=self._agent,
+            token=self._token,
+        )
+        try:
+            await link.send([hello])
+            async with asyncio.timeout(WELCOME_TIMEOUT):
+                first = await link.receive()
+        except (ConnectionLost, FrameError) as error:
+            return str(error)
+        except TimeoutError:
+            return "the room did not answer in time"
+        if isinstance(first, Welcome):
+            self._welcome(first)
+            return await self._stay(link)
+        if isinstance(first, Refused):
+            return self._refused(first)
+        return f"the room began with {type(first).__name__.lower()} instead of a welcome"
+
+    def _welcome(self, welcome: Welcome) -> None:
+        self._welcomed = True
+        self._failures = 0
+        self._name, self._room, self._token = welcome.name, welcome.room, welcome.token
+        self._limits = welcome.limits
+        self._outbox.connected(welcome.limits)
+        self._caught_up_at = welcome.head
+        self._follower.on_welcome(welcome)
+        if welcome.head < self._last:
+            self._last = welcome.head
+            self._follower.on_rewound(welcome.head)
+        self._report(LinkStatus(Link.ONLINE))
+
+    async def _stay(self, link: ClientConnection) -> str:
+        """Receive in this task and send in another; returns why the connection ended."""
+        async with asyncio.TaskGroup() as tasks:
+            sender = tasks.create_task(self._send_forever(link))
+            try:
+                return await self._receive_forever(link)
+            except RoomRefused as error:
+                refusal = error
+            finally:
+                sender.cancel()
+        raise refusal
+
+    async def _wait_to_retry(self, why: str) -> None:
+        delay = self._backoff.delay(self._failures)
+        self._failures += 1
+        self._report(LinkStatus(Link.RETRYING, why, delay))
+        with suppress(TimeoutError):
+            async with asyncio.timeout(delay):
+                await self._leaving.wait()
+
+    def _report(self, status: LinkStatus) -> None:
+        if status != self._status or status.link is Link.CONNECTING:
+            self._status = status
+            self._settled.set()
+            self._follower.on_link(status)
+
+    # -- receiving
+
+    async def _receive_forever(self, link: ClientConnection) -> str:
+        while True:
+            try:
+                frame = await link.receive()
+            except (ConnectionLost, FrameError) as error:
+                return str(error)
+            ending = self._take(frame)
+            if ending is not None:
+                return ending
+
+    def _take(self, frame: ServerFrame) -> str | None:
+        """Act on a frame; returns why the connection should end, if it should."""
+        match frame:
+            case Entries(events=events):
+                return self._take_events(events)
+            case Refused() if frame.final or frame.code == "slow":
+                return self._refused(frame)
+            case Refused():
+                self._not_accepted(frame)
+            case Typed(name=name):
+                self._follower.on_typing(name)
+            case Streamed(message=message, text=text):
+                self._follower.on_delta(message, text)
+            case Stopping(message=message, by=by):
+                self._follower.on_stopping(message, by)
+            case Trouble(text=text):
+                self._follower.on_notice(
+                    Severity.ERROR if text else Severity.INFO,
+                    text or "the host can write to its disk again",
+                )
+            case Welcome():
+                return "the room said welcome twice"
+        return None
+
+    def _take_events(self, events: tuple[Event, ...]) -> str | None:
+        for event in events:
+            if event.seq <= self._last:
+                continue
+            if event.seq != self._last + 1:
+                return f"event {event.seq} came after event {self._last}"
+            self._last = event.seq
+            struck = event.by == self._name and self._outbox.acknowledge(event)
+            self._follower.on_event(event)
+            if struck:
+                self._note_outbox()
+                self._follower.on_unsent(self.unsent)
+        if self._caught_up_at is not None and self._last >= self._caught_up_at:
+            self._changed.set()
+        return None
+
+    def _refused(self, refused: Refused) -> str:
+        if refused.final:
+            raise RoomRefused(refused.code, refused.text)
+        return refused.text
+
+    def _not_accepted(self, refused: Refused) -> None:
+        lost = self._outbox.refuse(refused, self._now())
+        self._note_outbox()
+        match lost:
+            case Unsent(text=text):
+                self._follower.on_unsent(self.unsent)
+                shown = text if len(text) <= 60 else f"{text[:60]}…"
+                self._follower.on_notice(Severity.ERROR, f"not sent: {refused.text}: {shown}")
+            case None if refused.ref or refused.code == "too_fast":
+                logger.info("put off: %s", refused.text)
+            case None:
+                self._follower.on_notice(Severity.WARNING, refused.text)
+            case report:
+                logger.warning("the room did not record %r: %s", report, refused.text)
+
+    # -- sending
+
+    async def _send_forever(self, link: ClientConnection) -> None:
+        try:
+            while not self._leaving.is_set():
+                self._changed.clear()
+                # Until all is known that the room has of us, sending again would be guesswork.
+                if self._caught_up():
+                    await link.send(self._outbox.take(self._now()))
+                    await self._change(within=self._outbox.due(self._now()))
+                else:
+                    await self._change(within=None)
+            await link.send([Bye(self._farewell)])
+        except (ConnectionLost, FrameError) as error:
+            logger.debug("sending ended: %s", error)
+        await link.close(self._farewell)
+
+    def _caught_up(self) -> bool:
+        return self._caught_up_at is None or self._last >= self._caught_up_at
+
+    async def _change(self, within: float | None) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._changed.wait()
+
+    def _note_outbox(self) -> None:
+        self._changed.set()
+        if self._outbox.settled:
+            self._settled.set()
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

@@ -1,0 +1,41 @@
+"""Whoever is told what comes from a room."""
+
+from typing import Protocol
+
+from genie_core.room.event import Event
+from genie_core.room.frame import Welcome
+from genie_core.room.seat import LinkStatus, Severity, Unsent
+
+
+class Follower(Protocol):
+    """Told what comes from the room, on the event loop, in order; must not wait."""
+
+    def on_welcome(self, welcome: Welcome) -> None:
+        """Take note of being let in, also after each reconnection; the events follow."""
+
+    def on_event(self, event: Event) -> None:
+        """Take in the next event of the log. Each comes once."""
+
+    def on_rewound(self, head: int) -> None:
+        """Take note that the room's log ends at `head`, before what was known here.
+
+        The next event has the number `head` + 1, whatever was known under that number.
+        """
+
+    def on_typing(self, name: str) -> None:
+        """Take note that somebody is writing."""
+
+    def on_delta(self, message: int, text: str) -> None:
+        """Take in text of an answer in the making."""
+
+    def on_stopping(self, message: int, by: str) -> None:
+        """Stop the own engine's run for a message, as `by` wishes."""
+
+    def on_link(self, status: LinkStatus) -> None:
+        """Take note that the connection changed."""
+
+    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
+        """Take note of the messages that are not acknowledged now."""
+
+    def on_notice(self, severity: Severity, text: str) -> None:
+        """Show something to the person."""

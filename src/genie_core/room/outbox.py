@@ -1,0 +1,232 @@
+"""What a participant still has to tell the room. Pure: no waiting, no clock.
+
+Messages and engine reports stay until the room's log shows them, and are sent again on every new
+connection. Ephemeral things are merged, paced, and forgotten when there is no connection.
+"""
+
+from collections import deque
+from typing import Final
+
+from genie_core.room.codec import normal, whole_text
+from genie_core.room.errors import TooLong, TooManyUnsent
+from genie_core.room.event import Event, RunBody, Said
+from genie_core.room.floor import WORK_RATE
+from genie_core.room.frame import (
+    ClientFrame,
+    Delta,
+    Equip,
+    Limits,
+    Publish,
+    Refused,
+    Say,
+    Stop,
+    Typing,
+)
+from genie_core.room.rate import TokenBucket
+from genie_core.room.seat import Unsent
+
+MAX_UNSENT: Final = 1_000
+MAX_REPORTS: Final = 10_000
+TYPING_INTERVAL: Final = 0.5
+DELTA_INTERVAL: Final = 0.05
+PAUSE: Final = 1.0
+"""Seconds of silence after the room said that it was too much."""
+
+MARGIN: Final = 0.8
+"""Part of the room's rate that is used, so that clocks which differ don't lead to refusals."""
+
+
+class Outbox:
+    """Holds what is not acknowledged, and decides what to send when.
+
+    Call `connected` for each new connection, `take` whenever something was added or `due` is over,
+    and `acknowledge` and `refuse` with what comes back. `now` is in seconds from a steady clock.
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+        self._says: dict[str, Unsent] = {}
+        self._reports: dict[str, RunBody] = {}
+        self._to_say: deque[str] = deque()
+        self._to_report: deque[str] = deque()
+        self._stops: list[int] = []
+        self._deltas: dict[int, str] = {}
+        self._label: str | None = None
+        self._typing = False
+        self._typing_from = 0.0
+        self._delta_from = 0.0
+        self._paused_until = 0.0
+        self._speech, self._work = self._paces()
+
+    @property
+    def unsent(self) -> tuple[Unsent, ...]:
+        """The messages that the room has not acknowledged, oldest first."""
+        return tuple(self._says.values())
+
+    @property
+    def settled(self) -> bool:
+        """Whether everything that must not get lost is acknowledged."""
+        return not self._says and not self._reports
+
+    def say(self, unsent: Unsent) -> None:
+        """Add a message.
+
+        Raises:
+            TooLong: the room would not take it.
+            TooManyUnsent: too much is waiting already.
+
+        """
+        limit = self._limits.text_chars
+        if len(unsent.text) > limit:
+            raise TooLong(len(unsent.text), limit)
+        if len(self._says) >= MAX_UNSENT:
+            raise TooManyUnsent(MAX_UNSENT)
+        self._says[unsent.id] = unsent
+        self._to_say.append(unsent.id)
+
+    def publish(self, id_: str, body: RunBody) -> None:
+        """Add an engine's report.
+
+        Raises:
+            FrameError: it can't be recorded, because of its size or what it holds.
+            TooManyUnsent: too much is waiting already.
+
+        """
+        recorded = normal(body, self._limits.frame_bytes - 1024)
+        if len(self._reports) >= MAX_REPORTS:
+            raise TooManyUnsent(MAX_REPORTS)
+        self._reports[id_] = recorded
+        self._to_report.append(id_)
+
+    def equip(self, label: str) -> None:
+        """Tell by what label the own engine goes; only the latest counts."""
+        self._label = whole_text(label)
+
+    def typing(self) -> None:
+        """Signal that something is being written."""
+        self._typing = True
+
+    def delta(self, message: int, text: str) -> None:
+        """Pass on more text of an answer."""
+        merged = self._deltas.get(message, "") + whole_text(text)
+        self._deltas[message] = merged[-self._limits.text_chars :]
+
+    def stop(self, message: int) -> None:
+        """Ask for a run to be stopped."""
+        if message not in self._stops:
+            self._stops.append(message)
+
+    def connected(self, limits: Limits) -> None:
+        """Start over on a new connection, on which nothing has been sent yet."""
+        self._limits = limits
+        self._speech, self._work = self._paces()
+        self._paused_until = 0.0
+        self._to_say = deque(self._says)
+        self._to_report = deque(self._reports)
+        self.disconnected()
+
+    def disconnected(self) -> None:
+        """Forget what only made sense at the moment."""
+        self._stops.clear()
+        self._deltas.clear()
+        self._typing = False
+
+    def take(self, now: float) -> list[ClientFrame]:
+        """What to send now, in order."""
+        frames: list[ClientFrame] = []
+        if self._label is not None:
+            frames.append(Equip(self._label))
+            self._label = None
+        frames += [Stop(message) for message in self._stops]
+        self._stops.clear()
+        if now >= self._paused_until:
+            frames += self._take_says(now)
+            frames += self._take_reports(now)
+        return frames + self._take_signals(now)
+
+    def due(self, now: float) -> float | None:
+        """Seconds until `take` has something again; None if that needs something new."""
+        waits: list[float] = []
+        paused = max(0.0, self._paused_until - now)
+        if self._to_say:
+            waits.append(max(paused, self._speech.wait(now)))
+        if self._to_report:
+            waits.append(max(paused, self._work.wait(now)))
+        if self._typing:
+            waits.append(max(0.0, self._typing_from - now))
+        if self._deltas:
+            waits.append(max(0.0, self._delta_from - now))
+        if self._stops or self._label is not None:
+            waits.append(0.0)
+        return min(waits, default=None)
+
+    def acknowledge(self, event: Event) -> bool:
+        """Strike off what an event by this participant confirms; False if it was not waiting."""
+        body = event.body
+        if isinstance(body, Said):
+            return self._says.pop(body.id, None) is not None
+        for id_, report in self._reports.items():
+            if report == body:
+                del self._reports[id_]
+                return True
+        return False
+
+    def refuse(self, refused: Refused, now: float) -> Unsent | RunBody | None:
+        """Act on a refusal. Returns what is given up for good, None if it is kept for later."""
+        if refused.code in ("too_fast", "disk"):
+            self._paused_until = now + PAUSE
+            self._put_back(refused.ref)
+            return None
+        if refused.code == "out_of_state" and now < self._paused_until:
+            self._put_back(refused.ref)  # it was sent after one that has to wait
+            return None
+        return self._says.pop(refused.ref, None) or self._reports.pop(refused.ref, None)
+
+    def _put_back(self, id_: str) -> None:
+        """Queue something again, before all that came after it."""
+        if id_ in self._says and id_ not in self._to_say:
+            self._to_say.appendleft(id_)
+            self._speech.empty()
+        elif id_ in self._reports:
+            # Reports build on each other: those after a refused one were refused as well, or
+            # are known to the room by their ids.
+            self._to_report = deque(self._reports)
+            self._work.empty()
+
+    def _paces(self) -> tuple[TokenBucket, TokenBucket]:
+        burst = max(1.0, self._limits.burst * MARGIN)
+        rate = self._limits.per_second * MARGIN
+        return TokenBucket(burst, rate), TokenBucket(burst * WORK_RATE, rate * WORK_RATE)
+
+    def _take_says(self, now: float) -> list[ClientFrame]:
+        frames: list[ClientFrame] = []
+        while self._to_say:
+            unsent = self._says.get(self._to_say[0])
+            if unsent is not None:
+                if not self._speech.take(now):
+                    break
+                frames.append(Say(unsent.id, unsent.text, unsent.emote))
+            self._to_say.popleft()
+        return frames
+
+    def _take_reports(self, now: float) -> list[ClientFrame]:
+        frames: list[ClientFrame] = []
+        while self._to_report:
+            report = self._reports.get(self._to_report[0])
+            if report is not None:
+                if not self._work.take(now):
+                    break
+                frames.append(Publish(self._to_report[0], report))
+            self._to_report.popleft()
+        return frames
+
+    def _take_signals(self, now: float) -> list[ClientFrame]:
+        frames: list[ClientFrame] = []
+        if self._typing and now >= self._typing_from:
+            self._typing, self._typing_from = False, now + TYPING_INTERVAL
+            frames.append(Typing())
+        if self._deltas and now >= self._delta_from:
+            self._delta_from = now + DELTA_INTERVAL
+            frames += [Delta(message, text) for message, text in self._deltas.items()]
+            self._deltas.clear()
+        return frames

@@ -1,0 +1,155 @@
+"""Stand-ins for the two ends of a room: a follower that remembers, and logs kept in memory."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from genie_core.room.client import Backoff, RoomClient
+from genie_core.room.errors import RoomRefused
+from genie_core.room.event import Event, Said
+from genie_core.room.fold import RoomState
+from genie_core.room.frame import Welcome
+from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
+from genie_core.room.server import RoomServer
+from genie_core.room.websocket import Connector
+
+DEADLINE = 20.0
+
+
+class Recorder:
+    """A follower that keeps everything and lets a test wait for it."""
+
+    def __init__(self) -> None:
+        self.state = RoomState()
+        self.events: list[Event] = []
+        self.welcomes: list[Welcome] = []
+        self.rewound: list[int] = []
+        self.typing: list[str] = []
+        self.deltas: list[tuple[int, str]] = []
+        self.stopping: list[tuple[int, str]] = []
+        self.links: list[LinkStatus] = []
+        self.unsent: tuple[Unsent, ...] = ()
+        self.notices: list[tuple[Severity, str]] = []
+        self._changed = asyncio.Event()
+
+    @property
+    def texts(self) -> list[str]:
+        return [event.body.text for event in self.events if isinstance(event.body, Said)]
+
+    def on_welcome(self, welcome: Welcome) -> None:
+        self.welcomes.append(welcome)
+        self._changed.set()
+
+    def on_event(self, event: Event) -> None:
+        self.events.append(event)
+        self.state.apply(event)
+        self._changed.set()
+
+    def on_rewound(self, head: int) -> None:
+        self.rewound.append(head)
+        self._changed.set()
+
+    def on_typing(self, name: str) -> None:
+        self.typing.append(name)
+        self._changed.set()
+
+    def on_delta(self, message: int, text: str) -> None:
+        self.deltas.append((message, text))
+        self._changed.set()
+
+    def on_stopping(self, message: int, by: str) -> None:
+        self.stopping.append((message, by))
+        self._changed.set()
+
+    def on_link(self, status: LinkStatus) -> None:
+        self.links.append(status)
+        self._changed.set()
+
+    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
+        self.unsent = unsent
+        self._changed.set()
+
+    def on_notice(self, severity: Severity, text: str) -> None:
+        self.notices.append((severity, text))
+        self._changed.set()
+
+    async def until(self, condition: Callable[["Recorder"], object]) -> None:
+        async with asyncio.timeout(DEADLINE):
+            while not condition(self):
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def online(self) -> None:
+        await self.until(lambda r: r.links and r.links[-1].link is Link.ONLINE)
+
+
+class MemorySink:
+    """A log without a disk."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    async def append(self, events: Sequence[Event]) -> None:
+        self.events += events
+
+
+class FailingSink(MemorySink):
+    """A disk that is full until `repaired` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.broken = False
+        self.attempts = 0
+
+    async def append(self, events: Sequence[Event]) -> None:
+        self.attempts += 1
+        if self.broken:
+            raise OSError(28, "No space left on device")
+        await super().append(events)
+
+
+class Guest:
+    """A connected participant with their follower."""
+
+    def __init__(self, client: RoomClient, recorder: Recorder) -> None:
+        self.client = client
+        self.seen = recorder
+        self.refusal: RoomRefused | None = None
+
+    async def run(self) -> None:
+        try:
+            await self.client.run()
+        except RoomRefused as refusal:
+            self.refusal = refusal
+
+
+@asynccontextmanager
+async def participant(connector: Connector, name: str, **options: Any) -> AsyncIterator[Guest]:
+    """Run a client for as long as the block lasts."""
+    recorder = Recorder()
+    options.setdefault("backoff", Backoff(0.01, 0.05))
+    client = RoomClient(connector, recorder, name=name, **options)
+    guest = Guest(client, recorder)
+    task = asyncio.create_task(guest.run())
+    try:
+        yield guest
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def room_server(sink: MemorySink | None = None, **options: Any) -> RoomServer:
+    sink = sink or MemorySink()
+    options.setdefault("host", "hana")
+    options.setdefault("room", "2026-11-21-standup-3fk9")
+    options.setdefault("title", "Standup")
+    return RoomServer(list(sink.events), sink, **options)
+
+
+def local_connector(server: RoomServer) -> Connector:
+    async def connector() -> Any:
+        return server.connect_local()
+
+    return connector
