@@ -1,7 +1,15 @@
 """What can be completed in a draft, and with what."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+MOST: Final = 8
+"""How many choices are offered at once."""
+
+_NAME: Final = re.compile(r"(?:^|[\s(,])@(?P<typed>[^\s@]*)\Z")
+_COMMAND: Final = re.compile(r"/(?P<typed>\w*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,3 +21,50 @@ class Completions:
 
     names: Sequence[str] = ()
     commands: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to complete what is being typed."""
+
+    text: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The ways to complete the last `len(typed)` characters before the cursor, best first."""
+
+    typed: str
+    choices: tuple[Choice, ...]
+
+    def is_complete(self, choice: Choice) -> bool:
+        """Whether the choice has been typed in full."""
+        return choice.text.casefold() == self.typed.casefold()
+
+
+def offer(before: str, completions: Completions) -> Offer | None:
+    """What to offer for the text before the cursor, None if nothing fits.
+
+    Names come after an `@` that starts a word, commands after a `/` that starts the draft.
+    """
+    if command := _COMMAND.fullmatch(before):
+        typed = command["typed"]
+        found = _matching(typed, "/", completions.commands)
+    elif name := _NAME.search(before):
+        typed = name["typed"]
+        found = _matching(typed, "@", [(known, "") for known in completions.names])
+    else:
+        return None
+    choices = tuple(found)[:MOST]
+    return Offer(before[-len(typed) - 1 :], choices) if choices else None
+
+
+def _matching(typed: str, sign: str, known: Sequence[tuple[str, str]]) -> Iterator[Choice]:
+    """First what starts with what was typed, then what contains it."""
+    wanted = typed.casefold()
+    for begins in (True, False):
+        for text, detail in known:
+            folded = text.casefold()
+            if folded.startswith(wanted) is begins and wanted in folded:
+                yield Choice(sign + text, detail)

@@ -1,0 +1,193 @@
+"""How each kind of entry looks."""
+
+from datetime import datetime
+from typing import Final
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual.color import Color
+from textual.strip import Strip
+
+from genie_core.room.fold import Exchange, Phase
+from genie_tui.text import TerminalSafe, visible_line
+from genie_tui.widgets.canvas import Canvas, Line, beside, mark
+from genie_tui.widgets.entry import Day, Entry, Note, Reply, Speech, Tone, Waiting
+from genie_tui.widgets.markdown import markdown
+from genie_tui.widgets.palette import Palette
+from genie_tui.widgets.prose import Code, blocks, prose
+
+GUTTER: Final = 3
+"""Columns left of all text, where marks stand."""
+
+MARKS: Final[dict[Phase, tuple[str, str]]] = {
+    Phase.DECIDING: ("○", "muted"),
+    Phase.WORKING: ("●", "working"),
+    Phase.WAITING: ("◆", "waiting"),
+    Phase.IGNORED: ("·", "muted"),
+    Phase.ANSWERED: ("✓", "done"),
+    Phase.FAILED: ("✗", "failed"),
+    Phase.CANCELLED: ("■", "muted"),
+    Phase.UNHANDLED: (" ", "muted"),
+}
+"""What stands beside a message, and its style, for how far the work on it has come."""
+
+_UNSENT: Final = "↑"
+_TRANSPARENT: Final = Color(0, 0, 0, 0)
+
+
+def estimate(entry: Entry, width: int) -> int:
+    """About how many lines an entry takes: exact for short plain messages, and always cheap."""
+    room = max(1, width - GUTTER - 1)
+    match entry:
+        case Day():
+            return 2
+        case Note(opens=opens, text=text):
+            return opens + _rows(text, room)
+        case (
+            Speech(opens=opens, text=text, emote=emote)
+            | Waiting(opens=opens, text=text, emote=emote)
+        ):
+            return (1 if emote else 2) * opens + _rows(text, room)
+        case Reply(quote=quote, text=text):
+            return 2 + bool(quote) + _rows(text, room)
+
+
+def _rows(text: str, room: int) -> int:
+    if "\n" in text:
+        return sum(-(-len(line) // room) or 1 for line in text.split("\n"))
+    length = len(text)
+    if length <= room:
+        return 1
+    return -(-length * 21 // (room * 20))  # wrapping at words wastes about a twentieth
+
+
+class Painter:
+    """Draws entries at a width. `reasons` adds why nobody answered a message."""
+
+    def __init__(self, palette: Palette, width: int, *, reasons: bool) -> None:
+        self._canvas = Canvas(palette)
+        self._palette = palette
+        self._width = width
+        self._room = width - GUTTER - 1
+        self._reasons = reasons
+        self._safe = TerminalSafe()
+
+    def paint(self, entry: Entry, exchange: Exchange | None) -> list[Strip]:
+        """Draw an entry; `exchange` is what came of the message if it is one."""
+        lines = self._lines(entry, exchange)
+        return [Strip(self._safe.apply(line, _TRANSPARENT)) for line in lines]
+
+    def _lines(self, entry: Entry, exchange: Exchange | None) -> list[Line]:
+        match entry:
+            case Day(day=day):
+                title = f"{day:%A} {day.day} {day:%B %Y}"
+                return [[], self._canvas.rule(title, self._width)]
+            case Note():
+                return self._note(entry)
+            case Speech():
+                return self._speech(entry, exchange)
+            case Reply():
+                return self._reply(entry)
+            case Waiting():
+                return self._waiting(entry)
+
+    def _note(self, note: Note) -> list[Line]:
+        style = self._palette["failed" if note.tone is Tone.FAILED else "muted"]
+        lines = self._canvas.lines(Text(note.text, style), self._room)
+        return [*_gap(opens=note.opens), *beside(_in_gutter(note.mark, style), lines)]
+
+    def _speech(self, speech: Speech, exchange: Exchange | None) -> list[Line]:
+        glyph, name = MARKS[exchange.phase if exchange else Phase.UNHANDLED]
+        lines = beside(
+            _in_gutter(glyph, self._palette[name]),
+            self._said(speech.author, speech.text, emote=speech.emote),
+        )
+        if self._reasons and exchange is not None:
+            lines += self._silence(exchange)
+        if speech.emote:
+            return [*_gap(opens=speech.opens), *lines]
+        return [*self._name(speech.author, clock(speech.at), opens=speech.opens), *lines]
+
+    def _waiting(self, waiting: Waiting) -> list[Line]:
+        muted = self._palette["muted"]
+        lines = beside(
+            _in_gutter(_UNSENT, self._palette["waiting"]),
+            self._said(waiting.author, waiting.text, emote=waiting.emote, style=muted),
+        )
+        lines[-1].append(Segment("  unsent", self._palette["waiting"]))
+        if waiting.emote:
+            return [*_gap(opens=waiting.opens), *lines]
+        return [*self._name(waiting.author, "", opens=waiting.opens), *lines]
+
+    def _name(self, author: str, when: str, *, opens: bool) -> list[Line]:
+        if not opens:
+            return []
+        head = Text(no_wrap=True, overflow="ellipsis")
+        head.append(author, self._palette.author(author))
+        head.append(f"  {when}", self._palette["muted"])
+        return [[], *beside(_in_gutter(" "), self._canvas.lines(head, self._room))]
+
+    def _said(
+        self, author: str, text: str, *, emote: bool, style: Style | None = None
+    ) -> list[Line]:
+        if emote:
+            action = Text("* ", self._palette["muted"])
+            action.append(author, self._palette.author(author))
+            action.append(" ").append_text(prose(text, self._palette, style))
+            return self._canvas.lines(action, self._room)
+        lines: list[Line] = []
+        for block in blocks(text):
+            if isinstance(block, Code):
+                lines += self._canvas.code(block.code, block.language, self._room)
+            else:
+                lines += self._canvas.lines(prose(block, self._palette, style), self._room)
+        return lines
+
+    def _silence(self, exchange: Exchange) -> list[Line]:
+        match exchange.phase:
+            case Phase.IGNORED:
+                given = exchange.decision.reason if exchange.decision else None
+                why = f"silent: {visible_line(given)}" if given else "silent, no reason given"
+            case Phase.UNHANDLED:
+                why = "silent: nobody's agent was there to read it"
+            case _:
+                return []
+        lines = self._canvas.lines(Text(why, self._palette["muted"]), self._room - 2)
+        return beside(mark("   · ", self._palette["muted"]), lines)
+
+    def _reply(self, reply: Reply) -> list[Line]:
+        agent, muted = self._palette["agent"], self._palette["muted"]
+        head = Text(no_wrap=True, overflow="ellipsis")
+        head.append("genie", agent).append(" · for ", muted)
+        head.append(reply.receiver, self._palette.author(reply.receiver))
+        if reply.owner:
+            head.append(" · by the agent of ", muted)
+            head.append(reply.owner, self._palette.author(reply.owner))
+        head.append(f"  {_timing(reply)}", muted)
+        lines = self._canvas.lines(head, self._room)
+        if reply.quote:
+            quote = Text(f"↳ {reply.quote}", muted, no_wrap=True, overflow="ellipsis")
+            lines += self._canvas.lines(quote, self._room)
+        lines += markdown(reply.text, self._canvas, self._room)
+        bar = _in_gutter("┃", agent)
+        return [[], *beside(bar, lines, bar)]
+
+
+def clock(at: float) -> str:
+    """The local time of day of a moment, in hours and minutes."""
+    return f"{datetime.fromtimestamp(at).astimezone():%H:%M}"
+
+
+def _timing(reply: Reply) -> str:
+    if reply.elapsed is None:
+        return "writing…"
+    return clock(reply.at) + (f" · {reply.elapsed:.1f} s" if reply.elapsed >= 0.05 else "")
+
+
+def _gap(*, opens: bool) -> list[Line]:
+    return [[]] if opens else []
+
+
+def _in_gutter(glyph: str, style: Style | None = None) -> Line:
+    return [Segment(" "), Segment(glyph, style), Segment(" ")]
