@@ -83,8 +83,9 @@ class GroupSession:
         def begin() -> None:
             saved = self._conversation.add(message)
             ruling = self._reasoner(message.sender).submit(len(self._conversation.messages) - 1)
-            task = self._start(execution, partial(self._decide, execution, message, ruling, saved))
-            task.add_done_callback(lambda _: ruling.cancel())
+            work = partial(self._decide, execution, message, ruling, saved)
+            # The work cannot see to its request if it is cancelled before its first step.
+            self._start(execution, work, request=ruling)
 
         self._conversation.when_open(begin)
         return execution

@@ -1,0 +1,189 @@
+"""An agent on pydantic-ai."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pydantic_ai
+from pydantic_ai.capabilities import AgentCapability, NativeTool
+from pydantic_ai.exceptions import RunCancelled
+from pydantic_ai.messages import (
+    AgentStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+)
+from pydantic_ai.models import Model, infer_model
+from pydantic_ai.native_tools import AbstractNativeTool
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import RunContext
+from pydantic_ai.toolsets import AbstractToolset
+
+from genie_core.agent.approval import ApprovalCallback
+from genie_core.agent.base import Agent, AgentInput, AsyncTool
+from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
+from genie_core.agent.provider.pydantic_ai.gate import ApprovalGate
+from genie_core.agent.provider.pydantic_ai.history import History
+from genie_core.errors import stage
+
+log = logging.getLogger(__name__)
+
+_PREFERENCES = "How the user likes to be answered:\n"
+_TOOL_RETRIES = 3
+
+
+class DefaultAgent(Agent):
+    """Answers with any model that pydantic-ai knows, asking for approval of every tool call.
+
+    The system prompt and the user's preferences are sent with each run but are not part of the
+    history: changing them takes effect at once. `builtin_tools`, also named `native_tools`, run
+    at the provider and are not asked for. `capabilities` are pydantic-ai's.
+    """
+
+    def __init__(
+        self,
+        system_prompt: str,
+        model: str | Model,
+        model_settings: ModelSettings | None = None,
+        toolsets: Sequence[AbstractToolset[Any]] = (),
+        tools: Sequence[AsyncTool] = (),
+        builtin_tools: Sequence[AbstractNativeTool] = (),
+        *,
+        native_tools: Sequence[AbstractNativeTool] = (),
+        capabilities: Sequence[AgentCapability[Any]] = (),
+    ) -> None:
+        self._model = infer_model(model)
+        self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
+            self._model,
+            instructions=system_prompt,
+            model_settings=model_settings,
+            toolsets=list(toolsets),
+            tools=list(tools),
+            retries={"tools": _TOOL_RETRIES},
+            capabilities=[
+                *(NativeTool(tool) for tool in (*builtin_tools, *native_tools)),
+                *capabilities,
+            ],
+        )
+        self._toolsets = list(toolsets)
+        self._history = History()
+
+    def get_serialized(self) -> Any:
+        """Return the whole conversation with the model."""
+        return self._history.to_state()
+
+    def get_new_messages(self) -> list[Any]:
+        """Return what was added to the conversation since the last call, to be journalled."""
+        return self._history.take_unsaved()
+
+    def set_serialized(self, state: Any) -> None:
+        """Take over a conversation, or the lines of its journal."""
+        self._history.restore(state)
+
+    @asynccontextmanager
+    async def mcp(self) -> AsyncIterator["DefaultAgent"]:
+        """Close, at the end, the connections that toolsets have kept open between runs.
+
+        Each run opens the toolsets itself, so that a server that died is started again.
+        """
+        try:
+            yield self
+        finally:
+            for toolset in self._toolsets:
+                await _close_clients(toolset)
+
+    async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
+        """Answer a query, without streaming."""
+        return await self._run(input, callback, emit=None)
+
+    async def run_streaming(
+        self,
+        input: AgentInput,  # noqa: A002 - the contract's name
+        callback: ApprovalCallback,
+        emit: Callable[[str], None],
+    ) -> str:
+        """Answer a query, streaming the text if the model can.
+
+        A cancelled run stays in the history, with the text and the tool results it got to.
+        """
+        return await self._run(input, callback, emit if _can_stream(self._model) else None)
+
+    async def _run(
+        self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None
+    ) -> str:
+        prompt = await prompt_with(query.query, query.attachments)
+        async with self._opened():
+            try:
+                result = await self._agent.run(
+                    prompt,
+                    message_history=self._history.messages,
+                    instructions=_PREFERENCES + query.preferences if query.preferences else None,
+                    capabilities=[ApprovalGate(callback)],
+                    event_stream_handler=_text_handler(emit) if emit else None,
+                )
+            except asyncio.CancelledError as cancellation:
+                if (cancelled := RunCancelled.from_cancellation(cancellation)) is not None:
+                    self._history.update(cancelled.all_messages())
+                raise
+            except RunCancelled as cancelled:
+                self._history.update(cancelled.all_messages())
+                raise
+        self._history.update(result.all_messages())
+        return result.output
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[None]:
+        servers = AsyncExitStack()
+        with stage("tools", "tool servers"):
+            await servers.enter_async_context(self._agent)
+        try:
+            yield
+        finally:
+            try:
+                await servers.aclose()
+            except Exception:
+                # The run is over; a server that died is started anew for the next one.
+                log.warning("a tool server did not close cleanly", exc_info=True)
+
+
+def _text_handler(
+    emit: Callable[[str], None],
+) -> Callable[[RunContext[Any], AsyncIterable[AgentStreamEvent]], Any]:
+    """Pass on the text of one or more responses, with a blank line between two of them."""
+    began = False
+
+    async def follow(_ctx: RunContext[Any], events: AsyncIterable[AgentStreamEvent]) -> None:
+        nonlocal began
+        async for event in events:
+            match event:
+                case PartStartEvent(part=TextPart(content=text)):
+                    emit(f"\n\n{text}" if began else text)
+                    began = True
+                case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                    emit(text)
+                case _:
+                    pass
+
+    return follow
+
+
+def _can_stream(model: Model) -> bool:
+    if getattr(model, "stream_function", True) is None:  # a FunctionModel without one
+        return False
+    return type(model).request_stream is not Model.request_stream
+
+
+async def _close_clients(toolset: AbstractToolset[Any]) -> None:
+    clients: list[Any] = []
+    toolset.apply(lambda leaf: clients.append(getattr(leaf, "client", None)))
+    for client in clients:
+        if (close := getattr(client, "close", None)) is None:
+            continue
+        try:
+            await close()
+        except Exception:
+            # The process or connection may have ended before: then there is nothing to close.
+            log.debug("a tool server's connection did not close cleanly", exc_info=True)

@@ -1,0 +1,89 @@
+"""Putting every tool call before a person."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
+from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext, ToolDenied
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+from pydantic_core import to_jsonable_python
+
+from genie_core.agent.approval import ApprovalCallback, Verdict
+from genie_core.errors import GenieError
+
+_DENIED: Final = "The user did not allow this tool call."
+
+
+@dataclass
+class ApprovalGate(AbstractCapability[Any]):
+    """Makes each of a run's tool calls wait for `ask`, whatever toolset it comes from.
+
+    Tools that a provider runs on its own side never reach this machine and so are not asked for.
+    """
+
+    ask: ApprovalCallback
+
+    def get_ordering(self) -> CapabilityOrdering:
+        """Stand closest to the tools, behind everything that may change arguments."""
+        return CapabilityOrdering(position="innermost")
+
+    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
+        """Put the gate around all of the agent's tools."""
+        return _GatedToolset(toolset, ask=self.ask)
+
+    async def handle_deferred_tool_calls(
+        self, _ctx: RunContext[Any], *, requests: DeferredToolRequests
+    ) -> DeferredToolResults | None:
+        """Send tools that are marked as needing approval to the gate, where all others go too."""
+        return requests.build_results(approve_all=True)
+
+
+@dataclass
+class _GatedToolset(WrapperToolset[Any]):
+    """Asks right before the call, when the arguments are final.
+
+    Calls that a model makes in parallel are asked for in parallel. A denial is a result for the
+    model to read, never an error.
+    """
+
+    ask: ApprovalCallback
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        shown = to_jsonable_python(tool_args, fallback=repr)
+        verdict: Verdict | bool = await self.ask(name, shown)  # callbacks may give a plain bool
+        if not isinstance(verdict, Verdict):
+            verdict = Verdict(approved=verdict)
+        if not verdict:
+            reason = f" Reason given: {verdict.reason}" if verdict.reason else ""
+            return ToolDenied(_DENIED + reason)
+        try:
+            if verdict.arguments is not None:
+                tool_args = _validated(tool, verdict.arguments)
+            return await self.wrapped.call_tool(name, tool_args, ctx, tool)
+        except GenieError as error:
+            return f"Error: {error}"  # such as an unknown subagent: for the model to put right
+
+
+@dataclass
+class InvalidArgumentsError(GenieError):
+    """Arguments that a person entered and that do not fit the tool."""
+
+    tool: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"the arguments entered by the user do not fit {self.tool}: {self.reason}"
+
+
+def _validated(tool: ToolsetTool[Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        validated: dict[str, Any] = tool.args_validator.validate_python(arguments)
+    except ValidationError as error:
+        details = "; ".join(
+            f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()
+        )
+        raise InvalidArgumentsError(tool.tool_def.name, details) from error
+    return validated

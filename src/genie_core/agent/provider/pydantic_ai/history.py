@@ -1,0 +1,63 @@
+"""An agent's conversation with its model, and what of it is not saved yet."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest
+
+
+class History:
+    """Messages to and from the model.
+
+    As JSON it is either one object with all `messages`, or a list of such objects, each of which
+    keeps the first `keep` messages (all, if it does not say) and adds its own. Instructions are
+    left out: they belong to a run, and the next run brings its own.
+    """
+
+    def __init__(self) -> None:
+        self.messages: list[ModelMessage] = []
+        self._unsaved: list[dict[str, Any]] = []
+
+    def update(self, messages: Sequence[ModelMessage]) -> None:
+        """Take over the messages after a run, which begin with those from before.
+
+        The last ones from before may have been altered: a run closes the tool calls that a
+        cancelled one left open.
+        """
+        keep = min(len(self.messages), len(messages))
+        while keep and messages[keep - 1] != self.messages[keep - 1]:
+            keep -= 1
+        added = [_without_instructions(message) for message in messages[keep:]]
+        if not added and keep == len(self.messages):
+            return
+        self.messages[keep:] = added
+        self._unsaved.append({"keep": keep, "messages": _to_json(added)})
+
+    def take_unsaved(self) -> list[dict[str, Any]]:
+        """Return the lines to append to the journal since the last call."""
+        lines, self._unsaved = self._unsaved, []
+        return lines
+
+    def to_state(self) -> dict[str, Any]:
+        """Return everything as one JSON object."""
+        return {"messages": _to_json(self.messages)}
+
+    def restore(self, state: dict[str, Any] | list[dict[str, Any]]) -> None:
+        """Take over either form. `ValueError` or `LookupError` if it is neither."""
+        lines = [state] if isinstance(state, dict) else state
+        raw: list[Any] = []
+        for line in lines:
+            raw[line.get("keep", len(raw)) :] = line["messages"]
+        self.messages = ModelMessagesTypeAdapter.validate_python(raw)
+        self._unsaved = []
+
+
+def _to_json(messages: list[ModelMessage]) -> Any:
+    return ModelMessagesTypeAdapter.dump_python(messages, mode="json")
+
+
+def _without_instructions(message: ModelMessage) -> ModelMessage:
+    if isinstance(message, ModelRequest) and message.instructions is not None:
+        return replace(message, instructions=None)
+    return message

@@ -1,0 +1,24 @@
+"""Choosing which tools of a toolset an agent gets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_ai.tools import RunContext, ToolDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFilter:
+    """Lets a tool through if it is in `included`, when given, and not in `excluded`.
+
+    To be passed to `AbstractToolset.filtered()`.
+    """
+
+    included: Sequence[str] | None = None
+    excluded: Sequence[str] | None = None
+
+    def __call__(self, _ctx: RunContext[Any], tool_def: ToolDefinition) -> bool:
+        """Decide about one tool, by its name."""
+        if self.included is not None and tool_def.name not in self.included:
+            return False
+        return self.excluded is None or tool_def.name not in self.excluded
