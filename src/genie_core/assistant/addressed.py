@@ -55,10 +55,15 @@ class AddressedReasoner(GroupReasoner):
         return {"processed": self._decided} if self._inner is None else self._inner.get_serialized()
 
     def set_serialized(self, serialized: Any) -> None:
-        """Restore what `get_serialized` returned."""
+        """Restore a state, also one from before the template was changed.
+
+        Alone, only the count matters, whoever saved it. An inner reasoner is not given the count
+        of one that was alone: it has seen none of those messages.
+        """
         if self._inner is None:
-            self._decided = int(serialized["processed"])
-        else:
+            last = serialized[-1] if isinstance(serialized, list) else serialized
+            self._decided = int(last["processed"])
+        elif not (isinstance(serialized, dict) and serialized.keys() == {"processed"}):
             self._inner.set_serialized(serialized)
 
     def _remember(self, updates: list[Message]) -> None:

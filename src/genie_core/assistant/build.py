@@ -26,7 +26,8 @@ AGENT_PROMPT: Final = "general"
 IDLE_TIMEOUT: Final = 600.0
 """Seconds after which an unused reasoner or agent is put away."""
 
-_REASONER_SETTINGS: Final = {"temperature": 0.0}
+DECISION_TIMEOUT: Final = 60.0
+"""Seconds that a model has to decide about one message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +92,25 @@ def _vendor_model(name: str) -> Any:
 
     try:
         return infer_model(name, provider_for)
-    except Exception as error:  # noqa: BLE001 — each SDK raises its own classes, all mean the same
+    except Exception as error:
         raise ModelUnavailable(name, str(error) or type(error).__name__) from error
 
 
 def _reasoner_fn(
     config: AssistantConfig, prompt: str, model: Any
 ) -> Callable[[dict[str, str], str], GroupReasoner]:
-    def create_reasoner(secrets: dict[str, str], owner: str) -> GroupReasoner:
-        if config.template == MENTION_ONLY:
-            return AddressedReasoner(None)
-        from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
+    if config.template == MENTION_ONLY:
+        return lambda _secrets, _owner: AddressedReasoner(None)
 
-        return AddressedReasoner(
-            DefaultGroupReasoner(
-                system_prompt=for_owner(prompt, owner),
-                model=model,
-                model_settings=_REASONER_SETTINGS,
-            )
+    from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
+
+    def create_reasoner(_secrets: dict[str, str], owner: str) -> GroupReasoner:
+        inner = DefaultGroupReasoner(
+            system_prompt=for_owner(prompt, owner),
+            model=model,
+            model_settings={"request_timeout": DECISION_TIMEOUT},
         )
+        return AddressedReasoner(inner)
 
     return create_reasoner
 
@@ -117,13 +118,11 @@ def _reasoner_fn(
 def _agent_fn(
     prompt: str, model: Any, workspace: Workspace | None
 ) -> Callable[[dict[str, str], dict[str, AsyncTool], list[AgentInfo]], Agent]:
-    def create_agent(
-        secrets: dict[str, str],
-        extra_tools: dict[str, AsyncTool],
-        agent_infos: list[AgentInfo],
-    ) -> Agent:
-        from genie_core.agent.provider.pydantic_ai import DefaultAgent
+    from genie_core.agent.provider.pydantic_ai import DefaultAgent
 
+    def create_agent(
+        _secrets: dict[str, str], extra_tools: dict[str, AsyncTool], _infos: list[AgentInfo]
+    ) -> Agent:
         fetch = extra_tools.get("get_group_chat_messages")
         return DefaultAgent(system_prompt=prompt, model=model, tools=build_tools(fetch, workspace))
 

@@ -7,7 +7,9 @@ NAMES: Final = ("genie", "system")
 
 _CODE = re.compile(r"(?P<ticks>`+)(?:(?!(?P=ticks)).)*(?P=ticks)", re.DOTALL)
 _MENTION = re.compile(rf"(?<![\w@./+-])@({'|'.join(NAMES)})(?![\w@-]|\.\w)", re.IGNORECASE)
-_LEFTOVER = re.compile(r"^(?:[,:;!\s]+|[-\u2013\u2014]\s+)+|(?<=\S)[ \t]+(?=[?!,.;:](?:\s|$))")
+_LEFTOVER = re.compile(
+    r"^(?:[,:;!\s]+|[-\u2013\u2014]\s+)+|(?<=\S)[ \t]+(?=[?!,.;:](?:\s|$))|,\s*(?=[?!.]*$)"
+)
 """Punctuation that only made sense next to the name: "@genie, …" or "… @genie?"."""
 _ANY_MENTION = re.compile(r"(?<![\w@./+-])@([\w-]+)")
 

@@ -52,9 +52,9 @@ def unavailable(call: Call) -> str:
 
 
 def _from_result(result: ToolReturnPart) -> str:
-    said = result.model_response_str().strip()
+    said = result.content if isinstance(result.content, str) else result.model_response_str()
     if result.outcome == "denied":
-        return f"I did not run `{result.tool_name}`, because it was not allowed: {said}"
+        return f"I did not run `{result.tool_name}`. {said}"
     if result.outcome != "success":
         return f"`{result.tool_name}` did not work: {said}"
     return said

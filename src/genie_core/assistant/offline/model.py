@@ -6,6 +6,7 @@ persistence code. What it does is decided by fixed rules; it predicts no text.
 
 import json
 import re
+from asyncio import sleep
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
@@ -121,6 +122,7 @@ class _Stream(StreamedResponse):
                     vendor_part_id="text", content=word
                 ):
                     yield event
+                await sleep(0)  # let whoever shows the text keep up with it
 
     async def close_stream(self) -> None:
         """Nothing to close: no connection is behind the stream."""

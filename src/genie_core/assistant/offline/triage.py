@@ -42,10 +42,9 @@ def last_message(prompt: str) -> Heard | None:
     messages = list(_MESSAGE.finditer(prompt))
     if not messages:
         return None
-    sender, receiver, content = (
-        unescape(messages[-1][part]) for part in ("sender", "receiver", "content")
-    )
-    return Heard(sender, receiver, _ATTACHMENT.sub("", content).strip())
+    last = messages[-1]
+    content = _ATTACHMENT.sub("", last["content"])  # before unescaping: nobody can write a tag
+    return Heard(unescape(last["sender"]), unescape(last["receiver"]), unescape(content).strip())
 
 
 def rule_on(heard: Heard | None, tools: Collection[str]) -> Ruling:

@@ -23,9 +23,11 @@ class CalculationError(ValueError):
 async def calculate(expression: str) -> str:
     """Work out one arithmetic expression and return it with its result.
 
-    Knows + - * / // % ** and parentheses, percent ("15% of 80"), the constants pi, e and tau,
-    and sqrt, cbrt, abs, round, floor, ceil, log, log2, log10, exp, sin, cos, tan (radians),
-    degrees, radians, min, max, gcd, hypot and factorial.
+    Args:
+        expression: For example "(3 + 4) * 2 ** 10" or "15% of 80". Knows + - * / // % **,
+            parentheses, percent, pi, e, tau, and sqrt, cbrt, abs, round, floor, ceil, log, log2,
+            log10, exp, sin, cos, tan (radians), degrees, radians, min, max, gcd, hypot, factorial.
+
     """
     try:
         result = evaluate(expression)

@@ -79,7 +79,7 @@ def find_zone(place: str) -> Zone:
     Standard abbreviations are taken at their word (CET is UTC+1 also in summer), because that is
     what was written; the label says so. Raises `UnknownPlace`.
     """
-    words = _spoken(place)
+    words = _spoken(place).removeprefix("the ")
     if not words or words in ("here", "local", "local time"):
         return _local_zone()
     if words in _AMBIGUOUS:
@@ -87,7 +87,7 @@ def find_zone(place: str) -> Zone:
     if words in _ABBREVIATIONS:
         offset = timezone(timedelta(hours=_ABBREVIATIONS[words]))
         return Zone(words.upper(), offset)
-    keys = [_ALIASES[words]] if words in _ALIASES else _index().get(words.removeprefix("the "), [])
+    keys = [_ALIASES[words]] if words in _ALIASES else _index().get(words, [])
     if not keys:
         raise UnknownPlace(
             f"no time zone is known for {place.strip()!r}; name a larger city nearby"

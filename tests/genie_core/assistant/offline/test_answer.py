@@ -1,0 +1,35 @@
+from pydantic_ai.messages import ToolReturnPart
+
+from genie_core.assistant.offline.answer import from_results, introduction, unavailable
+from genie_core.assistant.offline.ask import Call
+from genie_core.assistant.tools.catalogue import TOOL_NAMES, available
+
+
+def test_a_result_is_the_answer() -> None:
+    assert from_results([ToolReturnPart("calculate", "2+2 = 4", "1")]) == "2+2 = 4"
+
+
+def test_a_denial_is_said_plainly_with_its_reason() -> None:
+    denied = ToolReturnPart("read_file", "It was not allowed: not that one", "1", outcome="denied")
+    assert from_results([denied]) == ("I did not run `read_file`. It was not allowed: not that one")
+
+
+def test_a_failure_is_no_result() -> None:
+    failed = ToolReturnPart("read_file", "disk on fire", "1", outcome="failed")
+    assert from_results([failed]) == "`read_file` did not work: disk on fire"
+
+
+def test_the_introduction_offers_only_what_there_is() -> None:
+    everything, without_files = introduction(TOOL_NAMES), introduction(available(None))
+    assert "list the files" in everything
+    assert "list the files" not in without_files
+    for said in (everything, without_files):
+        assert "No language model is configured" in said
+        assert "`--model`" in said
+        assert "`GENIE_MODEL`" in said
+
+
+def test_what_was_understood_but_cannot_be_done_says_what_is_missing() -> None:
+    assert "--workspace" in unavailable(Call("list_files"))
+    assert "messages" in unavailable(Call("search_chat"))
+    assert "`calculate`" in unavailable(Call("calculate"))

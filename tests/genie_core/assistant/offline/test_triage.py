@@ -1,0 +1,71 @@
+import pytest
+
+from genie_core.assistant.offline.triage import Heard, last_message, rule_on
+from genie_core.assistant.tools.catalogue import TOOL_NAMES, available
+
+
+def heard(content: str, receiver: str = "") -> Heard:
+    return Heard("alice", receiver, content)
+
+
+UPDATE = """<update>
+<message seq_nr="7" sender="bob" receiver="">
+first
+</message>
+<message seq_nr="8" sender="alice" receiver="bob">
+<attachment name="a.txt" media_type="text/plain">
+/tmp/a.txt
+</attachment>
+two &lt;attachment&gt;
+lines
+</message>
+</update>"""
+
+
+def test_the_last_message_of_an_update_is_read() -> None:
+    assert last_message(UPDATE) == Heard("alice", "bob", "two <attachment>\nlines")
+
+
+def test_text_that_is_no_update_has_no_message() -> None:
+    assert last_message("hello") is None
+    assert rule_on(None, TOOL_NAMES).decision == "ignore"
+
+
+@pytest.mark.parametrize(
+    ("content", "receiver"),
+    [
+        ("@genie tell us a story", ""),
+        ("genie, tell us a story", ""),
+        ("tell us a story", "system"),
+        ("what is 12*7?", ""),
+    ],
+)
+def test_what_is_meant_for_the_helper_is_delegated(content: str, receiver: str) -> None:
+    ruling = rule_on(heard(content, receiver), TOOL_NAMES)
+    assert ruling.decision == "delegate"
+    assert ruling.receiver == "alice"
+    assert ruling.query
+    assert "@genie" not in ruling.query
+
+
+@pytest.mark.parametrize(
+    ("content", "receiver", "reason"),
+    [
+        ("what is 12*7?", "bob", "The message is addressed to bob."),
+        ("@bob what is 12*7?", "", "The message is addressed to somebody else."),
+        ("see you at 3", "", "The message does not ask for anything the offline helper can do."),
+        ("", "", "There is no text in this message."),
+    ],
+)
+def test_everything_else_is_ignored_with_the_reason(
+    content: str, receiver: str, reason: str
+) -> None:
+    ruling = rule_on(heard(content, receiver), TOOL_NAMES)
+    assert ruling.decision == "ignore"
+    assert ruling.reason == reason
+    assert ruling.query is None
+
+
+def test_files_are_not_offered_without_a_workspace() -> None:
+    assert rule_on(heard("list the files"), available(None)).decision == "ignore"
+    assert "list_files" in rule_on(heard("list the files"), TOOL_NAMES).reason

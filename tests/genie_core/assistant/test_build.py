@@ -1,0 +1,213 @@
+"""The ready-made assistant in a real session."""
+
+import asyncio
+import subprocess
+import sys
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from genie_core.agent import Approval
+from genie_core.assistant.build import Assistant, build_assistant
+from genie_core.assistant.config import AssistantConfig
+from genie_core.assistant.errors import (
+    MissingVariable,
+    ModelUnavailable,
+    UnknownTemplate,
+    WorkspaceError,
+)
+from genie_core.datastore import DataStore
+from genie_core.execution import Answered, Decided, Execution, Failed, TextDelta
+from genie_core.message import Message
+from genie_core.reasoner import Decision
+from genie_core.session import GroupSession
+
+
+def session(assistant: Assistant, store: DataStore | None = None) -> GroupSession:
+    return GroupSession(
+        "test", assistant.reasoner_factory, assistant.agent_factory, data_store=store
+    )
+
+
+async def finished(execution: Execution, *, deny: str | None = None) -> str | None:
+    """Run to the end, settling every approval the same way, and return the answer."""
+    async with asyncio.timeout(10):
+        async for element in execution.stream():
+            match element:
+                case Approval() if deny is None:
+                    element.approve()
+                case Approval():
+                    element.deny(deny)
+                case Message():
+                    return element.content
+    return None
+
+
+async def decision(execution: Execution) -> Decided:
+    async with asyncio.timeout(10):
+        async for event in execution.events():
+            assert not isinstance(event, Failed), event
+            if isinstance(event, Decided):
+                return event
+    raise AssertionError("no decision was recorded")
+
+
+async def close(chat: GroupSession) -> None:
+    async with asyncio.timeout(10):
+        chat.stop()
+        await chat.join()
+
+
+async def test_without_settings_the_offline_helper_answers() -> None:
+    assistant = build_assistant(AssistantConfig())
+    assert (assistant.label, assistant.offline, assistant.notice) == ("offline helper", True, None)
+    chat = session(assistant)
+    assert await finished(chat.handle(Message("what is 12*7?", "alice"))) == "12*7 = 84"
+    assert await finished(chat.handle(Message("@genie 15% of 80", "alice"))) == "15% of 80 = 12"
+    assert await finished(chat.handle(Message("I'll call you at 3", "alice"))) is None
+    await close(chat)
+
+
+async def test_both_decisions_come_with_a_reason() -> None:
+    chat = session(build_assistant(AssistantConfig()))
+    ignored = await decision(chat.handle(Message("good morning", "alice")))
+    assert ignored.decision is Decision.IGNORE
+    assert ignored.reason == "The message does not ask for anything the offline helper can do."
+    asked = await decision(chat.handle(Message("@genie what is 1+1?", "alice")))
+    assert asked.decision is Decision.DELEGATE
+    assert asked.reason == "addressed with @genie"
+    await close(chat)
+
+
+async def test_the_chat_is_searched_and_summarised() -> None:
+    chat = session(build_assistant(AssistantConfig()))
+    chat.append(Message("The invoice is due on Friday.", "bob"))
+    chat.append(Message("Then I pay the invoice on Thursday.", "carol"))
+    found = await finished(chat.handle(Message("search this chat for friday", "alice")))
+    assert found is not None
+    assert "bob: The invoice is due on Friday." in found
+    summary = await finished(chat.handle(Message("@genie summarise the last 2 messages", "alice")))
+    assert summary is not None
+    assert "carol: Then I pay the invoice on Thursday." in summary
+    await close(chat)
+
+
+async def test_a_denial_with_its_reason_reaches_the_answer() -> None:
+    chat = session(build_assistant(AssistantConfig()))
+    answer = await finished(chat.handle(Message("what is 12*7?", "alice")), deny="do it yourself")
+    assert answer is not None
+    assert answer.startswith("I did not run `calculate`.")
+    assert "do it yourself" in answer
+    assert "84" not in answer
+    await close(chat)
+
+
+async def test_an_answer_is_streamed_while_it_is_made() -> None:
+    chat = session(build_assistant(AssistantConfig()))
+    execution = chat.handle(Message("@genie", "alice"))
+    async with asyncio.timeout(10):
+        events = [event async for event in execution.events()]
+    deltas = [event.text for event in events if isinstance(event, TextDelta)]
+    answer = events[-1]
+    assert isinstance(answer, Answered)
+    assert len(deltas) > 10
+    assert "".join(deltas) == answer.message.content
+    await close(chat)
+
+
+async def test_files_of_the_workspace_are_read_after_approval(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("buy tea", encoding="utf-8")
+    chat = session(build_assistant(AssistantConfig(workspace=tmp_path)))
+    execution = chat.handle(Message("show me the file notes.md", "alice"))
+    answer = await finished(execution)
+    assert answer is not None
+    assert "buy tea" in answer
+    await close(chat)
+
+
+async def test_everything_is_remembered_across_a_restart(tmp_path: Path) -> None:
+    for question, answer in (("what is 1+1?", "1+1 = 2"), ("what is 2+2?", "2+2 = 4")):
+        async with asyncio.timeout(10), aclosing(DataStore(tmp_path)) as store:
+            chat = session(build_assistant(AssistantConfig()), store)
+            assert await finished(chat.handle(Message(question, "alice"))) == answer
+            await close(chat)
+
+
+async def test_a_saved_room_survives_a_change_of_template(tmp_path: Path) -> None:
+    for template in ("mention_only", "general_assist", "mention_only"):
+        async with asyncio.timeout(10), aclosing(DataStore(tmp_path)) as store:
+            chat = session(build_assistant(AssistantConfig(template=template)), store)
+            assert await finished(chat.handle(Message("@genie 1+1", "alice"))) == "1+1 = 2"
+            assert (await decision(chat.handle(Message("hm", "alice")))).reason
+            await close(chat)
+
+
+async def test_mention_only_never_calls_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    from genie_core.assistant.offline.model import OfflineModel
+
+    async def forbidden(*_: object) -> None:
+        raise AssertionError("a model was called")
+
+    monkeypatch.setattr(OfflineModel, "request", forbidden)
+    chat = session(build_assistant(AssistantConfig(template="mention_only")))
+    ignored = await decision(chat.handle(Message("what is 12*7?", "alice")))
+    assert ignored.reason == "only answers when addressed with @genie"
+    await close(chat)
+
+
+def test_after_building_nothing_heavy_is_left_to_import() -> None:
+    code = (
+        "import sys\n"
+        "from genie_core.assistant.build import build_assistant\n"
+        "from genie_core.assistant.config import AssistantConfig\n"
+        "assert 'pydantic_ai' not in sys.modules\n"
+        "assistant = build_assistant(AssistantConfig())\n"
+        "before = set(sys.modules)\n"
+        "assistant.reasoner_factory.create_group_reasoner('alice')\n"
+        "assistant.agent_factory.create_system_agent('alice', {})\n"
+        "sys.exit(len(set(sys.modules) - before) > 5)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_template_that_needs_a_model_is_pointed_out() -> None:
+    assistant = build_assistant(AssistantConfig(template="fact_check"))
+    assert assistant.notice is not None
+    assert "fact_check" in assistant.notice
+
+
+def test_any_model_string_is_built_without_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-key")
+    assistant = build_assistant(AssistantConfig(model="anthropic:claude-sonnet-4-5"))
+    assert assistant.label == "anthropic:claude-sonnet-4-5"
+    assert not assistant.offline
+    assistant.reasoner_factory.create_group_reasoner("alice")
+    assistant.agent_factory.create_system_agent("alice", {})
+
+
+def test_ollama_is_looked_for_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OLLAMA_BASE_URL", raising=False)
+    assert build_assistant(AssistantConfig(model="ollama:qwen3")).label == "ollama:qwen3"
+
+
+def test_wrong_settings_are_found_while_building(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(MissingVariable, match="OPENAI_API_KEY"):
+        build_assistant(AssistantConfig(model="openai:gpt-5"))
+    with pytest.raises(UnknownTemplate, match="general_assist"):
+        build_assistant(AssistantConfig(template="general"))
+    with pytest.raises(WorkspaceError):
+        build_assistant(AssistantConfig(workspace=tmp_path / "missing"))
+
+
+def test_a_provider_that_refuses_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path))
+    with pytest.raises(ModelUnavailable, match="codex login") as refused:
+        build_assistant(AssistantConfig(model="openai-codex:gpt-5"))
+    assert "\n" not in str(refused.value)

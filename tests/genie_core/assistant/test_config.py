@@ -1,0 +1,15 @@
+import subprocess
+import sys
+
+import pytest
+
+VENDORS = "pydantic_ai", "group_sense", "agents", "openai"
+
+
+@pytest.mark.parametrize("module", ["config", "provider", "prompts", "mention", "errors"])
+def test_asking_about_settings_loads_no_vendor_sdk(module: str) -> None:
+    code = (
+        f"import sys, genie_core.assistant.{module}; "
+        f"sys.exit(any(name in sys.modules for name in {VENDORS!r}))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,64 @@
+import pytest
+
+from genie_core.assistant.mention import mentioned, mentions_someone_else, without_mention
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("@genie what is up", "genie"),
+        ("so @Genie, tell us", "genie"),
+        ("what do you think, @SYSTEM?", "system"),
+        ("(@genie)", "genie"),
+        ("thanks @genie.", "genie"),
+        ("`code` and @genie", "genie"),
+        ("@genie", "genie"),
+    ],
+)
+def test_a_mention_is_found(text: str, name: str) -> None:
+    assert mentioned(text) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "genie",
+        "write to me@genie.example or info@genie",
+        "@genies are many",
+        "@genie_bot",
+        "@genie-two",
+        "see https://example.invalid/@genie",
+        "the word `@genie` in code",
+        "```\nasks @genie\n```",
+        "``a ` @genie``",
+        "@@genie",
+        "",
+    ],
+)
+def test_what_only_looks_like_a_mention_is_none(text: str) -> None:
+    assert mentioned(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("@genie, what is 12*7?", "what is 12*7?"),
+        ("what is 12*7, @genie?", "what is 12*7?"),
+        ("what time is it @genie ?", "what time is it?"),
+        ("@genie: list the files", "list the files"),
+        ("@genie - hello", "hello"),
+        ("@genie -5 + 3", "-5 + 3"),
+        ("@genie", ""),
+        ("@genie!", ""),
+        ("@genie what does `@genie` do", "what does `@genie` do"),
+        ("@genie first\n\nsecond  line", "first\n\nsecond  line"),
+    ],
+)
+def test_the_question_is_left_without_the_mention(text: str, rest: str) -> None:
+    assert without_mention(text) == rest
+
+
+def test_calling_somebody_else_is_noticed() -> None:
+    assert mentions_someone_else("@bob what is 2+2?")
+    assert not mentions_someone_else("@genie what is 2+2?")
+    assert not mentions_someone_else("mail bob@example.invalid")

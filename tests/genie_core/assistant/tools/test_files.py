@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import pytest
+
+from genie_core.assistant.tools.files import MAX_CHARS, MAX_ENTRIES, MAX_HITS, MAX_LINES, Files
+from genie_core.assistant.tools.workspace import MAX_FILE_BYTES, Workspace
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "plan.md").write_text("one\ntwo TODO\nthree\n", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("todo: buy tea\n", encoding="utf-8")
+    (tmp_path / ".env").write_text("TODO=1", encoding="utf-8")
+    (tmp_path / "photo.png").write_bytes(b"\x89PNG\x00TODO")
+    return Files(Workspace.at(tmp_path))
+
+
+async def test_a_folder_is_listed_without_hidden_files(files: Files) -> None:
+    assert await files.list_files() == (
+        "The workspace has 3 entries:\n- docs/\n- notes.txt (14 bytes)\n- photo.png (9 bytes)"
+    )
+    assert "docs/plan.md" in await files.list_files("docs")
+
+
+async def test_a_long_listing_is_cut(files: Files) -> None:
+    for n in range(MAX_ENTRIES + 5):
+        (files.workspace.root / f"f{n}").touch()
+    assert (await files.list_files()).endswith("- and 8 more")
+
+
+async def test_a_file_is_read_by_lines(files: Files) -> None:
+    assert await files.read_file("docs/plan.md", 2, 3) == (
+        "docs/plan.md, lines 2 to 3 of 3:\n```\ntwo TODO\nthree\n```"
+    )
+    assert "there is nothing to show from line 9" in await files.read_file("docs/plan.md", 9)
+    assert "there is nothing to show" in await files.read_file("docs/plan.md", 2, 1)
+
+
+async def test_a_large_file_is_read_within_the_limits(files: Files) -> None:
+    big = files.workspace.root / "big.txt"
+    big.write_text("x\n" * MAX_FILE_BYTES, encoding="utf-8")
+    said = await files.read_file("big.txt")
+    assert f"lines 1 to {MAX_LINES}" in said
+    assert "goes on after what could be loaded" in said
+    big.write_text("y" * MAX_FILE_BYTES, encoding="utf-8")
+    assert len(await files.read_file("big.txt")) < MAX_CHARS + 100
+
+
+async def test_a_file_cannot_close_the_fence_around_it(files: Files) -> None:
+    (files.workspace.root / "evil.md").write_text("```\nout\n````\n", encoding="utf-8")
+    assert (await files.read_file("evil.md")).endswith("\n`````")
+
+
+async def test_lines_are_found_in_text_files_only(files: Files) -> None:
+    assert await files.search_files("todo") == (
+        "2 lines contain 'todo' (3 files searched):\n"
+        "```\nnotes.txt:1: todo: buy tea\ndocs/plan.md:2: two TODO\n```"
+    )
+    assert "plan.md" in await files.search_files("TODO", "docs")
+    assert await files.search_files("absent") == "No line contains 'absent' (3 files searched)."
+
+
+async def test_hits_are_limited(files: Files) -> None:
+    (files.workspace.root / "many.txt").write_text("tea\n" * 1_000, encoding="utf-8")
+    said = await files.search_files("tea")
+    assert said.startswith(f"More than {MAX_HITS} lines")
+    assert said.count("\n") == MAX_HITS + 2
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", ".env", "photo.png", "docs", "nope"])
+async def test_what_cannot_be_read_is_said_in_a_sentence(files: Files, path: str) -> None:
+    said = await files.read_file(path)
+    assert said.startswith("Cannot do that: ")
+    assert "TODO" not in said
+
+
+async def test_listing_and_searching_are_confined_too(files: Files) -> None:
+    assert "outside" in await files.list_files("..")
+    assert "outside" in await files.search_files("x", "../..")
+    assert "not a folder" in await files.list_files("notes.txt")
+    assert "no text" in await files.search_files("  ")
