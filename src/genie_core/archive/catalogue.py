@@ -1,0 +1,176 @@
+"""All saved rooms of one person on one machine."""
+
+import difflib
+import hashlib
+import re
+import secrets
+import string
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from genie_core.archive.errors import AmbiguousRoom, ArchiveError, UnknownRoom
+from genie_core.archive.saved import LOG_NAME, RECORD_NAME, Kind, RoomRecord, SavedRoom
+from genie_core.disk import make_private_folder, sync_folder
+
+SLUG_CHARS: Final = 24
+FOLDER_CHARS: Final = 120
+_LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misread
+_PLAIN: Final = frozenset(string.ascii_lowercase + string.digits + "-_")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A saved room in a list. `note` says what is wrong with it, usually nothing."""
+
+    id: str
+    title: str
+    kind: Kind
+    last_activity: float
+    people: int
+    messages: int
+    note: str = ""
+
+
+class Catalogue:
+    """The saved rooms below a folder, which need not exist yet. All methods block."""
+
+    def __init__(self, base: Path) -> None:
+        self._base = base
+
+    def create(
+        self,
+        title: str,
+        now: float,
+        *,
+        suffix: Callable[[], str] | None = None,
+        **settings: Any,
+    ) -> SavedRoom:
+        """Make a folder for a new room; `settings` are further fields of its record.
+
+        The id tells day and title and ends in something random: 2026-11-21-standup-3fk9.
+        """
+        make_private_folder(self._base)
+        day = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
+        while True:
+            room = f"{day}-{_slug(title)}-{(suffix or _random)()}"
+            try:
+                (self._base / room).mkdir(mode=0o700)
+            except FileExistsError:
+                continue
+            break
+        record = RoomRecord(
+            id=room, title=title, kind="hosted", created=now, last_activity=now, **settings
+        )
+        return self._save(self._base / room, record)
+
+    def copy_of(self, room: str, title: str, name: str, now: float, **settings: Any) -> SavedRoom:
+        """The folder for somebody's own copy of a room they joined; made if there is none.
+
+        The room's id and the person's name come from elsewhere and never act as paths.
+        """
+        folder = self._base / _fit(f"{_encoded(room)}--{_encoded(name).replace('-', '%2d')}")
+        if (folder / RECORD_NAME).exists():
+            return SavedRoom.load(folder)
+        make_private_folder(self._base)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        record = RoomRecord(
+            id=room,
+            title=title,
+            kind="joined",
+            created=now,
+            last_activity=now,
+            name=name,
+            **settings,
+        )
+        return self._save(folder, record)
+
+    def find(self, wanted: str) -> SavedRoom:
+        """The room with this id, or the only one that begins like it.
+
+        Raises:
+            UnknownRoom: there is none.
+            AmbiguousRoom: there are several.
+            NewerVersion: this version can't read it.
+            DamagedRoom: nobody can.
+
+        """
+        known = self._folders()
+        matches = [wanted] if wanted in known else [id_ for id_ in known if id_.startswith(wanted)]
+        if not wanted or not matches:
+            raise UnknownRoom(wanted, difflib.get_close_matches(wanted, known, n=1, cutoff=0.3))
+        if len(matches) > 1:
+            raise AmbiguousRoom(wanted, matches)
+        return SavedRoom.load(self._base / matches[0])
+
+    def all(self) -> list[Listing]:
+        """Every saved room, also those that can't be opened; the latest first."""
+        listings = [self._listing(id_) for id_ in self._folders()]
+        return sorted(listings, key=lambda listing: listing.last_activity, reverse=True)
+
+    def _folders(self) -> list[str]:
+        try:
+            entries = sorted(self._base.iterdir())
+        except FileNotFoundError:
+            return []
+        return [entry.name for entry in entries if (entry / RECORD_NAME).is_file()]
+
+    def _listing(self, id_: str) -> Listing:
+        changed = _changed_at(self._base / id_)
+        try:
+            record = SavedRoom.load(self._base / id_).record
+        except ArchiveError as error:
+            return Listing(id_, id_, "hosted", changed, 0, 0, str(error))
+        return Listing(
+            id_,
+            record.title,
+            record.kind,
+            max(record.last_activity, changed),
+            record.people,
+            record.messages,
+        )
+
+    def _save(self, folder: Path, record: RoomRecord) -> SavedRoom:
+        saved = SavedRoom(folder, record)
+        saved.write()
+        sync_folder(self._base)
+        return saved
+
+
+def _changed_at(folder: Path) -> float:
+    for name in (LOG_NAME, RECORD_NAME):
+        try:
+            return (folder / name).stat().st_mtime
+        except FileNotFoundError:
+            continue
+    return 0.0
+
+
+def _slug(title: str) -> str:
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    words = re.sub(r"[^a-z0-9]+", "-", plain)[:SLUG_CHARS].strip("-")
+    return words or "room"
+
+
+def _random() -> str:
+    return "".join(secrets.choice(_LETTERS) for _ in range(4))
+
+
+def _encoded(text: str) -> str:
+    """Spell a text so that it names a file: distinct texts stay distinct on any file system."""
+    return "".join(
+        char
+        if char in _PLAIN
+        else "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "replace"))
+        for char in text
+    )
+
+
+def _fit(name: str) -> str:
+    """Shorten a file name that is too long, keeping it distinct."""
+    if len(name) <= FOLDER_CHARS:
+        return name
+    return f"{name[:80]}~{hashlib.sha256(name.encode()).hexdigest()[:32]}"

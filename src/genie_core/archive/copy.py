@@ -1,0 +1,70 @@
+"""A participant's own copy of a room's log."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from genie_core.archive.log import EventLog
+from genie_core.room.event import Event
+
+CLOSE_TIMEOUT: Final = 5.0
+"""Seconds that the last writes may take."""
+
+logger = logging.getLogger(__name__)
+
+
+class LogCopy:
+    """Writes the events of a room that is hosted elsewhere, without keeping anybody waiting.
+
+    Events may come before there is a file: the folder is known only when the host has said which
+    room it is. If the disk fails, `report` is told once and the copy ends there; the host has the
+    rest, and the next visit fetches it.
+    """
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
+        self._waiting: list[Event] = []
+        self._wake = asyncio.Event()
+        self._log: EventLog | None = None
+        self._writer: asyncio.Task[None] | None = None
+        self._closing = False
+        self._failed = False
+
+    def keep(self, event: Event) -> None:
+        """Take an event to be written soon. Those that the file has already are passed over."""
+        if not self._failed:
+            self._waiting.append(event)
+            self._wake.set()
+
+    def attach(self, log: EventLog) -> None:
+        """Begin to write, to this log, which is the copy's from now on."""
+        self._log = log
+        self._writer = asyncio.create_task(self._write_forever(log), name="log copy")
+
+    async def aclose(self) -> None:
+        """Write what is left, within some seconds, and close the file."""
+        self._closing = True
+        self._wake.set()
+        if self._writer is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._writer, CLOSE_TIMEOUT)
+        if self._log is not None:
+            self._log.close()
+
+    async def _write_forever(self, log: EventLog) -> None:
+        while not (self._closing and not self._waiting):
+            await self._wake.wait()
+            self._wake.clear()
+            batch, self._waiting = self._waiting, []
+            if not batch:
+                continue
+            try:
+                await log.append(batch)
+            except (OSError, ValueError) as error:
+                logger.warning("the copy of the log ends here", exc_info=True)
+                self._failed = True
+                self._waiting.clear()
+                self._report(f"your copy of this room is not complete: {error}")
+                return

@@ -1,0 +1,123 @@
+"""A room's log on disk: append-only, synced in groups."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+from genie_core.archive.lines import encode_line, read_lines
+from genie_core.disk import make_private_folder, sync_folder
+from genie_core.room.event import Event
+
+_sync: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
+
+
+class OpenedLog(NamedTuple):
+    """A log with what was in it. `problems` are lines to show to a person, usually none."""
+
+    log: "EventLog"
+    events: list[Event]
+    problems: list[str]
+
+
+class EventLog:
+    """Appends events to a file. All file work of `append` is done in a worker thread.
+
+    Only one process may have a log open; `hold` sees to that.
+    """
+
+    def __init__(self, descriptor: int, size: int, head: int) -> None:
+        self._descriptor: int | None = descriptor
+        self._size = size
+        self._head = head
+        self._torn = False
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, path: Path) -> OpenedLog:
+        """Read a log, or start one. Blocks; a torn end is cut off before anything is appended.
+
+        Raises:
+            OSError: the file can't be read or written.
+
+        """
+        make_private_folder(path.parent)
+        created = not path.exists()
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            data = path.read_bytes()
+            content = read_lines(data)
+            if content.intact < len(data):
+                os.ftruncate(descriptor, content.intact)
+                os.fsync(descriptor)
+            if created:
+                sync_folder(path.parent)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        log = cls(descriptor, content.intact, content.head)
+        return OpenedLog(log, content.events, content.problems)
+
+    @property
+    def head(self) -> int:
+        """Sequence number of the last event on disk."""
+        return self._head
+
+    async def append(self, events: Sequence[Event]) -> None:
+        """Write events that follow those on disk; they are safe when this returns.
+
+        Those that are there already are passed over, so repeating is harmless, also after being
+        cancelled. Several calls at once take turns.
+
+        Raises:
+            OSError: none of them is written, and the file is as before.
+            ValueError: they don't follow what is on disk, or the log is closed.
+
+        """
+        await asyncio.to_thread(self._append, tuple(events))
+
+    def close(self) -> None:
+        """Close the file, after a write that is under way."""
+        with self._lock:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _append(self, events: tuple[Event, ...]) -> None:
+        with self._lock:
+            fresh = [event for event in events if event.seq > self._head]
+            for seq, event in enumerate(fresh, self._head + 1):
+                if event.seq != seq:
+                    raise ValueError(f"event {event.seq} does not follow event {seq - 1} on disk")
+            if fresh:
+                self._write(b"".join(map(encode_line, fresh)))
+                self._head = fresh[-1].seq
+
+    def _write(self, data: bytes) -> None:
+        if self._descriptor is None:
+            raise ValueError("the log is closed")
+        if self._torn:
+            self._cut_back(self._descriptor)
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+            _sync(self._descriptor)
+        except OSError:
+            self._torn = True
+            self._cut_back(self._descriptor)
+            raise
+        self._size += len(data)
+
+    def _cut_back(self, descriptor: int) -> None:
+        """Remove what a failed write left. If even that fails, the next write tries again."""
+        os.ftruncate(descriptor, self._size)
+        self._torn = False

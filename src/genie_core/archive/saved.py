@@ -1,0 +1,141 @@
+"""A saved room: a folder with its particulars, its log and its owner's engine state."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from genie_core.archive.errors import DamagedRoom, NewerVersion
+from genie_core.archive.lock import hold
+from genie_core.archive.log import EventLog, OpenedLog
+from genie_core.disk import replace_file
+from genie_core.room.fold import RoomState
+
+FORMAT: Final = 1
+"""Version of the folder's layout and of `room.json`."""
+
+RECORD_NAME: Final = "room.json"
+LOG_NAME: Final = "events.jsonl"
+ENGINE_NAME: Final = "engine"
+
+Kind: TypeAlias = Literal["hosted", "joined"]
+
+
+class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What `room.json` says.
+
+    `id` is the room's, which for a joined one differs from its folder's name. `address` is where
+    it was last hosted or joined. Times are in seconds since the epoch. The last four fields
+    summarise the log, so that a list of rooms need not read it.
+    """
+
+    version: int = FORMAT
+    id: str
+    title: str
+    kind: Kind
+    created: float
+    host: str = ""
+    name: str = ""
+    address: str = ""
+    model: str = ""
+    template: str = ""
+    workspace: str = ""
+    last_activity: float = 0.0
+    people: int = 0
+    messages: int = 0
+
+
+class _Versioned(msgspec.Struct):
+    version: int
+
+
+class SavedRoom:
+    """A folder that holds a room. All methods block for as long as the disk takes."""
+
+    def __init__(self, folder: Path, record: RoomRecord) -> None:
+        self.folder: Final = folder
+        self._record = record
+
+    @classmethod
+    def load(cls, folder: Path) -> "SavedRoom":
+        """Read a folder.
+
+        Raises:
+            NewerVersion: this version does not know the format.
+            DamagedRoom: `room.json` is missing or can't be understood.
+
+        """
+        path = folder / RECORD_NAME
+        try:
+            data = path.read_bytes()
+            version = msgspec.json.decode(data, type=_Versioned).version
+            if version > FORMAT:
+                raise NewerVersion(path, version, FORMAT)
+            return cls(folder, msgspec.json.decode(data, type=RoomRecord))
+        except (OSError, ValueError, RecursionError) as error:
+            raise DamagedRoom(path, _reason(error)) from error
+
+    @property
+    def id(self) -> str:
+        """The folder's name, by which the room is resumed."""
+        return self.folder.name
+
+    @property
+    def record(self) -> RoomRecord:
+        """What is known about the room without reading its log."""
+        return self._record
+
+    @property
+    def log_path(self) -> Path:
+        """The room's log."""
+        return self.folder / LOG_NAME
+
+    @property
+    def engine_path(self) -> Path:
+        """Where the engine keeps its state; the folder need not exist yet."""
+        return self.folder / ENGINE_NAME
+
+    def open_log(self) -> OpenedLog:
+        """Read the log and keep it open for appending. Hold the room meanwhile."""
+        return EventLog.open(self.log_path)
+
+    @contextmanager
+    def held(self) -> Iterator["SavedRoom"]:
+        """Keep other processes out for as long as the block lasts.
+
+        Raises:
+            RoomInUse: another process holds the room.
+
+        """
+        with hold(self.folder):
+            yield self
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of the record and write it, if that makes a difference."""
+        record = msgspec.structs.replace(self._record, **changes)
+        if record != self._record:
+            self._record = record
+            self.write()
+
+    def summarise(self, state: RoomState, last_activity: float) -> None:
+        """Bring the record's summary up to the room's state."""
+        self.update(
+            title=state.title or self._record.title,
+            host=state.host or self._record.host,
+            last_activity=last_activity,
+            people=len(state.people),
+            messages=len(state.exchanges),
+        )
+
+    def write(self) -> None:
+        """Write the record; a reader sees the old one or the new one, whatever happens."""
+        data = msgspec.json.format(msgspec.json.encode(self._record), indent=2)
+        replace_file(self.folder / RECORD_NAME, data + b"\n")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error)
