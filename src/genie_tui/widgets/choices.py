@@ -23,13 +23,13 @@ class Choices(OptionList, can_focus=False):
         max-width: 70%;
         height: auto;
         max-height: {MOST};
-        padding: 0 1;
+        padding: 0;
         margin: 0 0 0 1;
         border: none;
         background: $panel;
         scrollbar-size-vertical: 1;
         &.-open {{ display: block; }}
-        & > .option-list--option {{ color: $foreground; }}
+        & > .option-list--option {{ color: $foreground; padding: 0 1; }}
         & > .option-list--option-highlighted {{
             color: $block-cursor-foreground;
             background: $block-cursor-background;

@@ -19,7 +19,7 @@ LIMIT: Final = 16_000
 """Characters that a message may have."""
 
 _NEW_LINE: Final = frozenset({"shift+enter", "ctrl+j", "alt+enter"})
-_HINT: Final = "enter sends · shift+enter new line"
+_HINT: Final = "enter sends · ctrl+j new line"
 
 
 class Composer(Vertical):

@@ -6,7 +6,7 @@ the words that stand for it.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
@@ -87,9 +87,11 @@ class _Blocks:
 
     def _table(self, node: SyntaxTreeNode, width: int) -> list[Line]:
         head, *body = [row for part in node.children for row in part.children]
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, border_style=self._palette["rule"])
+        rule = self._palette["rule"]
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, border_style=rule)
         for cell in head.children:
-            table.add_column(self._inline(cell.children), header_style=Style(bold=True))
+            title = self._inline(cell.children)
+            table.add_column(title, justify=_alignment(cell), header_style=Style(bold=True))
         for row in body:
             table.add_row(*(self._inline(cell.children) for cell in row.children))
         return [line for line in self._canvas.lines(table, width) if not _is_blank(line)]
@@ -132,6 +134,15 @@ def _is_tight(items: SyntaxTreeNode) -> bool:
     """Whether a list was written without blank lines, and so is drawn without them."""
     blocks = [block for item in items.children for block in item.children]
     return all(block.hidden for block in blocks if block.type == "paragraph")
+
+
+def _alignment(cell: SyntaxTreeNode) -> Literal["left", "center", "right"]:
+    match str(cell.attrs.get("style", "")).removeprefix("text-align:"):
+        case "right":
+            return "right"
+        case "center":
+            return "center"
+    return "left"
 
 
 def _is_blank(line: Line) -> bool:

@@ -8,7 +8,7 @@ from zlib import crc32
 from rich.style import Style
 from textual.widget import Widget
 
-HUES: Final = 5
+HUES: Final = 4
 """How many colours there are for authors."""
 
 NAMES: Final = (

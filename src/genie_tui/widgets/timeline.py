@@ -69,12 +69,11 @@ class Timeline(ScrollView, can_focus=True):
         & .timeline--string { color: $text-success; }
         & .timeline--number { color: $text-accent; }
         & .timeline--comment { color: $foreground 50%; text-style: italic; }
-        & .timeline--name { color: $text-secondary; text-style: bold; }
+        & .timeline--name { color: $text-secondary; }
         & .timeline--author-0 { color: $text-success; text-style: bold; }
         & .timeline--author-1 { color: $text-accent; text-style: bold; }
         & .timeline--author-2 { color: $text-secondary; text-style: bold; }
-        & .timeline--author-3 { color: $text-error; text-style: bold; }
-        & .timeline--author-4 { color: $foreground; text-style: bold; }
+        & .timeline--author-3 { color: $foreground; text-style: bold; }
         & .timeline--selected { background: $primary 20%; }
         & .timeline--below { color: $text-primary; background: $primary-muted; text-style: bold; }
     }
