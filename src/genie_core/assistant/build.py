@@ -7,7 +7,7 @@ the vendor SDKs, which takes seconds: call it in a background thread.
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from genie_core.agent import Agent, AgentFactory, AgentInfo
 from genie_core.agent.base import AsyncTool
@@ -19,6 +19,10 @@ from genie_core.assistant.provider import OLLAMA_LOCAL_URL, check_model
 from genie_core.assistant.tools.catalogue import available, build_tools
 from genie_core.assistant.tools.workspace import Workspace
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
 
 OFFLINE_LABEL: Final = "offline helper"
 MENTION_ONLY: Final = "mention_only"
@@ -71,7 +75,7 @@ def build_assistant(config: AssistantConfig) -> Assistant:
     )
 
 
-def _model(config: AssistantConfig) -> Any:
+def _model(config: AssistantConfig) -> "Model":
     """Set up the pydantic-ai model, or the one that needs no network."""
     if config.model is None:
         from genie_core.assistant.offline.model import OfflineModel
@@ -80,12 +84,12 @@ def _model(config: AssistantConfig) -> Any:
     return _vendor_model(config.model)
 
 
-def _vendor_model(name: str) -> Any:
+def _vendor_model(name: str) -> "Model":
     from pydantic_ai.models import infer_model
-    from pydantic_ai.providers import Provider, infer_provider
+    from pydantic_ai.providers import infer_provider
     from pydantic_ai.providers.ollama import OllamaProvider
 
-    def provider_for(provider: str) -> Provider[Any]:
+    def provider_for(provider: str) -> "Provider[Any]":
         if provider == "ollama" and not os.environ.get("OLLAMA_BASE_URL"):
             return OllamaProvider(base_url=OLLAMA_LOCAL_URL)
         return infer_provider(provider)
@@ -97,7 +101,7 @@ def _vendor_model(name: str) -> Any:
 
 
 def _reasoner_fn(
-    config: AssistantConfig, prompt: str, model: Any
+    config: AssistantConfig, prompt: str, model: "Model"
 ) -> Callable[[dict[str, str], str], GroupReasoner]:
     if config.template == MENTION_ONLY:
         return lambda _secrets, _owner: AddressedReasoner(None)
@@ -116,7 +120,7 @@ def _reasoner_fn(
 
 
 def _agent_fn(
-    prompt: str, model: Any, workspace: Workspace | None
+    prompt: str, model: "Model", workspace: Workspace | None
 ) -> Callable[[dict[str, str], dict[str, AsyncTool], list[AgentInfo]], Agent]:
     from genie_core.agent.provider.pydantic_ai import DefaultAgent
 

@@ -34,8 +34,8 @@ def introduction(tools: Collection[str]) -> str:
     """Say what the helper can do with these tools, and how to get more."""
     able = "\n".join(f"- {ability}" for tool, ability in _ABILITIES if tool in tools)
     return (
-        "I am the offline helper. No language model is configured, so I cannot answer this; "
-        f"what I can do is:\n\n{able}\n\n{HOW_TO_CONFIGURE}"
+        "I am the offline helper: no language model is configured, and I understand only a few "
+        f"kinds of request. I can\n\n{able}\n\n{HOW_TO_CONFIGURE}"
     )
 
 

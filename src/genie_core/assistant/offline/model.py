@@ -5,12 +5,9 @@ persistence code. What it does is decided by fixed rules; it predicts no text.
 """
 
 import json
-import re
-from asyncio import sleep
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from dataclasses import asdict
 from typing import Any, Final
 from uuid import uuid4
 
@@ -19,7 +16,6 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
-    ModelResponseStreamEvent,
     TextPart,
     ToolCallPart,
     ToolReturnPart,
@@ -31,13 +27,11 @@ from pydantic_ai.settings import ModelSettings
 
 from genie_core.assistant.offline import answer
 from genie_core.assistant.offline.intent import asked_of_helper
+from genie_core.assistant.offline.stream import MODEL_NAME, PROVIDER_NAME, FinishedResponse
 from genie_core.assistant.offline.triage import last_message, rule_on
 from genie_core.assistant.query import question_in
 from genie_core.assistant.tools.catalogue import TOOL_NAMES
 
-MODEL_NAME: Final = "offline-helper"
-
-_WORDS = re.compile(r"\s*\S+|\s+$")
 _PROFILE: Final = ModelProfile(supports_json_schema_output=True, supports_json_object_output=True)
 
 
@@ -65,7 +59,7 @@ class OfflineModel(Model):
     @property
     def system(self) -> str:
         """The name of the provider in records."""
-        return "genie"
+        return PROVIDER_NAME
 
     async def request(
         self,
@@ -88,7 +82,7 @@ class OfflineModel(Model):
     ) -> AsyncGenerator[StreamedResponse]:
         """Stream the response word by word."""
         _, parameters = self.prepare_request(model_settings, model_request_parameters)
-        yield _Stream(parameters, parts=self._parts(messages, parameters))
+        yield FinishedResponse(parameters, parts=self._parts(messages, parameters))
 
     def _parts(
         self, messages: list[ModelMessage], parameters: ModelRequestParameters
@@ -98,50 +92,6 @@ class OfflineModel(Model):
             wanted = parameters.output_object.json_schema.get("properties", {})
             return [TextPart(_decision(prompt, self._tools, wanted))]
         return [_answered(prompt, results, parameters)]
-
-
-@dataclass
-class _Stream(StreamedResponse):
-    """The parts of a finished response, as a stream of events."""
-
-    parts: Sequence[TextPart | ToolCallPart] = ()
-    _timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
-
-    async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
-        for part in self.parts:
-            if isinstance(part, ToolCallPart):
-                yield self._parts_manager.handle_tool_call_part(
-                    vendor_part_id=part.tool_call_id,
-                    tool_name=part.tool_name,
-                    args=part.args,
-                    tool_call_id=part.tool_call_id,
-                )
-                continue
-            for word in _WORDS.findall(part.content):
-                for event in self._parts_manager.handle_text_delta(
-                    vendor_part_id="text", content=word
-                ):
-                    yield event
-                await sleep(0)  # let whoever shows the text keep up with it
-
-    async def close_stream(self) -> None:
-        """Nothing to close: no connection is behind the stream."""
-
-    @property
-    def model_name(self) -> str:
-        return MODEL_NAME
-
-    @property
-    def provider_name(self) -> str:
-        return "genie"
-
-    @property
-    def provider_url(self) -> None:
-        return None
-
-    @property
-    def timestamp(self) -> datetime:
-        return self._timestamp
 
 
 def _current_turn(messages: Sequence[ModelMessage]) -> tuple[str, list[ToolReturnPart]]:

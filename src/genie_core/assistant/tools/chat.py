@@ -90,6 +90,8 @@ class Chat:
             Sentence(text, line.sender) for _, line in lines for text in sentences(line.content)
         ]
         picked = most_telling(pool, SUMMARY_SENTENCES)
+        if not picked:
+            return f"The last {_counted(len(lines), 'message')} hold nothing to summarise."
         people = sorted({line.sender for _, line in lines})
         heading = (
             f"The last {_counted(len(lines), 'message')} from {', '.join(people)}; "

@@ -49,17 +49,16 @@ def sentences(text: str) -> list[str]:
 def most_telling(pool: Sequence[Sentence], count: int) -> list[Sentence]:
     """Return the `count` best sentences in their original order; the later one wins a tie.
 
-    A sentence that was said twice is taken once.
+    A sentence that was said twice is taken once, one without any significant word not at all.
     """
     significant = _significant(pool)
-    ranked = sorted(
-        enumerate(pool), key=lambda item: (_score(item[1].text, significant), item[0]), reverse=True
-    )
+    scored = [(_score(sentence.text, significant), n) for n, sentence in enumerate(pool)]
+    telling = sorted(((score, n) for score, n in scored if score), reverse=True)
     chosen: dict[str, int] = {}
-    for position, sentence in ranked:
+    for _, position in telling:
         if len(chosen) == count:
             break
-        chosen.setdefault(sentence.text.casefold(), position)
+        chosen.setdefault(pool[position].text.casefold(), position)
     return [pool[position] for position in sorted(chosen.values())]
 
 

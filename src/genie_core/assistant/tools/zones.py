@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from typing import Final
 from unicodedata import combining, normalize
@@ -137,4 +137,4 @@ def _fingerprint(key: str) -> tuple[timedelta | None, ...]:
 
 def _local_zone() -> Zone:
     local = datetime.now().astimezone()
-    return Zone("local time", local.tzinfo or timezone.utc)  # noqa: UP017
+    return Zone("local time", local.tzinfo or UTC)

@@ -24,7 +24,7 @@ def test_the_introduction_offers_only_what_there_is() -> None:
     assert "list the files" in everything
     assert "list the files" not in without_files
     for said in (everything, without_files):
-        assert "No language model is configured" in said
+        assert "no language model is configured" in said
         assert "`--model`" in said
         assert "`GENIE_MODEL`" in said
 

@@ -29,6 +29,11 @@ def test_a_repeated_sentence_is_taken_once() -> None:
     ]
 
 
+def test_small_talk_is_no_part_of_a_summary() -> None:
+    said = pool("the budget is late", "haha yes", "who signs the budget?")
+    assert most_telling(said, 3) == [said[0], said[2]]
+
+
 def test_few_sentences_are_all_kept_and_none_is_no_problem() -> None:
     assert most_telling(pool("We deploy tomorrow."), 5) == pool("We deploy tomorrow.")
     assert most_telling([], 5) == []

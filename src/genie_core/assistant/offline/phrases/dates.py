@@ -39,18 +39,23 @@ def _converted(found: re.Match[str], ask: Ask) -> Call | None:
 
 
 def _until(found: re.Match[str], ask: Ask) -> Call | None:
-    return _days("today", found["end"], bool(found["asked"]) or ask.question)
+    return _days("today", found["end"], plain=_is_asked(found, ask))
 
 
 def _since(found: re.Match[str], ask: Ask) -> Call | None:
-    return _days(found["start"], "today", bool(found["asked"]) or ask.question)
+    return _days(found["start"], "today", plain=_is_asked(found, ask))
 
 
 def _between(found: re.Match[str], ask: Ask) -> Call | None:
-    return _days(found["start"], found["end"], bool(found["asked"]) or ask.question)
+    return _days(found["start"], found["end"], plain=_is_asked(found, ask))
 
 
-def _days(start: str, end: str, plain: bool) -> Call | None:  # noqa: FBT001 — private, one line away from its callers
+def _is_asked(found: re.Match[str], ask: Ask) -> bool:
+    """Tell a question from a mention, such as "days until christmas!"."""
+    return bool(found["asked"]) or ask.question
+
+
+def _days(start: str, end: str, *, plain: bool) -> Call | None:
     if not (_is_date(start) and _is_date(end)):
         return None
     return Call("days_between", {"start": start.strip(), "end": end.strip()}, plain)
