@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Final, NoReturn
 
 from genie_core.errors import GenieError
@@ -91,7 +90,7 @@ def _parsers(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
             yield from action.choices.values()
 
 
-def _shared(default: str | None) -> argparse.ArgumentParser:
+def _shared(default: str | None) -> _Parser:
     shared = _Parser(add_help=False, argument_default=default)
     you = shared.add_argument_group("you")
     you.add_argument("--name", help="your name in the room (default: your login name)")
@@ -111,7 +110,7 @@ def _shared(default: str | None) -> argparse.ArgumentParser:
 
 
 def _add_commands(
-    commands: "argparse._SubParsersAction[_Parser]", shared: argparse.ArgumentParser
+    commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser"
 ) -> None:
     host = commands.add_parser("host", help="open a new room", parents=[shared])
     host.add_argument("--title", default="", help="what the room is called")
@@ -164,4 +163,4 @@ def _start(options: argparse.Namespace, settings: Settings, locations: Locations
         opening = JoinRoom(options.address, guest=options.guest)
     elif options.command == "resume":
         opening = ResumeRoom(options.id)
-    return start(opening, settings, locations, env=os.environ, cwd=Path.cwd())
+    return start(opening, settings, locations, os.environ)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from genie_core.agent.approval import Approval
 from genie_core.room.fold import Proposal
 
@@ -49,6 +51,11 @@ class Consent:
 
 
 def arguments(approval: Approval) -> dict[str, Any]:
-    """Put positional and keyword arguments into one table, as the room's log shows them."""
+    """Put positional and keyword arguments into one table, as the room's log shows them.
+
+    What JSON can't express is shown the way Python would.
+    """
     positional = {str(index): value for index, value in enumerate(approval.tool_args)}
-    return {**positional, **approval.tool_kwargs}
+    table = {**positional, **approval.tool_kwargs}
+    plain: dict[str, Any] = msgspec.to_builtins(table, str_keys=True, enc_hook=repr)
+    return plain

@@ -4,11 +4,15 @@ Each engine message carries the sequence number of the event it stands for as it
 that after a restart what the engine has saved can be compared with what the room's log says.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from genie_core.message import SYSTEM, Message
 from genie_core.room.fold import Exchange, RoomState
+
+CONTEXT_LIMIT: Final = 200
+"""Messages and answers of the past that an engine is told when it comes to a room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +48,20 @@ def as_answer(exchange: Exchange, owner: str) -> Message | None:
     )
 
 
-def missing(state: RoomState, owner: str, remembered: Iterable[Message]) -> Iterator[Missing]:
-    """Find what the engine of `owner` has to be told, in the room's order."""
+def missing(
+    state: RoomState, owner: str, remembered: Sequence[Message], limit: int = CONTEXT_LIMIT
+) -> list[Missing]:
+    """Find what the engine of `owner` has to be told, in the room's order.
+
+    What lies before the engine's first memory stays unknown to it, and of the rest the last
+    `limit`: somebody who enters an old room does not make a model read all of it.
+    """
     known = {(message.request_id, message.sender == SYSTEM) for message in remembered}
+    first = min((int(mark) for mark, _ in known if mark and mark.isdecimal()), default=0)
     found: list[tuple[int, Missing]] = []
-    for exchange in state.exchanges.values():
+    for exchange in reversed(state.exchanges.values()):
+        if exchange.seq < first or len(found) >= 2 * limit:
+            break
         said = as_message(exchange)
         if (said.request_id, False) not in known:
             found.append((exchange.seq, Missing(exchange, said, said=True)))
@@ -56,4 +69,4 @@ def missing(state: RoomState, owner: str, remembered: Iterable[Message]) -> Iter
         if answer is not None and (answer.request_id, True) not in known:
             found.append((exchange.answered_seq or 0, Missing(exchange, answer, said=False)))
     found.sort(key=lambda pair: pair[0])
-    return (item for _, item in found)
+    return [item for _, item in found[-limit:]]

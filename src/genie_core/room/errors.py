@@ -5,6 +5,7 @@ RoomError
 ├── FrameError      bytes that are no frame of this protocol
 ├── RoomRefused     the room did not let this participant in, or put them out
 ├── ConnectionLost  the connection to a peer ended
+├── Diverged        the host's log and the copy here contradict each other
 ├── TooLong         a text that is longer than the room takes
 ├── TooManyUnsent   more waits to be sent than is kept
 ├── InvalidAddress  what should be HOST:PORT is not
@@ -49,6 +50,18 @@ class RoomRefused(RoomError):
 
 class ConnectionLost(RoomError):
     """The connection ended, from whichever side and for whatever reason."""
+
+
+class Diverged(RoomError):
+    """The host's log ends before the copy of it that is kept here."""
+
+    def __init__(self, here: int, there: int) -> None:
+        super().__init__(
+            f"the host's log of this room ends at event {there}, the copy here at {here}; "
+            "join again to go on from the host's"
+        )
+        self.here = here
+        self.there = there
 
 
 class TooLong(RoomError):

@@ -7,7 +7,7 @@ back to the room.
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -26,6 +26,7 @@ from genie_core.room.event import (
     Decided,
     Event,
     Failed,
+    Outcome,
     RunBody,
     Said,
     Settled,
@@ -40,11 +41,14 @@ END_TIMEOUT: Final = 5.0
 """Seconds that ending runs, and then saving, may take before the handler leaves them behind."""
 
 
+UNSHOWABLE_ANSWER: Final = "the answer is too large for this room, or holds what can't be sent"
+
+
 class Reporter(Protocol):
     """Where a handler's reports go."""
 
-    def publish(self, body: RunBody) -> None:
-        """Record a step in the room's log."""
+    def publish(self, body: RunBody) -> bool:
+        """Record a step in the room's log; False if the room could not hold it."""
 
     def delta(self, message: int, text: str) -> None:
         """Show text of an answer in the making."""
@@ -108,7 +112,7 @@ class Handler:
     ) -> None:
         await self._tasks.__aexit__(kind, error, trace)
 
-    def begin(self, remembered: Iterable[Message], live_after: int) -> None:
+    def begin(self, remembered: Sequence[Message], live_after: int) -> None:
         """Bring the session's context up to the room's state.
 
         `remembered` is what the session has saved. Messages up to `live_after` are history: those
@@ -248,7 +252,9 @@ class Handler:
             case run.Unsaved(error=error):
                 self._reporter.warn(error)
             case run.Answered(message=message, elapsed=elapsed):
-                self._reporter.publish(Answered(seq, message.content, message.receiver, elapsed))
+                answer = Answered(seq, message.content, message.receiver, elapsed)
+                if not self._reporter.publish(answer):
+                    self._reporter.publish(Failed(seq, "agent", UNSHOWABLE_ANSWER))
             case run.Failed(stage=stage, error=error):
                 self._reporter.publish(Failed(seq, stage, error))
             case run.Cancelled(reason=reason):
@@ -256,16 +262,19 @@ class Handler:
 
     def _ask(self, current: _Run, approval: Approval) -> None:
         exchange = current.exchange
-        self._reporter.publish(
-            Asked(
-                exchange.seq,
-                approval.id,
-                approval.sender,
-                approval.tool_name,
-                arguments(approval),
-                self._where,
-            )
+        asked = Asked(
+            exchange.seq,
+            approval.id,
+            approval.sender,
+            approval.tool_name,
+            arguments(approval),
+            self._where,
         )
+        if not self._reporter.publish(asked):
+            # Nobody may allow what nobody can see.
+            current.parked.add(approval.id)
+            approval.deny("the arguments of this call are too large to be shown")
+            return
         current.pending[approval.id] = approval
         if self._closing:
             self._park(current)
@@ -280,12 +289,12 @@ class Handler:
             return
         answer = current.answers.pop(approval.id, None)
         verdict = resolved.verdict
-        denied = "denied" if answer is not None else "expired"
+        outcome: Outcome = "approved" if verdict else "denied" if answer else "expired"
         self._reporter.publish(
             Settled(
                 current.exchange.seq,
                 approval.id,
-                "approved" if verdict else denied,
+                outcome,
                 verdict.reason or (answer.reason if answer else None),
                 answer.scope if answer else "once",
                 verdict.arguments,

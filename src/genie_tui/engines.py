@@ -1,0 +1,68 @@
+"""Loading the engine: seconds of imports in a thread, then a session in the room's folder."""
+
+import asyncio
+import gc
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from genie_core.archive.saved import SavedRoom
+from genie_core.assistant.config import AssistantConfig
+from genie_core.datastore import DataStore
+from genie_core.room.participant import Engine, EngineLoader
+from genie_core.session import GroupSession
+from genie_tui.locations import Locations
+from genie_tui.settings import Settings
+
+if TYPE_CHECKING:
+    from genie_core.assistant.build import Assistant
+
+OFFLINE_LABEL: Final = "offline helper"
+
+
+def assistant_config(settings: Settings, locations: Locations) -> AssistantConfig:
+    """Take from the settings what concerns the assistant."""
+    return AssistantConfig(
+        model=settings.model or None,
+        template=settings.template,
+        workspace=Path(settings.workspace).expanduser().absolute() if settings.workspace else None,
+        prompts_dir=locations.prompts,
+    )
+
+
+def engine_loader(config: AssistantConfig, place: Awaitable[SavedRoom]) -> EngineLoader:
+    """Prepare loading the engine; its state lives in the saved room that `place` comes to."""
+
+    async def load() -> Engine:
+        assistant = await asyncio.to_thread(_build, config)
+        saved = await place
+        store = DataStore(saved.engine_path)
+        try:
+            remembered = await GroupSession.load_messages(store) or []
+            session = GroupSession(
+                saved.record.id,
+                assistant.reasoner_factory,
+                assistant.agent_factory,
+                data_store=store,
+            )
+        except BaseException:
+            await store.aclose()
+            raise
+        notices = (assistant.notice,) if assistant.notice else ()
+        return Engine(
+            session, remembered, assistant.label, assistant.offline, store.aclose, notices
+        )
+
+    return load
+
+
+def _build(config: AssistantConfig) -> "Assistant":
+    # With the collector on, imports hold the interpreter for 100 ms at a time and typing stutters.
+    gc.disable()
+    try:
+        from genie_core.assistant.build import build_assistant
+
+        return build_assistant(config)
+    finally:
+        gc.enable()
+        gc.freeze()

@@ -1,0 +1,263 @@
+"""Putting a seat together: a saved room, a server or a connection, and an engine.
+
+This module imports all of the room and nothing of the vendor SDKs; those come with the engine, in
+a thread, when the person is in the room already.
+"""
+
+import asyncio
+import logging
+import platform
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Final
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.copy import LogCopy
+from genie_core.archive.errors import ArchiveError
+from genie_core.archive.log import EventLog
+from genie_core.archive.saved import SavedRoom
+from genie_core.errors import GenieError
+from genie_core.room.address import DEFAULT_PORT, LOOPBACK, Address
+from genie_core.room.client import RoomClient
+from genie_core.room.connection import ClientConnection
+from genie_core.room.errors import AddressInUse, Diverged, RoomRefused
+from genie_core.room.event import Event
+from genie_core.room.follower import Follower
+from genie_core.room.participant import EngineLoader, Participant, Plan
+from genie_core.room.seat import Listener, Seat, Severity
+from genie_core.room.server import RoomServer
+from genie_core.room.websocket import Connector, bind, ws_connector
+from genie_tui.engines import OFFLINE_LABEL, assistant_config, engine_loader
+from genie_tui.locations import Locations
+from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
+from genie_tui.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+UNTITLED: Final = "Room"
+PORTS_TO_TRY: Final = 20
+"""How many ports from the usual one on are tried when the settings name none."""
+
+
+class NothingToResume(GenieError):
+    """There is no room that this person could host again."""
+
+
+class Entrance:
+    """The ways into a room for one person with their settings."""
+
+    def __init__(self, name: str, settings: Settings, locations: Locations) -> None:
+        self._name = name
+        self._settings = settings
+        self._catalogue = Catalogue(locations.sessions)
+        self._config = assistant_config(settings, locations)
+
+    async def enter(self, opening: Opening, listener: Listener) -> Seat:
+        """Take a seat; see `genie_tui.bridge.Doorman.open`."""
+        resources = AsyncExitStack()
+        try:
+            match opening:
+                case NewRoom(title=title):
+                    return await self._create(title.strip() or UNTITLED, listener, resources)
+                case ResumeRoom(id=wanted):
+                    return await self._resume(wanted, listener, resources)
+                case JoinRoom():
+                    return await self._join(opening, listener, resources)
+        except BaseException:
+            await resources.aclose()
+            raise
+
+    # -- hosting
+
+    async def _create(self, title: str, listener: Listener, resources: AsyncExitStack) -> Seat:
+        # The port first: a room that nobody can join should leave no folder behind.
+        sock = await self._bind(resources)
+        now = time.time()
+        saved = await asyncio.to_thread(self._catalogue.create, title, now, host=self._name)
+        return await self._host(saved, sock, listener, resources)
+
+    async def _resume(self, wanted: str, listener: Listener, resources: AsyncExitStack) -> Seat:
+        saved = await asyncio.to_thread(self._find, wanted)
+        sock = await self._bind(resources)
+        return await self._host(saved, sock, listener, resources)
+
+    async def _host(
+        self,
+        saved: SavedRoom,
+        sock: socket.socket,
+        listener: Listener,
+        resources: AsyncExitStack,
+    ) -> Seat:
+        resources.enter_context(saved.held())
+        log, events, problems = await asyncio.to_thread(saved.open_log)
+        resources.callback(log.close)
+        record = saved.record
+        server = RoomServer(events, log, room=record.id, title=record.title, host=self._name)
+        await server.start()
+        resources.push_async_callback(server.close)
+        address = await server.listen(sock=sock)
+
+        async def connector() -> ClientConnection:
+            return server.connect_local()
+
+        async def close_room(reason: str) -> None:
+            await server.suspend(reason)
+            await asyncio.to_thread(saved.summarise, server.state, time.time())
+
+        place = asyncio.get_running_loop().create_future()
+        place.set_result(saved)
+        plan = self._plan(
+            connector,
+            token=server.host_token,
+            loader=engine_loader(self._config, place),
+            address=str(address),
+            close_room=close_room,
+            put_away=resources.aclose,
+        )
+        seat = Participant(self._name, listener, plan)
+        await seat.start()
+        await asyncio.to_thread(saved.update, host=self._name, address=str(address))
+        for problem in problems:
+            listener.on_notice(Severity.WARNING, problem)
+        return seat
+
+    async def _bind(self, resources: AsyncExitStack) -> socket.socket:
+        chosen = self._settings.port
+        ports = [chosen] if chosen else range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY)
+        for port in ports:
+            try:
+                return resources.enter_context(await bind(Address(LOOPBACK, port)))
+            except AddressInUse as error:
+                taken = error
+        raise taken
+
+    def _find(self, wanted: str) -> SavedRoom:
+        if wanted:
+            saved = self._catalogue.find(wanted)
+            if saved.record.kind == "joined":
+                raise NothingToResume(
+                    f"{saved.record.title!r} is hosted by somebody else; "
+                    f"join it again: genie-tui join {saved.record.address}"
+                )
+            return saved
+        latest = next((one for one in self._catalogue.all() if one.kind == "hosted"), None)
+        if latest is None:
+            raise NothingToResume("there is no saved room yet; open one: genie-tui host")
+        return self._catalogue.find(latest.id)
+
+    # -- joining
+
+    async def _join(self, way: JoinRoom, listener: Listener, resources: AsyncExitStack) -> Seat:
+        known = await asyncio.to_thread(self._copy_from, way.address)
+        if known is not None:
+            try:
+                return await self._visit(way, known, listener, resources)
+            except (Diverged, RoomRefused) as error:
+                if isinstance(error, RoomRefused) and error.code != "wrong_room":
+                    raise
+                # Another room is there now, or the host lost its end: begin afresh.
+                await resources.aclose()
+                if isinstance(error, Diverged):
+                    await asyncio.to_thread(known.put_aside)
+        return await self._visit(way, None, listener, resources)
+
+    async def _visit(
+        self,
+        way: JoinRoom,
+        known: SavedRoom | None,
+        listener: Listener,
+        resources: AsyncExitStack,
+    ) -> Seat:
+        place: asyncio.Future[SavedRoom] = asyncio.get_running_loop().create_future()
+        copy = LogCopy(lambda problem: listener.on_notice(Severity.WARNING, problem))
+        log: EventLog | None = None
+        events: list[Event] = []
+        if known is not None:
+            log, events = await self._open_copy(known, resources)
+        plan = self._plan(
+            ws_connector(way.address),
+            room=known.record.id if known else "",
+            since=events[-1].seq if events else 0,
+            loader=None if way.guest else engine_loader(self._config, place),
+            keep=copy.keep,
+            put_away=resources.aclose,
+        )
+        seat = Participant(self._name, listener, plan)
+        seat.replay(events)
+        await seat.start()
+        if known is None or log is None:
+            known = await asyncio.to_thread(
+                self._catalogue.copy_of, seat.room, seat.title, seat.name, time.time()
+            )
+            log, _ = await self._open_copy(known, resources)
+        copy.attach(log)
+        resources.push_async_callback(copy.aclose)
+        await asyncio.to_thread(known.update, address=way.address)
+        resources.callback(lambda: known.summarise(seat.state, time.time()))
+        place.set_result(known)
+        return seat
+
+    async def _open_copy(
+        self, saved: SavedRoom, resources: AsyncExitStack
+    ) -> tuple[EventLog, list[Event]]:
+        resources.enter_context(saved.held())
+        log, events, problems = await asyncio.to_thread(saved.open_log)
+        for problem in problems:
+            logger.warning("the copy of a room: %s", problem)
+        return log, events
+
+    def _copy_from(self, address: str) -> SavedRoom | None:
+        """Find the own copy of the room that was last seen at an address."""
+        for listing in self._catalogue.all():
+            if listing.kind == "joined" and not listing.note:
+                try:
+                    saved = self._catalogue.find(listing.id)
+                except ArchiveError:
+                    continue
+                if (saved.record.address, saved.record.name) == (address, self._name):
+                    return saved
+        return None
+
+    # -- both
+
+    def _plan(
+        self,
+        connector: Connector,
+        *,
+        room: str = "",
+        since: int = 0,
+        token: str = "",
+        loader: EngineLoader | None = None,
+        address: str = "",
+        keep: Callable[[Event], None] | None = None,
+        close_room: Callable[[str], Awaitable[None]] | None = None,
+        put_away: Callable[[], Awaitable[None]],
+    ) -> Plan:
+        label = (self._config.model or OFFLINE_LABEL) if loader else ""
+
+        def connect(follower: Follower) -> RoomClient:
+            return RoomClient(
+                connector,
+                follower,
+                name=self._name,
+                engine=loader is not None,
+                agent=label,
+                room=room,
+                since=since,
+                token=token,
+                patient=False,
+            )
+
+        return Plan(
+            connect,
+            loader=loader,
+            label=label,
+            offline=loader is not None and self._config.model is None,
+            where=f"{self._name}'s machine ({platform.node()})",
+            address=address,
+            put_away=put_away,
+            keep=keep,
+            close_room=close_room,
+        )

@@ -1,0 +1,98 @@
+"""Starting the app, and what is said when it ends."""
+
+import asyncio
+import logging
+import logging.handlers
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from genie_core.assistant.prompts import load_prompt
+from genie_core.assistant.provider import check_model
+from genie_core.errors import GenieError
+from genie_core.room.names import check_name
+from genie_tui.app import Departure, GenieApp
+from genie_tui.doctor import terminal_problem
+from genie_tui.doorman import House
+from genie_tui.locations import Locations
+from genie_tui.opening import Opening
+from genie_tui.settings import Settings, default_name
+
+LOG_BYTES: Final = 2 * 1024 * 1024
+OLD_LOGS: Final = 2
+
+
+class CannotStart(GenieError):
+    """Something outside the program keeps it from starting."""
+
+
+def start(
+    opening: Opening | None, settings: Settings, locations: Locations, env: Mapping[str, str]
+) -> int:
+    """Run the app until it ends; returns the exit code.
+
+    Raises a `GenieError` for what can be known to be wrong before anything is on the screen.
+    """
+    problem = terminal_problem()
+    if problem:
+        raise CannotStart(problem)
+    name = check_name(settings.name or default_name())
+    if settings.model:
+        check_model(settings.model, env)
+    load_prompt("reasoner", settings.template, locations.prompts)
+    _log_to(locations.log_file)
+
+    house = House(name, settings, locations)
+    app = _SignalledApp(house, opening, name, log_path=locations.log_file, theme=settings.theme)
+    departure = app.run()
+    if app.failure:
+        _say(sys.stderr.fileno(), f"genie-tui: {app.failure}")
+        return 1
+    if departure is not None:
+        _say(sys.stdout.fileno(), _goodbye(departure))
+    return app.return_code or 0
+
+
+class _SignalledApp(GenieApp):
+    """The app, ending in good order also when it is told to from outside."""
+
+    async def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number, reason in (
+            (signal.SIGTERM, "the program was asked to end"),
+            (signal.SIGHUP, "the terminal was closed"),
+        ):
+            loop.add_signal_handler(number, self.request_suspend, reason)
+
+
+def _goodbye(departure: Departure) -> str:
+    if departure.hosted:
+        return f"Suspended {departure.title!r}. Resume it with: genie-tui resume {departure.room}"
+    return f"Left {departure.title!r}."
+
+
+def _say(descriptor: int, line: str) -> None:
+    # The terminal may be gone, which is one of the reasons for ending.
+    with suppress(OSError), open(descriptor, "w", closefd=False, encoding="utf-8") as out:
+        out.write(f"{line}\n")
+
+
+def _log_to(file: Path) -> None:
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        handler = logging.handlers.RotatingFileHandler(
+            file, maxBytes=LOG_BYTES, backupCount=OLD_LOGS, encoding="utf-8"
+        )
+    except OSError as error:
+        raise CannotStart(f"can't write the log file {file}: {error.strerror}") from error
+    handler.setFormatter(
+        logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
+    )
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    logging.captureWarnings(capture=True)
