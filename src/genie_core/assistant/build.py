@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from genie_core.agent import Agent, AgentFactory, AgentInfo
 from genie_core.agent.base import AsyncTool
 from genie_core.assistant.addressed import AddressedReasoner
+from genie_core.assistant.check import check_config
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.errors import ModelUnavailable
 from genie_core.assistant.prompts import for_owner, load_prompt
-from genie_core.assistant.provider import OLLAMA_LOCAL_URL, check_model
+from genie_core.assistant.provider import OLLAMA_LOCAL_URL
 from genie_core.assistant.tools.catalogue import available, build_tools
 from genie_core.assistant.tools.workspace import Workspace
 from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
@@ -51,8 +52,7 @@ class Assistant:
 
 def build_assistant(config: AssistantConfig) -> Assistant:
     """Build the assistant that `config` describes; raise `AssistantError` if that cannot be."""
-    if config.model is not None:
-        check_model(config.model, os.environ)
+    check_config(config, os.environ)
     reasoner_prompt = load_prompt("reasoner", config.template, config.prompts_dir)
     agent_prompt = load_prompt("agent", AGENT_PROMPT, config.prompts_dir)
     workspace = Workspace.at(config.workspace) if config.workspace else None
