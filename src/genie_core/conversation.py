@@ -27,14 +27,14 @@ class Conversation:
         self.restored = 0
         self._is_open = store is None
         self._opening: Task[None] | None = None
-        self._deferred: list[Callable[[], None]] = []
+        self._deferred: list[Callable[[], object]] = []
 
     def open(self) -> None:
         """Begin to take over what is on disk. What cannot be read is reported and left there."""
         if not self._is_open and self._opening is None:
             self._opening = asyncio.create_task(self._load(), name="loading messages")
 
-    def when_open(self, action: Callable[[], None]) -> None:
+    def when_open(self, action: Callable[[], object]) -> None:
         """Do something now or, in the order of the calls, once everything is taken over."""
         if self._is_open:
             action()
@@ -49,13 +49,18 @@ class Conversation:
             await asyncio.wait({self._opening})
 
     def add(self, message: Message) -> "Future[None]":
-        """Add a message; the future is done when it is on disk."""
+        """Add a message; the future is done when it is on disk, or says why it is not."""
         self._keep(message)
+        saved: Future[None] = asyncio.get_running_loop().create_future()
+        saved.add_done_callback(lambda promise: promise.cancelled() or promise.exception())
         if self._store is None:
-            saved: Future[None] = asyncio.get_running_loop().create_future()
             saved.set_result(None)
             return saved
-        return self._store.append(_KEY, [message.serialize()])
+        try:
+            return self._store.append(_KEY, [message.serialize()])
+        except GenieError as error:  # a closed store, or something that is no text
+            saved.set_exception(error)
+            return saved
 
     def to_json(self) -> str:
         """Write all messages as one JSON list."""

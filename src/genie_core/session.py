@@ -94,11 +94,7 @@ class GroupSession:
         """Add a message as context only; it may come from "system"."""
         check_message(message)
         self._refuse_when_stopped()
-
-        def begin() -> None:
-            self._conversation.add(message).add_done_callback(lambda _: None)
-
-        self._conversation.when_open(begin)
+        self._conversation.when_open(partial(self._conversation.add, message))
 
     def delegate(
         self,

@@ -1,0 +1,195 @@
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from genie_core.actor import Actor
+from genie_core.errors import ActorStopped, InvalidSetting
+
+Work = Callable[[], Awaitable[str]]
+
+
+class Worker(Actor[Work, str]):
+    def __init__(self, idle_timeout: float | None = None) -> None:
+        super().__init__("worker", idle_timeout)
+        self.log: list[str] = []
+        self.start_errors: list[Exception] = []
+        self.close_error: Exception | None = None
+        self.closed = asyncio.Event()
+
+    @asynccontextmanager
+    async def resources(self) -> AsyncIterator[None]:
+        if self.start_errors:
+            raise self.start_errors.pop(0)
+        self.log.append("open")
+        self.closed.clear()
+        try:
+            yield
+        finally:
+            self.log.append("close")
+            self.closed.set()
+        if self.close_error:
+            raise self.close_error
+
+    async def serve(self, request: Work) -> str:
+        return await request()
+
+
+def says(text: str) -> Work:
+    async def work() -> str:
+        return text
+
+    return work
+
+
+async def fails() -> str:
+    raise ValueError("broken")
+
+
+@pytest.fixture(autouse=True)
+async def deadline() -> AsyncIterator[None]:
+    async with asyncio.timeout(10):
+        yield
+
+
+async def test_requests_are_served_one_after_another_in_order() -> None:
+    worker = Worker()
+    running = 0
+    order = []
+
+    def numbered(number: int) -> Work:
+        async def work() -> str:
+            nonlocal running
+            running += 1
+            assert running == 1
+            await asyncio.sleep(0)
+            order.append(number)
+            running -= 1
+            return str(number)
+
+        return work
+
+    replies = [worker.submit(numbered(number)) for number in range(20)]
+    assert await asyncio.gather(*replies) == [str(number) for number in range(20)]
+    assert order == list(range(20))
+
+
+async def test_an_error_is_one_requests_reply() -> None:
+    worker = Worker()
+    bad, good = worker.submit(fails), worker.submit(says("fine"))
+    with pytest.raises(ValueError, match="broken"):
+        await bad
+    assert await good == "fine"
+
+
+async def test_a_failed_start_is_one_requests_reply_and_the_next_tries_again() -> None:
+    worker = Worker()
+    worker.start_errors = [OSError("no server")]
+    first, second, third = (worker.submit(says(text)) for text in "abc")
+    with pytest.raises(OSError, match="no server"):
+        await first
+    assert [await second, await third] == ["b", "c"]
+    assert worker.log == ["open"]
+
+
+async def test_cancelling_a_reply_stops_that_request_only() -> None:
+    worker = Worker()
+    started, stopped = asyncio.Event(), asyncio.Event()
+
+    async def endless() -> str:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        return "never"
+
+    running, waiting, last = (
+        worker.submit(endless),
+        worker.submit(fails),
+        worker.submit(says("fine")),
+    )
+    await started.wait()
+    waiting.cancel()
+    running.cancel()
+    assert await last == "fine"
+    assert stopped.is_set()
+
+
+async def test_resources_are_released_when_idle_and_acquired_again() -> None:
+    worker = Worker(idle_timeout=0.01)
+    assert await worker.submit(says("a")) == "a"
+    await worker.closed.wait()
+    assert await worker.submit(says("b")) == "b"
+    await worker.closed.wait()
+    assert worker.log == ["open", "close", "open", "close"]
+
+
+async def test_the_idle_timer_does_not_run_during_work() -> None:
+    worker = Worker(idle_timeout=0.01)
+
+    async def slow() -> str:
+        await asyncio.sleep(0.1)
+        return ",".join(worker.log)
+
+    assert await worker.submit(slow) == "open"
+
+
+async def test_a_request_that_comes_while_resources_are_released_is_served() -> None:
+    worker = Worker(idle_timeout=0.01)
+    late: list[asyncio.Future[str]] = []
+    worker.close_error = OSError("did not close cleanly")
+    await worker.submit(says("a"))
+    worker.closed.set()
+    worker.closed.clear()
+
+    async def submit_when_closed() -> None:
+        await worker.closed.wait()
+        late.append(worker.submit(says("b")))
+
+    await submit_when_closed()
+    assert await late[0] == "b"
+
+
+async def test_stopping_serves_what_is_there_and_refuses_the_rest() -> None:
+    worker = Worker()
+    replies = [worker.submit(says(text)) for text in "ab"]
+    worker.stop()
+    with pytest.raises(ActorStopped):
+        _ = worker.submit(says("c"))
+    await worker.join()
+    assert [reply.result() for reply in replies] == ["a", "b"]
+    assert worker.log == ["open", "close"]
+    assert not worker.active
+
+
+async def test_joining_one_that_never_started_returns() -> None:
+    worker = Worker()
+    worker.stop()
+    await worker.join()
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+async def test_a_senseless_timeout_is_refused(timeout: float) -> None:
+    with pytest.raises(InvalidSetting, match="idle_timeout"):
+        Worker(timeout)
+
+
+async def test_a_worker_that_is_killed_leaves_nobody_waiting() -> None:
+    worker = Worker()
+    started = asyncio.Event()
+
+    async def endless() -> str:
+        started.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    before = asyncio.all_tasks()
+    replies = [worker.submit(endless), worker.submit(says("b"))]
+    (task,) = asyncio.all_tasks() - before
+    await started.wait()
+    task.cancel()
+    for reply in replies:
+        with pytest.raises(ActorStopped):
+            await reply

@@ -1,0 +1,103 @@
+import asyncio
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from genie_core.disk import Disk
+from genie_core.errors import StateError
+from genie_core.journal import encode_line
+
+
+def lines(*values: object) -> bytes:
+    return b"".join(map(encode_line, values))
+
+
+async def test_what_was_asked_for_before_is_seen_by_a_read(tmp_path: Path) -> None:
+    disk = Disk()
+    path = tmp_path / "a.jsonl"
+    for number in range(50):
+        _ = disk.append(path, lines(number))
+    assert (await disk.read(lambda: disk.read_journal(path))).values == list(range(50))
+    disk.close()
+
+
+async def test_the_newest_of_many_replacements_wins(tmp_path: Path) -> None:
+    disk = Disk()
+    path = tmp_path / "a.json"
+    promises = [disk.replace(path, str(number).encode()) for number in range(100)]
+    await asyncio.gather(*promises)
+    assert path.read_text() == "99"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.json"]
+    disk.close()
+
+
+async def test_a_torn_tail_is_cut_before_the_next_append(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(lines(1, 2) + b'{"crc":"00')
+    disk = Disk()
+    await disk.append(path, lines(3))
+    assert path.read_bytes() == lines(1, 2, 3)
+    assert len(disk.problems) == 1
+    disk.close()
+
+
+async def test_a_failed_write_is_told_and_the_next_one_is_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    disk = Disk()
+    with pytest.raises(OSError, match="file"):
+        await disk.append(tmp_path / "file" / "a.jsonl", lines(1))
+    await disk.append(tmp_path / "b.jsonl", lines(1))
+    assert len(disk.problems) == 1
+    disk.close()
+
+
+async def test_files_and_folders_are_private(tmp_path: Path) -> None:
+    disk = Disk()
+    path = tmp_path / "deep" / "er" / "a.jsonl"
+    await disk.append(path, lines(1))
+    await disk.replace(path.with_suffix(".json"), b"1")
+    for file in (path, path.with_suffix(".json")):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    for folder in (path.parent, path.parent.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    disk.close()
+
+
+async def test_closing_writes_what_is_waiting_and_refuses_more(tmp_path: Path) -> None:
+    disk = Disk()
+    path = tmp_path / "a.jsonl"
+    _ = disk.append(path, lines(1))
+    disk.close()
+    assert path.read_bytes() == lines(1)
+    with pytest.raises(StateError, match="closed"):
+        _ = disk.append(path, lines(2))
+
+
+async def test_no_thread_is_left_after_closing(tmp_path: Path) -> None:
+    before = threading.active_count()
+    disk = Disk()
+    await disk.append(tmp_path / "a.jsonl", lines(1))
+    disk.close()
+    assert threading.active_count() == before
+
+
+def test_a_program_that_forgets_to_close_loses_nothing(tmp_path: Path) -> None:
+    code = f"""
+import asyncio
+from pathlib import Path
+from genie_core.datastore import DataStore
+async def main():
+    store = DataStore(Path({str(tmp_path)!r}))
+    for number in range(200):
+        store.append("log", [number])
+asyncio.run(main())
+"""
+    source = Path(__file__).parents[2] / "src"
+    env = {**os.environ, "PYTHONPATH": str(source)}
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=env)
+    assert (tmp_path / "log.jsonl").read_bytes() == lines(*range(200))

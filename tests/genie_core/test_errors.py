@@ -1,0 +1,49 @@
+import pytest
+
+from genie_core import errors
+from genie_core.errors import GenieError, StageFailed, stage, summary
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (errors.InvalidMessage("it is empty"), "message refused: it is empty"),
+        (
+            errors.InvalidSetting("idle_timeout", 0, "a positive number of seconds"),
+            "idle_timeout must be a positive number of seconds, not 0",
+        ),
+        (
+            errors.UnknownAgent("maths", ["math"]),
+            "there is no agent named 'maths' (available: math)",
+        ),
+        (errors.MissingKey("x.json"), "cannot load x.json: nothing is stored there"),
+        (errors.SessionStopped("s"), "session 's' is stopped and takes no more messages"),
+        (errors.ActorStopped("agent of alice"), "agent of alice has stopped"),
+        (errors.ExecutionFailed("agent", "it broke"), "it broke"),
+    ],
+)
+def test_the_text_is_one_line_that_names_the_thing(error: GenieError, text: str) -> None:
+    assert str(error) == text
+
+
+def test_a_stage_names_itself_its_subject_and_the_cause() -> None:
+    with pytest.raises(StageFailed) as caught, stage("secrets", "secrets of alice"):
+        raise OSError("no\nkeyring")
+    assert caught.value.stage == "secrets"
+    assert isinstance(caught.value.cause, OSError)
+    assert str(caught.value) == "secrets of alice: OSError: no keyring"
+
+
+def test_the_innermost_stage_counts() -> None:
+    with pytest.raises(StageFailed) as caught, stage("agent", "outer"), stage("tools", "inner"):
+        raise ValueError
+    assert caught.value.stage == "tools"
+
+
+def test_a_long_cause_is_shortened() -> None:
+    assert len(summary(ValueError("x" * 10_000))) < 500
+
+
+def test_contract_errors_keep_their_builtin_kinds() -> None:
+    assert issubclass(errors.UnknownAgent, ValueError)
+    assert issubclass(errors.MissingKey, KeyError)

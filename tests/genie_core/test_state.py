@@ -1,0 +1,107 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from genie_core.datastore import DataStore
+from genie_core.errors import StageFailed
+from genie_core.state import StateKeeper
+
+
+class Whole:
+    def __init__(self, value: Any = None) -> None:
+        self.value = value
+
+    def get_serialized(self) -> Any:
+        return self.value
+
+    def set_serialized(self, state: Any, /) -> None:
+        self.value = state
+
+
+class Growing(Whole):
+    def __init__(self) -> None:
+        super().__init__([])
+        self.new: list[Any] = []
+
+    def add(self, item: Any) -> None:
+        self.value.append(item)
+        self.new.append(item)
+
+    def get_new_messages(self) -> list[Any]:
+        new, self.new = self.new, []
+        return new
+
+
+async def restored(keeper: StateKeeper, holder: Whole) -> Any:
+    await keeper.restore(holder)
+    return holder.value
+
+
+async def test_a_whole_state_comes_back(tmp_path: Path) -> None:
+    await StateKeeper("it", "key", DataStore(tmp_path)).save(Whole({"a": 1}))
+    assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Whole()) == {"a": 1}
+
+
+async def test_a_growing_state_is_appended_and_comes_back(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    keeper, holder = StateKeeper("it", "key", store), Growing()
+    for number in range(3):
+        holder.add(number)
+        await keeper.save(holder)
+    await keeper.save(holder)
+    assert await store.load_lines("key") == [0, 1, 2]
+    assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Growing()) == [0, 1, 2]
+
+
+async def test_nothing_saved_restores_nothing(tmp_path: Path) -> None:
+    assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Whole("fresh")) == "fresh"
+
+
+async def test_without_a_store_the_state_lives_on_in_memory() -> None:
+    keeper = StateKeeper("it", "key", None)
+    await keeper.save(Whole(1))
+    keeper.release(Whole(2))
+    assert await restored(keeper, Whole()) == 2
+
+
+async def test_while_the_disk_refuses_the_state_lives_on_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "blocked").write_text("not a folder")
+    keeper, holder = StateKeeper("it", "key", DataStore(tmp_path / "blocked")), Growing()
+    holder.add(1)
+    with pytest.raises(OSError, match="blocked"):
+        await keeper.save(holder)
+    keeper.release(holder)
+    assert await restored(keeper, Whole()) == [1]
+
+
+async def test_lines_that_could_not_be_written_are_written_with_the_next(tmp_path: Path) -> None:
+    blocker = tmp_path / "folder"
+    blocker.write_text("not a folder")
+    store = DataStore(blocker)
+    keeper, holder = StateKeeper("it", "key", store), Growing()
+    holder.add(1)
+    with pytest.raises(OSError, match="folder"):
+        await keeper.save(holder)
+    blocker.unlink()
+    holder.add(2)
+    await keeper.save(holder)
+    assert await store.load_lines("key") == [1, 2]
+
+
+async def test_a_state_that_is_no_json_fails_at_the_state_stage(tmp_path: Path) -> None:
+    with pytest.raises(StageFailed) as caught:
+        _ = StateKeeper("state of it", "key", DataStore(tmp_path)).save(Whole(object()))
+    assert caught.value.stage == "state"
+
+
+async def test_a_holder_that_rejects_its_state_fails_at_the_state_stage(tmp_path: Path) -> None:
+    class Picky(Whole):
+        def set_serialized(self, state: Any, /) -> None:
+            raise LookupError(state)
+
+    await StateKeeper("it", "key", DataStore(tmp_path)).save(Whole(1))
+    with pytest.raises(StageFailed) as caught:
+        await StateKeeper("it", "key", DataStore(tmp_path)).restore(Picky())
+    assert caught.value.stage == "state"
+    assert isinstance(caught.value.cause, LookupError)
