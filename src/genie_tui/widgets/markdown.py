@@ -18,7 +18,9 @@ from rich.text import Text
 from genie_tui.widgets.canvas import Canvas, Line, beside, mark
 
 _PARSER: Final = (
-    MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("entity")
+    MarkdownIt("commonmark", {"html": False})
+    .enable(["table", "strikethrough"])
+    .disable(["entity", "reference"])  # what only defines something would not be shown
 )
 _SPAN: Final = {
     "em": Style(italic=True),

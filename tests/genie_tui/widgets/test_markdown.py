@@ -1,0 +1,77 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.segment import Segment
+from rich.style import Style
+
+from genie_tui.text import visible
+from genie_tui.widgets.canvas import Canvas
+from genie_tui.widgets.markdown import markdown
+from genie_tui.widgets.palette import NAMES, Palette
+
+CANVAS = Canvas(Palette({name: Style() for name in NAMES}))
+
+
+def drawn(text: str, width: int = 40) -> list[str]:
+    lines = markdown(text, CANVAS, width)
+    return ["".join(segment.text for segment in line).rstrip() for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("# Title\n\nbody", ["Title", "", "body"]),
+        ("- a\n- b\n  - c", ["• a", "• b", "  • c"]),
+        ("9. a\n10. b", [" 9. a", "10. b"]),
+        ("- a\n\n- b", ["• a", "", "• b"]),
+        ("> quoted\n> more", ["▏ quoted more"]),
+        ("```python\nx = 1\n\ny\n```", [" x = 1", "", " y"]),
+        ("a\\\nb", ["a", "b"]),
+        ("| a | b |\n|---|--:|\n| 1 | 22 |", ["a    b", "──────", "1   22"]),
+        ("", [""]),
+    ],
+)
+def test_blocks(text: str, lines: list[str]) -> None:
+    assert drawn(text) == lines
+
+
+def test_an_address_is_always_shown() -> None:
+    assert drawn("[my bank](https://evil.example)") == ["my bank (https://evil.example)"]
+    assert drawn("![cat](https://x.example/c.png)") == ["image: cat (https://x.example/c.png)"]
+    assert drawn("<https://x.example>") == ["https://x.example"]
+
+
+def test_nothing_is_a_link_for_the_terminal() -> None:
+    lines = markdown("[a](https://x.example)", CANVAS, 40)
+    assert not any(segment.style and segment.style.link for line in lines for segment in line)
+
+
+def test_html_markup_and_character_references_are_shown_as_written() -> None:
+    text = "<b>x</b> &#27;[2J &#x202e; &lt; [red]y[/red] [/]"
+    assert drawn(text, 80) == [text]
+
+
+def test_html_blocks_are_shown() -> None:
+    assert drawn("<div>\nx\n</div>") == ["<div> x </div>"]
+
+
+@given(st.text(st.sampled_from("ab \n#*_[]<>!-+1.&;\\\t:")))
+def test_any_text_keeps_its_letters_and_its_width(text: str) -> None:
+    lines = markdown(visible(text), CANVAS, 80)
+    shown = "".join(segment.text for line in lines for segment in line)
+    for letter in "ab":
+        assert shown.count(letter) == text.count(letter)
+    assert max(map(Segment.get_line_length, lines)) <= 80
+
+
+@given(st.integers(1, 60))
+def test_words_are_kept_at_every_width(width: int) -> None:
+    words = " ".join(drawn("- one **two**\n\n> three `four`\n\n| five |\n|---|\n| six |", width))
+    letters = words.replace(" ", "").replace("▏", "")
+    for word in ("one", "two", "three", "four", "five", "six"):
+        assert word in letters
+
+
+def test_deep_nesting_ends() -> None:
+    assert any("x" in line for line in drawn("> " * 15 + "x", 20))
+    assert drawn("> " * 500 + "x", 20)

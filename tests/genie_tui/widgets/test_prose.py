@@ -1,0 +1,56 @@
+import pytest
+from rich.style import Style
+
+from genie_tui.widgets.palette import HUES, NAMES, Palette
+from genie_tui.widgets.prose import Code, blocks, prose
+
+PALETTE = Palette({name: Style(meta={"name": name}) for name in NAMES})
+
+
+def styled(text: str) -> dict[str, str]:
+    shown = prose(text, PALETTE)
+    return {
+        shown.plain[span.start : span.end]: span.style.meta["name"]
+        for span in shown.spans
+        if isinstance(span.style, Style)
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("hi @ann, see @b.c.", {"@ann": "mention", "@b.c": "mention"}),
+        ("mail me@x.org", {}),
+        ("(https://x.org/a?b=1).", {"https://x.org/a?b=1": "link"}),
+        ("use `[/] @x` here", {"[/] @x": "inline"}),
+        ("not `code\nacross`", {}),
+        ("[bold]markup[/]", {}),
+    ],
+)
+def test_what_is_picked_out(text: str, parts: dict[str, str]) -> None:
+    assert styled(text) == parts
+
+
+def test_only_the_ticks_around_code_go() -> None:
+    text = "a `b` [red]c[/red]\n  d"
+    assert prose(text, PALETTE).plain == "a b [red]c[/red]\n  d"
+
+
+def test_fenced_code_is_set_apart() -> None:
+    text = "see\n```python\nx = 1\n```\nthere"
+    assert list(blocks(text)) == ["see", Code("x = 1", "python"), "there"]
+
+
+@pytest.mark.parametrize("text", ["", "plain", "```\nopen", "a ``` b ``` c", "\n\n"])
+def test_everything_else_is_one_plain_part(text: str) -> None:
+    assert list(blocks(text)) == [text]
+
+
+def test_only_code() -> None:
+    assert list(blocks("```\na\n\nb\n```")) == [Code("a\n\nb", "")]
+
+
+def test_an_author_keeps_a_colour_and_authors_differ() -> None:
+    names = [f"person-{number}" for number in range(40)]
+    assert [PALETTE.author(name) for name in names] == [PALETTE.author(name) for name in names]
+    assert len({PALETTE.author(name).meta["name"] for name in names}) == HUES
