@@ -59,12 +59,12 @@ class GenieApp(App[Departure]):
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.APP)
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {AppActions}
-    HORIZONTAL_BREAKPOINTS = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - an annotation would contradict the base class
         (0, "-too-narrow"),
         (SMALLEST[0], "-narrow"),
         (WIDE, "-wide"),
     ]
-    VERTICAL_BREAKPOINTS = [
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - as above
         (0, "-too-low"),
         (SMALLEST[1], "-low"),
         (30, "-tall"),
@@ -94,11 +94,12 @@ class GenieApp(App[Departure]):
         self.register_theme(LIGHT)
         self.theme = theme if theme in self.available_themes else DARK.name
 
-    def get_default_screen(self) -> Screen[None]:
+    async def on_mount(self) -> None:
         """Begin where the person wanted to go."""
         if self._opening is None:
-            return LobbyScreen(self._doorman, self._person)
-        return self._room_for(self._opening)
+            await self.push_screen(LobbyScreen(self._doorman, self._person))
+        else:
+            await self.push_screen(self._room_for(self._opening))
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let no line reach the terminal with anything in it that commands it."""

@@ -44,14 +44,18 @@ class Action:
 
     @property
     def key_text(self) -> str:
-        """The keys as a person would read them."""
-        return self.display or " ".join(_spell(key) for key in self.keys)
+        """The keys as a person would say them."""
+        return self.display or "  ".join(_spell(key, ctrl="ctrl+") for key in self.keys)
+
+    @property
+    def short_keys(self) -> str:
+        """The keys where space is short."""
+        return self.display or " ".join(_spell(key, ctrl="^") for key in self.keys)
 
 
 _NAMES: Final = {
     "escape": "esc",
     "slash": "/",
-    "question_mark": "?",
     "pageup": "pgup",
     "pagedown": "pgdn",
     "up": "↑",
@@ -59,10 +63,10 @@ _NAMES: Final = {
 }
 
 
-def _spell(key: str) -> str:
+def _spell(key: str, *, ctrl: str) -> str:
     *modifiers, last = key.split("+")
-    modifiers = ["^" if modifier == "ctrl" else f"{modifier}+" for modifier in modifiers]
-    return "".join(modifiers) + _NAMES.get(last, last)
+    words = [ctrl if modifier == "ctrl" else f"{modifier}+" for modifier in modifiers]
+    return "".join(words) + _NAMES.get(last, last)
 
 
 ACTIONS: Final = (
@@ -79,7 +83,7 @@ ACTIONS: Final = (
     Action(
         Scope.APP,
         ("ctrl+q",),
-        "suspend",
+        "quit",
         "Suspend the room, or leave it, and end",
         "app.quit",
         shown=True,
@@ -125,7 +129,6 @@ ACTIONS: Final = (
         "panel",
         "Show or hide the side panel",
         "screen.panel",
-        shown=True,
         offered=True,
         priority=True,
     ),
@@ -170,7 +173,6 @@ ACTIONS: Final = (
         "allow for session",
         "Allow this tool for this agent until the session ends",
         "allow_session",
-        shown=True,
     ),
     Action(Scope.CARD, ("d",), "deny", "Deny the call", "deny", shown=True),
     Action(
@@ -179,13 +181,35 @@ ACTIONS: Final = (
         "deny with reason",
         "Deny the call and tell the agent why",
         "deny_because",
-        shown=True,
     ),
-    Action(Scope.CARD, ("v",), "full view", "Show everything, scrollable", "full_view", shown=True),
-    Action(Scope.CARD, ("n",), "next", "Show the next one", "next_card", shown=True),
-    Action(Scope.CARD, ("p",), "previous", "Show the previous one", "previous_card", shown=True),
     Action(
-        Scope.CARD, ("up", "down", "pageup", "pagedown"), "scroll", "Scroll the arguments", "scroll"
+        Scope.CARD,
+        ("v",),
+        "full view",
+        "Show everything, scrollable",
+        "full_view",
+    ),
+    Action(
+        Scope.CARD,
+        ("n",),
+        "next",
+        "Show the next one",
+        "next_card",
+    ),
+    Action(
+        Scope.CARD,
+        ("p",),
+        "previous",
+        "Show the previous one",
+        "previous_card",
+    ),
+    Action(
+        Scope.CARD,
+        ("up", "down", "pageup", "pagedown"),
+        "scroll",
+        "Scroll the arguments",
+        "scroll",
+        display="↑ ↓",
     ),
     Action(
         Scope.CARD,
@@ -224,10 +248,10 @@ def bindings(scope: Scope) -> list[BindingType]:
     return [
         Binding(
             ",".join(action.keys),
-            "through_on_key" if scope is Scope.CARD else action.run,
+            f"through_on_key('{action.run}')" if scope is Scope.CARD else action.run,
             action.label,
             show=action.shown,
-            key_display=action.key_text,
+            key_display=action.short_keys,
             priority=action.priority,
             tooltip=action.help,
         )

@@ -17,7 +17,7 @@ class ActionProvider(Provider):
     async def discover(self) -> Hits:
         """List everything, in the table's order."""
         for action in self._offered():
-            yield DiscoveryHit(_title(action), partial(self._run, action), help=_help(action))
+            yield DiscoveryHit(_title(action), partial(self._run, action), help=action.help)
 
     async def search(self, query: str) -> Hits:
         """List what matches, by label or by help text."""
@@ -26,7 +26,7 @@ class ActionProvider(Provider):
             score = max(matcher.match(_title(action)), matcher.match(action.help) * 0.8)
             if score > 0:
                 title = matcher.highlight(_title(action))
-                yield Hit(score, title, partial(self._run, action), help=_help(action))
+                yield Hit(score, title, partial(self._run, action), help=action.help)
 
     def _offered(self) -> Iterator[Action]:
         return (action for action in actions(self.scope) if action.offered)
@@ -48,8 +48,4 @@ class RoomActions(ActionProvider):
 
 
 def _title(action: Action) -> str:
-    return action.label.capitalize()
-
-
-def _help(action: Action) -> str:
-    return f"{action.help}  {action.key_text}".rstrip()
+    return f"{action.label.capitalize()}  {action.key_text}".rstrip()

@@ -1,7 +1,11 @@
 """A seat whose room is a script: the test feeds it events and reads what the person did."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+
+from textual.pilot import Pilot
 
 from genie_core.room.event import ROOM, AnyBody, Asked, Event, Hosted, Joined, Opened, Said
 from genie_core.room.event import Decided as DecidedBody
@@ -15,8 +19,10 @@ from genie_core.room.seat import (
     Listener,
     Unsent,
 )
+from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
-from genie_tui.opening import Opening
+from genie_tui.opening import NewRoom, Opening
+from genie_tui.screens.room import RoomScreen
 
 START = 1_790_000_000.0
 
@@ -122,3 +128,37 @@ class ScriptedDoorman:
 
     def saved(self) -> Sequence[SavedSummary]:
         return self.rooms
+
+
+@dataclass
+class HandClock:
+    """A monotonic clock that stands still until the test moves it."""
+
+    now: float = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def rest(self, seconds: float = 0.5) -> None:
+        self.now += seconds
+
+
+async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
+    """Let the app work until something holds; fail after a generous deadline."""
+    async with asyncio.timeout(10):
+        while not condition():
+            await pilot.pause()
+
+
+@asynccontextmanager
+async def in_room(
+    seat: ScriptedSeat, size: tuple[int, int] = (120, 40), clock: Callable[[], float] | None = None
+) -> AsyncIterator[tuple[RoomScreen, Pilot[object]]]:
+    """The app with this seat's room on screen and everything fed so far shown."""
+    app = GenieApp(ScriptedDoorman(seat), NewRoom("Garden"), seat.name, clock=clock or HandClock())
+    async with app.run_test(size=size) as pilot:
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        await until(pilot, lambda: screen.seat is not None)
+        await pilot.pause()
+        yield screen, pilot

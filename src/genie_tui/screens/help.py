@@ -1,18 +1,45 @@
 """Keys and commands, straight from their tables."""
 
-from typing import ClassVar
+from textwrap import wrap
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.widget import Widget
 from textual.widgets import Static
 
 from genie_tui.commands import COMMANDS
 from genie_tui.keymap import Scope, actions
 
-COLUMN = 24
+KEYS: Final = 20
+"""Columns for the keys."""
+
+SPACE: Final = 30
+"""The least columns for what they do."""
+
+
+class HelpText(Widget):
+    """Every action with its keys, by scope, then every command."""
+
+    def render(self) -> Content:
+        """Lay it out for the width there is."""
+        width = max(self.content_size.width - KEYS, SPACE)
+        sections = [
+            _section(
+                scope.value,
+                [
+                    (action.key_text or f"({action.label})", action.help)
+                    for action in actions(scope)
+                ],
+                width,
+            )
+            for scope in Scope
+        ]
+        commands = [(command.usage, command.help) for command in COMMANDS]
+        return Content("\n\n").join([*sections, _section("Commands", commands, width)])
 
 
 class HelpScreen(ModalScreen[None]):
@@ -27,24 +54,15 @@ class HelpScreen(ModalScreen[None]):
         """A list that scrolls."""
         with Vertical(id="help"):
             with VerticalScroll(id="help-scroll"):
-                yield Static(help_content(), id="help-text", markup=False)
+                yield HelpText()
             yield Static("↑ ↓ scroll · esc back", id="help-keys", markup=False)
 
 
-def help_content() -> Content:
-    """Every action with its keys, by scope, then every command."""
-    sections = [
-        _section(
-            scope.value,
-            [(action.key_text or action.label, action.help) for action in actions(scope)],
-        )
-        for scope in Scope
-    ]
-    sections.append(_section("Commands", [(each.usage, each.help) for each in COMMANDS]))
-    return Content("\n\n").join(sections)
-
-
-def _section(title: str, rows: list[tuple[str, str]]) -> Content:
+def _section(title: str, rows: list[tuple[str, str]], width: int) -> Content:
     lines = [Content.styled(title, "bold $text-accent")]
-    lines += [Content.assemble((keys.ljust(COLUMN), "$text-primary"), text) for keys, text in rows]
+    for keys, text in rows:
+        first, *rest = wrap(text, width)
+        gap = " " * max(KEYS - len(keys), 2)
+        lines.append(Content.assemble((keys, "$text-primary"), gap, first))
+        lines += [Content(" " * KEYS + line) for line in rest]
     return Content("\n").join(lines)

@@ -135,8 +135,8 @@ def _title(person: str) -> Content:
     return Content.assemble(
         ("✦ ", "$text-accent"),
         ("genie", "bold"),
-        ("   rooms for people and their agents\n", "$text-muted"),
-        ("  you are ", "$text-muted"),
+        ("   rooms for people and their agents\n", "$foreground-muted"),
+        ("  you are ", "$foreground-muted"),
         (visible_line(person), "bold $text-primary"),
     )
 
@@ -144,6 +144,6 @@ def _title(person: str) -> Content:
 def _summary(room: SavedSummary, now: float) -> Content:
     title = Content(visible_line(room.title)).truncate(TITLE, ellipsis=True, pad=True)
     people = "1 person" if room.people == 1 else f"{room.people} people"
-    note = f"  {visible_line(room.note)}" if room.note else ""
+    note = f"\n  {visible_line(room.note)}" if room.note else ""
     facts = f"  {ago(now - room.last_activity):>10}  {people:>9}  {room.messages:>6,} messages"
-    return Content.assemble(title, (facts, "$text-muted"), (note, "$text-warning"))
+    return Content.assemble(title, (facts, "$foreground-muted"), (note, "$text-warning"))

@@ -93,7 +93,8 @@ class Activity(Vertical):
 
     def _show_details(self, row: Row) -> None:
         parts = [
-            Content.assemble((label, "$text-primary"), "\n", text) for label, text in details(row)
+            Content.assemble((f"{label}  ", "$text-primary"), "\n" if "\n" in text else "", text)
+            for label, text in details(row)
         ]
         self.query_one("#ledger-detail-text", Static).update(Content("\n").join(parts))
         self.query_one("#ledger-details", VerticalScroll).scroll_home(animate=False)
@@ -101,7 +102,7 @@ class Activity(Vertical):
     def _show_filters(self) -> None:
         parts = [
             Content.styled(
-                option.value, "$primary bold" if option is self._filter else "$text-muted"
+                option.value, "$primary bold" if option is self._filter else "$foreground-muted"
             )
             for option in Filter
         ]

@@ -27,6 +27,9 @@ from genie_tui.widgets.key_guard import KeyGuard
 QUOTE: Final = 160
 """Characters of the message that a card quotes."""
 
+CELL: Final = 22
+"""Columns for one key and what it does."""
+
 
 @dataclass(frozen=True, slots=True)
 class CardView:
@@ -87,8 +90,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._denying: str | None = None
 
     def compose(self) -> ComposeResult:
-        """Head, arguments that scroll, and the line that says what keys do."""
-        yield Static(id="card-head", markup=False)
+        """Who wants what, arguments that scroll, and the line that says what keys do."""
         yield Static(id="card-call", markup=False)
         with VerticalScroll(id="card-scroll", can_focus=False):
             yield Static(id="card-arguments", markup=False)
@@ -115,7 +117,7 @@ class ApprovalCard(Vertical, can_focus=True):
             self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
         if view is None:
             return
-        self.query_one("#card-head", Static).update(_head(view, now))
+        self.border_title = _head(view, now)
         if another:
             self.query_one("#card-call", Static).update(_call(view))
             arguments = arguments_content(view.proposal.arguments)
@@ -125,6 +127,10 @@ class ApprovalCard(Vertical, can_focus=True):
     def on_focus(self) -> None:
         """Arm the guard, however the focus came here."""
         self._arm()
+
+    def on_resize(self) -> None:
+        """Lay the keys out anew."""
+        self._show_keys()
 
     def on_blur(self) -> None:
         """Say how to come back."""
@@ -151,7 +157,7 @@ class ApprovalCard(Vertical, can_focus=True):
             self._act(action.run, event.key, self._view)
         self._show_keys()
 
-    def action_through_on_key(self) -> None:
+    def action_through_on_key(self, _run: str) -> None:
         """Nothing: the bindings are there to be listed, `on_key` takes the keys."""
 
     def _act(self, action: str, key: str, view: CardView) -> None:
@@ -227,34 +233,29 @@ class ApprovalCard(Vertical, can_focus=True):
             return Content("enter denies and tells the agent · esc goes back")
         if not self.has_focus:
             return Content("ctrl+g to answer")
-        return Content("ready in a moment…") if guarded else _KEY_TABLE
+        return Content("ready in a moment…") if guarded else _key_table(self.content_size.width)
 
 
-def _key_table(columns: int = 2, width: int = 21) -> Content:
+def _key_table(width: int) -> Content:
     """The card's keys in columns, so that they can be found without reading."""
+    columns = max(width // CELL, 1)
     cells = [
-        Content.assemble((action.key_text, "$primary bold"), f" {action.label}").pad_right(
-            width - len(action.key_text) - len(action.label) - 1
-        )
+        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
         for action in actions(Scope.CARD)
-        if action.shown
     ]
-    rows = [Content("").join(cells[at : at + columns]) for at in range(0, len(cells), columns)]
+    padded = [cell.pad_right(CELL - cell.cell_length) for cell in cells]
+    rows = [Content("").join(padded[at : at + columns]) for at in range(0, len(padded), columns)]
     return Content("\n").join(rows)
-
-
-_KEY_TABLE: Final = _key_table()
 
 
 def _id(view: CardView | None) -> str | None:
     return view.proposal.id if view is not None else None
 
 
-def _head(view: CardView, now: float) -> Content:
+def _head(view: CardView, now: float) -> str:
+    before = "from before · " if view.from_before else ""
     waiting = duration(now - view.proposal.asked_at)
-    count = f"{view.position} of {view.total}, waiting {waiting}"
-    before = ("from before  ", "$text-accent") if view.from_before else ("", "")
-    return Content.assemble(before, (count, "$text-muted"))
+    return f"{before}{view.position} of {view.total} · waiting {waiting}"
 
 
 def _call(view: CardView) -> Content:
@@ -264,12 +265,12 @@ def _call(view: CardView) -> Content:
     where = visible(proposal.where) or "on this machine"
     return Content.assemble(
         (visible(view.author), "bold"),
-        (" wrote ", "$text-muted"),
+        (" wrote ", "$foreground-muted"),
         (f"“{quote}”", "italic"),
         ("\n", ""),
         (visible(proposal.agent), "$text-secondary"),
-        (" wants to call ", "$text-muted"),
+        (" wants to call ", "$foreground-muted"),
         (visible(proposal.tool), "bold $text-warning"),
-        ("\nruns ", "$text-muted"),
+        ("\nruns ", "$foreground-muted"),
         (where, ""),
     )

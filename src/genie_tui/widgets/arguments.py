@@ -34,7 +34,7 @@ def arguments_content(arguments: Mapping[str, Any]) -> Content:
     A value beyond `SHORT` is cut with a line that says how much is missing.
     """
     if not arguments:
-        return Content.styled("no arguments", "$text-muted")
+        return Content.styled("no arguments", "$foreground-muted")
     width = max(len(visible(name)) for name in arguments)
     parts = [_argument(name, value, min(width, 16)) for name, value in arguments.items()]
     return Content("\n").join(parts)
@@ -44,7 +44,7 @@ def _argument(name: str, value: Any, width: int) -> Content:
     text = plain_value(value)
     label = Content.styled(visible(name).ljust(width), "$text-primary")
     if not text:
-        return Content.assemble(label, INDENT, ("empty text", "$text-muted"))
+        return Content.assemble(label, INDENT, ("empty text", "$foreground-muted"))
     if "\n" not in text:
         return Content.assemble(label, INDENT, *_cut(text))
     block = "\n".join(INDENT + line for line in text[:SHORT].split("\n"))

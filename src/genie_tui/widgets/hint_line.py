@@ -49,7 +49,7 @@ class HintLine(Widget):
 
     def render(self) -> Content:
         """Writers on the left, approvals on the right."""
-        left = Content.styled(self._writers(), "$text-muted italic")
+        left = Content.styled(self._writers(), "$foreground-muted italic")
         right = self._approvals()
         width = self.content_size.width
         left = left.truncate(max(width - right.cell_length - 1, 0), ellipsis=True)

@@ -121,6 +121,8 @@ class Ledger(ScrollView, can_focus=True):
         """Cut the rows to the new width."""
         self._strips.clear()
         self._laid_out()
+        if self.cursor is not None:
+            self._keep_in_view(self.cursor * LINES)
 
     def on_click(self, event: events.Click) -> None:
         """Select the row that was clicked and show its details."""
@@ -171,10 +173,10 @@ class Ledger(ScrollView, can_focus=True):
 
     def _draw(self, row: Row, *, current: bool) -> tuple[Strip, ...]:
         line = headline(row)
-        width = self.size.width
+        width = self.scrollable_content_region.width
         base = self.rich_style
         if current:
-            base += self._component("cursor")
+            base = self.get_component_rich_style("ledger--cursor")
         author = f"  {row.said.by}" if row.said.by else ""
         first = [
             Segment(f"{clock_time(row.opened.at)} ", self._component("time")),
@@ -195,7 +197,8 @@ class Ledger(ScrollView, can_focus=True):
         )
 
     def _component(self, name: str) -> Style:
-        return self.get_component_rich_style(f"ledger--{name}", partial=True)
+        style = self.get_component_rich_style(f"ledger--{name}")
+        return Style(color=style.color, bold=style.bold)
 
     def _passes(self, number: int) -> bool:
         row = self._log.rows[number]
@@ -215,7 +218,7 @@ class Ledger(ScrollView, can_focus=True):
 
     def _laid_out(self) -> None:
         following = self.cursor is None
-        self.virtual_size = Size(self.size.width, len(self._shown) * LINES)
+        self.virtual_size = Size(self.scrollable_content_region.width, len(self._shown) * LINES)
         if following:
             self.scroll_end(animate=False, immediate=True)
         else:

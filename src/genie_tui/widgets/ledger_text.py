@@ -59,7 +59,7 @@ def _run(row: Row) -> Headline:
             reason = decided.reason or "no reason given"
             return Headline("○", Tone.QUIET, "ignored", reason, duration(decided.elapsed))
         case Decided() as decided:
-            verdict = f"delegated to {decided.receiver or 'the agent'}"
+            verdict = f"delegated for {decided.receiver or row.said.by}"
             query = decided.query or row.message.text
             return Headline("●", Tone.GOOD, verdict, query, duration(decided.elapsed))
         case Answered() as answered:
@@ -94,13 +94,12 @@ def _approval(row: Row) -> Headline:
 
 def details(row: Row) -> list[tuple[str, str]]:
     """Everything known about a row, as label and text; safe to show, may have line breaks."""
-    fields = [("message", f"{row.said.by}, {clock_time(row.said.at)}: {row.message.text}")]
-    fields.append(("handled by", row.message.handler))
+    fields: list[tuple[str, str]] = []
     for event in (row.opened, row.closed):
-        if event is not None:
-            fields += _fields(event.body)
-            if event is not row.said:
-                fields.append(("at", f"{clock_time(event.at)}, by {event.by}"))
+        if event is not None and event is not row.said:
+            fields += [*_fields(event.body), ("at", f"{clock_time(event.at)}, by {event.by}")]
+    fields.append(("message", f"{row.said.by}, {clock_time(row.said.at)}: {row.message.text}"))
+    fields.append(("handled by", row.message.handler))
     return [(label, visible(text)) for label, text in fields if text]
 
 

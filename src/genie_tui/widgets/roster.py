@@ -8,12 +8,15 @@ from textual.widgets import Static
 from genie_core.room.fold import Person, Presence, RoomState
 from genie_tui.text import visible_line
 
-NAME: Final = 16
-"""Columns for a name; longer ones are cut."""
+NAMES: Final = (12, 24)
+"""The least and the most columns for a name; longer ones are cut."""
+
+BESIDES: Final = 34
+"""Columns that a line needs for everything but the name."""
 
 _DOING: Final = {
-    Presence.NONE: ("no agent", "$text-disabled"),
-    Presence.IDLE: ("· idle", "$text-muted"),
+    Presence.NONE: ("no agent", "$foreground-disabled"),
+    Presence.IDLE: ("· idle", "$foreground-muted"),
     Presence.THINKING: ("◐ thinking", "$text-accent"),
     Presence.WAITING: ("▲ waits for approval", "$text-warning"),
 }
@@ -54,17 +57,22 @@ class Roster(Static):
             for person in self._state.present()
         )
 
+    def on_resize(self) -> None:
+        """Give names the width there is."""
+        self.refresh_people()
+
     def _line(self, person: Person) -> Content:
-        name = Content(visible_line(person.name)).truncate(NAME, ellipsis=True)
-        gap = " " * (NAME - name.cell_length + 1)
+        columns = min(max(self.content_size.width - BESIDES, NAMES[0]), NAMES[1])
+        name = Content(visible_line(person.name)).truncate(columns, ellipsis=True)
+        gap = " " * (columns - name.cell_length + 1)
         if not person.present:
-            return Content.assemble("○ ", name, gap, "away").stylize("$text-disabled")
+            return Content.assemble("○ ", name, gap, "away").stylize("$foreground-disabled")
         word, style = self._doing(person)
         return Content.assemble(
             ("● ", "$text-success"),
             name.stylize("bold") if person.name == self._me else name,
             gap,
-            (f"{person.role:<6}", "$text-muted"),
+            (f"{person.role:<6}", "$foreground-muted"),
             "  ",
             (word, style),
         )

@@ -9,7 +9,7 @@ from genie_core.room.seat import EngineState, EngineStatus, Link, LinkStatus
 from genie_tui.text import visible_line
 
 _LINKS: Final = {
-    Link.CONNECTING: ("◌ connecting", "$text-muted"),
+    Link.CONNECTING: ("◌ connecting", "$foreground-muted"),
     Link.ONLINE: ("● online", "$text-success"),
     Link.RETRYING: ("◌ reconnecting", "$text-warning"),
     Link.CLOSED: ("✗ closed", "$text-error"),
@@ -80,7 +80,7 @@ def _engine(status: EngineStatus) -> Content:
         case EngineState.ABSENT:
             return Content("")
         case EngineState.LOADING:
-            return Content.styled("◌ loading engine", "$text-muted")
+            return Content.styled("◌ loading engine", "$foreground-muted")
         case EngineState.FAILED:
             return Content.styled("✗ engine failed", "$text-error")
         case EngineState.READY if status.offline:

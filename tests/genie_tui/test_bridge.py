@@ -1,0 +1,101 @@
+from textual.message import Message
+from textual.message_pump import MessagePump
+
+from genie_core.room.event import Event, Said
+from genie_core.room.seat import EngineState, EngineStatus, Link, LinkStatus, Severity, Unsent
+from genie_tui.bridge import (
+    Bridge,
+    DeltaArrived,
+    EngineChanged,
+    EventsArrived,
+    LinkChanged,
+    Notice,
+    SomebodyTyping,
+    UnsentChanged,
+)
+
+
+class Screen(MessagePump):
+    """Stands in for a screen: keeps what is posted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.posted: list[Message] = []
+
+    def post_message(self, message: Message) -> bool:
+        self.posted.append(message)
+        return True
+
+
+def started() -> tuple[Bridge, Screen]:
+    screen = Screen()
+    bridge = Bridge(screen)
+    bridge.start()
+    return bridge, screen
+
+
+def event(seq: int) -> Event:
+    return Event(seq, 0.0, "ann", Said(str(seq), "hi"))
+
+
+def taken(message: Message) -> list[int]:
+    assert isinstance(message, EventsArrived)
+    return [each.seq for each in message.take()]
+
+
+def test_nothing_is_posted_before_the_start() -> None:
+    screen = Screen()
+    bridge = Bridge(screen)
+    bridge.on_event(event(1))
+    bridge.on_typing("bob")
+    bridge.on_event(event(2))
+    assert screen.posted == []
+    bridge.start()
+    assert [type(each) for each in screen.posted] == [EventsArrived, SomebodyTyping, EventsArrived]
+
+
+def test_a_burst_is_one_message() -> None:
+    bridge, screen = started()
+    for seq in range(1, 1001):
+        bridge.on_event(event(seq))
+    assert len(screen.posted) == 1
+    assert taken(screen.posted[0]) == list(range(1, 1001))
+
+
+def test_events_after_the_burst_was_read_travel_in_another() -> None:
+    bridge, screen = started()
+    bridge.on_event(event(1))
+    assert taken(screen.posted[0]) == [1]
+    bridge.on_event(event(2))
+    assert taken(screen.posted[1]) == [2]
+
+
+def test_other_reports_keep_their_place_between_events() -> None:
+    bridge, screen = started()
+    bridge.on_event(event(1))
+    bridge.on_delta(1, "text")
+    bridge.on_event(event(2))
+    first, delta, second = screen.posted
+    assert taken(first) == [1]
+    assert isinstance(delta, DeltaArrived)
+    assert taken(second) == [2]
+
+
+def test_every_report_has_its_message() -> None:
+    bridge, screen = started()
+    link = LinkStatus(Link.RETRYING, "gone", 3.0)
+    engine = EngineStatus(EngineState.LOADING)
+    unsent = (Unsent("1", "hi", emote=False, at=0.0),)
+    bridge.on_link(link)
+    bridge.on_engine(engine)
+    bridge.on_unsent(unsent)
+    bridge.on_notice(Severity.WARNING, "careful")
+    first, second, third, fourth = screen.posted
+    assert isinstance(first, LinkChanged)
+    assert first.status is link
+    assert isinstance(second, EngineChanged)
+    assert second.status is engine
+    assert isinstance(third, UnsentChanged)
+    assert third.unsent == unsent
+    assert isinstance(fourth, Notice)
+    assert (fourth.severity, fourth.text) == (Severity.WARNING, "careful")

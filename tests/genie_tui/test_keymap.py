@@ -1,0 +1,105 @@
+from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from textual.binding import Binding
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey  # the footer's keys have no public name
+
+from genie_tui.app import GenieApp
+from genie_tui.commands import COMMANDS
+from genie_tui.keymap import ACTIONS, Scope, actions, bindings, by_key
+from genie_tui.palette import AppActions, RoomActions
+from genie_tui.screens.help import HelpScreen, HelpText
+from genie_tui.screens.lobby import LobbyScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.approval_card import ApprovalCard
+from genie_tui.widgets.timeline import Timeline
+
+OWNERS = {
+    Scope.APP: GenieApp,
+    Scope.ROOM: RoomScreen,
+    Scope.CARD: ApprovalCard,
+    Scope.LEDGER: Activity,
+    Scope.LOBBY: LobbyScreen,
+}
+
+
+def keys_of(declared: list[object]) -> set[str]:
+    made = [each for each in declared if isinstance(each, Binding)]
+    return {key for binding in made for key in binding.key.split(",")}
+
+
+def test_bindings_of_every_owner_come_from_the_table() -> None:
+    for scope, owner in OWNERS.items():
+        assert keys_of(list(owner.BINDINGS)) == keys_of(list(bindings(scope)))
+
+
+def test_no_key_means_two_things_in_one_scope() -> None:
+    for scope in Scope:
+        keys = [key for action in actions(scope) if action.run for key in action.keys]
+        assert len(keys) == len(set(keys))
+
+
+def test_global_keys_are_no_ordinary_characters() -> None:
+    for action in ACTIONS:
+        if action.priority:
+            assert all("+" in key or key.startswith("f") for key in action.keys)
+
+
+def test_enter_and_space_answer_no_approval() -> None:
+    assert not {"enter", "space", "return", "ctrl+m", "ctrl+j"} & by_key(Scope.CARD).keys()
+
+
+def test_keys_that_widgets_take_themselves_are_really_theirs() -> None:
+    declared = keys_of(list(Timeline.BINDINGS))
+    for action in actions(Scope.TIMELINE):
+        assert set(action.keys) <= declared
+
+
+async def test_the_footer_shows_what_the_table_marks() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat) as (screen, pilot):
+        footer = screen.query_one(Footer)
+        await until(pilot, lambda: list(footer.query(FooterKey)))
+        shown = {key.description for key in footer.query(FooterKey)}
+    marked = {a.label for a in ACTIONS if a.shown and a.scope in (Scope.APP, Scope.ROOM)}
+    assert shown == marked
+
+
+async def test_the_palette_offers_what_the_table_marks() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat) as (screen, _):
+        offered = [
+            hit.text
+            for provider in (AppActions(screen), RoomActions(screen))
+            async for hit in provider.discover()
+        ]
+    marked = [a.label.capitalize() for a in ACTIONS if a.offered]
+    assert len(offered) == len(marked)
+    for label, text in zip(marked, offered, strict=True):
+        assert str(text).startswith(label)
+
+
+async def test_the_palette_finds_by_what_an_action_does() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat) as (screen, _):
+        hits = [hit.text async for hit in RoomActions(screen).search("stayed silent")]
+    assert any(str(text).startswith("Reasons") for text in hits)
+
+
+async def test_the_help_tells_every_action_and_command() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat, (200, 50)) as (screen, pilot):
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        await pilot.pause()
+        text = pilot.app.screen.query_one(HelpText).render().plain
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+    for action in ACTIONS:
+        assert action.help in text
+    for command in COMMANDS:
+        assert command.usage in text

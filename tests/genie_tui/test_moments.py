@@ -1,0 +1,31 @@
+import pytest
+
+from genie_tui.moments import ago, clock_time, duration
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-1, "0.0 s"),
+        (0.42, "0.4 s"),
+        (9.96, "10 s"),
+        (59, "59 s"),
+        (60, "1 min"),
+        (3_599, "59 min"),
+        (7_300, "2 h"),
+        (200_000, "2 d"),
+    ],
+)
+def test_durations(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_ago() -> None:
+    assert ago(3) == "just now"
+    assert ago(120) == "2 min ago"
+
+
+def test_clock_time_is_hours_and_minutes() -> None:
+    hours, _, minutes = clock_time(0).partition(":")
+    assert hours.isdecimal()
+    assert minutes.isdecimal()

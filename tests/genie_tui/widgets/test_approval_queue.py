@@ -1,0 +1,75 @@
+import pytest
+
+from genie_core.room.fold import Proposal
+from genie_tui.widgets.approval_queue import ApprovalQueue
+
+
+def proposal(name: str) -> Proposal:
+    return Proposal(name, 1, "ann", "genie", "tool", {}, "", 1, 0.0)
+
+
+def queue(*names: str) -> ApprovalQueue:
+    made = ApprovalQueue()
+    made.update([proposal(name) for name in names])
+    return made
+
+
+def viewed(made: ApprovalQueue) -> str | None:
+    return made.current.id if made.current is not None else None
+
+
+def test_is_empty_at_first() -> None:
+    made = ApprovalQueue()
+    assert (made.current, made.position, len(made)) == (None, 0, 0)
+    made.step(1)
+    assert made.current is None
+
+
+def test_new_ones_do_not_move_the_view() -> None:
+    made = queue("b")
+    made.update([proposal("a"), proposal("b"), proposal("c")])
+    assert (viewed(made), made.position, len(made)) == ("b", 2, 3)
+
+
+def test_the_next_one_takes_the_place_of_one_that_is_gone() -> None:
+    made = queue("a", "b", "c")
+    made.step(1)
+    made.update([proposal("a"), proposal("c")])
+    assert viewed(made) == "c"
+
+
+def test_the_last_one_gives_way_to_the_one_before() -> None:
+    made = queue("a", "b")
+    made.step(1)
+    made.update([proposal("a")])
+    assert viewed(made) == "a"
+
+
+@pytest.mark.parametrize(("by", "expected"), [(1, "b"), (-1, "c"), (3, "a")])
+def test_steps_around_the_ends(by: int, expected: str) -> None:
+    made = queue("a", "b", "c")
+    made.step(by)
+    assert viewed(made) == expected
+
+
+def test_an_answered_one_is_gone_before_the_room_says_so() -> None:
+    made = queue("a", "b")
+    made.answered("a")
+    assert viewed(made) == "b"
+    made.update([proposal("a"), proposal("b")])
+    assert len(made) == 1
+
+
+def test_one_that_waits_again_later_is_shown_again() -> None:
+    made = queue("a")
+    made.answered("a")
+    made.update([])
+    made.update([proposal("a")])
+    assert viewed(made) == "a"
+
+
+def test_oldest_is_the_first() -> None:
+    made = queue("a", "b", "c")
+    made.step(2)
+    made.oldest()
+    assert viewed(made) == "a"

@@ -1,0 +1,45 @@
+import pytest
+
+from genie_tui.widgets.arguments import SHORT, arguments_content, plain_arguments
+
+
+def test_no_arguments_are_named() -> None:
+    assert arguments_content({}).plain == "no arguments"
+    assert plain_arguments({}) == ""
+
+
+def test_short_values_stand_beside_their_aligned_names() -> None:
+    assert arguments_content({"a": 1, "long": "text"}).plain == "a     1\nlong  text"
+
+
+def test_long_texts_keep_their_lines() -> None:
+    assert arguments_content({"text": "one\n two"}).plain == "text\n  one\n   two"
+
+
+def test_an_empty_text_is_not_invisible() -> None:
+    assert "empty text" in arguments_content({"a": ""}).plain
+
+
+def test_nested_values_are_indented() -> None:
+    assert '"k": true' in arguments_content({"o": {"k": True}}).plain
+
+
+@pytest.mark.parametrize("hidden", ["\x1b", "\x9b", "\u202e", "\u200b", "\r", "\u2066"])
+def test_nothing_hides(hidden: str) -> None:
+    arguments = {f"na{hidden}me": f"va{hidden}lue", "nested": {f"k{hidden}": [f"v{hidden}"]}}
+    for text in (arguments_content(arguments).plain, plain_arguments(arguments)):
+        assert hidden not in text
+
+
+def test_markup_stays_text() -> None:
+    assert "[/red]" in arguments_content({"a": "[/red][bold]"}).plain
+
+
+def test_a_cut_is_announced_and_the_full_text_is_whole() -> None:
+    long = "x" * (SHORT + 1234)
+    assert "1,234 more characters" in arguments_content({"a": long}).plain
+    assert long in plain_arguments({"a": long})
+
+
+def test_a_cut_of_many_lines_is_announced_too() -> None:
+    assert "more characters" in arguments_content({"a": "line\n" * SHORT}).plain

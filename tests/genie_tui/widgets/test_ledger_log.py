@@ -1,0 +1,163 @@
+from tests.genie_tui.scripted_seat import ScriptedSeat
+
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Failed,
+    RunBody,
+    Said,
+    Settled,
+)
+from genie_tui.widgets.ledger_log import Filter, Kind, LedgerLog
+from genie_tui.widgets.ledger_text import Tone, details, headline, searchable
+
+
+def ledger(*bodies: RunBody, text: str = "hello", author: str = "ann") -> LedgerLog:
+    """The log after one message and what was done about it; the message is number 5."""
+    seat = ScriptedSeat()
+    seat.open_room()
+    assert seat.say_here(text, author) == 5
+    seat.feed(*bodies)
+    log = LedgerLog()
+    for event in seat.events:
+        log.apply(event)
+    return log
+
+
+def test_a_message_without_an_engine_has_no_row() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    log = LedgerLog()
+    assert [log.apply(event) for event in seat.feed(Said("x", "hi"))] == [()]
+
+
+def test_a_message_is_deciding_until_it_is_decided() -> None:
+    log = ledger()
+    assert (log.rows[0].kind, headline(log.rows[0]).tone) == (Kind.DECISION, Tone.BUSY)
+
+
+def test_ignore_names_its_reason() -> None:
+    line = headline(ledger(Decided(5, "ignore", reason="small talk", elapsed=0.5)).rows[0])
+    assert (line.tone, line.verdict, line.subject, line.took) == (
+        Tone.QUIET,
+        "ignored",
+        "small talk",
+        "0.5 s",
+    )
+
+
+def test_delegate_names_query_and_receiver() -> None:
+    line = headline(ledger(Decided(5, "delegate", query="do it", receiver="bob")).rows[0])
+    assert "bob" in line.verdict
+    assert line.subject == "do it"
+
+
+def test_a_failed_reasoner_is_not_silence() -> None:
+    failed = headline(ledger(Failed(5, "reasoner", "no key")).rows[0])
+    ignored = headline(ledger(Decided(5, "ignore")).rows[0])
+    assert failed.tone is Tone.BAD
+    assert failed.tone is not ignored.tone
+    assert (failed.verdict, failed.subject) == ("FAILED in reasoner", "no key")
+
+
+def test_a_failure_after_the_decision_is_a_row_of_its_own() -> None:
+    log = ledger(Decided(5, "delegate"), Failed(5, "agent", "broke"))
+    assert [row.kind for row in log.rows] == [Kind.DECISION, Kind.FAILURE]
+
+
+def test_an_approval_is_one_row_from_asking_to_the_answer() -> None:
+    log = ledger(
+        Decided(5, "delegate"),
+        Asked(5, "p", "genie", "rm", {"path": "x"}),
+        Settled(5, "p", "denied", reason="not that one"),
+    )
+    line = headline(log.rows[1])
+    assert (line.verdict, line.subject, line.took) == ("denied rm", "not that one", "1.0 s")
+
+
+def test_a_parked_approval_can_be_allowed_later() -> None:
+    log = ledger(
+        Decided(5, "delegate"),
+        Asked(5, "p", "genie", "rm", {}),
+        Settled(5, "p", "parked"),
+        Settled(5, "p", "approved", scope="session"),
+    )
+    assert headline(log.rows[1]).verdict == "allowed rm for the session"
+
+
+def test_what_still_asks_when_the_run_ends_has_expired() -> None:
+    log = ledger(Decided(5, "delegate"), Asked(5, "p", "genie", "rm", {}), Cancelled(5, "by ann"))
+    assert [headline(row).verdict for row in log.rows[1:]] == ["expired rm", "stopped"]
+
+
+def test_tells_which_rows_an_event_changed() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    message = seat.say_here("hello")
+    seat.feed(
+        Decided(message, "delegate"),
+        Asked(message, "p", "genie", "rm", {}),
+        Failed(message, "agent", "broke"),
+    )
+    log = LedgerLog()
+    assert [log.apply(event) for event in seat.events][4:] == [(0,), (0,), (1,), (1, 2)]
+
+
+def test_filters() -> None:
+    log = ledger(
+        Decided(5, "delegate"),
+        Asked(5, "p", "genie", "rm", {}),
+        Settled(5, "p", "approved"),
+        Answered(5, "done"),
+        author="bob",
+    )
+
+    def shown(chosen: Filter, me: str = "ann") -> list[Kind]:
+        return [row.kind for row in log.rows if row.passes(chosen, me)]
+
+    assert shown(Filter.ALL) == [Kind.DECISION, Kind.APPROVAL, Kind.ANSWER]
+    assert shown(Filter.DECISIONS) == [Kind.DECISION]
+    assert shown(Filter.APPROVALS) == [Kind.APPROVAL]
+    assert shown(Filter.FAILURES) == []
+    assert len(shown(Filter.MINE)) == len(shown(Filter.MINE, "bob")) == 3
+    assert shown(Filter.MINE, "cleo") == []
+
+
+def test_a_failed_decision_passes_the_failures() -> None:
+    assert ledger(Failed(5, "reasoner", "x")).rows[0].passes(Filter.FAILURES, "")
+
+
+def test_filters_go_around() -> None:
+    seen = [Filter.ALL]
+    while (following := seen[-1].after()) is not Filter.ALL:
+        seen.append(following)
+    assert seen == list(Filter)
+
+
+def test_lines_are_one_line_and_show_what_hides() -> None:
+    line = headline(ledger(Decided(5, "ignore", reason="a\nb\x1b[31m\u202e")).rows[0])
+    assert "\n" not in line.subject
+    assert "\x1b" not in line.subject
+    assert "⟨U+202E⟩" in line.subject
+
+
+def test_details_hold_everything() -> None:
+    row = ledger(
+        Decided(5, "delegate"),
+        Asked(5, "p", "genie › sub", "rm", {"path": "x\x1b"}, "here"),
+        Settled(5, "p", "denied", reason="no"),
+    ).rows[1]
+    fields = dict(details(row))
+    assert fields["agent"] == "genie › sub"
+    assert fields["arguments"] == "path:\nx␛"
+    assert fields["outcome"].startswith("denied")
+    assert fields["reason"] == "no"
+    assert "hello" in fields["message"]
+
+
+def test_search_looks_at_author_message_and_verdict() -> None:
+    row = ledger(Decided(5, "ignore", reason="Small talk"), text="Good MORNING").rows[0]
+    for part in ("ann", "morning", "small talk", "ignored"):
+        assert part in searchable(row)
