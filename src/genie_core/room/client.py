@@ -196,14 +196,22 @@ class RoomClient:
             self._outbox.stop(message)
             self._changed.set()
 
-    async def bye(self, reason: str = "", grace: float = BYE_GRACE) -> None:
-        """Leave: wait up to `grace` seconds for acknowledgements, say farewell, end `run`."""
-        self._farewell = reason
+    async def settle(self, grace: float = BYE_GRACE) -> bool:
+        """Wait up to `grace` seconds until all messages and reports are acknowledged.
+
+        Returns whether they are. Without a connection it does not wait.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 while self._status.link is Link.ONLINE and not self._outbox.settled:
                     self._settled.clear()
                     await self._settled.wait()
+        return self._outbox.settled
+
+    async def bye(self, reason: str = "", grace: float = BYE_GRACE) -> None:
+        """Leave: wait up to `grace` seconds for acknowledgements, say farewell, end `run`."""
+        self._farewell = reason
+        await self.settle(grace)
         self._leaving.set()
         self._changed.set()
         with suppress(TimeoutError):

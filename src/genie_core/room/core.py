@@ -185,11 +185,10 @@ class Room:
         if peer is None or peer.stage is Stage.GREETING:
             return []
         frames = self._take(peer) if peer.stage is Stage.SEATED or peer.lingers else []
-        if peer.stage is Stage.LEAVING and not self._lacks_events(peer):
+        if peer.stage is Stage.LEAVING and not peer.done and not self._lacks_events(peer):
             peer.done = True
             if peer.farewell is not None:
                 frames.append(peer.farewell)
-                peer.farewell = None
         return frames
 
     def finished(self, peer_id: int) -> bool:

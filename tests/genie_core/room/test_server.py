@@ -1,8 +1,7 @@
-import asyncio
+from tests.genie_core.room.doubles import local_connector, participant, room_server
 
 from genie_core.room.event import Answered, Decided
 from genie_core.room.websocket import ws_connector
-from tests.genie_core.room.doubles import local_connector, participant, room_server
 
 
 async def test_two_people_talk_and_the_hosts_engine_answers() -> None:

@@ -1,0 +1,642 @@
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genie_core.room.core import Room
+from genie_core.room.event import (
+    ROOM,
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Equipped,
+    Event,
+    Failed,
+    Hosted,
+    Joined,
+    Left,
+    Opened,
+    Said,
+    Settled,
+    Suspended,
+)
+from genie_core.room.fold import RoomState
+from genie_core.room.frame import (
+    Bye,
+    ClientFrame,
+    Delta,
+    Entries,
+    Equip,
+    Hello,
+    Limits,
+    Publish,
+    Refused,
+    Say,
+    ServerFrame,
+    Stop,
+    Stopping,
+    Streamed,
+    Trouble,
+    Typed,
+    Typing,
+    Welcome,
+)
+
+ROOMY = Limits(burst=1000)
+HOST_TOKEN = "the host's"
+
+
+class Bench:
+    """A room with a clock that stands still and a disk that keeps everything at once."""
+
+    def __init__(self, events: Iterable[Event] = (), *, limits: Limits = ROOMY) -> None:
+        numbers = itertools.count(1)
+        self.room = Room(
+            events, room="r1", title="Standup", token=lambda: f"t{next(numbers)}", limits=limits
+        )
+        self.now = 1000.0
+        self.room.open("hana", HOST_TOKEN, self.now)
+        self.written: list[Event] = list(events)
+        self.commit()
+
+    def commit(self) -> None:
+        pending = self.room.pending()
+        if pending:
+            self.written += pending
+            self.room.commit(pending[-1].seq)
+
+    def connect(self, hello: Hello | None = None) -> int:
+        peer = self.room.connect()
+        if hello is not None:
+            self.send(peer, hello)
+        return peer
+
+    def join(self, name: str, **fields: Any) -> int:
+        peer = self.connect(Hello(name, **fields))
+        self.pull(peer)
+        return peer
+
+    def join_host(self, *, engine: bool = True) -> int:
+        return self.join("hana", engine=engine, token=HOST_TOKEN)
+
+    def send(self, peer: int, *frames: ClientFrame) -> None:
+        for frame in frames:
+            self.room.receive(peer, frame, self.now)
+        self.commit()
+
+    def pull(self, peer: int) -> list[ServerFrame]:
+        frames: list[ServerFrame] = []
+        while more := self.room.pull(peer):
+            frames += more
+        return frames
+
+    def bodies(self) -> list[Any]:
+        return [event.body for event in self.written]
+
+    def say(self, peer: int, text: str = "hello", id_: str = "1") -> int:
+        self.send(peer, Say(id_, text))
+        return self.room.state.head
+
+
+def events_in(frames: list[ServerFrame]) -> list[Event]:
+    return [event for frame in frames if isinstance(frame, Entries) for event in frame.events]
+
+
+def refusals(frames: list[ServerFrame]) -> list[Refused]:
+    return [frame for frame in frames if isinstance(frame, Refused)]
+
+
+def only_refusal(frames: list[ServerFrame]) -> Refused:
+    (refusal,) = refusals(frames)
+    return refusal
+
+
+# -- opening and coming in
+
+
+def test_a_new_room_opens_and_a_past_one_goes_on() -> None:
+    first = Bench()
+    assert first.bodies() == [Opened("r1", "Standup"), Hosted("hana")]
+    again = Bench(first.written)
+    assert again.bodies() == [Opened("r1", "Standup"), Hosted("hana"), Hosted("hana")]
+    assert [event.seq for event in again.written] == [1, 2, 3]
+
+
+def test_a_welcome_comes_before_the_history_it_announces() -> None:
+    bench = Bench()
+    peer = bench.connect(Hello("alice"))
+    welcome, entries = bench.pull(peer)
+    assert isinstance(welcome, Welcome)
+    assert (welcome.room, welcome.title, welcome.name) == ("r1", "Standup", "alice")
+    assert (welcome.role, welcome.host, welcome.head) == ("guest", "hana", 3)
+    assert welcome.limits == ROOMY
+    assert [event.seq for event in events_in([entries])] == [1, 2, 3]
+    assert bench.written[-1] == Event(3, 1000.0, "alice", Joined("guest"))
+
+
+def test_catching_up_starts_where_the_peer_left_off() -> None:
+    bench = Bench()
+    peer = bench.connect(Hello("alice", since=2))
+    assert [event.seq for event in events_in(bench.pull(peer))] == [3]
+
+
+@pytest.mark.parametrize("since", [-5, 10**30])
+def test_an_impossible_position_does_no_harm(since: int) -> None:
+    bench = Bench()
+    peer = bench.connect(Hello("alice", since=since))
+    seen = events_in(bench.pull(peer))
+    assert [event.seq for event in seen] == ([1, 2, 3] if since < 0 else [])
+    bench.say(peer)
+    assert [event.seq for event in events_in(bench.pull(peer))] == [4]
+
+
+def test_roles_follow_from_token_and_engine() -> None:
+    bench = Bench()
+    bench.join_host()
+    bench.join("alice", engine=True, agent="some model")
+    bench.join("bob")
+    people = bench.room.state.people
+    assert [people[name].role for name in ("hana", "alice", "bob")] == ["host", "member", "guest"]
+    assert people["alice"].agent == "some model"
+
+
+@pytest.mark.parametrize(
+    ("hello", "code"),
+    [
+        (Hello("zoe", version=99), "version"),
+        (Hello("zoe", room="another"), "wrong_room"),
+        (Hello("genie"), "name_invalid"),
+        (Hello(""), "name_invalid"),
+        (Hello("hana"), "name_taken"),
+        (Hello("HANA", token="guess"), "name_taken"),
+        (Hello("alice"), "name_taken"),
+        (Hello("ALICE", token="wrong"), "name_taken"),
+        (Hello("аlice"), "name_taken"),
+        (Hello("\ud800"), "name_invalid"),
+        (Hello("alice", token="\ud800"), "name_taken"),
+    ],
+)
+def test_who_may_not_come_in_is_told_why(hello: Hello, code: str) -> None:
+    bench = Bench()
+    bench.join("alice")
+    head = bench.room.state.head
+    peer = bench.connect(hello)
+    refusal = only_refusal(bench.pull(peer))
+    assert (refusal.code, refusal.final) == (code, True)
+    assert bench.room.finished(peer)
+    assert bench.room.state.head == head
+
+
+def test_a_version_refusal_names_both() -> None:
+    bench = Bench()
+    peer = bench.connect(Hello("zoe", version=99))
+    assert "version 1" in only_refusal(bench.pull(peer)).text
+    peer = bench.connect(Hello("zoe", version=99))
+    assert "speak 99" in only_refusal(bench.pull(peer)).text
+
+
+def test_a_full_room_refuses_newcomers_but_not_the_return_of_its_members() -> None:
+    bench = Bench(limits=Limits(members=2))
+    first = bench.connect(Hello("alice"))
+    welcome = bench.pull(first)[0]
+    assert isinstance(welcome, Welcome)
+    bench.join("bob")
+    late = bench.connect(Hello("carol"))
+    assert only_refusal(bench.pull(late)).code == "room_full"
+    again = bench.connect(Hello("alice", token=welcome.token))
+    assert isinstance(bench.pull(again)[0], Welcome)
+
+
+def test_the_right_token_replaces_a_connection_without_leaving() -> None:
+    bench = Bench()
+    old = bench.connect(Hello("alice"))
+    welcome = bench.pull(old)[0]
+    assert isinstance(welcome, Welcome)
+    head = bench.room.state.head
+    new = bench.connect(Hello("Alice", token=welcome.token, since=head))
+    refusal = only_refusal(bench.pull(old))
+    assert (refusal.code, refusal.final) == ("replaced", True)
+    second = bench.pull(new)[0]
+    assert isinstance(second, Welcome)
+    assert (second.name, second.token) == ("alice", welcome.token)
+    bench.room.disconnect(old, "gone", bench.now)
+    assert bench.room.state.people["alice"].present
+    assert bench.room.state.head == head
+
+
+def test_too_many_strangers_are_turned_away_for_now() -> None:
+    bench = Bench(limits=Limits(members=3))
+    for _ in range(3):
+        bench.connect()
+    refusal = only_refusal(bench.pull(bench.connect()))
+    assert (refusal.code, refusal.final) == ("room_full", False)
+
+
+# -- speaking
+
+
+def test_a_message_is_stamped_by_the_room_and_comes_back_as_its_acknowledgement() -> None:
+    bench = Bench()
+    alice = bench.join("alice")
+    bench.send(alice, Say("m1", "hello"))
+    assert events_in(bench.pull(alice)) == [Event(4, 1000.0, "alice", Said("m1", "hello"))]
+
+
+def test_nothing_is_delivered_before_it_is_on_disk() -> None:
+    bench = Bench()
+    alice, bob = bench.join("alice"), bench.join("bob")
+    bench.pull(alice)
+    bench.room.receive(alice, Say("m1", "hello"), bench.now)
+    assert bench.pull(alice) == bench.pull(bob) == []
+    assert [event.body for event in bench.room.pending()] == [Said("m1", "hello")]
+    bench.commit()
+    assert len(events_in(bench.pull(alice))) == len(events_in(bench.pull(bob))) == 1
+
+
+def test_a_repeated_message_is_recorded_once_also_by_the_next_process() -> None:
+    bench = Bench()
+    alice, bob = bench.join("alice"), bench.join("bob")
+    bench.send(alice, Say("m1", "hello"), Say("m1", "hello"))
+    bench.send(bob, Say("m1", "another person's"))
+    again = Bench(bench.written)
+    again.send(again.join("alice"), Say("m1", "hello"))
+    texts = [body.text for body in again.bodies() if isinstance(body, Said)]
+    assert texts == ["hello", "another person's"]
+
+
+@pytest.mark.parametrize(
+    ("say", "code"),
+    [
+        (Say("1", "x" * 101), "too_long"),
+        (Say("1", " \n "), "malformed"),
+        (Say("", "x"), "malformed"),
+        (Say("i" * 65, "x"), "malformed"),
+    ],
+)
+def test_unacceptable_messages_are_refused_and_the_connection_stays(say: Say, code: str) -> None:
+    bench = Bench(limits=Limits(text_chars=100))
+    alice = bench.join("alice")
+    bench.send(alice, say)
+    refusal = only_refusal(bench.pull(alice))
+    assert (refusal.code, refusal.final, refusal.ref) == (code, False, say.id[:64])
+    assert bench.say(alice, "fine", "2") == 4
+
+
+def test_too_many_messages_at_once_are_refused_also_after_reconnecting() -> None:
+    bench = Bench(limits=Limits(burst=2, per_second=1.0))
+    alice = bench.join("alice")
+    bench.send(alice, Say("1", "x"), Say("2", "x"), Say("3", "x"))
+    refusal = only_refusal(bench.pull(alice))
+    assert (refusal.code, refusal.ref, refusal.final) == ("too_fast", "3", False)
+    bench.room.disconnect(alice, "gone", bench.now)
+    alice = bench.join("alice")
+    bench.send(alice, Say("3", "x"))
+    assert only_refusal(bench.pull(alice)).code == "too_fast"
+    bench.now += 1
+    bench.send(alice, Say("3", "x"))
+    assert refusals(bench.pull(alice)) == []
+
+
+def test_halves_of_characters_become_question_marks() -> None:
+    bench = Bench()
+    alice = bench.join("alice")
+    bench.say(alice, "oh \ud83d no")
+    assert bench.bodies()[-1] == Said("1", "oh ? no")
+
+
+def test_the_handler_is_the_author_then_the_host_then_nobody() -> None:
+    bench = Bench()
+    alice, bob = bench.join("alice", engine=True), bench.join("bob")
+    bench.say(alice, id_="a")
+    bench.say(bob, id_="b")
+    host = bench.join_host()
+    bench.say(bob, id_="c")
+    bench.room.disconnect(host, "gone", bench.now)
+    bench.say(bob, id_="d")
+    handlers = [body.handler for body in bench.bodies() if isinstance(body, Said)]
+    assert handlers == ["alice", "", "hana", ""]
+
+
+def test_typing_reaches_everybody_else_once() -> None:
+    bench = Bench()
+    alice, bob = bench.join("alice"), bench.join("bob")
+    bench.pull(alice)
+    bench.send(alice, Typing(), Typing())
+    assert bench.pull(bob) == [Typed("alice")]
+    assert bench.pull(alice) == []
+
+
+# -- engines
+
+
+def test_only_the_handler_publishes_and_only_what_fits() -> None:
+    bench = Bench()
+    host, alice, bob = bench.join_host(), bench.join("alice", engine=True), bench.join("bob")
+    seq = bench.say(bob)
+    for peer in (host, alice, bob):
+        bench.pull(peer)
+    bench.send(alice, Publish("1", Decided(seq, "ignore")))
+    bench.send(bob, Publish("1", Decided(seq, "ignore")))
+    bench.send(host, Publish("1", Answered(seq, "too early")))
+    bench.send(host, Publish("2", Decided(999, "ignore")))
+    assert only_refusal(bench.pull(alice)).code == "not_responsible"
+    assert only_refusal(bench.pull(bob)).code == "not_responsible"
+    early, unknown = refusals(bench.pull(host))
+    assert (early.code, early.ref) == ("out_of_state", "1")
+    assert (unknown.code, unknown.ref) == ("unknown_message", "2")
+    bench.send(host, Publish("3", Decided(seq, "delegate", query="q")))
+    bench.send(host, Publish("3", Decided(seq, "delegate", query="q")))
+    bench.send(host, Publish("4", Answered(seq, "here")))
+    assert bench.bodies()[-2:] == [Decided(seq, "delegate", query="q"), Answered(seq, "here")]
+    assert refusals(bench.pull(host)) == []
+
+
+def test_reports_that_cannot_be_recorded_are_refused() -> None:
+    bench = Bench(limits=Limits(frame_bytes=2000, burst=100))
+    host = bench.join_host()
+    seq = bench.say(host)
+    bench.send(host, Publish("1", Decided(seq, "delegate", query="q")))
+    bench.pull(host)
+    asked = Asked(seq, "a", "system", "tool", {"x": object()})
+    bench.send(host, Publish("2", asked), Publish("3", Answered(seq, "x" * 3000)))
+    assert [each.code for each in refusals(bench.pull(host))] == ["malformed", "too_large"]
+
+
+def test_engines_have_labels_and_guests_have_none() -> None:
+    bench = Bench()
+    alice, bob = bench.join("alice", engine=True), bench.join("bob")
+    bench.send(alice, Equip("some model"), Equip("some model"))
+    bench.send(bob, Equip("some model"))
+    assert [body for body in bench.bodies() if isinstance(body, Equipped)] == [
+        Equipped("some model")
+    ]
+    assert only_refusal(bench.pull(bob)).code == "out_of_state"
+
+
+def test_deltas_come_only_from_the_handler_of_a_running_message() -> None:
+    bench = Bench()
+    host, alice, bob = bench.join_host(), bench.join("alice", engine=True), bench.join("bob")
+    seq = bench.say(bob)
+    for peer in (host, alice, bob):
+        bench.pull(peer)
+    bench.send(alice, Delta(seq, "forged"))
+    bench.send(host, Delta(seq, "Once "), Delta(seq, "upon"), Delta(seq + 1, "nowhere"))
+    assert bench.pull(bob) == bench.pull(alice) == [Streamed(seq, "Once upon")]
+    bench.send(host, Publish("1", Decided(seq, "ignore")), Delta(seq, " a time"))
+    assert not any(isinstance(frame, Streamed) for frame in bench.pull(bob))
+
+
+def test_a_run_is_stopped_by_its_author_or_its_handler_only() -> None:
+    bench = Bench()
+    host, alice, bob = bench.join_host(), bench.join("alice"), bench.join("bob")
+    seq = bench.say(bob)
+    for peer in (host, alice, bob):
+        bench.pull(peer)
+    bench.send(alice, Stop(seq))
+    assert only_refusal(bench.pull(alice)).code == "not_responsible"
+    bench.send(bob, Stop(seq))
+    assert bench.pull(host) == [Stopping(seq, "bob")]
+    bench.send(host, Publish("1", Cancelled(seq, "stopped by bob")))
+    bench.pull(bob)
+    bench.send(bob, Stop(seq))
+    assert only_refusal(bench.pull(bob)).code == "out_of_state"
+
+
+def test_stopping_needs_the_handler_to_be_there() -> None:
+    bench = Bench()
+    host, bob = bench.join_host(), bench.join("bob")
+    seq = bench.say(bob)
+    bench.room.disconnect(host, "gone", bench.now)
+    bench.send(bob, Stop(seq))
+    assert "not here" in only_refusal(bench.pull(bob)).text
+
+
+# -- going
+
+
+def test_leaving_is_recorded_with_its_reason() -> None:
+    bench = Bench()
+    alice, bob = bench.join("alice"), bench.join("bob")
+    bench.send(alice, Bye("lunch"))
+    assert bench.written[-1] == Event(bench.room.state.head, 1000.0, ROOM, Left("alice", "lunch"))
+    assert bench.pull(alice) == []
+    assert bench.room.finished(alice)
+    bench.room.disconnect(alice, "gone", bench.now)
+    bench.room.disconnect(bob, "connection lost", bench.now)
+    assert bench.room.pending()[0].body == Left("bob", "connection lost")
+    assert bench.room.state.present() == []
+
+
+@pytest.mark.parametrize("frame", [Say("1", "x"), Bye(), Typing(), Stop(1)])
+def test_nothing_comes_before_a_hello(frame: ClientFrame) -> None:
+    bench = Bench()
+    peer = bench.connect()
+    bench.send(peer, frame)
+    refusal = only_refusal(bench.pull(peer))
+    assert (refusal.code, refusal.final) == ("out_of_state", True)
+
+
+def test_a_second_hello_ends_the_connection() -> None:
+    bench = Bench()
+    alice = bench.join("alice")
+    bench.send(alice, Hello("alice"), Say("1", "too late"))
+    assert only_refusal(bench.pull(alice)).code == "out_of_state"
+    assert isinstance(bench.bodies()[-1], Left)
+
+
+def test_suspending_delivers_the_rest_and_then_says_farewell() -> None:
+    bench = Bench()
+    alice = bench.join("alice")
+    stranger = bench.connect()
+    bench.room.receive(alice, Say("1", "last words"), bench.now)
+    bench.room.suspend("good night", bench.now)
+    assert bench.pull(alice) == []
+    assert not bench.room.finished(alice)
+    bench.commit()
+    frames = bench.pull(alice)
+    assert [type(event.body) for event in events_in(frames)] == [Said, Suspended]
+    assert isinstance(frames[-1], Refused)
+    assert (frames[-1].code, frames[-1].final) == ("suspended", True)
+    assert only_refusal(bench.pull(stranger)).code == "suspended"
+    assert bench.room.finished(alice)
+    assert bench.room.finished(stranger)
+    late = bench.connect(Hello("bob"))
+    assert only_refusal(bench.pull(late)).code == "suspended"
+    bench.room.disconnect(alice, "gone", bench.now)
+    assert bench.room.pending() == []
+
+
+# -- slow peers and a failing disk
+
+
+def test_a_peer_that_never_reads_costs_a_bounded_amount() -> None:
+    limits = Limits(burst=10**6, replies=10, signals=10)
+    bench = Bench(limits=limits)
+    idle, host, bob = bench.join("idle"), bench.join_host(), bench.join("bob")
+    for n in range(50):
+        bench.send(bob, Say(str(n), "x"))
+        bench.send(host, Delta(bench.room.state.head, "y" * 1000))
+    assert len(events_in(bench.pull(idle))) >= 50
+    for _ in range(100):
+        bench.send(host, *[Delta(seq, "y" * 9000) for seq in list(bench.room.state.running)])
+    signals = [frame for frame in bench.pull(idle) if isinstance(frame, Streamed)]
+    assert len(signals) <= limits.signals
+    assert max(len(signal.text) for signal in signals) <= 64_000
+
+
+def test_a_peer_that_lets_replies_pile_up_is_dismissed_and_may_return() -> None:
+    bench = Bench(limits=Limits(replies=5))
+    alice = bench.join("alice")
+    for _ in range(10):
+        bench.send(alice, Stop(999))
+    refusal = refusals(bench.pull(alice))[-1]
+    assert (refusal.code, refusal.final) == ("slow", False)
+    assert bench.room.finished(alice)
+    bench.room.disconnect(alice, "whatever", bench.now)
+    assert bench.room.pending()[-1].body == Left("alice", "too slow")
+    assert isinstance(bench.pull(bench.connect(Hello("alice")))[0], Welcome)
+
+
+def test_trouble_with_the_disk_is_told_once_and_to_newcomers_too() -> None:
+    bench = Bench()
+    alice = bench.join("alice")
+    bench.pull(alice)
+    bench.room.trouble("disk full")
+    bench.room.trouble("disk full")
+    bob = bench.room.connect()
+    bench.room.receive(bob, Hello("bob"), bench.now)
+    assert bench.pull(alice) == [Trouble("disk full")]
+    assert [type(frame) for frame in bench.pull(bob)] == [Welcome, Trouble, Entries]
+    bench.room.trouble("")
+    assert bench.pull(alice) == [Trouble("")]
+
+
+def test_a_long_history_comes_in_pieces() -> None:
+    bench = Bench(limits=Limits(burst=10**6))
+    alice = bench.join("alice")
+    for n in range(1000):
+        bench.room.receive(alice, Say(str(n), "x" * (n % 500) + "."), bench.now)
+    bench.commit()
+    late = bench.connect(Hello("late"))
+    batches = [frame for frame in bench.pull(late) if isinstance(frame, Entries)]
+    assert len(batches) >= 4
+    assert [event.seq for event in events_in(list(batches))] == list(range(1, 1005))
+
+
+# -- anything at all
+
+NAMES = st.sampled_from(["alice", "bob", "Alice", "hana", "genie", "", "x" * 40, "carol"])
+SEQS = st.integers(-1, 40)
+IDS = st.sampled_from(["1", "2", "3", "4", "5", "", "i" * 99])
+TEXTS = st.sampled_from(["hi", "", "x" * 60, "x" * 200, "\ud800", "\x1b[31m"])
+BODIES = st.one_of(
+    st.builds(Decided, SEQS, st.sampled_from(["ignore", "delegate"])),
+    st.builds(Asked, SEQS, IDS, TEXTS, TEXTS, st.just({"x": 1})),
+    st.builds(Settled, SEQS, IDS, st.sampled_from(["approved", "denied", "parked", "expired"])),
+    st.builds(Answered, SEQS, TEXTS, elapsed=st.floats()),
+    st.builds(Failed, SEQS, st.sampled_from(["agent", "lost"]), TEXTS),
+    st.builds(Cancelled, SEQS, TEXTS),
+)
+FRAMES = st.one_of(
+    st.builds(
+        Hello,
+        NAMES,
+        version=st.sampled_from([1, 1, 1, 2]),
+        since=st.integers(-3, 50),
+        engine=st.booleans(),
+        token=st.sampled_from(["", "t1", "t2", "t3", HOST_TOKEN]),
+    ),
+    st.builds(Say, IDS, TEXTS),
+    st.builds(Publish, IDS, BODIES),
+    st.builds(Equip, TEXTS),
+    st.builds(Typing),
+    st.builds(Delta, SEQS, TEXTS),
+    st.builds(Stop, SEQS),
+    st.builds(Bye, TEXTS),
+)
+STEPS = st.one_of(
+    st.tuples(st.just("frame"), st.integers(0, 5), FRAMES),
+    st.tuples(st.just("pull"), st.integers(0, 5)),
+    st.tuples(st.just("lose"), st.integers(0, 5)),
+    st.tuples(st.just("commit")),
+    st.tuples(st.just("wait")),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(STEPS, max_size=80), st.booleans())
+def test_whatever_peers_send_the_log_stays_true(steps: list[Any], with_host: bool) -> None:
+    limits = Limits(text_chars=100, members=3, burst=8, replies=6, signals=3)
+    bench = Bench(limits=limits)
+    room = bench.room
+    peers = [room.connect() for _ in range(6)]
+    names: dict[int, str] = {}
+    positions: dict[int, int] = {}
+    if with_host:
+        room.receive(peers[0], Hello("hana", engine=True, token=HOST_TOKEN), bench.now)
+
+    def check_delivery(peer: int) -> None:
+        for frame in room.pull(peer):
+            if isinstance(frame, Welcome):
+                names[peer] = frame.name
+                positions.pop(peer, None)
+            if isinstance(frame, Entries):
+                for event in frame.events:
+                    assert event.seq <= room.durable
+                    assert positions.get(peer, event.seq - 1) == event.seq - 1
+                    positions[peer] = event.seq
+
+    for step in steps:
+        before = room.state.head
+        match step:
+            case ("frame", index, frame):
+                room.receive(peers[index], frame, bench.now)
+                check_growth(room, bench.room.pending(), before, names.get(peers[index]), frame)
+            case ("pull", index):
+                check_delivery(peers[index])
+            case ("lose", index):
+                room.disconnect(peers[index], "lost", bench.now)
+                names.pop(peers[index], None)
+                peers[index] = room.connect()
+            case ("commit",):
+                bench.commit()
+            case ("wait",):
+                bench.now += 1.0
+        for peer in peers:
+            assert_bounded(room, peer, limits)
+    bench.commit()
+    log = bench.written
+    assert [event.seq for event in log] == list(range(1, len(log) + 1))
+    replayed = RoomState()
+    for event in log:
+        replayed.apply(event)
+    assert replayed.people == room.state.people
+    assert replayed.exchanges == room.state.exchanges
+
+
+def check_growth(
+    room: Room, pending: list[Event], before: int, name: str | None, frame: ClientFrame
+) -> None:
+    """Events that a frame led to are by the room or by the one who sent the frame."""
+    for event in pending:
+        if event.seq <= before:
+            continue
+        if isinstance(frame, Hello):
+            assert isinstance(event.body, Joined | Left)
+        elif not isinstance(event.body, Left) and name is not None:
+            assert event.by == name
+        if hasattr(event.body, "message"):
+            exchange = room.state.exchanges[event.body.message]
+            assert exchange.handler == event.by
+        assert event.by not in ("genie", "system")
+
+
+def assert_bounded(room: Room, peer_id: int, limits: Limits) -> None:
+    peer = room._roster.get(peer_id)
+    assert peer is not None
+    assert len(peer.replies) <= limits.replies
+    assert len(peer.signals) <= limits.signals

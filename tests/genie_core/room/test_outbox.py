@@ -1,0 +1,220 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genie_core.room.core import Room
+from genie_core.room.errors import FrameError, TooLong, TooManyUnsent
+from genie_core.room.event import Answered, Asked, Decided, Event, Said
+from genie_core.room.frame import (
+    ClientFrame,
+    Delta,
+    Entries,
+    Equip,
+    Hello,
+    Limits,
+    Publish,
+    Refused,
+    Say,
+    Stop,
+    Typing,
+)
+from genie_core.room.outbox import MAX_UNSENT, PAUSE, Outbox
+from genie_core.room.seat import Unsent
+
+
+def unsent(n: int, text: str = "hello") -> Unsent:
+    return Unsent(str(n), text, emote=False, at=0.0)
+
+
+def filled(count: int, limits: Limits | None = None) -> Outbox:
+    outbox = Outbox(limits)
+    for n in range(count):
+        outbox.say(unsent(n))
+    return outbox
+
+
+def ids(frames: list[ClientFrame]) -> list[str]:
+    return [frame.id for frame in frames if isinstance(frame, Say | Publish)]
+
+
+def test_a_message_stays_until_it_is_acknowledged() -> None:
+    outbox = filled(1)
+    assert outbox.take(0.0) == [Say("0", "hello")]
+    assert outbox.take(1.0) == []
+    assert outbox.unsent == (unsent(0),)
+    outbox.connected(Limits())
+    assert outbox.take(2.0) == [Say("0", "hello")]
+    assert outbox.acknowledge(Event(1, 0.0, "me", Said("0", "hello")))
+    assert outbox.settled
+    outbox.connected(Limits())
+    assert outbox.take(3.0) == []
+    assert not outbox.acknowledge(Event(1, 0.0, "me", Said("0", "hello")))
+
+
+def test_messages_are_paced_below_the_rooms_limit() -> None:
+    outbox = filled(20, Limits(burst=10, per_second=5.0))
+    assert ids(outbox.take(0.0)) == [str(n) for n in range(8)]
+    wait = outbox.due(0.0)
+    assert wait == pytest.approx(0.25)
+    assert ids(outbox.take(0.25)) == ["8"]
+    assert ids(outbox.take(10.0)) == [str(n) for n in range(9, 17)]
+
+
+def test_what_is_refused_for_now_comes_again_in_order() -> None:
+    outbox = filled(2)
+    outbox.take(0.0)
+    assert outbox.refuse(Refused("too_fast", "slow down", "1"), 0.0) is None
+    assert outbox.refuse(Refused("too_fast", "slow down", "0"), 0.0) is None
+    assert outbox.take(0.1) == []
+    due = outbox.due(0.1)
+    assert due is not None
+    assert due >= PAUSE - 0.1
+    assert ids(outbox.take(PAUSE)) == ["0", "1"]
+
+
+def test_what_is_refused_for_good_is_given_back() -> None:
+    outbox = filled(1)
+    outbox.publish("p", Decided(1, "ignore"))
+    outbox.take(0.0)
+    assert outbox.refuse(Refused("too_long", "too long", "0"), 0.0) == unsent(0)
+    report = outbox.refuse(Refused("not_responsible", "no", "p"), 0.0)
+    assert report == Decided(1, "ignore")
+    assert outbox.settled
+    assert outbox.refuse(Refused("too_long", "?", "unknown"), 0.0) is None
+
+
+def test_a_report_is_acknowledged_by_an_event_like_it() -> None:
+    outbox = Outbox()
+    outbox.publish("1", Asked(7, "a", "system", "tool", {"x": (1, 2)}))
+    outbox.publish("2", Answered(7, "done"))
+    assert not outbox.acknowledge(Event(8, 0.0, "me", Answered(7, "other")))
+    assert outbox.acknowledge(Event(8, 0.0, "me", Asked(7, "a", "system", "tool", {"x": [1, 2]})))
+    assert not outbox.settled
+    assert outbox.acknowledge(Event(9, 0.0, "me", Answered(7, "done")))
+    assert outbox.settled
+
+
+def test_reports_after_one_that_has_to_wait_are_kept_too() -> None:
+    outbox = Outbox()
+    outbox.publish("1", Decided(7, "delegate"))
+    outbox.publish("2", Answered(7, "done"))
+    outbox.take(0.0)
+    outbox.refuse(Refused("too_fast", "slow down", "1"), 0.0)
+    outbox.refuse(Refused("out_of_state", "too early", "2"), 0.0)
+    assert ids(outbox.take(PAUSE)) == ["1", "2"]
+
+
+def test_what_the_room_would_not_take_is_an_error_at_once() -> None:
+    outbox = Outbox(Limits(text_chars=10, frame_bytes=5000))
+    with pytest.raises(TooLong, match="11 characters"):
+        outbox.say(unsent(1, "x" * 11))
+    with pytest.raises(FrameError):
+        outbox.publish("1", Answered(1, "x" * 5000))
+    assert outbox.settled
+
+
+def test_unsent_messages_are_limited() -> None:
+    outbox = filled(MAX_UNSENT)
+    with pytest.raises(TooManyUnsent, match="1,000"):
+        outbox.say(unsent(-1))
+    assert len(outbox.unsent) == MAX_UNSENT
+
+
+def test_signals_are_merged_paced_and_forgotten_without_a_connection() -> None:
+    outbox = Outbox()
+    for _ in range(3):
+        outbox.typing()
+        outbox.delta(7, "ab")
+        outbox.stop(7)
+    assert outbox.take(10.0) == [Stop(7), Typing(), Delta(7, "ababab")]
+    outbox.typing()
+    outbox.delta(7, "c")
+    assert outbox.take(10.01) == []
+    assert outbox.due(10.01) == pytest.approx(0.04)
+    assert outbox.take(10.05) == [Delta(7, "c")]
+    assert outbox.take(10.5) == [Typing()]
+    outbox.typing()
+    outbox.delta(7, "d")
+    outbox.disconnected()
+    assert outbox.take(99.0) == []
+    assert outbox.due(99.0) is None
+
+
+def test_only_the_latest_label_counts() -> None:
+    outbox = Outbox()
+    outbox.equip("loading")
+    outbox.equip("ready")
+    assert outbox.due(0.0) == 0.0
+    assert outbox.take(0.0) == [Equip("ready")]
+    assert outbox.take(0.0) == []
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(["say", "send", "receive", "cut", "wait", "restart"]), max_size=60),
+    st.integers(1, 5),
+)
+def test_against_a_room_nothing_is_lost_doubled_or_reordered(steps: list[str], burst: int) -> None:
+    """An outbox and a room that talk over a connection which is cut at any moment."""
+    world = World(Limits(burst=burst, per_second=1.0))
+    for step in [*steps, *["wait", "send", "receive", "cut"] * 40]:
+        getattr(world, step)()
+        if world.said == world.arrived() and world.outbox.settled and step == "cut":
+            break
+    assert world.outbox.settled
+    assert sorted(world.arrived()) == sorted(world.said)
+
+
+class World:
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.written: list[Event] = []
+        self.outbox = Outbox(limits)
+        self.said: list[str] = []
+        self.last = 0
+        self.now = 0.0
+        self.restart()
+
+    def arrived(self) -> list[str]:
+        return [event.body.id for event in self.written if isinstance(event.body, Said)]
+
+    def restart(self) -> None:
+        self.room = Room(self.written, room="r", title="t", token=lambda: "t", limits=self.limits)
+        self.room.open("hana", "h", self.now)
+        self._connect()
+
+    def cut(self) -> None:
+        self.room.disconnect(self.peer, "cut", self.now)
+        self._connect()
+
+    def say(self) -> None:
+        self.outbox.say(unsent(len(self.said)))
+        self.said.append(str(len(self.said)))
+
+    def send(self) -> None:
+        for frame in self.outbox.take(self.now):
+            self.room.receive(self.peer, frame, self.now)
+
+    def receive(self) -> None:
+        pending = self.room.pending()
+        if pending:
+            self.written += pending
+            self.room.commit(pending[-1].seq)
+        while frames := self.room.pull(self.peer):
+            for frame in frames:
+                if isinstance(frame, Refused):
+                    self.outbox.refuse(frame, self.now)
+                if isinstance(frame, Entries):
+                    for event in frame.events:
+                        self.last = event.seq
+                        if event.by == "alice":
+                            self.outbox.acknowledge(event)
+
+    def wait(self) -> None:
+        self.now += 1.0
+
+    def _connect(self) -> None:
+        self.peer = self.room.connect()
+        self.room.receive(self.peer, Hello("alice", since=self.last), self.now)
+        self.receive()
+        self.outbox.connected(self.limits)

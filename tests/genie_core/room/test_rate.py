@@ -1,0 +1,36 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_core.room.rate import TokenBucket
+
+
+def test_a_burst_and_then_the_rate() -> None:
+    bucket = TokenBucket(3, 2.0)
+    assert [bucket.take(10.0) for _ in range(4)] == [True, True, True, False]
+    assert bucket.wait(10.0) == 0.5
+    assert not bucket.take(10.4)
+    assert bucket.take(10.5)
+    assert not bucket.is_full(11.0)
+    assert bucket.is_full(12.5)
+
+
+def test_a_clock_that_jumps_back_gives_nothing() -> None:
+    bucket = TokenBucket(1, 1.0)
+    assert bucket.take(100.0)
+    assert not bucket.take(50.0)
+    assert bucket.take(51.0)
+
+
+def test_an_emptied_bucket_fills_again() -> None:
+    bucket = TokenBucket(5, 1.0)
+    bucket.take(0.0)
+    bucket.empty()
+    assert not bucket.take(0.5)
+    assert bucket.take(1.5)
+
+
+@given(st.lists(st.floats(0, 100), max_size=200))
+def test_never_more_than_burst_and_rate_allow(times: list[float]) -> None:
+    bucket = TokenBucket(5, 2.0)
+    taken = sum(bucket.take(now) for now in sorted(times))
+    assert taken <= 5 + 2.0 * 100
