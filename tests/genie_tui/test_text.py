@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.segment import Segment
+from rich.segment import ControlType, Segment
 from rich.style import Style
 from textual.color import Color
 
@@ -137,7 +137,7 @@ def test_the_second_wall_leaves_good_lines_alone() -> None:
 
 
 def test_the_second_wall_leaves_the_terminals_own_codes_alone() -> None:
-    control = Segment("\x1b[2J", None, [(1,)])
+    control = Segment("\x1b[2J", None, [(ControlType.CLEAR,)])
     assert scrub(control, Segment("\x1b"))[0] is control
 
 

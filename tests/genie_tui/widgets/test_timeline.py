@@ -1,0 +1,467 @@
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from tests.genie_tui.widgets.room_log import START, RoomLog
+from textual import on
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.strip import Strip
+
+from genie_core.room.event import AnyBody, Asked, Cancelled, Decided, Failed, Joined, Settled
+from genie_core.room.fold import Exchange
+from genie_core.room.seat import Unsent
+from genie_tui.widgets.entry import Entry
+from genie_tui.widgets.paint import Painter
+from genie_tui.widgets.timeline import Timeline
+
+MANY = 100_000
+
+
+class Host(App[None]):
+    """Nothing but a timeline, and what it reports."""
+
+    def __init__(self, log: RoomLog) -> None:
+        super().__init__()
+        self.log_ = log
+        self.stops: list[int | None] = []
+        self.below: list[int] = []
+
+    def compose(self) -> ComposeResult:
+        yield Timeline()
+
+    def on_mount(self) -> None:
+        self.timeline.bind_state(self.log_.state, "ann")
+        self.timeline.apply_many(self.log_.events)
+        self.timeline.focus()
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.query_one(Timeline)
+
+    @on(Timeline.StopRequested)
+    def _stop(self, message: Timeline.StopRequested) -> None:
+        self.stops.append(message.message)
+
+    @on(Timeline.NewBelow)
+    def _below(self, message: Timeline.NewBelow) -> None:
+        self.below.append(message.count)
+
+    def lines(self) -> list[str]:
+        """What is on the screen."""
+        return [self.timeline.render_line(y).text.rstrip() for y in range(self.size.height)]
+
+    def shows(self, text: str) -> bool:
+        return any(text in line for line in self.lines())
+
+
+Pilots = Pilot[None]
+
+
+async def until(pilot: Pilots, condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():
+            await pilot.pause()
+
+
+def long_log(count: int = 200) -> RoomLog:
+    log = RoomLog()
+    for number in range(count):
+        log.say("bob", f"message {number} " + "and some more words " * (number % 9), after=400)
+    return log
+
+
+@pytest.fixture
+def painted(monkeypatch: pytest.MonkeyPatch) -> list[Entry]:
+    """Every entry that is painted, as often as it is."""
+    entries: list[Entry] = []
+    paint = Painter.paint
+
+    def counting(self: Painter, entry: Entry, exchange: Exchange | None) -> list[Strip]:
+        entries.append(entry)
+        return paint(self, entry, exchange)
+
+    monkeypatch.setattr(Painter, "paint", counting)
+    return entries
+
+
+async def test_a_log_is_shown_from_its_end() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        assert app.shows("message 199")
+        assert app.timeline.scroll_offset.y == app.timeline.max_scroll_y
+
+
+async def test_what_arrives_is_followed_at_the_end() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        for number in range(5):
+            app.timeline.apply(app.log_.say("bob", f"fresh {number}"))
+        await pilot.pause()
+        assert app.shows("fresh 4")
+        assert app.below == []
+
+
+async def test_reading_back_stays_put_and_counts_what_is_new() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("pageup", "pageup", "pageup")
+        await pilot.pause()
+        before = app.lines()
+        app.timeline.apply(app.log_.add(Joined("guest"), "cid"))
+        app.timeline.apply(app.log_.say("ann", "my own"))
+        for number in range(3):
+            app.timeline.apply(app.log_.say("bob", f"fresh {number}"))
+        await pilot.pause()
+        assert app.lines()[:-1] == before[:-1]
+        assert "↓ 3 new" in app.lines()[-1]
+        assert app.below[-1] == 3
+
+        await pilot.press("end")
+        await pilot.pause()
+        assert app.shows("fresh 2")
+        assert not app.shows("new")
+        assert app.below[-1] == 0
+
+
+async def test_the_marker_can_be_clicked() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("home")
+        app.timeline.apply(app.log_.say("bob", "fresh"))
+        await pilot.pause()
+        await pilot.click(Timeline, offset=(30, 19))
+        await pilot.pause()
+        assert app.shows("fresh")
+
+
+async def test_scrolling_back_to_the_end_follows_again() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("pageup")
+        app.timeline.apply(app.log_.say("bob", "fresh"))
+        await pilot.press("pagedown", "pagedown")
+        await pilot.pause()
+        assert app.shows("fresh")
+        assert app.below == [1, 0]
+        app.timeline.apply(app.log_.say("bob", "newest"))
+        await pilot.pause()
+        assert app.shows("newest")
+
+
+async def test_reading_back_page_by_page_meets_every_message() -> None:
+    app = Host(long_log(60))
+    async with app.run_test(size=(40, 12)) as pilot:
+        met: set[str] = set()
+        while True:
+            await pilot.pause()
+            met.update(line for line in app.lines() if "message" in line)
+            if app.timeline.scroll_offset.y == 0:
+                break
+            await pilot.press("pageup")
+        numbers = {int(line.split("message ")[1].split()[0]) for line in met}
+        assert numbers == set(range(60))
+
+
+async def test_the_mouse_wheel_scrolls() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        end = app.timeline.scroll_offset.y
+        app.timeline.scroll_up(animate=False)
+        await pilot.pause()
+        assert app.timeline.scroll_offset.y < end
+        app.timeline.apply(app.log_.say("bob", "fresh"))
+        await pilot.pause()
+        assert not app.shows("fresh")
+
+
+async def test_another_width_keeps_the_message_at_the_top() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(100, 20)) as pilot:
+        await pilot.press(*["pageup"] * 6)
+        top = next(line for line in app.lines() if "message" in line).split("message ")[1][:3]
+        for width in (45, 120, 30):
+            await pilot.resize_terminal(width, 20)
+            await pilot.pause()
+            shown = [line for line in app.lines()[:6] if f"message {top}" in line]
+            assert shown, (width, app.lines())
+
+
+async def test_another_height_keeps_the_end_in_view() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        for height in (8, 40):
+            await pilot.resize_terminal(60, height)
+            await pilot.pause()
+            assert "message 199" in " ".join(app.lines()[-5:])
+
+
+async def test_an_answer_grows_and_is_replaced_by_the_event() -> None:
+    log = RoomLog()
+    asked = log.ask("ann", "@genie hi")
+    app = Host(log)
+    async with app.run_test(size=(60, 20)) as pilot:
+        app.timeline.stream(asked.seq, "Hel**lo")
+        await until(pilot, lambda: app.shows("Hel**lo"))
+        assert app.shows("genie · for ann  writing…")
+        app.timeline.stream(asked.seq, "** there")
+        await until(pilot, lambda: app.shows("Hello there"))
+        app.timeline.apply(log.answer(asked, "Hello, ann."))
+        await pilot.pause()
+        assert app.shows("Hello, ann.")
+        assert not app.shows("there")
+        assert not app.shows("writing")
+        app.timeline.stream(asked.seq, "too late")
+        app.timeline.apply(log.say("bob", "next"))
+        await until(pilot, lambda: app.shows("next"))
+        assert not app.shows("too late")
+
+
+async def test_many_parts_of_an_answer_are_painted_together(
+    painted: list[Entry],
+) -> None:
+    log = RoomLog()
+    asked = log.ask("ann", "@genie hi")
+    app = Host(log)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        painted.clear()
+        for number in range(500):
+            app.timeline.stream(asked.seq, f"word{number} ")
+        await until(pilot, lambda: app.shows("word499"))
+        assert 1 <= len(painted) <= 3
+
+
+async def test_unsent_messages_stand_at_the_end_and_bring_it_into_view() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("home")
+        unsent = Unsent("x", "still here", emote=False, at=START)
+        app.timeline.set_unsent((unsent,))
+        await pilot.pause()
+        assert "still here  unsent" in app.lines()[-1]
+        app.timeline.set_unsent(())
+        app.timeline.apply(app.log_.say("ann", "still here"))
+        await pilot.pause()
+        assert not app.shows("unsent")
+        assert app.shows("still here")
+
+
+async def test_every_outcome_has_its_mark() -> None:
+    log = RoomLog()
+    app = Host(log)
+    async with app.run_test(size=(60, 30)) as pilot:
+        said = {
+            name: log.say("ann", name, handler="ann", after=400)
+            for name in ("deciding", "ignored", "working", "waiting", "answered", "failed", "over")
+        }
+        for name in ("working", "waiting", "answered"):
+            log.add(Decided(said[name].seq, "delegate"), "ann")
+        log.add(Decided(said["ignored"].seq, "ignore", "just chat"), "ann")
+        log.add(Asked(said["waiting"].seq, "a1", "genie", "run", {}), "ann")
+        log.add(Failed(said["failed"].seq, "reasoner", "no key"), "ann")
+        log.add(Cancelled(said["over"].seq), "ann")
+        log.answer(said["answered"], "yes")
+        app.timeline.apply_many(log.events)
+        await pilot.pause()
+        await pilot.press("home")
+        await pilot.pause()
+        marks = {
+            line.split()[1]: line.split()[0]
+            for line in app.lines()
+            if line.split()[1:] and (line.split()[1] in said)
+        }
+        assert len(marks) == len(said)
+        assert len(set(marks.values())) == len(said)
+
+
+async def test_a_mark_follows_the_work_without_painting_anything_else(
+    painted: list[Entry],
+) -> None:
+    log = long_log()
+    asked = log.say("ann", "the question", handler="ann")
+    app = Host(log)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        painted.clear()
+        steps: list[AnyBody] = [
+            Decided(asked.seq, "delegate"),
+            Asked(asked.seq, "a1", "genie", "run", {}),
+            Settled(asked.seq, "a1", "approved"),
+        ]
+        marks = []
+        for step in steps:
+            app.timeline.apply(log.add(step, "ann"))
+            await pilot.pause()
+            [line] = [line for line in app.lines() if "the question" in line]
+            marks.append(line.split()[0])
+        assert marks[0] == marks[2] != marks[1]
+        assert len(painted) == len(steps)
+
+
+async def test_the_reason_for_silence_is_shown_on_demand() -> None:
+    log = RoomLog()
+    said = log.say("ann", "nice day", handler="ann")
+    log.add(Decided(said.seq, "ignore", "small [/talk]"), "ann")
+    log.say("bob", "indeed")
+    app = Host(log)
+    async with app.run_test(size=(70, 20)) as pilot:
+        assert not app.shows("small")
+        app.timeline.show_reasons(True)
+        await pilot.pause()
+        assert app.shows("· silent: small [/talk]")
+        assert app.shows("nobody's agent")
+        app.timeline.show_reasons(False)
+        await pilot.pause()
+        assert not app.shows("silent")
+
+
+async def test_hostile_text_is_neither_obeyed_nor_read_as_markup() -> None:
+    evil = "[/] [bold]x[/bold] \x1b]0;own\x07 \x9b2J \u202eabc\u2066 a\u200bb \r\n&#27;[2J"
+    log = RoomLog()
+    log.add(Joined("guest", agent=evil), evil)
+    asked = log.ask(evil, evil)
+    log.answer(asked, evil)
+    broken = log.say(evil, f"```{evil}\n{evil}\n```", handler=evil)
+    log.add(Failed(broken.seq, "agent", evil), evil)
+    log.say(evil, evil, emote=True)
+    pending = log.ask("ann", "q")
+    app = Host(log)
+    async with app.run_test(size=(100, 60)) as pilot:
+        app.timeline.stream(pending.seq, evil)
+        app.timeline.set_unsent((Unsent("x", evil, emote=False, at=START),))
+        app.timeline.show_reasons(True)
+        await until(pilot, lambda: app.shows("writing"))
+        shown = "\n".join(app.lines())
+        assert not {c for c in shown if (ord(c) < 32 and c != "\n") or 0x7F <= ord(c) < 0xA0}
+        assert not set("\u202e\u2066\u200b") & set(shown)
+        assert shown.count("[bold]x[/bold]") >= 5
+        assert "⟨U+202E⟩" in shown
+        assert "&#27;[2J" in shown
+
+
+async def test_a_long_room_costs_no_widgets_and_paints_what_is_near(
+    painted: list[Entry],
+) -> None:
+    log = RoomLog()
+    for number in range(MANY):
+        log.say("bob" if number % 3 else "ann", f"message {number}")
+    app = Host(RoomLog())
+    async with app.run_test(size=(80, 24)) as pilot:
+        nodes = len(app.screen.query("*"))
+        painted.clear()
+        app.timeline.bind_state(log.state, "ann")
+        app.timeline.apply_many(log.events)
+        await pilot.pause()
+        assert app.shows(f"message {MANY - 1}")
+        assert len(app.screen.query("*")) == nodes
+        assert len(painted) < 100
+
+        painted.clear()
+        app.timeline.apply(log.say("bob", "one more"))
+        await pilot.pause()
+        assert app.shows("one more")
+        assert len(painted) == 1
+
+        painted.clear()
+        await pilot.press("home")
+        await pilot.pause()
+        assert app.shows("message 0")
+        assert len(painted) < 100
+        assert app.timeline.virtual_size.height > MANY
+
+
+async def test_messages_are_selected_and_copied() -> None:
+    log = RoomLog()
+    log.say("ann", "first")
+    log.say("bob", "second\nline \x1b")
+    log.add(Joined("guest"), "cid")
+    log.say("bob", "third")
+    app = Host(log)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("y")
+        assert app.clipboard == ""
+        await pilot.press("up", "y")
+        assert app.clipboard == "third"
+        await pilot.press("k", "y")
+        assert app.clipboard == "second\nline ␛"
+        await pilot.press("k", "k", "k", "y")
+        assert app.clipboard == "first"
+        await pilot.press("j", "down", "y")
+        assert app.clipboard == "third"
+
+
+async def test_the_selection_is_brought_into_view() -> None:
+    app = Host(long_log())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press(*["k"] * 40)
+        await pilot.pause()
+        assert app.shows("message 160 ")
+        assert not app.shows("message 199")
+        await pilot.press(*["j"] * 40)
+        await pilot.pause()
+        assert app.shows("message 199")
+
+
+async def test_escape_stops_the_selected_message_or_everything() -> None:
+    log = RoomLog()
+    running = log.ask("ann", "@genie work")
+    log.say("bob", "idle")
+    app = Host(log)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("escape")
+        assert app.stops == [None]
+        await pilot.press("up", "escape")  # nobody works on this one: only the selection goes
+        assert app.stops == [None]
+        await pilot.press("up", "up", "escape")
+        assert app.stops == [None, running.seq]
+
+
+async def test_text_is_selected_with_the_mouse() -> None:
+    log = RoomLog()
+    log.say("bob", "alpha beta")
+    log.say("bob", "gamma delta")
+    app = Host(log)
+    async with app.run_test(size=(60, 20)) as pilot:
+        row = next(y for y, line in enumerate(app.lines()) if "alpha" in line)
+        await pilot.mouse_down(Timeline, offset=(9, row))
+        await pilot.hover(Timeline, offset=(8, row + 1))
+        await pilot.mouse_up(Timeline, offset=(8, row + 1))
+        await pilot.pause()
+        assert app.screen.get_selected_text() == "beta\n   gamma"
+
+
+async def test_colours_come_from_the_theme() -> None:
+    log = RoomLog()
+    log.say("bob", "hello @ann")
+    app = Host(log)
+    async with app.run_test(size=(60, 10)) as pilot:
+        seen = []
+        for theme in ("textual-dark", "textual-light", "nord"):
+            app.theme = theme
+            await pilot.pause()
+            row = next(y for y, line in enumerate(app.lines()) if "@ann" in line)
+            styles = [s.style for s in app.timeline.render_line(row) if s.text == "@ann"]
+            assert styles[0] is not None
+            seen.append((styles[0].color, styles[0].bgcolor))
+        assert len(set(seen)) == 3
+
+
+@pytest.mark.parametrize("size", [(1, 1), (5, 3), (20, 2)])
+async def test_a_tiny_screen_is_survived(size: tuple[int, int]) -> None:
+    app = Host(long_log(20))
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("up", "home", "pagedown", "end")
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert app.shows("message 19")
+
+
+async def test_an_empty_room_is_survived() -> None:
+    app = Host(RoomLog())
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.press("up", "down", "y", "pageup", "home", "end", "escape")
+        app.timeline.apply(app.log_.say("bob", "hi"))
+        await pilot.pause()
+        assert app.shows("hi")

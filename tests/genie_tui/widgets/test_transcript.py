@@ -1,0 +1,145 @@
+import time
+from collections.abc import Iterator
+
+import pytest
+from tests.genie_tui.widgets.room_log import RoomLog
+
+from genie_core.room.event import (
+    Cancelled,
+    Decided,
+    Equipped,
+    Failed,
+    Hosted,
+    Joined,
+    Left,
+    Opened,
+    Suspended,
+)
+from genie_tui.widgets.entry import Day, Entry, Note, Reply, Speech, Tone
+from genie_tui.widgets.transcript import GROUPED, Transcript, past
+
+
+@pytest.fixture(autouse=True)
+def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def entries(log: RoomLog) -> list[Entry]:
+    transcript = Transcript(log.state)
+    for event in log.events:
+        transcript.add(event)
+    return transcript.entries
+
+
+def speeches(log: RoomLog) -> list[Speech]:
+    return [entry for entry in entries(log) if isinstance(entry, Speech)]
+
+
+def test_messages_in_a_row_stand_under_one_name() -> None:
+    log = RoomLog()
+    log.say("ann", "one")
+    log.say("ann", "two")
+    log.say("bob", "three")
+    log.say("ann", "four")
+    assert [speech.opens for speech in speeches(log)] == [True, False, True, True]
+
+
+def test_a_pause_starts_a_new_group() -> None:
+    log = RoomLog()
+    log.say("ann", "one")
+    log.say("ann", "two", after=GROUPED + 1)
+    assert [speech.opens for speech in speeches(log)] == [True, True]
+
+
+def test_every_day_is_announced_once() -> None:
+    log = RoomLog()
+    log.say("ann", "one")
+    log.say("ann", "two")
+    log.say("ann", "three", after=86400)
+    days = [entry.day for entry in entries(log) if isinstance(entry, Day)]
+    assert (days[1] - days[0]).days == 1
+    assert len(days) == 2
+    assert speeches(log)[2].opens
+
+
+def test_what_happens_to_the_room_is_noted() -> None:
+    log = RoomLog()
+    log.add(Opened("r", "Garden"))
+    log.add(Hosted("ann"))
+    log.add(Joined("host", engine=True, agent="gpt"), "ann")
+    log.add(Joined("guest"), "bob")
+    log.add(Equipped("offline helper"), "ann")
+    log.add(Left("bob", "connection lost"))
+    log.add(Suspended("closing time"))
+    notes = [entry.text for entry in entries(log) if isinstance(entry, Note)]
+    assert notes == [
+        "the room Garden was opened",
+        "ann is hosting",
+        "ann joined with gpt",
+        "bob joined as a guest",
+        "ann's agent is offline helper now",
+        "bob left: connection lost",
+        "the room was suspended: closing time",
+    ]
+
+
+def test_an_answer_repeats_the_question_only_from_afar() -> None:
+    log = RoomLog()
+    near = log.ask("ann", "near?")
+    log.answer(near, "here")
+    far = log.ask("ann", "far?\nreally")
+    log.say("bob", "meanwhile")
+    log.answer(far, "there")
+    replies = [entry for entry in entries(log) if isinstance(entry, Reply)]
+    assert [reply.quote for reply in replies] == ["", "far?␤really"]
+    assert [reply.receiver for reply in replies] == ["ann", "ann"]
+    assert [reply.owner for reply in replies] == ["", ""]
+
+
+def test_an_answer_by_somebody_elses_agent_says_so() -> None:
+    log = RoomLog()
+    said = log.say("bob", "help", handler="ann")
+    log.add(Decided(said.seq, "delegate"), "ann")
+    log.answer(said, "done")
+    reply = entries(log)[-1]
+    assert isinstance(reply, Reply)
+    assert (reply.receiver, reply.owner) == ("bob", "ann")
+
+
+def test_failing_is_not_silence() -> None:
+    log = RoomLog()
+    failed, stopped, ignored = (log.say("ann", text, handler="ann") for text in "abc")
+    log.add(Failed(failed.seq, "reasoner", "no\x1b[31mkey"), "ann")
+    log.add(Cancelled(stopped.seq, "by bob"), "ann")
+    log.add(Decided(ignored.seq, "ignore", "small talk"), "ann")
+    notes = [entry for entry in entries(log) if isinstance(entry, Note)]
+    assert [note.tone for note in notes] == [Tone.FAILED, Tone.QUIET]
+    assert notes[0].text == "no answer for ann: reasoner failed: no␛[31mkey"
+    assert "stopped: by bob" in notes[1].text
+    assert [note.message for note in notes] == [failed.seq, stopped.seq]
+
+
+def test_text_and_names_are_spelt_out() -> None:
+    log = RoomLog()
+    log.say("an\u202en", "x\x1b[2J")
+    [speech] = speeches(log)
+    assert speech.author == "an⟨U+202E⟩n"
+    assert speech.text == "x␛[2J"
+
+
+def test_a_state_alone_gives_back_what_was_said_and_answered() -> None:
+    log = RoomLog()
+    log.add(Joined("host", engine=True), "ann")
+    asked = log.ask("ann", "q?")
+    log.say("bob", "meanwhile")
+    log.answer(asked, "a!")
+    broken = log.say("ann", "again", handler="ann")
+    log.add(Failed(broken.seq, "agent", "boom"), "ann")
+    stopped = log.ask("ann", "more")
+    log.add(Cancelled(stopped.seq), "ann")
+    bodies = [type(event.body).__name__ for event in past(log.state)]
+    assert bodies == ["Said", "Said", "Answered", "Said", "Failed", "Said", "Cancelled"]
