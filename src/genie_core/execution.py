@@ -1,10 +1,10 @@
 """One message's way through reasoner and agent, as a record that can be read again and again."""
 
-from asyncio import Task
+from asyncio import Future, Task
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from genie_core.agent.approval import Approval, ApprovalContext, Verdict
 from genie_core.errors import ExecutionFailed, Stage, StageFailed, summary
@@ -105,7 +105,7 @@ class Execution:
         self._record: Record[ExecutionEvent] = Record()
         self._open: dict[str, Approval] = {}
         self._refusal: tuple[str, str] | None = None
-        self._task: Task[None] | None = None
+        self._work: list[Future[Any]] = []
         self._sealed = False
 
     @property
@@ -169,17 +169,20 @@ class Execution:
         if self.done or self._sealed:
             return False
         self.record(Cancelled(reason))
-        if self._task is not None:
-            self._task.cancel()
+        self._cancel_work()
         return True
 
     # What follows is for the session that does the work.
 
-    def run_in(self, task: "Task[None]") -> None:
-        """Name the task that `cancel` has to cancel, which may have been called already."""
-        self._task = task
+    def run_in(self, task: "Task[None]", request: "Future[Any] | None" = None) -> None:
+        """Name what `cancel` has to cancel; it may have been called already.
+
+        The request is what the task is going to wait for. A task that is cancelled before its
+        first step cannot see to it.
+        """
+        self._work = [task] if request is None else [request, task]
         if self.done:
-            task.cancel()
+            self._cancel_work()
 
     def seal(self) -> None:
         """Declare the answer given: from now on it is too late to cancel."""
@@ -231,6 +234,10 @@ class Execution:
         self._refusal = (reason, by)
         for approval in self.pending_approvals:
             self._refuse(approval, reason, by)
+
+    def _cancel_work(self) -> None:
+        for each in self._work:
+            each.cancel()
 
     def _refuse(self, approval: Approval, reason: str, by: str) -> None:
         approval.deny(reason, by=by)

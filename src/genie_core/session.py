@@ -84,7 +84,6 @@ class GroupSession:
             saved = self._conversation.add(message)
             ruling = self._reasoner(message.sender).submit(len(self._conversation.messages) - 1)
             work = partial(self._decide, execution, message, ruling, saved)
-            # The work cannot see to its request if it is cancelled before its first step.
             self._start(execution, work, request=ruling)
 
         self._conversation.when_open(begin)
@@ -189,13 +188,11 @@ class GroupSession:
     ) -> None:
         task = asyncio.create_task(self._see_through(execution, work))
         self._executions[execution] = task
-        execution.run_in(task)
-        task.add_done_callback(lambda _: self._ended(execution, request))
+        execution.run_in(task, request)
+        task.add_done_callback(lambda _: self._ended(execution))
 
-    def _ended(self, execution: Execution, request: "Future[Ruling] | None") -> None:
+    def _ended(self, execution: Execution) -> None:
         del self._executions[execution]
-        if request is not None:
-            request.cancel()
         execution.record(Cancelled("interrupted"))  # counts only if nothing else ended it
 
     async def _see_through(self, execution: Execution, work: _Work) -> None:

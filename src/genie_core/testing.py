@@ -33,13 +33,13 @@ def ignore_all(_updates: list[Message]) -> Response:
 
 
 class ScriptedAgent(Agent):
-    """An agent whose runs are a coroutine function given by the test.
+    """An agent whose runs are a coroutine function given by the test, and kept in `script`.
 
     Its memory is the list of queries that were answered.
     """
 
     def __init__(self, run: RunFn = echo) -> None:
-        self._run = run
+        self.script = run
         self.queries: list[str] = []
         self.open = False
 
@@ -71,7 +71,7 @@ class ScriptedAgent(Agent):
         emit: Emit,
     ) -> str:
         """Do what the test said."""
-        answer = await self._run(input, callback, emit)
+        answer = await self.script(input, callback, emit)
         self.queries.append(input.query)
         return answer
 

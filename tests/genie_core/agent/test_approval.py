@@ -1,0 +1,124 @@
+import asyncio
+from threading import Barrier, Thread
+
+import pytest
+
+from genie_core.agent import Approval, ApprovalContext, Verdict
+
+
+def request() -> Approval:
+    return Approval("system", "add", (), {"a": 1, "b": "x"})
+
+
+async def test_the_answer_reaches_whoever_waits() -> None:
+    approval = request()
+    waiting = asyncio.create_task(approval.approved())
+    await asyncio.sleep(0)
+    assert approval.approve(by="alice")
+    async with asyncio.timeout(10):
+        assert await waiting
+    assert approval.by == "alice"
+    assert approval.resolved_at is not None
+
+
+async def test_a_denial_carries_its_reason_and_is_false() -> None:
+    approval = request()
+    approval.deny("too risky")
+    verdict = await approval.approved()
+    assert not verdict
+    assert verdict.reason == "too risky"
+
+
+async def test_an_approval_may_carry_other_arguments() -> None:
+    approval = request()
+    approval.approve(arguments={"a": 2})
+    assert await approval.approved() == Verdict(approved=True, arguments={"a": 2})
+
+
+async def test_the_first_answer_counts() -> None:
+    approval = request()
+    assert approval.approve(by="alice")
+    assert not approval.approve(by="bob")
+    assert not approval.deny("no", by="bob")
+    assert await approval.approved()
+    assert approval.by == "alice"
+
+
+async def test_one_of_many_threads_wins_and_wakes_the_loop() -> None:
+    for _ in range(20):
+        approval = request()
+        barrier = Barrier(4)
+        wins: list[str] = []
+
+        def answer(
+            name: str,
+            approval: Approval = approval,
+            barrier: Barrier = barrier,
+            wins: list[str] = wins,
+        ) -> None:
+            barrier.wait()
+            if approval.deny(name, by=name):
+                wins.append(name)
+
+        threads = [Thread(target=answer, args=(name,)) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        async with asyncio.timeout(10):
+            verdict = await approval.approved()
+        for thread in threads:
+            thread.join()
+        assert wins == [verdict.reason] == [approval.by]
+
+
+async def test_cancelling_the_wait_leaves_the_request_open() -> None:
+    approval = request()
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(approval.approved(), 0.01)
+    assert approval.verdict is None
+    approval.approve()
+    assert await approval.approved()
+
+
+async def test_a_future_of_the_contract_is_kept_with_something_true_or_false() -> None:
+    ftr: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    approval = Approval("system", "add", (1,), {}, ftr)
+    approval.deny()
+    assert not await ftr
+
+
+async def test_a_future_resolved_from_outside_is_an_answer() -> None:
+    approval = request()
+    approval.ftr.set_result(True)
+    assert await approval.approved() == Verdict(approved=True)
+    assert not approval.deny()
+
+
+async def test_ids_are_unique_hexadecimal() -> None:
+    one, other = request(), request()
+    assert one.id != other.id
+    assert int(one.id, 16) >= 0
+
+
+async def test_a_call_is_written_like_python() -> None:
+    assert request().call_repr() == "add(a=1, b='x')"
+    assert str(Approval("search:0a", "f", (1,), {})) == '[sender="search:0a"] f(1)'
+
+
+async def test_a_context_queues_requests_and_hands_back_the_answer() -> None:
+    queue: asyncio.Queue[Approval] = asyncio.Queue()
+    callback = ApprovalContext(queue).approval_callback("search:0a")
+    asked = asyncio.ensure_future(callback("find", {"q": "x"}))
+    approval = await queue.get()
+    assert (approval.sender, approval.tool_name, approval.tool_kwargs) == (
+        "search:0a",
+        "find",
+        {"q": "x"},
+    )
+    approval.deny("no")
+    assert await asked == Verdict(approved=False, reason="no")
+
+
+async def test_an_auto_approving_context_asks_nobody() -> None:
+    queue: asyncio.Queue[Approval] = asyncio.Queue()
+    assert await ApprovalContext(queue, auto_approve=True).approval("system", "f", {})
+    assert queue.empty()

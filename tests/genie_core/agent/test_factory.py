@@ -1,0 +1,122 @@
+from functools import partial
+from typing import Any
+
+import pytest
+
+from genie_core.agent import Agent, AgentFactory, AgentInfo
+from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed, UnknownAgent
+from genie_core.secrets import SecretsProvider
+from genie_core.testing import ScriptedAgent
+
+
+class Vault(SecretsProvider):
+    def get_secrets(self, username: str) -> dict[str, str] | None:
+        if username == "mallory":
+            raise PermissionError("locked")
+        return {"KEY": username} if username == "alice" else None
+
+
+def lone(_secrets: dict[str, str]) -> Agent:
+    return ScriptedAgent()
+
+
+def test_a_lone_agent_gets_the_owners_secrets() -> None:
+    seen: list[dict[str, str]] = []
+
+    def create(secrets: dict[str, str]) -> Agent:
+        seen.append(secrets)
+        return ScriptedAgent()
+
+    factory = AgentFactory(create, secrets_provider=Vault())
+    for owner in ("alice", "bob"):
+        assert isinstance(factory.create_system_agent(owner, {}), ScriptedAgent)
+    assert seen == [{"KEY": "alice"}, {}]
+
+
+def test_a_coordinator_gets_tools_and_the_other_agents() -> None:
+    seen: dict[str, Any] = {}
+
+    def create(secrets: Any, extra_tools: Any, agent_infos: Any) -> Agent:
+        seen.update(secrets=secrets, tools=extra_tools, infos=agent_infos)
+        return ScriptedAgent()
+
+    async def tool() -> None: ...
+
+    factory = AgentFactory(create)
+    search, math = AgentInfo("search", "finds"), AgentInfo("math", "reckons")
+    factory.add_agent_factory_fn(lone, search)
+    factory.add_agent_factory_fn(create, math)
+    factory.create_system_agent("alice", {"run_subagent": tool})
+    assert seen == {"secrets": {}, "tools": {"run_subagent": tool}, "infos": [search, math]}
+    factory.create_agent("math", "alice", {})
+    assert seen["infos"] == [search]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lone, partial(lambda extra, secrets: ScriptedAgent(), 1), lambda secrets, model="m": lone({})],
+)
+def test_anything_content_with_the_secrets_is_a_lone_agents_factory(function: Any) -> None:
+    assert isinstance(AgentFactory(function).create_agent("system", "alice"), ScriptedAgent)
+
+
+def test_a_function_of_another_shape_is_refused_when_registered() -> None:
+    bad: Any = lambda one, two: lone({})  # noqa: E731 - a function that is wrong on purpose
+    with pytest.raises(InvalidFactory, match="secrets"):
+        AgentFactory(bad)
+    with pytest.raises(InvalidFactory):
+        AgentFactory(lone).add_agent_factory_fn(bad, AgentInfo("x", "y"))
+
+
+def test_the_system_agent_has_a_description_and_ten_minutes() -> None:
+    info = AgentFactory(lone).system_agent_info()
+    assert (info.name, info.idle_timeout) == ("system", 600)
+    own = AgentInfo("genie", "grants", idle_timeout=1.0)
+    factory = AgentFactory(lone, system_agent_info=own)
+    assert factory.agent_info("system") is factory.agent_info("genie") is own
+
+
+def test_infos_can_leave_one_out() -> None:
+    factory = AgentFactory(lone)
+    for name in "abc":
+        factory.add_agent_factory_fn(lone, AgentInfo(name, name))
+    assert [info.name for info in factory.agent_infos(exclude="b")] == ["a", "c"]
+    assert [info.name for info in factory.agent_infos()] == ["a", "b", "c"]
+
+
+def test_an_unknown_name_is_a_value_error_that_lists_the_known() -> None:
+    factory = AgentFactory(lone)
+    factory.add_agent_factory_fn(lone, AgentInfo("search", "finds"))
+    with pytest.raises(UnknownAgent, match="search"):
+        factory.create_agent("serach", "alice")
+    with pytest.raises(ValueError, match="nobody"):
+        factory.agent_info("nobody")
+
+
+@pytest.mark.parametrize("name", ["system", "taken", ""])
+def test_a_name_must_be_free(name: str) -> None:
+    factory = AgentFactory(lone)
+    factory.add_agent_factory_fn(lone, AgentInfo("taken", ""))
+    with pytest.raises(InvalidSetting):
+        factory.add_agent_factory_fn(lone, AgentInfo(name, ""))
+
+
+@pytest.mark.parametrize("timeout", [0.0, -1.0])
+def test_a_senseless_idle_timeout_is_refused(timeout: float) -> None:
+    with pytest.raises(InvalidSetting, match="idle_timeout"):
+        AgentFactory(lone, AgentInfo("system", "", idle_timeout=timeout))
+
+
+def test_failures_say_which_stage_it_was() -> None:
+    def broken(_secrets: dict[str, str]) -> Agent:
+        raise RuntimeError("no model")
+
+    nothing: Any = lambda secrets: None  # noqa: E731 - a factory that is wrong on purpose
+    for owner, function, stage in [
+        ("mallory", lone, "secrets"),
+        ("alice", broken, "factory"),
+        ("alice", nothing, "factory"),
+    ]:
+        with pytest.raises(StageFailed, match=owner) as caught:
+            AgentFactory(function, secrets_provider=Vault()).create_agent("system", owner)
+        assert caught.value.stage == stage

@@ -1,0 +1,256 @@
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from genie_core.agent import (
+    Agent,
+    AgentFactory,
+    AgentInfo,
+    AgentInput,
+    AgentRunner,
+    Approval,
+    ApprovalCallback,
+    ApprovalContext,
+    AsyncTool,
+)
+from genie_core.agent.runner import Query
+from genie_core.datastore import DataStore
+from genie_core.errors import GenieError, StageFailed, UnknownAgent
+from genie_core.testing import Emit, ScriptedAgent, agent_factory
+
+
+@pytest.fixture(autouse=True)
+async def deadline() -> AsyncIterator[None]:
+    async with asyncio.timeout(10):
+        yield
+
+
+def query(text: str, queue: "asyncio.Queue[Approval] | None" = None) -> Query:
+    if queue is None:
+        return Query(text, ApprovalContext(asyncio.Queue(), auto_approve=True))
+    return Query(text, ApprovalContext(queue))
+
+
+def hierarchy() -> AgentFactory:
+    """A system agent and two kinds of subagents, each of which runs what its query says.
+
+    A query is a path of `name:instance` steps and a last word; the last agent asks for approval
+    and answers with the queries that it remembers.
+    """
+
+    def create(
+        _secrets: dict[str, str], tools: dict[str, AsyncTool], _infos: list[AgentInfo]
+    ) -> Agent:
+        agent = ScriptedAgent()
+
+        async def run(input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+            step, _, rest = input.query.partition(" ")
+            if not rest:
+                await callback("recall", {})
+                return ",".join([*agent.queries, step])
+            name, _, instance = step.partition(":")
+            return str(await tools["run_subagent"](rest, name, instance or None))
+
+        agent.script = run
+        return agent
+
+    factory = AgentFactory(create)
+    factory.add_agent_factory_fn(create, AgentInfo("search", "finds"))
+    factory.add_agent_factory_fn(create, AgentInfo("math", "reckons"))
+    return factory
+
+
+def system(factory: AgentFactory, store: DataStore | None = None) -> AgentRunner:
+    return AgentRunner("system", "system", "alice", factory, store)
+
+
+def innermost(answer: str) -> Any:
+    value: Any = answer
+    while isinstance(value, str) and value.startswith("{"):
+        value = json.loads(value)["subagent_response"]
+    return value
+
+
+async def test_a_subagents_answer_names_it_and_its_instance() -> None:
+    reply = await system(hierarchy()).submit(query("search hello"))
+    answer = json.loads(reply.text)
+    assert answer["subagent_name"] == "search"
+    assert answer["subagent_response"] == "hello"
+    assert len(answer["subagent_instance"]) == 8
+    assert int(answer["subagent_instance"], 16) >= 0
+
+
+async def test_an_instance_remembers_and_another_one_does_not_know() -> None:
+    runner = system(hierarchy())
+    first = json.loads((await runner.submit(query("search one"))).text)
+    instance = first["subagent_instance"]
+    again = await runner.submit(query(f"search:{instance} two"))
+    other = await runner.submit(query("search three"))
+    assert innermost(again.text) == "one,two"
+    assert innermost(other.text) == "three"
+
+
+async def test_approvals_show_the_path_of_the_asking_agent() -> None:
+    queue: asyncio.Queue[Approval] = asyncio.Queue()
+    runner = system(hierarchy())
+    senders = []
+    for text in ("x", "search:1a x", "search:1a math:2b x"):
+        reply = runner.submit(query(text, queue))
+        approval = await queue.get()
+        senders.append(approval.sender)
+        approval.approve()
+        await reply
+    assert senders == ["system", "search:1a", "search:1a/math:2b"]
+
+
+async def test_subagents_of_different_parents_share_nothing(tmp_path: Path) -> None:
+    for life in range(2):
+        store = DataStore(tmp_path)
+        runner = system(hierarchy(), store)
+        for parent in ("search:1", "search:2", "math:1", "math:1/math", "a"):
+            path = f"search:{parent} math:same {life}"
+            reply = await runner.submit(query(path))
+            assert innermost(reply.text) == ",".join(str(each) for each in range(life + 1))
+        runner.stop()
+        await runner.join()
+        await store.aclose()
+
+
+async def test_owners_and_agents_have_state_of_their_own(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    for owner in ("a/b", "a_b", "..", "A", "a"):
+        runner = AgentRunner("system", "system", owner, hierarchy(), store.narrowed(owner))
+        assert (await runner.submit(query("x"))).text == "x"
+        runner.stop()
+        await runner.join()
+    assert not (tmp_path.parent / "system.json").exists()
+
+
+async def test_an_unknown_subagent_is_an_error_for_the_model_to_see() -> None:
+    caught: list[Exception] = []
+
+    def create(_secrets: Any, tools: dict[str, AsyncTool], _infos: Any) -> Agent:
+        async def run(*_: Any) -> str:
+            try:
+                await tools["run_subagent"]("q", "nobody")
+            except ValueError as error:
+                caught.append(error)
+            return "survived"
+
+        return ScriptedAgent(run)
+
+    assert (await system(AgentFactory(create)).submit(query("x"))).text == "survived"
+    assert isinstance(caught[0], UnknownAgent)
+
+
+async def test_subagents_run_only_within_a_query() -> None:
+    with pytest.raises(GenieError, match="only while"):
+        await system(hierarchy()).run_subagent("q", "search")
+
+
+async def test_the_text_of_a_run_is_passed_on_as_it_comes() -> None:
+    async def run(_input: AgentInput, _callback: ApprovalCallback, emit: Emit) -> str:
+        emit("a")
+        emit("b")
+        return "ab"
+
+    pieces: list[str] = []
+    runner = system(agent_factory(run))
+    await runner.submit(Query("q", query("q").approvals, emit=pieces.append))
+    assert pieces == ["a", "b"]
+
+
+class Servers(ScriptedAgent):
+    def mcp(self) -> Any:
+        raise ConnectionError("no such server")
+
+
+class Unsaveable(ScriptedAgent):
+    def get_serialized(self) -> Any:
+        return object()
+
+
+class Picky(ScriptedAgent):
+    def set_serialized(self, state: Any) -> None:
+        raise LookupError("old format")
+
+
+class Silent(ScriptedAgent):
+    async def run_streaming(self, *_: Any) -> Any:
+        return None
+
+
+class Broken(ScriptedAgent):
+    async def run_streaming(self, *_: Any) -> str:
+        raise RuntimeError("out of ideas")
+
+
+@pytest.mark.parametrize(
+    ("kind", "stage"),
+    [
+        (Servers, "tools"),
+        (Unsaveable, "state"),
+        (Picky, "state"),
+        (Silent, "agent"),
+        (Broken, "agent"),
+    ],
+)
+async def test_every_fault_names_its_stage_and_the_runner_goes_on(
+    tmp_path: Path, kind: type[ScriptedAgent], stage: str
+) -> None:
+    store = DataStore(tmp_path)
+    await store.save("system", {"queries": []})
+    kinds: list[type[ScriptedAgent]] = [kind, kind, ScriptedAgent]
+    info = AgentInfo("system", "", idle_timeout=0.01)
+    runner = AgentRunner(
+        "system", "system", "alice", AgentFactory(lambda _: kinds.pop(0)(), info), store
+    )
+    for _ in range(2):
+        with pytest.raises(StageFailed) as caught:
+            await runner.submit(query("x"))
+        assert caught.value.stage == stage
+        await runner.join()
+    assert (await runner.submit(query("x"))).text == "echo: x"
+
+
+async def test_a_cancelled_run_is_saved_as_far_as_it_came(tmp_path: Path) -> None:
+    started = asyncio.Event()
+
+    class Slow(ScriptedAgent):
+        async def run_streaming(self, input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run
+            self.queries.append(f"{input.query}?")
+            started.set()
+            await asyncio.Event().wait()
+            return "never"
+
+    store = DataStore(tmp_path)
+    runner = system(AgentFactory(lambda _: Slow()), store)
+    reply = runner.submit(query("x"))
+    await started.wait()
+    reply.cancel()
+    runner.stop()
+    await runner.join()
+    assert await store.load("system") == {"queries": ["x?"]}
+
+
+async def test_an_agent_is_put_away_when_idle_and_remembers(tmp_path: Path) -> None:
+    agents: list[ScriptedAgent] = []
+
+    def create(_secrets: dict[str, str]) -> Agent:
+        agents.append(ScriptedAgent())
+        return agents[-1]
+
+    info = AgentInfo("system", "", idle_timeout=0.01)
+    runner = AgentRunner(
+        "system", "system", "alice", AgentFactory(create, info), DataStore(tmp_path)
+    )
+    await runner.submit(query("one"))
+    assert [agent.open for agent in agents] == [True]
+    await runner.join()
+    assert [agent.open for agent in agents] == [False]
+    await runner.submit(query("two"))
+    assert agents[1].queries == ["one", "two"]

@@ -1,0 +1,49 @@
+from typing import Any
+
+import pytest
+
+from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed
+from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
+from genie_core.secrets import SecretsProvider
+from genie_core.testing import ScriptedReasoner
+
+
+class Vault(SecretsProvider):
+    def get_secrets(self, username: str) -> dict[str, str] | None:
+        if username == "mallory":
+            raise PermissionError("locked")
+        return {"KEY": username}
+
+
+def test_the_function_gets_secrets_owner_and_further_arguments() -> None:
+    seen: list[Any] = []
+
+    def create(secrets: dict[str, str], owner: str, **kwargs: Any) -> GroupReasoner:
+        seen.append((secrets, owner, kwargs))
+        return ScriptedReasoner()
+
+    factory = GroupReasonerFactory(create, secrets_provider=Vault())
+    assert isinstance(factory.create_group_reasoner("alice", model="m"), ScriptedReasoner)
+    assert seen == [({"KEY": "alice"}, "alice", {"model": "m"})]
+
+
+def test_ten_minutes_is_the_default_timeout() -> None:
+    create: Any = lambda secrets, owner: ScriptedReasoner()  # noqa: E731 - short on purpose
+    assert GroupReasonerFactory(create).group_reasoner_idle_timeout == 600
+    assert GroupReasonerFactory(create, 5).group_reasoner_idle_timeout == 5
+    with pytest.raises(InvalidSetting):
+        GroupReasonerFactory(create, 0)
+
+
+def test_what_cannot_be_called_is_refused() -> None:
+    wrong: Any = "not a function"
+    with pytest.raises(InvalidFactory):
+        GroupReasonerFactory(wrong)
+
+
+def test_failures_say_which_stage_it_was() -> None:
+    nothing: Any = lambda secrets, owner: None  # noqa: E731 - a factory that is wrong on purpose
+    for owner, stage in [("mallory", "secrets"), ("alice", "factory")]:
+        with pytest.raises(StageFailed, match=owner) as caught:
+            GroupReasonerFactory(nothing, secrets_provider=Vault()).create_group_reasoner(owner)
+        assert caught.value.stage == stage

@@ -1,0 +1,172 @@
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from genie_core.agent import Approval, Decision
+from genie_core.errors import ExecutionFailed, StageFailed
+from genie_core.execution import (
+    Answered,
+    ApprovalRequested,
+    ApprovalResolved,
+    Cancelled,
+    Decided,
+    Execution,
+    Failed,
+    TextDelta,
+)
+from genie_core.message import Message
+
+IGNORED = Decided(Decision.IGNORE, None, None, "small talk", 0.1)
+DELEGATED = Decided(Decision.DELEGATE, "q", "alice", None, 0.1)
+ANSWERED = Answered(Message("a", "system"), 1.0)
+
+
+@pytest.fixture(autouse=True)
+async def deadline() -> AsyncIterator[None]:
+    async with asyncio.timeout(10):
+        yield
+
+
+async def events(execution: Execution) -> list[object]:
+    return [event async for event in execution.events()]
+
+
+async def stream(execution: Execution) -> list[object]:
+    return [element async for element in execution.stream()]
+
+
+async def test_an_ignored_message_ends_with_its_decision() -> None:
+    execution = Execution()
+    execution.record(IGNORED)
+    assert execution.done
+    assert await events(execution) == [IGNORED]
+    assert await stream(execution) == await stream(execution) == [Decision.IGNORE]
+    assert await execution.result() is None
+
+
+async def test_deltas_are_seen_live_and_dropped_once_there_is_an_answer() -> None:
+    execution = Execution()
+    execution.record(DELEGATED)
+    execution.emit("hel")
+    reader = execution.events()
+    live = [await anext(reader), await anext(reader)]
+    execution.emit("lo")
+    live.append(await anext(reader))
+    execution.record(ANSWERED)
+    live += [event async for event in reader]
+    assert live == [DELEGATED, TextDelta("hel"), TextDelta("lo"), ANSWERED]
+    assert await events(execution) == [DELEGATED, ANSWERED]
+
+
+async def test_nothing_follows_the_last_event() -> None:
+    execution = Execution()
+    execution.record(DELEGATED)
+    execution.record(ANSWERED)
+    execution.record(Cancelled("late"))
+    execution.emit("late")
+    assert not execution.cancel()
+    assert await events(execution) == [DELEGATED, ANSWERED]
+
+
+async def test_a_failure_before_the_decision_streams_as_ignored() -> None:
+    execution = Execution()
+    cause = ConnectionError("away")
+    execution.fail(StageFailed("secrets", "secrets of alice", cause), "reasoner")
+    assert await stream(execution) == [Decision.IGNORE]
+    assert await events(execution) == [
+        Failed("secrets", "secrets of alice: ConnectionError: away", cause)
+    ]
+
+
+async def test_a_failure_after_the_decision_is_raised_by_the_stream() -> None:
+    execution = Execution()
+    execution.record(DELEGATED)
+    execution.fail(ValueError("odd"), "agent")
+    for _ in range(2):
+        with pytest.raises(ExecutionFailed, match="odd") as caught:
+            await execution.result()
+        assert caught.value.stage == "agent"
+        assert isinstance(caught.value.__cause__, ValueError)
+
+
+async def test_approvals_are_recorded_with_who_answered_and_when() -> None:
+    execution = Execution()
+    execution.record(DELEGATED)
+    asked = asyncio.create_task(execution.approvals().approval("system", "f", {"x": 1}))
+    reader = execution.events()
+    await anext(reader)
+    requested = await anext(reader)
+    assert isinstance(requested, ApprovalRequested)
+    approval = requested.approval
+    assert execution.pending_approvals == [approval]
+    approval.deny("no", by="alice")
+    resolved = await anext(reader)
+    assert isinstance(resolved, ApprovalResolved)
+    assert (resolved.approval, resolved.by, resolved.at) == (
+        approval,
+        "alice",
+        approval.resolved_at,
+    )
+    assert (await asked) == resolved.verdict
+    assert resolved.verdict.reason == "no"
+    assert execution.pending_approvals == []
+
+
+async def test_refused_approvals_are_denied_now_and_later() -> None:
+    execution = Execution()
+    execution.record(DELEGATED)
+    pending = asyncio.create_task(execution.approvals().approval("system", "f", {}))
+    await asyncio.sleep(0)
+    execution.refuse_approvals("closing time")
+    verdicts = [await pending, await execution.approvals().approval("system", "g", {})]
+    assert [(verdict.approved, verdict.reason) for verdict in verdicts] == [
+        (False, "closing time")
+    ] * 2
+    kinds = [type(event).__name__ for event in (await anext_all(execution, 5))]
+    assert kinds == ["Decided", *["ApprovalRequested", "ApprovalResolved"] * 2]
+
+
+async def anext_all(execution: Execution, count: int) -> list[object]:
+    reader = execution.events()
+    return [await anext(reader) for _ in range(count)]
+
+
+async def test_cancelling_denies_what_is_pending_and_ends_the_record() -> None:
+    execution = Execution()
+    execution.record(DELEGATED)
+    pending = asyncio.create_task(execution.approvals().approval("system", "f", {}))
+    await asyncio.sleep(0)
+    assert execution.cancel("enough")
+    assert not execution.cancel("again")
+    assert not await pending
+    recorded = await events(execution)
+    assert recorded[-1] == Cancelled("enough")
+    assert isinstance(recorded[-2], ApprovalResolved)
+    assert [type(each) for each in await stream(execution)] == [Decision, Approval]
+
+
+async def test_asking_after_the_end_is_denied_and_not_recorded() -> None:
+    execution = Execution()
+    execution.record(DELEGATED)
+    execution.record(ANSWERED)
+    assert not await execution.approvals().approval("system", "f", {})
+    assert await events(execution) == [DELEGATED, ANSWERED]
+
+
+async def test_result_approves_everything() -> None:
+    execution = Execution()
+    execution.record(DELEGATED)
+    result = asyncio.create_task(execution.result())
+    assert await execution.approvals().approval("system", "f", {})
+    execution.record(ANSWERED)
+    assert await result == ANSWERED.message
+
+
+async def test_a_cancelled_task_named_late_is_cancelled_nevertheless() -> None:
+    execution = Execution()
+    execution.cancel()
+    task = asyncio.create_task(asyncio.sleep(60))
+    execution.run_in(task)
+    with pytest.raises(asyncio.CancelledError):
+        await task
