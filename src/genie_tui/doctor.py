@@ -53,8 +53,9 @@ def examine(settings: Settings, locations: Locations, env: Mapping[str, str], ou
 
 def terminal_problem() -> str | None:
     """Why no screen can be shown here, or None."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return "genie-tui needs a terminal for input and output, not a pipe or a file"
+    # Textual draws on stderr.
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+        return "genie-tui needs a terminal for input, output and errors, not a pipe or a file"
     columns, rows = shutil.get_terminal_size()
     if columns < SMALLEST[0] or rows < SMALLEST[1]:
         least = f"{SMALLEST[0]}×{SMALLEST[1]}"

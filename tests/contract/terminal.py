@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import select
 import signal
 import struct
 import subprocess
@@ -20,6 +21,8 @@ import pyte
 
 DEADLINE: Final = 60.0
 """Seconds within which anything waited for has to show. Generous: it only ends a broken test."""
+
+ALTERNATE_SCREEN_OFF: Final = b"\x1b[?1049l"
 
 KEYS: Final = {
     "enter": "\r",
@@ -55,6 +58,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._changed = threading.Condition()
         self._raw = bytearray()
+        self._closing = threading.Event()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "genie_tui", *arguments],
             stdin=slave,
@@ -147,6 +151,9 @@ class Terminal:
 
     def close(self) -> None:
         """Close the terminal window under the program."""
+        # A read in progress would keep the terminal open.
+        self._closing.set()
+        self._reader.join(DEADLINE)
         with contextlib.suppress(OSError):
             os.close(self._master)
 
@@ -156,16 +163,24 @@ class Terminal:
         self._reader.join(DEADLINE)
         return code
 
+    @property
+    def left_behind(self) -> list[str]:
+        """The lines that stand in the terminal when the program's own screen is gone."""
+        screen = pyte.Screen(self._screen.columns, self._screen.lines)
+        pyte.ByteStream(screen).feed(self.raw.rpartition(ALTERNATE_SCREEN_OFF)[2])
+        return [line.rstrip() for line in screen.display if line.strip()]
+
     def kill(self) -> None:
         """End the program with SIGKILL if it still runs, and clean up."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait(DEADLINE)
-        self._reader.join(5)
         self.close()
 
     def _read(self) -> None:
-        while True:
+        while not self._closing.is_set():
+            if not select.select([self._master], [], [], 0.1)[0]:
+                continue
             try:
                 data = os.read(self._master, 65536)
             except OSError:

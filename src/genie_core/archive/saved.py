@@ -129,6 +129,14 @@ class SavedRoom:
             messages=len(state.exchanges),
         )
 
+    def put_aside(self) -> None:
+        """Make room for another copy of the same room; this one stays, under another name."""
+        self.update(address="")
+        number = 1
+        while (aside := self.folder.with_name(f"{self.folder.name}~{number}")).exists():
+            number += 1
+        self.folder.rename(aside)
+
     def write(self) -> None:
         """Write the record; a reader sees the old one or the new one, whatever happens."""
         data = msgspec.json.format(msgspec.json.encode(self._record), indent=2)

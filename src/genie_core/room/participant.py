@@ -95,6 +95,7 @@ class Participant:
         self._link = LinkStatus(Link.CONNECTING)
         waiting = EngineState.ABSENT if plan.loader is None else EngineState.LOADING
         self._engine = EngineStatus(waiting, plan.label, plan.offline)
+        self._early: dict[str, Answer] = {}
         self._room = ""
         self._title = ""
         self._handler: Handler | None = None
@@ -160,8 +161,18 @@ class Participant:
         self._client.typing()
 
     def answer(self, approval: str, answer: Answer) -> bool:
-        """Answer an approval of one's own, pending or parked; False if it is not open."""
-        return self._handler is not None and self._handler.answer(approval, answer)
+        """Answer an approval of one's own, pending or parked; False if it is not open.
+
+        While the engine is loading, only parked ones can be open; the answer waits for it.
+        """
+        if self._handler is not None:
+            return self._handler.answer(approval, answer)
+        proposal = self._state.parked.get(approval)
+        waits = self._engine.state is EngineState.LOADING and approval not in self._early
+        if proposal is None or proposal.owner != self._name or not waits:
+            return False
+        self._early[approval] = answer
+        return True
 
     def stop(self, message: int | None = None) -> int:
         """Stop the run for a message, or all runs one may stop; returns how many were asked to."""
@@ -264,6 +275,8 @@ class Participant:
             self._set_engine(EngineStatus(EngineState.READY, engine.label, engine.offline))
             for line in (*engine.notices, *engine.session.problems):
                 self.warn(line)
+            for approval, answer in self._early.items():
+                handler.answer(approval, answer)
             await self._putting_away.wait()
 
     def _engine_failed(self, why: str) -> None:

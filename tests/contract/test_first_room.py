@@ -1,0 +1,198 @@
+"""A host and two people who join, each in a terminal of their own, from hello to resume."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.contract.terminal import Terminal
+
+pytestmark = pytest.mark.timeout(300)
+
+CARD = "a allow once"
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        number: int = probe.getsockname()[1]
+        return number
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("the launch is on friday\n")
+    return folder
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def host(home: Path, port: int, workspace: Path) -> Iterator[Terminal]:
+    arguments = ["--title", "Standup", "--name", "ann", "--port", str(port)]
+    with Terminal("host", *arguments, "--workspace", str(workspace), home=home) as terminal:
+        terminal.wait_for("Standup", f"127.0.0.1:{port}", "offline helper", "idle")
+        yield terminal
+
+
+def join(port: int, name: str, home: Path, *more: str) -> Terminal:
+    terminal = Terminal("join", f"127.0.0.1:{port}", "--name", name, *more, home=home)
+    terminal.wait_for("Standup", "online", "ann")
+    return terminal
+
+
+def events(home: Path) -> list[dict[str, Any]]:
+    """The host's log as it is on disk."""
+    (folder,) = [path for path in (home / "data" / "sessions").iterdir() if "--" not in path.name]
+    return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+
+
+def bodies(home: Path, kind: str) -> list[dict[str, Any]]:
+    return [event["body"] for event in events(home) if event["body"]["type"] == kind]
+
+
+def answer(terminal: Terminal, *keys: str) -> None:
+    """Go to the oldest card, wait until it takes keys, press some."""
+    terminal.press("ctrl+g")
+    terminal.wait_for(CARD, gone="ready in a moment")
+    terminal.press(*keys)
+
+
+def test_from_hello_to_resume(host: Terminal, home: Path, port: int) -> None:
+    with join(port, "ben", home) as ben, join(port, "cleo", home, "--guest") as cleo:
+        host.wait_for("ben", "cleo")
+
+        # Ordinary talk: everybody sees it, and why no agent spoke.
+        host.say("good morning everybody")
+        for terminal in (host, ben, cleo):
+            terminal.wait_for("good morning everybody", "ignored")
+
+        # A member's own engine asks the member, and nobody else.
+        ben.wait_for("ben", "idle")
+        ben.say("@genie what is 12*7?")
+        ben.wait_for("1 approval")
+        assert "1 approval" not in host.text
+        answer(ben, "a")
+        for terminal in (host, ben, cleo):
+            terminal.wait_for("12*7 = 84")
+
+        # A guest's agent runs at the host, so the host is asked, and may say no.
+        cleo.say("@genie list the files")
+        host.wait_for("1 approval")
+        assert "1 approval" not in cleo.text
+        answer(host, "r")
+        host.type("not while we plan")
+        host.press("enter")
+        cleo.wait_for("not while we plan")
+        (denied,) = [body for body in bodies(home, "settled") if body["outcome"] == "denied"]
+        assert denied["reason"] == "not while we plan"
+
+        # The host dies in the middle of a conversation, with a question open.
+        host.press("esc")
+        host.say("@genie read notes.txt")
+        host.wait_for("1 approval")
+        for number in range(5):
+            ben.say(f"note number {number}")
+            ben.wait_for(f"note number {number}", gone="unsent")
+        acknowledged = [f"note number {number}" for number in range(5)]
+        host.kill()
+        ben.wait_for("reconnecting")
+
+        with Terminal("resume", "--name", "ann", "--port", str(port), home=home) as resumed:
+            resumed.wait_for("Standup", "1 approval", "offline helper")
+            said = [body["text"] for body in bodies(home, "said")]
+            assert [text for text in said if text in acknowledged] == acknowledged
+            for text in acknowledged:
+                resumed.wait_for(text)
+
+            # What nobody had answered is a proposal now; ben is back without doing anything.
+            resumed.press("ctrl+g")
+            resumed.wait_for("from before", "notes.txt")
+            ben.wait_for("online", gone="reconnecting")
+            ben.say("still here")
+            resumed.wait_for("still here")
+            assert [body["text"] for body in bodies(home, "said")].count("still here") == 1
+
+            resumed.press("esc", "ctrl+q")
+            assert resumed.exit_code() == 0
+            assert "genie-tui resume" in resumed.left_behind[-1]
+        assert events(home)[-1]["body"]["type"] == "suspended"
+        assert [event["seq"] for event in events(home)] == list(range(1, len(events(home)) + 1))
+
+
+def test_what_was_allowed_after_the_pause_is_done_once(
+    host: Terminal, home: Path, port: int, workspace: Path
+) -> None:
+    host.say("@genie read notes.txt")
+    host.wait_for("1 approval")
+    host.press("ctrl+q")
+    assert host.exit_code() == 0
+    assert [body["outcome"] for body in bodies(home, "settled")] == ["parked"]
+
+    arguments = ["--name", "ann", "--port", str(port), "--workspace", str(workspace)]
+    with Terminal("resume", *arguments, home=home) as resumed:
+        resumed.wait_for("1 approval", "idle")
+        answer(resumed, "a")
+        resumed.wait_for("the launch is on friday")
+        assert len(bodies(home, "answered")) == 1
+        assert resumed.text.count("1 approval") == 0
+
+
+def test_pasting_and_typing_while_approvals_arrive_answers_nothing(
+    host: Terminal, home: Path, port: int
+) -> None:
+    with join(port, "cleo", home, "--guest") as cleo:
+        host.wait_for("cleo")
+        host.type("draft ")
+        for _ in range(3):
+            cleo.say("@genie what is 2+2?")
+            host.paste("aaaa\n")
+            host.type("aasd ")
+        host.wait_for("1 approval")
+        host.wait_for("draft aaaa")
+        assert "settled" not in {event["body"]["type"] for event in events(home)}
+        assert "said" not in {
+            event["body"]["type"] for event in events(home) if event["by"] == "ann"
+        }
+
+
+@pytest.mark.parametrize("way", ["sigterm", "closed terminal"])
+def test_ending_from_outside_is_a_suspend(host: Terminal, home: Path, way: str) -> None:
+    host.say("@genie what is 2+2?")
+    host.wait_for("1 approval")
+    if way == "sigterm":
+        host.process.terminate()
+    else:
+        host.close()
+    assert host.exit_code() == 0
+    assert [body["outcome"] for body in bodies(home, "settled")] == ["parked"]
+    assert events(home)[-1]["body"]["type"] == "suspended"
+
+
+def test_what_keeps_somebody_out_is_one_line(host: Terminal, home: Path, port: int) -> None:
+    def line(*arguments: str) -> str:
+        with Terminal(*arguments, home=home, columns=200) as terminal:
+            assert terminal.exit_code() != 0
+            (only,) = terminal.left_behind
+            return only
+
+    assert "already" in line("join", f"127.0.0.1:{port}", "--name", "ann")
+    assert "genie" in line("join", f"127.0.0.1:{port}", "--name", "genie")
+    assert "can't reach" in line("join", "127.0.0.1:1", "--name", "ben")
+    assert "TLS" in line("join", "192.0.2.1:7654", "--name", "ben")
+    assert "taken" in line("host", "--port", str(port), "--name", "ben")
+    assert "ANTHROPIC_API_KEY" in line("host", "--model", "anthropic:claude", "--name", "ben")
+    assert "no room" in line("resume", "nothing-like-it", "--name", "ben")
+
+
+def test_a_terminal_that_is_too_small_is_one_line(home: Path) -> None:
+    with Terminal("host", home=home, columns=40, rows=10) as terminal:
+        assert terminal.exit_code() == 1
+        assert "at least 60×16" in terminal.text.replace("\n", "")
