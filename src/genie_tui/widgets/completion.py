@@ -61,10 +61,9 @@ def offer(before: str, completions: Completions) -> Offer | None:
 
 
 def _matching(typed: str, sign: str, known: Sequence[tuple[str, str]]) -> Iterator[Choice]:
-    """First what starts with what was typed, then what contains it."""
+    """First what starts with what was typed, then, from two characters on, what contains it."""
     wanted = typed.casefold()
-    for begins in (True, False):
-        for text, detail in known:
-            folded = text.casefold()
-            if folded.startswith(wanted) is begins and wanted in folded:
-                yield Choice(sign + text, detail)
+    starting = [one for one in known if one[0].casefold().startswith(wanted)]
+    containing = [one for one in known if len(wanted) > 1 and wanted in one[0].casefold()]
+    for text, detail in dict.fromkeys([*starting, *containing]):
+        yield Choice(sign + text, detail)

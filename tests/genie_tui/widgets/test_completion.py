@@ -13,7 +13,8 @@ ROOM = Completions(("ann", "bob", "Hannah"), (("help", "keys"), ("who", "people"
         ("(@BO", ["@bob"]),
         ("line\n@b", ["@bob"]),
         ("/", ["/help", "/who", "/me"]),
-        ("/h", ["/help", "/who"]),
+        ("/h", ["/help"]),
+        ("/ho", ["/who"]),
     ],
 )
 def test_what_is_offered(before: str, texts: list[str]) -> None:

@@ -1,0 +1,273 @@
+from typing import ClassVar
+
+import pytest
+from textual import events, on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from genie_tui.widgets.choices import Choices
+from genie_tui.widgets.completion import Completions
+from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.editor import Editor
+
+GLOBAL = ("ctrl+q", "ctrl+c", "f1", "f6", "f7", "ctrl+g", "pageup", "pagedown", "escape")
+
+
+class Host(App[None]):
+    """A composer under something else, and what it reports."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding(key, f"note('{key}')", key) for key in GLOBAL]
+    CSS = "Static { height: 1fr; }"
+
+    def __init__(self, *, limit: int = 100) -> None:
+        super().__init__()
+        self.limit = limit
+        self.sent: list[str] = []
+        self.edits = 0
+        self.noted: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield Static("above")
+        yield Composer(limit=self.limit)
+
+    def on_mount(self) -> None:
+        self.composer.candidates = lambda: Completions(
+            ("ann", "bob", "genie"), (("help", "show the [keys]"), ("who", "who is here"))
+        )
+        self.composer.focus()
+
+    @property
+    def composer(self) -> Composer:
+        return self.query_one(Composer)
+
+    @property
+    def offered(self) -> list[str]:
+        choices = self.query_one(Choices)
+        if not choices.display:
+            return []
+        return [
+            str(choices.get_option_at_index(i).prompt).rstrip() for i in range(choices.option_count)
+        ]
+
+    def action_note(self, key: str) -> None:
+        self.noted.append(key)
+
+    @on(Composer.Submitted)
+    def _submitted(self, message: Composer.Submitted) -> None:
+        self.sent.append(message.text)
+
+    @on(Composer.Edited)
+    def _edited(self) -> None:
+        self.edits += 1
+
+
+async def paste(pilot: Pilot[None], text: str) -> None:
+    focused = pilot.app.focused
+    assert focused is not None
+    focused.post_message(events.Paste(text))
+    await pilot.pause()
+
+
+async def test_enter_sends_and_empties() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press(*"hello", "enter")
+        assert app.sent == ["hello"]
+        assert app.composer.draft == ""
+        await pilot.press(*"   ", "enter")
+        assert app.sent == ["hello"]
+
+
+@pytest.mark.parametrize("key", ["shift+enter", "ctrl+j", "alt+enter"])
+async def test_other_enters_start_a_line(key: str) -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press("a", key, "b")
+        assert app.composer.draft == "a\nb"
+        assert app.sent == []
+        await pilot.press("enter")
+        assert app.sent == ["a\nb"]
+
+
+async def test_pasting_never_sends() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press("x")
+        await paste(pilot, "aaaa\r\nb\rc\n\td\x1b[31m")
+        assert app.sent == []
+        assert app.composer.draft == "xaaaa\nb\nc\n\td␛[31m"
+
+
+async def test_pasting_replaces_what_is_selected() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press(*"abc", "shift+left", "shift+left")
+        await paste(pilot, "X")
+        await pilot.press("y")
+        assert app.composer.draft == "aXy"
+
+
+async def test_it_grows_with_the_text_up_to_eight_lines() -> None:
+    app = Host()
+    async with app.run_test(size=(60, 30)) as pilot:
+        assert app.composer.size.height == 3
+        app.composer.draft = "\n" * 3
+        await pilot.pause()
+        assert app.composer.size.height == 6
+        app.composer.draft = "\n" * 30
+        await pilot.pause()
+        assert app.composer.size.height == 10
+
+
+async def test_what_was_sent_can_be_called_back_and_the_draft_returns() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press(*"one", "enter", *"two", "enter", *"draft")
+        await pilot.press("up")
+        assert app.composer.draft == "two"
+        await pilot.press("up", "up")
+        assert app.composer.draft == "one"
+        await pilot.press("down", "down")
+        assert app.composer.draft == "draft"
+        await pilot.press("!")
+        assert app.composer.draft == "draft!"
+
+
+async def test_arrows_move_within_several_lines_first() -> None:
+    app = Host()
+    async with app.run_test(size=(30, 20)) as pilot:
+        await pilot.press(*"old", "enter")
+        app.composer.draft = "x" * 60  # wraps over three lines
+        await pilot.press("up", "up")
+        assert app.composer.draft == "x" * 60
+        await pilot.press("up")
+        assert app.composer.draft == "old"
+        await pilot.press("down")
+        assert app.composer.draft == "x" * 60
+
+
+async def test_names_are_offered_above_and_accepted() -> None:
+    app = Host()
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press(*"hi @")
+        await pilot.pause()
+        assert app.offered == ["@ann", "@bob", "@genie"]
+        choices = app.query_one(Choices)
+        assert choices.region.bottom == app.composer.region.y
+        assert isinstance(app.focused, Editor)
+        await pilot.press("down", "tab")
+        assert app.composer.draft == "hi @bob "
+        assert app.offered == []
+        assert app.sent == []
+
+
+async def test_enter_accepts_before_it_sends() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press(*"@ge", "enter")
+        assert (app.composer.draft, app.sent) == ("@genie ", [])
+        await pilot.press(*"hi", "enter")
+        assert app.sent == ["@genie hi"]
+
+
+async def test_what_is_typed_in_full_is_sent_at_once() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press(*"/who", "enter")
+        assert app.sent == ["/who"]
+        assert app.offered == []
+
+
+async def test_escape_closes_the_choices_and_only_then_is_the_apps() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press(*"/h")
+        await pilot.pause()
+        assert app.offered == ["/help  show the [keys]"]
+        await pilot.press("escape")
+        assert app.offered == []
+        assert app.noted == []
+        await pilot.press("escape")
+        assert app.noted == ["escape"]
+        assert app.composer.draft == "/h"
+
+
+async def test_a_choice_can_be_clicked() -> None:
+    app = Host()
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("@")
+        await pilot.pause()
+        await pilot.click(Choices, offset=(2, 2))
+        await pilot.pause()
+        assert app.composer.draft == "@genie "
+        assert isinstance(app.focused, Editor)
+
+
+async def test_leaving_the_word_closes_the_choices() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press(*"@a")
+        assert app.offered
+        await pilot.press("left")
+        await pilot.pause()
+        assert app.offered == []
+
+
+async def test_history_opens_no_choices() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press(*"/who", "enter", *"x", "enter", "up", "up")
+        await pilot.pause()
+        assert app.composer.draft == "/who"
+        assert app.offered == []
+
+
+async def test_only_the_persons_edits_are_reported() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        app.composer.draft = "from elsewhere"
+        await pilot.pause()
+        assert app.edits == 0
+        await pilot.press("a", "backspace")
+        assert app.edits == 2
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.edits == 2
+
+
+async def test_a_message_over_the_limit_is_kept_and_not_sent() -> None:
+    app = Host(limit=10)
+    async with app.run_test() as pilot:
+        editor = app.query_one(Editor)
+        app.composer.draft = "123456789"
+        assert str(editor.border_subtitle) == "9 of 10 characters"
+        await pilot.press(*"ab", "enter")
+        assert app.sent == []
+        assert app.composer.draft == "123456789ab"
+        assert app.composer.has_class("-too-long")
+        await pilot.press("backspace", "enter")
+        assert app.sent == ["123456789a"]
+        assert not app.composer.has_class("-too-long")
+
+
+async def test_keys_of_the_app_pass_through() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press(*"abc", "shift+left", *GLOBAL)
+        assert app.noted == list(GLOBAL)
+        assert app.composer.draft == "abc"
+
+
+async def test_a_draft_set_before_it_is_on_screen_is_there() -> None:
+    composer = Composer()
+    composer.draft = "early"
+
+    class Early(App[None]):
+        def compose(self) -> ComposeResult:
+            yield composer
+
+    async with Early().run_test() as pilot:
+        await pilot.pause()
+        assert composer.draft == "early"
