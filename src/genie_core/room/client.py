@@ -249,7 +249,8 @@ class RoomClient:
             token=self._token,
         )
         try:
-            await link.send([hello])
+            with suppress(ConnectionLost):  # whoever hung up may have said why
+                await link.send([hello])
             async with asyncio.timeout(WELCOME_TIMEOUT):
                 first = await link.receive()
         except (ConnectionLost, FrameError) as error:

@@ -75,6 +75,7 @@ class Floor:
         said = Said(whole_text(say.id), whole_text(say.text), handler, say.emote)
         self._history.record(peer.name, said, now)
         self._said.add(peer.name, say.id)
+        peer.strikes = 0
 
     def publish(self, peer: Peer, publish: Publish, now: float) -> None:
         """Record what the responsible engine did. The same id is recorded once."""
@@ -98,6 +99,7 @@ class Floor:
             return
         self._history.record(peer.name, body, now)
         self._published.add(peer.name, publish.id)
+        peer.strikes = 0
 
     def equip(self, peer: Peer, equip: Equip, now: float) -> None:
         """Record that an engine goes by another label."""

@@ -76,7 +76,7 @@ class Signals:
 class Peer:
     """One connection to the room.
 
-    `position` is the last event handed over. `farewell` is the refusal to end with; with `lingers`
+    `position` is the last event handed over, `strikes` how many frames in a row were refused. `farewell` is the refusal to end with; with `lingers`
     it comes only after all events. `done` says that nothing more will be sent.
     """
 
@@ -86,6 +86,7 @@ class Peer:
     name: str = ""
     token: str = ""
     position: int = 0
+    strikes: int = 0
     replies: deque[ServerFrame] = field(default_factory=deque)
     farewell: Refused | None = None
     lingers: bool = False

@@ -72,7 +72,11 @@ class Roster:
         self._stirred.add(peer.id)
 
     def refuse(self, peer: Peer, code: Refusal, text: str, ref: str = "") -> None:
-        """Tell a peer that something was not accepted."""
+        """Tell a peer that something was not accepted. Who insists too often is dismissed."""
+        peer.strikes += 1
+        if peer.strikes > self._limits.replies:
+            self.dismiss(peer, "too_fast", "too many refused frames in a row", final=False)
+            return
         self.reply(peer, Refused(code, text, ref))
 
     def signal(self, sender: Peer, signal: Typed | Streamed) -> None:

@@ -20,8 +20,10 @@ DEADLINE = 20.0
 class Recorder:
     """A follower that keeps everything and lets a test wait for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, past: Sequence[Event] = ()) -> None:
         self.state = RoomState()
+        for event in past:
+            self.state.apply(event)
         self.events: list[Event] = []
         self.welcomes: list[Welcome] = []
         self.rewound: list[int] = []
@@ -125,9 +127,12 @@ class Guest:
 
 
 @asynccontextmanager
-async def participant(connector: Connector, name: str, **options: Any) -> AsyncIterator[Guest]:
-    """Run a client for as long as the block lasts."""
-    recorder = Recorder()
+async def participant(
+    connector: Connector, name: str, *, past: Sequence[Event] = (), **options: Any
+) -> AsyncIterator[Guest]:
+    """Run a client for as long as the block lasts; `past` is what they know already."""
+    recorder = Recorder(past)
+    options.setdefault("since", len(past))
     options.setdefault("backoff", Backoff(0.01, 0.05))
     client = RoomClient(connector, recorder, name=name, **options)
     guest = Guest(client, recorder)

@@ -492,13 +492,25 @@ def test_a_peer_that_lets_replies_pile_up_is_dismissed_and_may_return() -> None:
     bench = Bench(limits=Limits(replies=5))
     alice = bench.join("alice")
     for _ in range(10):
-        bench.send(alice, Stop(999))
+        bench.room.trouble("on")
+        bench.room.trouble("")
     refusal = refusals(bench.pull(alice))[-1]
     assert (refusal.code, refusal.final) == ("slow", False)
     assert bench.room.finished(alice)
     bench.room.disconnect(alice, "whatever", bench.now)
     assert bench.room.pending()[-1].body == Left("alice", "too slow")
     assert isinstance(bench.pull(bench.connect(Hello("alice")))[0], Welcome)
+
+
+def test_a_peer_that_insists_on_what_is_refused_is_dismissed() -> None:
+    bench = Bench(limits=Limits(replies=5))
+    alice = bench.join("alice")
+    seen: list[ServerFrame] = []
+    for _ in range(6):
+        bench.send(alice, Say("1", ""))
+        seen += bench.pull(alice)
+    assert [refusal.code for refusal in refusals(seen)] == ["malformed"] * 5 + ["too_fast"]
+    assert bench.room.finished(alice)
 
 
 def test_trouble_with_the_disk_is_told_once_and_to_newcomers_too() -> None:

@@ -1,29 +1,353 @@
-from tests.genie_core.room.doubles import local_connector, participant, room_server
+import asyncio
+import os
+import socket
 
-from genie_core.room.event import Answered, Decided
+import pytest
+from tests.genie_core.room.doubles import (
+    FailingSink,
+    MemorySink,
+    local_connector,
+    participant,
+    room_server,
+)
+from tests.genie_core.room.wire import (
+    holds,
+    raw_websocket,
+    receive,
+    receive_until,
+    send,
+    stalled_peer,
+    upgrade,
+)
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from genie_core.room.errors import AddressInUse, InvalidName, NotLoopback
+from genie_core.room.event import Answered, Decided, Hosted, Left, Said, Suspended
+from genie_core.room.fold import RoomState
+from genie_core.room.frame import Hello, Limits, Refused, Say, Streamed, Welcome
+from genie_core.room.seat import Link, Severity
 from genie_core.room.websocket import ws_connector
+
+DEADLINE = 20.0
+FAST = Limits(burst=100_000, per_second=100_000.0)
 
 
 async def test_two_people_talk_and_the_hosts_engine_answers() -> None:
     async with room_server() as server:
         address = await server.listen(port=0)
-        async with (
-            participant(
-                local_connector(server), "hana", token=server.host_token, engine=True
-            ) as host,
-            participant(ws_connector(str(address)), "bob") as bob,
-        ):
+        hosting = participant(local_connector(server), "hana", token=server.host_token, engine=True)
+        async with hosting as host, participant(ws_connector(str(address)), "bob") as bob:
             await bob.seen.online()
             bob.client.say("hello")
             await host.seen.until(lambda r: r.texts == ["hello"])
             await bob.seen.until(lambda r: r.texts == ["hello"] and not r.unsent)
-            seq = host.seen.events[-1].seq
+            seq = host.seen.state.head
             host.client.publish(Decided(seq, "delegate", query="hi"))
+            await host.seen.until(lambda r: isinstance(r.events[-1].body, Decided))
+            host.client.delta(seq, "hi ")
+            await bob.seen.until(lambda r: r.deltas == [(seq, "hi ")])
+            bob.client.stop(seq)
+            await host.seen.until(lambda r: r.stopping == [(seq, "bob")])
+            bob.client.typing()
+            await host.seen.until(lambda r: r.typing == ["bob"])
             host.client.publish(Answered(seq, "hi bob"))
             await bob.seen.until(lambda r: isinstance(r.events[-1].body, Answered))
             assert bob.seen.events == host.seen.events
             assert host.seen.welcomes[0].role == "host"
+            assert server.state.head == host.seen.state.head
+
+
+async def test_leaving_and_suspending_end_everything_in_good_order() -> None:
+    sink = MemorySink()
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        hosting = participant(local_connector(server), "hana", token=server.host_token)
+        async with (
+            hosting as host,
+            participant(ws_connector(str(address)), "bob") as bob,
+            participant(ws_connector(str(address)), "alice") as alice,
+        ):
+            for each in (host, bob, alice):
+                await each.seen.online()
             await bob.client.bye("lunch")
-            await host.seen.until(lambda r: not r.state.people["bob"].present)
+            await host.seen.until(lambda r: Left("bob", "lunch") in [e.body for e in r.events])
+            assert bob.seen.links[-1].link is Link.CLOSED
             assert await server.suspend("good night")
-            await host.seen.until(lambda r: r.links[-1].detail.startswith("the host suspended"))
+            for each in (host, alice):
+                await each.seen.until(lambda r: r.links[-1].link is Link.CLOSED)
+                assert each.seen.events[-1].body == Suspended("good night")
+                assert each.refusal is not None
+                assert each.refusal.code == "suspended"
+    assert sink.events[-1].body == Suspended("good night")
+
+
+async def test_a_resumed_room_goes_on_where_it_was() -> None:
+    sink = MemorySink()
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            bob.client.say("before")
+            await bob.seen.until(lambda r: r.texts == ["before"])
+            past = bob.seen.events
+        await server.suspend()
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob", past=past) as bob:
+            bob.client.say("after")
+            await bob.seen.until(lambda r: r.texts == ["after"])
+            assert bob.seen.events[0].seq == len(past) + 1
+    assert [event.seq for event in sink.events] == list(range(1, len(sink.events) + 1))
+    assert sum(isinstance(event.body, Hosted) for event in sink.events) == 2
+
+
+async def test_a_host_with_an_impossible_name_opens_nothing() -> None:
+    server = room_server(host="genie")
+    with pytest.raises(InvalidName):
+        await server.start()
+    await server.close()
+
+
+# -- where it listens
+
+
+async def test_it_listens_on_this_machine_only() -> None:
+    async with room_server() as server:
+        for host in ("0.0.0.0", "192.0.2.1", "::"):  # noqa: S104 - they are to be refused
+            with pytest.raises(NotLoopback):
+                await server.listen(host, 0)
+
+
+async def test_a_socket_that_others_can_reach_is_refused() -> None:
+    async with room_server() as server:
+        with socket.create_server(("", 0)) as sock, pytest.raises(NotLoopback):
+            await server.listen(sock=sock)
+
+
+async def test_a_bound_socket_can_be_handed_over() -> None:
+    async with room_server() as server:
+        sock = socket.create_server(("127.0.0.1", 0))
+        address = await server.listen(sock=sock)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            await bob.seen.online()
+
+
+async def test_a_taken_port_is_an_error_that_names_it() -> None:
+    async with room_server() as server:
+        address = await server.listen(port=0)
+        with pytest.raises(AddressInUse, match=str(address.port)):
+            await server.listen(port=address.port)
+
+
+# -- a disk that fails
+
+
+async def test_a_full_disk_acknowledges_nothing_and_loses_nothing() -> None:
+    sink = FailingSink()
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            await bob.seen.online()
+            await bob.seen.until(lambda r: "bob" in r.state.people)
+            sink.broken = True
+            bob.client.say("one")
+            bob.client.say("two")
+            await bob.seen.until(lambda r: r.notices)
+            severity, text = bob.seen.notices[0]
+            assert severity is Severity.ERROR
+            assert "No space left on device" in text
+            assert bob.seen.texts == []
+            assert len(bob.client.unsent) == 2
+            sink.broken = False
+            await bob.seen.until(lambda r: r.texts == ["one", "two"] and not r.unsent)
+            await bob.seen.until(lambda r: "can write" in r.notices[-1][1])
+    assert [e.body.text for e in sink.events if isinstance(e.body, Said)] == ["one", "two"]
+
+
+async def test_suspending_on_a_full_disk_ends_in_time_and_says_so() -> None:
+    sink = FailingSink()
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            await bob.seen.online()
+            sink.broken = True
+            async with asyncio.timeout(DEADLINE):
+                assert not await server.suspend(grace=0.1)
+
+
+# -- peers that behave badly
+
+
+@pytest.mark.parametrize(
+    "data", ["{", "[]", '{"type":"nope"}', "x" * 1000, '{"type":"say","id":1}', "[" * 5000]
+)
+async def test_what_is_no_frame_ends_that_connection_only(data: str) -> None:
+    async with room_server() as server:
+        address = await server.listen(port=0)
+        async with (
+            participant(ws_connector(str(address)), "bob") as bob,
+            raw_websocket(address) as ws,
+        ):
+            await bob.seen.online()
+            await send(ws, Hello("mallory"))
+            await ws.send(data)
+            refusal = await receive_until(ws, lambda frame: isinstance(frame, Refused))
+            assert isinstance(refusal, Refused)
+            assert (refusal.code, refusal.final) == ("malformed", True)
+            with pytest.raises(ConnectionClosed):
+                await receive(ws)
+            bob.client.say("still here")
+            await bob.seen.until(lambda r: r.texts == ["still here"])
+            assert not bob.seen.state.people["mallory"].present
+
+
+async def test_a_giant_frame_ends_that_connection_only() -> None:
+    async with room_server(limits=Limits(frame_bytes=10_000)) as server:
+        address = await server.listen(port=0)
+        async with (
+            participant(ws_connector(str(address)), "bob") as bob,
+            raw_websocket(address) as ws,
+        ):
+            await send(ws, Hello("mallory"))
+            await ws.send("x" * 1_000_000)
+            with pytest.raises(ConnectionClosed) as closed:
+                await receive_until(ws, lambda _: False)
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 1009
+            bob.client.say("still here")
+            await bob.seen.until(lambda r: r.texts == ["still here"])
+
+
+async def test_another_version_and_frames_before_hello_are_refused() -> None:
+    async with room_server() as server:
+        address = await server.listen(port=0)
+        for frame, code in ((Hello("zoe", version=2), "version"), (Say("1", "x"), "out_of_state")):
+            async with raw_websocket(address) as ws:
+                await send(ws, frame)
+                refusal = await receive(ws)
+                assert isinstance(refusal, Refused)
+                assert (refusal.code, refusal.final) == (code, True)
+                with pytest.raises(ConnectionClosed):
+                    await receive(ws)
+
+
+async def test_silence_instead_of_a_hello_is_ended() -> None:
+    async with room_server(hello_timeout=0.05) as server:
+        address = await server.listen(port=0)
+        async with raw_websocket(address) as ws:
+            refusal = await receive(ws)
+            assert isinstance(refusal, Refused)
+            assert "no hello" in refusal.text
+        sock = socket.create_connection(address)  # not even an upgrade
+        with sock:
+            sock.settimeout(DEADLINE)
+            assert await asyncio.to_thread(sock.recv, 1000) == b""
+
+
+async def test_web_pages_cannot_connect() -> None:
+    async with room_server() as server:
+        address = await server.listen(port=0)
+        with pytest.raises(InvalidStatus) as refusal:
+            async with raw_websocket(address, origin="https://example.org"):
+                pass
+        assert refusal.value.response.status_code == 403
+
+
+async def test_random_bytes_harm_nobody() -> None:
+    async with room_server() as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            await bob.seen.online()
+            loop = asyncio.get_running_loop()
+            for n in range(20):
+                sock, answer = await upgrade(address)
+                assert answer.startswith(b"HTTP/1.1 101")
+                with sock:
+                    await loop.sock_sendall(sock, os.urandom(50 * (n + 1)))
+            reader, writer = await asyncio.open_connection(*address)
+            writer.write(b"\x16\x03\x01 not HTTP at all\r\n\r\n")
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
+            bob.client.say("still here")
+            await bob.seen.until(lambda r: r.texts == ["still here"])
+
+
+async def test_a_peer_that_never_reads_is_dropped_and_delays_nobody() -> None:
+    async with room_server(limits=FAST, stall_timeout=0.3) as server:
+        address = await server.listen(port=0)
+        async with (
+            participant(ws_connector(str(address)), "bob") as bob,
+            participant(ws_connector(str(address)), "alice") as alice,
+        ):
+            await alice.seen.online()
+            with await stalled_peer(address, "sleepy"):
+                await alice.seen.until(lambda r: "sleepy" in r.state.people)
+                for _ in range(600):
+                    bob.client.say("x" * 15_000)
+                await alice.seen.until(lambda r: len(r.texts) == 600)
+                await alice.seen.until(
+                    lambda r: Left("sleepy", "too slow") in [e.body for e in r.events[-50:]]
+                )
+            assert not bob.client.unsent
+
+
+async def test_a_flood_of_refused_frames_is_bounded() -> None:
+    async with room_server(limits=Limits(replies=5)) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            await bob.seen.online()
+            async with raw_websocket(address) as ws:
+                await send(ws, Hello("mallory"))
+                flood = [Say(str(n), "x" * 20_000) for n in range(100_000)]
+                with pytest.raises(ConnectionClosed):
+                    await send(ws, *flood)
+            await bob.seen.until(lambda r: not r.state.people["mallory"].present)
+            bob.client.say("still here")
+            await bob.seen.until(lambda r: r.texts == ["still here"])
+
+
+async def test_nobody_speaks_for_another() -> None:
+    sink = MemorySink()
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        async with raw_websocket(address) as ws:
+            await send(ws, Hello("mallory"))
+            assert isinstance(await receive(ws), Welcome)
+            await ws.send(
+                '{"type":"say","id":"1","text":"forged","by":"bob","seq":1,"at":0,"handler":"bob"}'
+            )
+            await receive_until(ws, holds("forged"))
+        said = next(e for e in sink.events if isinstance(e.body, Said))
+        assert said.by == "mallory"
+        assert isinstance(said.body, Said)
+        assert said.body.handler == ""
+
+
+async def test_a_late_joiner_sees_what_everybody_sees() -> None:
+    sink = MemorySink()
+    async with room_server(sink, limits=FAST) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            for n in range(900):
+                bob.client.say(f"message {n}")
+            await bob.seen.until(lambda r: len(r.texts) == 900)
+            async with participant(ws_connector(str(address)), "late") as late:
+                await late.seen.until(lambda r: "late" in r.state.people)
+                assert late.seen.events == sink.events
+                replayed = RoomState()
+                for event in sink.events:
+                    replayed.apply(event)
+                assert late.seen.state.people == replayed.people
+
+
+async def test_deltas_never_reach_the_log() -> None:
+    sink = MemorySink()
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        hosting = participant(local_connector(server), "hana", token=server.host_token, engine=True)
+        async with hosting as host, raw_websocket(address) as ws:
+            await send(ws, Hello("bob"), Say("1", "go"))
+            await host.seen.until(lambda r: r.texts == ["go"])
+            host.client.delta(host.seen.state.head, "streamed")
+            await receive_until(ws, lambda frame: isinstance(frame, Streamed))
+    assert "streamed" not in repr(sink.events)

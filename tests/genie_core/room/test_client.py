@@ -1,0 +1,297 @@
+import asyncio
+import random
+import socket
+from collections.abc import Sequence
+
+import pytest
+from tests.genie_core.room.doubles import (
+    Guest,
+    MemorySink,
+    Recorder,
+    local_connector,
+    participant,
+    room_server,
+)
+from tests.genie_core.room.wire import Proxy
+
+from genie_core.room.client import Backoff, RoomClient
+from genie_core.room.errors import (
+    ConnectionLost,
+    NotLoopback,
+    RoomRefused,
+    TooLong,
+    Unreachable,
+)
+from genie_core.room.event import Answered, Decided, Event, Left, Said
+from genie_core.room.frame import Limits
+from genie_core.room.seat import Link
+from genie_core.room.websocket import ws_connector
+
+DEADLINE = 20.0
+FAST = Limits(burst=100_000, per_second=100_000.0)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        port: int = sock.getsockname()[1]
+        return port
+
+
+async def run(address: str, name: str = "bob", **options: object) -> None:
+    client = RoomClient(ws_connector(address), Recorder(), name=name, **options)  # type: ignore[arg-type] # options are checked where they are used
+    async with asyncio.timeout(DEADLINE):
+        await client.run()
+
+
+async def test_nothing_is_lost_or_doubled_however_often_the_connection_breaks() -> None:
+    sink = MemorySink()
+    async with room_server(sink, limits=FAST) as server:
+        proxy = Proxy(await server.listen(port=0))
+        async with proxy.running() as through:
+            hosting = participant(
+                local_connector(server), "hana", token=server.host_token, engine=True
+            )
+            async with hosting as host, participant(ws_connector(through), "bob") as bob:
+                await bob.seen.online()
+                cutting = asyncio.create_task(cut_often(proxy, host, 20))
+                for n in range(400):
+                    bob.client.say(f"message {n}")
+                    await asyncio.sleep(random.random() * 0.004)
+                await cutting
+                await bob.seen.until(lambda r: not bob.client.unsent)
+                await bob.seen.until(lambda r: len(r.texts) == 400)
+                await host.seen.until(lambda r: len(r.texts) == 400)
+    assert proxy.accepted > 10
+    assert bob.seen.texts == [f"message {n}" for n in range(400)]
+    assert [event.seq for event in bob.seen.events] == list(range(1, len(bob.seen.events) + 1))
+    assert bob.seen.events == sink.events[: len(bob.seen.events)]
+
+
+async def cut_often(proxy: Proxy, host: Guest, times: int) -> None:
+    """Cut as soon as more has arrived since the last cut."""
+    for _ in range(times):
+        seen = len(host.seen.texts)
+        await host.seen.until(lambda r, seen=seen: len(r.texts) > seen)  # type: ignore[misc] # mypy can't infer a lambda with a default
+        proxy.cut()
+
+
+async def test_an_engines_reports_survive_broken_connections_in_order() -> None:
+    sink = MemorySink()
+    async with room_server(sink, limits=FAST) as server:
+        proxy = Proxy(await server.listen(port=0))
+        async with proxy.running() as through:
+            joining = participant(ws_connector(through), "alice", engine=True)
+            async with joining as alice:
+                await alice.seen.online()
+                for n in range(30):
+                    alice.client.say(f"question {n}")
+                    await alice.seen.until(lambda r, n=n: len(r.texts) == n + 1)  # type: ignore[misc] # mypy can't infer a lambda with a default
+                    seq = max(alice.seen.state.exchanges)
+                    alice.client.publish(Decided(seq, "delegate", query="q"))
+                    alice.client.publish(Answered(seq, f"answer {n}"))
+                    if n % 3 == 0:
+                        proxy.cut()
+                await alice.seen.until(
+                    lambda r: sum(isinstance(e.body, Answered) for e in r.events) == 30
+                )
+    answers = [e.body.text for e in sink.events if isinstance(e.body, Answered)]
+    assert answers == [f"answer {n}" for n in range(30)]
+    assert sum(isinstance(e.body, Decided) for e in sink.events) == 30
+
+
+async def test_what_is_typed_while_the_host_is_away_is_sent_once_on_return() -> None:
+    sink = MemorySink()
+    port = free_port()
+    async with room_server(sink) as server:
+        await server.listen(port=port)
+        joining = participant(ws_connector(f"127.0.0.1:{port}"), "bob")
+        async with joining as bob:
+            await bob.seen.online()
+            await bob.seen.until(lambda r: "bob" in r.state.people)
+            await server.close()
+            await bob.seen.until(lambda r: r.links[-1].link is Link.RETRYING)
+            bob.client.say("are you there?")
+            assert [unsent.text for unsent in bob.seen.unsent] == ["are you there?"]
+            assert bob.seen.links[-1].retry_in is not None
+            async with room_server(sink) as again:
+                await again.listen(port=port)
+                await bob.seen.until(lambda r: r.texts == ["are you there?"] and not r.unsent)
+    assert sum(isinstance(event.body, Said) for event in sink.events) == 1
+
+
+async def test_a_first_attempt_that_fails_is_an_error_unless_patient() -> None:
+    port = free_port()
+    with pytest.raises(Unreachable, match=f"127.0.0.1:{port}: nothing listens there"):
+        await run(f"127.0.0.1:{port}", patient=False)
+    async with participant(ws_connector(f"127.0.0.1:{port}"), "bob") as bob:
+        await bob.seen.until(lambda r: sum(s.link is Link.RETRYING for s in r.links) >= 2)
+        async with room_server() as server:
+            await server.listen(port=port)
+            await bob.seen.online()
+
+
+async def test_something_that_is_no_room_is_said_to_be_none() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+
+    async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+        await writer.wait_closed()
+
+    for behaviour in (answer, hang_up):
+        async with await asyncio.start_server(behaviour, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            with pytest.raises(Unreachable, match="no room"):
+                await run(f"127.0.0.1:{port}", patient=False)
+
+
+async def test_a_room_beyond_this_machine_is_refused_before_any_attempt() -> None:
+    with pytest.raises(NotLoopback, match=r"192\.0\.2\.1:7654"):
+        await run("192.0.2.1")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "code"),
+    [
+        ("hana", {}, "name_taken"),
+        ("genie", {}, "name_invalid"),
+        ("bob", {"room": "another"}, "wrong_room"),
+    ],
+)
+async def test_a_refusal_ends_the_attempts(name: str, options: dict[str, str], code: str) -> None:
+    async with room_server() as server:
+        address = await server.listen(port=0)
+        with pytest.raises(RoomRefused) as refusal:
+            await run(str(address), name, **options)
+        assert refusal.value.code == code
+
+
+async def test_turned_away_for_now_is_an_error_for_the_impatient() -> None:
+    async with room_server(limits=Limits(members=0)) as server:
+        address = await server.listen(port=0)
+        with pytest.raises(ConnectionLost, match="too many connections"):
+            await run(str(address), patient=False)
+
+
+async def test_a_second_seat_with_the_token_replaces_the_first() -> None:
+    async with room_server() as server:
+        address = str(await server.listen(port=0))
+        async with participant(ws_connector(address), "bob") as first:
+            await first.seen.online()
+            token = first.seen.welcomes[0].token
+            async with participant(ws_connector(address), "bob", token=token) as second:
+                await second.seen.online()
+                await first.seen.until(lambda r: r.links[-1].link is Link.CLOSED)
+                assert first.refusal is not None
+                assert first.refusal.code == "replaced"
+                second.client.say("it is still me")
+                await second.seen.until(lambda r: r.texts == ["it is still me"])
+
+
+async def test_saying_goodbye_sends_what_is_left_first() -> None:
+    sink = MemorySink()
+    async with room_server(sink) as server:
+        address = str(await server.listen(port=0))
+        async with participant(ws_connector(address), "bob") as bob:
+            await bob.seen.online()
+            bob.client.say("one more thing")
+            await bob.client.bye("lunch")
+            assert bob.seen.links[-1].link is Link.CLOSED
+            assert not bob.client.unsent
+        await server.suspend()
+    bodies = [event.body for event in sink.events]
+    assert Left("bob", "lunch") in bodies
+    assert any(isinstance(body, Said) for body in bodies)
+
+
+async def test_goodbye_without_a_connection_ends_at_once() -> None:
+    joining = participant(
+        ws_connector(f"127.0.0.1:{free_port()}"), "bob", backoff=Backoff(60.0, 60.0)
+    )
+    async with joining as bob:
+        await bob.seen.until(lambda r: r.links and r.links[-1].link is Link.RETRYING)
+        bob.client.say("nobody will read this")
+        async with asyncio.timeout(DEADLINE):
+            await bob.client.bye()
+        assert bob.seen.links[-1].link is Link.CLOSED
+        assert len(bob.client.unsent) == 1
+
+
+async def test_a_text_that_is_too_long_is_refused_here() -> None:
+    async with room_server(limits=Limits(text_chars=10)) as server:
+        address = str(await server.listen(port=0))
+        async with participant(ws_connector(address), "bob") as bob:
+            await bob.seen.online()
+            with pytest.raises(TooLong):
+                bob.client.say("x" * 11)
+            assert bob.client.unsent == ()
+
+
+async def test_a_message_that_the_room_refuses_is_given_back_with_the_reason() -> None:
+    async with room_server() as server:
+        address = str(await server.listen(port=0))
+        async with participant(ws_connector(address), "bob") as bob:
+            await bob.seen.online()
+            bob.client.say("   ")
+            await bob.seen.until(lambda r: r.notices and not r.unsent)
+            assert "without text" in bob.seen.notices[0][1]
+
+
+async def test_fast_typing_is_slowed_down_and_not_lost() -> None:
+    async with room_server(limits=Limits(burst=5, per_second=50.0)) as server:
+        address = str(await server.listen(port=0))
+        async with participant(ws_connector(address), "bob") as bob:
+            await bob.seen.online()
+            for n in range(30):
+                bob.client.say(str(n))
+            await bob.seen.until(lambda r: len(r.texts) == 30)
+            assert bob.seen.texts == [str(n) for n in range(30)]
+            assert bob.seen.notices == []
+
+
+async def test_a_host_with_a_shorter_log_is_noticed() -> None:
+    past: list[Event] = []
+    sink = MemorySink()
+    async with room_server(sink) as server:
+        address = str(await server.listen(port=0))
+        async with participant(ws_connector(address), "bob") as bob:
+            bob.client.say("this will be lost by the host")
+            await bob.seen.until(lambda r: r.texts)
+            past = list(bob.seen.events)
+        await server.suspend()
+    sink.events = sink.events[:2]
+    async with room_server(sink) as server:
+        address = str(await server.listen(port=0))
+        recorder = Forgetful(past)
+        client = RoomClient(ws_connector(address), recorder, name="bob", since=len(past) + 9)
+        running = asyncio.create_task(client.run())
+        await recorder.until(lambda r: r.rewound)
+        client.say("from here on")
+        await recorder.until(lambda r: r.texts == ["from here on"])
+        assert recorder.rewound == [4]
+        assert recorder.events[0].seq == 5
+        await client.bye()
+        await running
+
+
+class Forgetful(Recorder):
+    """Doesn't fold: its state would contradict a host that lost events."""
+
+    def __init__(self, past: Sequence[Event]) -> None:
+        super().__init__()
+        self.past = past
+
+    def on_event(self, event: Event) -> None:
+        self.events.append(event)
+        self._changed.set()
+
+
+def test_the_wait_between_attempts_grows_to_a_limit_and_is_spread() -> None:
+    backoff = Backoff(first=0.2, longest=5.0)
+    for failures in range(200):
+        full = min(5.0, 0.2 * 2.0 ** min(failures, 10))
+        assert full / 2 <= backoff.delay(failures) <= full
+    assert len({backoff.delay(3) for _ in range(20)}) > 1

@@ -1,0 +1,128 @@
+"""Peers that don't use our client: raw sockets, and WebSockets that send what they like."""
+
+import asyncio
+import base64
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+
+from genie_core.room.address import Address
+from genie_core.room.codec import decode_server, encode
+from genie_core.room.frame import ClientFrame, Entries, Hello, ServerFrame
+
+DEADLINE = 20.0
+
+
+@asynccontextmanager
+async def raw_websocket(address: Address, **options: Any) -> AsyncIterator[ClientConnection]:
+    async with connect(f"ws://{address}/", proxy=None, compression=None, **options) as ws:
+        yield ws
+
+
+async def send(ws: ClientConnection, *frames: ClientFrame) -> None:
+    for frame in frames:
+        await ws.send(encode(frame), text=True)
+
+
+async def receive(ws: ClientConnection) -> ServerFrame:
+    async with asyncio.timeout(DEADLINE):
+        return decode_server(await ws.recv(decode=False))
+
+
+async def receive_until(
+    ws: ClientConnection, condition: Callable[[ServerFrame], object]
+) -> ServerFrame:
+    while not condition(frame := await receive(ws)):
+        pass
+    return frame
+
+
+def holds(text: str) -> Callable[[ServerFrame], bool]:
+    """Whether a frame has an event with this text in it."""
+    return lambda frame: (
+        isinstance(frame, Entries)
+        and any(getattr(event.body, "text", None) == text for event in frame.events)
+    )
+
+
+async def upgrade(address: Address, *headers: str) -> tuple[socket.socket, bytes]:
+    """Do a WebSocket handshake by hand on a socket with tiny buffers."""
+    loop = asyncio.get_running_loop()
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sock.setblocking(False)
+    await loop.sock_connect(sock, address)
+    lines = [
+        "GET / HTTP/1.1",
+        f"Host: {address}",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        f"Sec-WebSocket-Key: {base64.b64encode(os.urandom(16)).decode()}",
+        "Sec-WebSocket-Version: 13",
+        *headers,
+    ]
+    await loop.sock_sendall(sock, ("\r\n".join(lines) + "\r\n\r\n").encode())
+    async with asyncio.timeout(DEADLINE):
+        return sock, await loop.sock_recv(sock, 1000)
+
+
+def masked(payload: bytes) -> bytes:
+    """A text message as a client must send it; short ones only."""
+    assert len(payload) < 126
+    return bytes([0x81, 0x80 | len(payload), 0, 0, 0, 0]) + payload
+
+
+async def stalled_peer(address: Address, name: str) -> socket.socket:
+    """Join and never read again."""
+    sock, _ = await upgrade(address)
+    await asyncio.get_running_loop().sock_sendall(sock, masked(encode(Hello(name))))
+    return sock
+
+
+class Proxy:
+    """Forwards TCP to an address and cuts all connections on demand."""
+
+    def __init__(self, target: Address) -> None:
+        self._target = target
+        self._writers: set[asyncio.StreamWriter] = set()
+        self.accepted = 0
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[str]:
+        server = await asyncio.start_server(self._forward, "127.0.0.1", 0)
+        try:
+            host, port = server.sockets[0].getsockname()
+            yield f"{host}:{port}"
+        finally:
+            self.cut()
+            server.close()
+            await server.wait_closed()
+            await asyncio.sleep(0)
+
+    def cut(self) -> None:
+        for writer in list(self._writers):
+            writer.transport.abort()
+
+    async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.accepted += 1
+        try:
+            onward_reader, onward = await asyncio.open_connection(*self._target)
+        except OSError:
+            writer.transport.abort()
+            return
+        self._writers |= {writer, onward}
+        copies: list[Awaitable[None]] = [_copy(reader, onward), _copy(onward_reader, writer)]
+        await asyncio.gather(*copies)
+        self._writers -= {writer, onward}
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+    writer.transport.abort()
