@@ -47,10 +47,7 @@ async def fails() -> str:
     raise ValueError("broken")
 
 
-@pytest.fixture(autouse=True)
-async def deadline() -> AsyncIterator[None]:
-    async with asyncio.timeout(10):
-        yield
+pytestmark = pytest.mark.timeout(10)
 
 
 async def test_requests_are_served_one_after_another_in_order() -> None:

@@ -1,5 +1,4 @@
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -22,10 +21,7 @@ DELEGATED = Decided(Decision.DELEGATE, "q", "alice", None, 0.1)
 ANSWERED = Answered(Message("a", "system"), 1.0)
 
 
-@pytest.fixture(autouse=True)
-async def deadline() -> AsyncIterator[None]:
-    async with asyncio.timeout(10):
-        yield
+pytestmark = pytest.mark.timeout(10)
 
 
 async def events(execution: Execution) -> list[object]:

@@ -1,6 +1,5 @@
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +41,7 @@ from genie_core.testing import (
     reasoner_factory,
 )
 
-
-@pytest.fixture(autouse=True)
-async def deadline() -> AsyncIterator[None]:
-    async with asyncio.timeout(20):
-        yield
+pytestmark = pytest.mark.timeout(20)
 
 
 def session(

@@ -1,6 +1,5 @@
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,7 @@ from genie_core.datastore import DataStore
 from genie_core.errors import GenieError, StageFailed, UnknownAgent
 from genie_core.testing import Emit, ScriptedAgent, agent_factory
 
-
-@pytest.fixture(autouse=True)
-async def deadline() -> AsyncIterator[None]:
-    async with asyncio.timeout(10):
-        yield
+pytestmark = pytest.mark.timeout(10)
 
 
 def query(text: str, queue: "asyncio.Queue[Approval] | None" = None) -> Query:

@@ -1,5 +1,3 @@
-import asyncio
-from collections.abc import AsyncIterator
 from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,11 +12,7 @@ from genie_core.reasoner import Decision, GroupReasonerFactory, Response
 from genie_core.reasoner.runner import ReasonerRunner
 from genie_core.testing import ScriptedReasoner, delegate_all, ignore_all, reasoner_factory
 
-
-@pytest.fixture(autouse=True)
-async def deadline() -> AsyncIterator[None]:
-    async with asyncio.timeout(10):
-        yield
+pytestmark = pytest.mark.timeout(10)
 
 
 def chat(count: int) -> list[Message]:

@@ -44,11 +44,14 @@ class History:
         return {"messages": _to_json(self.messages)}
 
     def restore(self, state: dict[str, Any] | list[dict[str, Any]]) -> None:
-        """Take over either form. `ValueError` or `LookupError` if it is neither."""
+        """Take over either form; `ValueError` if it is neither."""
         lines = [state] if isinstance(state, dict) else state
         raw: list[Any] = []
-        for line in lines:
-            raw[line.get("keep", len(raw)) :] = line["messages"]
+        try:
+            for line in lines:
+                raw[line.get("keep", len(raw)) :] = line["messages"]
+        except (AttributeError, LookupError, TypeError) as error:
+            raise ValueError(f"not the history of such an agent: {error!r}") from error
         self.messages = ModelMessagesTypeAdapter.validate_python(raw)
         self._unsaved = []
 
