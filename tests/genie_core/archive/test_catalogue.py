@@ -1,0 +1,126 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.errors import AmbiguousRoom, UnknownRoom
+
+NOW = 1_795_219_200.0  # 2026-11-21 00:00 UTC
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Catalogue:
+    return Catalogue(tmp_path / "data" / "sessions")
+
+
+@pytest.mark.parametrize(
+    ("title", "slug"),
+    [
+        ("Standup", "standup"),
+        ("  Weekly — Déjà vu!  ", "weekly-deja-vu"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("会議", "room"),
+        ("", "room"),
+        ("a very long title that goes on and on", "a-very-long-title-that-g"),
+    ],
+)
+def test_ids_tell_day_and_title(catalogue: Catalogue, title: str, slug: str) -> None:
+    saved = catalogue.create(title, NOW, host="hana")
+    assert saved.id.startswith(f"2026-11-21-{slug}-")
+    assert len(saved.id) == len(f"2026-11-21-{slug}-") + 4
+    assert (saved.record.id, saved.record.title, saved.record.kind) == (saved.id, title, "hosted")
+    assert catalogue.find(saved.id).record == saved.record
+    assert stat.S_IMODE(saved.folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(saved.folder.parent.stat().st_mode) == 0o700
+
+
+def test_an_id_that_is_taken_is_not_given_twice(catalogue: Catalogue) -> None:
+    suffixes = iter(["aaaa", "aaaa", "bbbb"])
+    first = catalogue.create("Standup", NOW, suffix=lambda: next(suffixes))
+    second = catalogue.create("Standup", NOW, suffix=lambda: next(suffixes))
+    assert (first.id[-4:], second.id[-4:]) == ("aaaa", "bbbb")
+
+
+def test_a_list_has_the_latest_first_and_what_is_wrong(catalogue: Catalogue) -> None:
+    assert catalogue.all() == []
+    old = catalogue.create("Old", NOW - 1000)
+    new = catalogue.create("New", NOW + 10**9)
+    bad = catalogue.create("Bad", NOW)
+    (bad.folder / "room.json").write_text('{"version": 99}')
+    os.utime(bad.folder / "room.json", (1.0, 1.0))
+    os.utime(old.folder / "room.json", (1.0, 1.0))
+    (old.folder.parent / "stray").mkdir()
+    (old.folder.parent / "file").write_text("")
+    listings = catalogue.all()
+    assert [listing.id for listing in listings] == [new.id, old.id, bad.id]
+    assert [listing.title for listing in listings] == ["New", "Old", bad.id]
+    assert "newer version" in listings[2].note
+    assert listings[0].note == ""
+
+
+def test_activity_is_that_of_the_log(catalogue: Catalogue) -> None:
+    saved = catalogue.create("Standup", 100.0)
+    saved.log_path.write_bytes(b"")
+    os.utime(saved.log_path, (5000.0, 5000.0))
+    (listing,) = catalogue.all()
+    assert listing.last_activity == 5000.0
+
+
+def test_rooms_are_found_by_what_they_begin_with(catalogue: Catalogue) -> None:
+    standup = catalogue.create("Standup", NOW)
+    retro = catalogue.create("Retro", NOW)
+    assert catalogue.find("2026-11-21-st").id == standup.id
+    assert catalogue.find(retro.id).id == retro.id
+    with pytest.raises(AmbiguousRoom) as ambiguous:
+        catalogue.find("2026-11-21")
+    assert sorted(ambiguous.value.candidates) == sorted([standup.id, retro.id])
+    with pytest.raises(UnknownRoom) as unknown:
+        catalogue.find("2026-11-21-standap")
+    assert unknown.value.nearest == (standup.id,)
+    assert standup.id in str(unknown.value)
+    for wanted in ("", "..", "../sessions", "/"):
+        with pytest.raises(UnknownRoom):
+            catalogue.find(wanted)
+
+
+def test_a_copy_is_made_once_and_kept_apart_from_the_hosts(catalogue: Catalogue) -> None:
+    hosted = catalogue.create("Standup", NOW)
+    copy = catalogue.copy_of(hosted.id, "Standup", "bob", NOW, address="127.0.0.1:7654")
+    assert copy.id == f"{hosted.id}--bob"
+    assert (copy.record.id, copy.record.kind, copy.record.name) == (hosted.id, "joined", "bob")
+    again = catalogue.copy_of(hosted.id, "renamed", "bob", NOW + 5)
+    assert again.record == copy.record
+    assert catalogue.copy_of(hosted.id, "Standup", "alice", NOW).folder != copy.folder
+    assert catalogue.find(hosted.id).id == hosted.id
+
+
+PARTS = st.text(min_size=1, max_size=70).filter(
+    lambda text: max(text) < "\ud800" or max(text) > "\udfff"
+)
+
+
+@given(st.lists(st.tuples(PARTS, PARTS), min_size=2, max_size=2, unique=True))
+def test_distinct_copies_have_distinct_folders_below_the_base(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
+) -> None:
+    base = tmp_path_factory.mktemp("sessions")
+    folders = [Catalogue(base).copy_of(room, "t", name, NOW).folder for room, name in pairs]
+    assert folders[0].name.lower() != folders[1].name.lower()
+    for folder in folders:
+        assert folder.resolve().parent == base.resolve()
+
+
+@pytest.mark.parametrize(
+    ("room", "name"),
+    [("../../x", ".."), ("a/b", "c\\d"), ("", ""), ("a\0b", "c"), (".", "x" * 500)],
+)
+def test_names_from_elsewhere_never_act_as_paths(
+    catalogue: Catalogue, tmp_path: Path, room: str, name: str
+) -> None:
+    copy = catalogue.copy_of(room, "t", name, NOW)
+    assert copy.folder.resolve().parent == (tmp_path / "data" / "sessions").resolve()
+    assert catalogue.copy_of(room, "t", name, NOW).record == copy.record

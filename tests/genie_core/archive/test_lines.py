@@ -1,0 +1,145 @@
+import json
+import random
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_core.archive.lines import encode_line, read_lines
+from genie_core.room.event import Answered, Asked, Event, Hosted, Joined, Opened, Said, Unreadable
+from genie_core.room.fold import RoomState
+
+EVENTS = [
+    Event(1, 100.0, "", Opened("r1", "Stand\u2028up")),
+    Event(2, 101.5, "", Hosted("hana")),
+    Event(3, 102.0, "hana", Joined("host", engine=True)),
+    Event(4, 103.0, "hana", Said("m1", "héllo\n🧞", "hana")),
+    Event(5, 104.0, "hana", Asked(4, "a1", "system", "shell", {"cmd": ["ls", None, 1.5]})),
+    Event(6, 105.0, "hana", Answered(4, "done")),
+]
+LINES = [encode_line(event) for event in EVENTS]
+WHOLE = b"".join(LINES)
+
+
+def checked(text: bytes) -> bytes:
+    """A line with a checksum that fits, whatever it says."""
+    return text[:-1] + b',"crc":"%08x"}\n' % zlib.crc32(text[:-1])
+
+
+def test_what_was_written_is_read() -> None:
+    content = read_lines(WHOLE)
+    assert content.events == EVENTS
+    assert content.problems == []
+    assert content.intact == len(WHOLE)
+
+
+def test_each_line_is_plain_json_with_its_checksum_last() -> None:
+    for line, event in zip(LINES, EVENTS, strict=True):
+        value = json.loads(line)
+        assert list(value) == ["seq", "at", "by", "body", "crc"]
+        assert (value["seq"], value["by"]) == (event.seq, event.by)
+
+
+def test_an_empty_log_has_no_problems() -> None:
+    content = read_lines(b"")
+    assert (content.events, content.problems, content.intact, content.head) == ([], [], 0, 0)
+
+
+def test_cut_off_anywhere_all_whole_lines_remain() -> None:
+    for cut in range(len(WHOLE)):
+        content = read_lines(WHOLE[:cut])
+        whole = WHOLE[:cut].count(b"\n")
+        assert content.events == EVENTS[:whole]
+        assert content.intact == sum(map(len, LINES[:whole]))
+        assert bool(content.problems) == (cut != content.intact)
+
+
+@pytest.mark.parametrize("tail", [b"\0" * 300, b"\0" * 300 + b"\n", b"garbage", b'{"seq":7'])
+def test_an_end_that_never_reached_the_disk_is_cut_off(tail: bytes) -> None:
+    content = read_lines(WHOLE + tail)
+    assert content.events == EVENTS
+    assert content.intact == len(WHOLE)
+    assert len(content.problems) == 1 or tail.endswith(b"\n")
+    assert str(len(tail)) in content.problems[-1]
+
+
+@pytest.mark.parametrize("bad", range(len(LINES)))
+def test_a_damaged_line_is_named_and_the_rest_stays_readable(bad: int) -> None:
+    damaged = bytearray(LINES[bad])
+    damaged[len(damaged) // 2] ^= 1
+    content = read_lines(b"".join([*LINES[:bad], bytes(damaged), *LINES[bad + 1 :]]))
+    assert any(f"line {bad + 1} is damaged" in problem for problem in content.problems)
+    assert [event.seq for event in content.events] == [1, 2, 3, 4, 5, 6]
+    assert content.intact == len(WHOLE)
+    for event, original in zip(content.events, EVENTS, strict=True):
+        if original.seq == bad + 1:
+            assert isinstance(event.body, Unreadable)
+        else:
+            assert event == original
+    folded = RoomState()
+    for event in content.events:
+        folded.apply(event)
+    assert folded.head == 6
+    assert folded.unreadable == {bad + 1}
+
+
+def test_lines_that_are_missing_altogether_leave_placeholders() -> None:
+    content = read_lines(b"".join([*LINES[:1], *LINES[4:]]))
+    assert [type(event.body) for event in content.events[1:4]] == [Unreadable] * 3
+    assert content.problems == ["events 2 to 4 before line 2 can't be read"]
+
+
+def test_a_newline_that_was_damaged_costs_both_lines_and_no_more() -> None:
+    joined = LINES[1][:-1] + b"x" + LINES[2]
+    content = read_lines(b"".join([LINES[0], joined, *LINES[3:]]))
+    assert [isinstance(event.body, Unreadable) for event in content.events] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_events_of_an_unknown_kind_are_kept_as_placeholders() -> None:
+    later = checked(b'{"seq":7,"at":106.0,"by":"hana","body":{"type":"waved","hand":"left"}}')
+    content = read_lines(WHOLE + later)
+    assert content.problems == []
+    assert content.events[-1].by == "hana"
+    assert content.events[-1].body == Unreadable("this version does not know events like 'waved'")
+
+
+def test_a_repeated_line_is_left_out() -> None:
+    content = read_lines(WHOLE + LINES[2])
+    assert content.events == EVENTS
+    assert content.problems == ["line 7 repeats event 3 and is left out"]
+
+
+@pytest.mark.parametrize("seq", [10**9, -(10**9), 0])
+def test_an_absurd_number_costs_no_memory(seq: int) -> None:
+    odd = encode_line(Event(seq, 0.0, "", Hosted("x")))
+    content = read_lines(WHOLE + odd + encode_line(Event(8, 0.0, "", Hosted("x"))))
+    assert len(content.events) == 8
+    assert len(content.problems) >= 1
+
+
+@given(st.binary(max_size=300), st.integers(0, len(WHOLE)), st.integers(0, len(WHOLE)))
+def test_no_damage_is_worse_than_lost_events(junk: bytes, start: int, end: int) -> None:
+    content = read_lines(WHOLE[: min(start, end)] + junk + WHOLE[max(start, end) :])
+    assert [event.seq for event in content.events] == list(range(1, content.head + 1))
+    for event in content.events:
+        assert event in EVENTS or isinstance(event.body, Unreadable)
+
+
+def test_flipped_bits_are_noticed() -> None:
+    rng = random.Random(3)
+    for _ in range(500):
+        data = bytearray(WHOLE)
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        content = read_lines(bytes(data))
+        assert content.problems
+        assert all(
+            event in EVENTS or isinstance(event.body, Unreadable) for event in content.events
+        )

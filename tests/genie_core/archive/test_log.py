@@ -1,0 +1,211 @@
+import asyncio
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from genie_core.archive.lines import encode_line, read_lines
+from genie_core.archive.log import EventLog
+from genie_core.room.event import Event, Hosted, Said
+
+
+def events(first: int, last: int) -> list[Event]:
+    return [Event(n, float(n), "alice", Said(str(n), "x" * (n % 50))) for n in range(first, last)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "room" / "events.jsonl"
+
+
+async def test_what_was_appended_is_there_next_time(path: Path) -> None:
+    log, past, problems = EventLog.open(path)
+    with log:
+        assert (past, problems, log.head) == ([], [], 0)
+        await log.append(events(1, 4))
+        await log.append([])
+        await log.append(events(4, 6))
+        assert log.head == 5
+    log, past, problems = EventLog.open(path)
+    with log:
+        assert (past, problems, log.head) == (events(1, 6), [], 5)
+        await log.append(events(6, 7))
+    assert read_lines(path.read_bytes()).events == events(1, 7)
+
+
+async def test_files_belong_to_their_owner_alone(path: Path) -> None:
+    with EventLog.open(path).log:
+        pass
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+async def test_appending_again_what_is_there_changes_nothing(path: Path) -> None:
+    with EventLog.open(path).log as log:
+        await log.append(events(1, 4))
+        await log.append(events(1, 6))
+        await log.append(events(2, 5))
+    assert EventLog.open(path).events == events(1, 6)
+
+
+async def test_a_gap_is_a_mistake_and_writes_nothing(path: Path) -> None:
+    with EventLog.open(path).log as log:
+        await log.append(events(1, 3))
+        with pytest.raises(ValueError, match="event 5 does not follow event 2"):
+            await log.append(events(5, 6))
+        with pytest.raises(ValueError, match="does not follow"):
+            await log.append([*events(3, 4), *events(7, 8)])
+        await log.append(events(3, 4))
+    assert EventLog.open(path).events == events(1, 4)
+
+
+async def test_a_closed_log_takes_nothing(path: Path) -> None:
+    log = EventLog.open(path).log
+    log.close()
+    log.close()
+    with pytest.raises(ValueError, match="closed"):
+        await log.append(events(1, 2))
+
+
+async def test_callers_at_the_same_time_take_turns(path: Path) -> None:
+    with EventLog.open(path).log as log:
+        await asyncio.gather(*(log.append(events(1, n)) for n in range(2, 60)))
+    assert EventLog.open(path).events == events(1, 60 - 1)
+
+
+@pytest.mark.parametrize("lost", [1, 2, 10, 30])
+async def test_a_torn_end_is_cut_off_before_anything_is_appended(path: Path, lost: int) -> None:
+    with EventLog.open(path).log as log:
+        await log.append(events(1, 4))
+    os.truncate(path, path.stat().st_size - lost)
+    log, past, problems = EventLog.open(path)
+    with log:
+        assert past == events(1, 3)
+        assert len(problems) == 1
+        assert "unfinished" in problems[0]
+        await log.append([Event(3, 9.0, "", Hosted("hana"))])
+    log, past, problems = EventLog.open(path)
+    log.close()
+    assert problems == []
+    assert past == [*events(1, 3), Event(3, 9.0, "", Hosted("hana"))]
+
+
+async def test_a_damaged_line_does_not_stop_the_room(path: Path) -> None:
+    with EventLog.open(path).log as log:
+        await log.append(events(1, 6))
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"alice", b"mallo")
+    path.write_bytes(b"".join(lines))
+    log, past, problems = EventLog.open(path)
+    with log:
+        assert any("line 3 is damaged" in problem for problem in problems)
+        assert [event.seq for event in past] == [1, 2, 3, 4, 5]
+        await log.append(events(6, 7))
+    assert path.read_bytes().startswith(b"".join(lines))
+
+
+WITH_SMALL_FILES = """
+import asyncio, resource, signal, sys
+from pathlib import Path
+from genie_core.archive.log import EventLog
+from genie_core.room.event import Event, Said
+
+async def main() -> None:
+    path = Path(sys.argv[1])
+    log = EventLog.open(path).log
+    await log.append([Event(1, 1.0, "alice", Said("1", "fits"))])
+    before = path.read_bytes()
+    big = [Event(n, 1.0, "alice", Said(str(n), "x" * 1000)) for n in range(2, 12)]
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY))
+    for attempt in range(2):
+        try:
+            await log.append(big)
+        except OSError as error:
+            print("failed", error.errno)
+        assert path.read_bytes() == before
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    await log.append(big)
+    log.close()
+
+asyncio.run(main())
+"""
+
+
+def test_a_write_that_does_not_fit_leaves_nothing_and_can_be_repeated(path: Path) -> None:
+    """The system stops the file from growing, after a part of the write has been done."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_SMALL_FILES, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.split("\n")[:2] == [f"failed {errno.EFBIG}"] * 2
+    opened = EventLog.open(path)
+    opened.log.close()
+    assert opened.problems == []
+    assert [event.seq for event in opened.events] == list(range(1, 12))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+async def test_a_full_disk_is_an_os_error() -> None:
+    descriptor = os.open("/dev/full", os.O_RDWR)
+    log = EventLog(descriptor, 0, 0)
+    with log, pytest.raises(OSError) as full:
+        await log.append(events(1, 2))
+    assert full.value.errno in (errno.ENOSPC, errno.EINVAL)
+    assert log.head == 0
+
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from genie_core.archive.log import EventLog
+from genie_core.room.event import Event, Said
+
+async def main() -> None:
+    log, past, _ = EventLog.open(Path(sys.argv[1]))
+    seq = len(past) + 1
+    while True:
+        group = [Event(seq + n, 1.0, "a", Said(str(seq + n), "x" * (n * 37 % 500))) for n in range(20)]
+        await log.append(group)
+        seq += 20
+        print(seq - 1, flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_a_killed_writer_loses_nothing_that_it_acknowledged(path: Path) -> None:
+    acknowledged = 0
+    for groups in (1, 5, 17, 40):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
+        )
+        with writer:
+            assert writer.stdout is not None
+            for _ in range(groups):
+                acknowledged = int(writer.stdout.readline())
+            writer.send_signal(signal.SIGKILL)
+            for line in writer.stdout:
+                if line.endswith("\n"):
+                    acknowledged = int(line)
+        opened = EventLog.open(path)
+        opened.log.close()
+        assert len(opened.events) >= acknowledged
+        assert [event.seq for event in opened.events] == list(range(1, len(opened.events) + 1))
+        assert all(isinstance(event.body, Said) for event in opened.events)
+
+
+def test_a_long_log_is_read_whole(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"".join(map(encode_line, events(1, 20_001))))
+    opened = EventLog.open(path)
+    opened.log.close()
+    assert opened.events == events(1, 20_001)

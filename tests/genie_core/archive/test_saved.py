@@ -1,0 +1,89 @@
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from genie_core.archive.errors import DamagedRoom, NewerVersion, RoomInUse
+from genie_core.archive.saved import RoomRecord, SavedRoom
+from genie_core.room.event import AnyBody, Event, Hosted, Joined, Opened, Said
+from genie_core.room.fold import RoomState
+
+RECORD = RoomRecord(id="r1", title="Standup", kind="hosted", created=100.0, model="some model")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> SavedRoom:
+    saved = SavedRoom(tmp_path / "2026-11-21-standup-3fk9", RECORD)
+    saved.write()
+    return saved
+
+
+def test_a_record_is_read_as_it_was_written(saved: SavedRoom) -> None:
+    loaded = SavedRoom.load(saved.folder)
+    assert loaded.record == RECORD
+    assert loaded.id == "2026-11-21-standup-3fk9"
+    path = saved.folder / "room.json"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert json.loads(path.read_text())["title"] == "Standup"
+
+
+def test_a_newer_format_is_refused_with_both_numbers(saved: SavedRoom) -> None:
+    path = saved.folder / "room.json"
+    path.write_text('{"version": 7, "all": "different"}')
+    with pytest.raises(NewerVersion, match=r"format 7.*up to 1") as refusal:
+        SavedRoom.load(saved.folder)
+    assert (refusal.value.found, refusal.value.known) == (7, 1)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"version":1}', b"\xff", b"[" * 100_000, b'{"version":"1"}']
+)
+def test_a_damaged_record_is_an_error_that_names_the_file(saved: SavedRoom, content: bytes) -> None:
+    path = saved.folder / "room.json"
+    path.write_bytes(content)
+    with pytest.raises(DamagedRoom, match=r"room\.json"):
+        SavedRoom.load(saved.folder)
+
+
+def test_a_missing_record_is_one_too(tmp_path: Path) -> None:
+    with pytest.raises(DamagedRoom, match="No such file"):
+        SavedRoom.load(tmp_path)
+
+
+def test_the_summary_follows_the_room(saved: SavedRoom) -> None:
+    state = RoomState()
+    bodies: list[tuple[str, AnyBody]] = [
+        ("", Opened("r1", "Standup")),
+        ("", Hosted("hana")),
+        ("hana", Joined("host")),
+        ("bob", Joined("guest")),
+        ("bob", Said("1", "hello")),
+    ]
+    for seq, (by, body) in enumerate(bodies, 1):
+        state.apply(Event(seq, 100.0, by, body))
+    saved.summarise(state, last_activity=200.0)
+    record = SavedRoom.load(saved.folder).record
+    assert (record.host, record.people, record.messages) == ("hana", 2, 1)
+    assert record.last_activity == 200.0
+    assert record.model == "some model"
+
+
+def test_an_update_without_a_difference_writes_nothing(saved: SavedRoom) -> None:
+    path = saved.folder / "room.json"
+    os.utime(path, (1.0, 1.0))
+    saved.update(title="Standup")
+    assert path.stat().st_mtime == 1.0
+    saved.update(title="Retro")
+    assert path.stat().st_mtime > 1.0
+    assert SavedRoom.load(saved.folder).record.title == "Retro"
+
+
+async def test_the_log_and_the_engine_live_in_the_folder(saved: SavedRoom) -> None:
+    with saved.held(), saved.open_log().log as log:
+        await log.append([Event(1, 1.0, "", Opened("r1", "Standup"))])
+        with pytest.raises(RoomInUse), SavedRoom.load(saved.folder).held():
+            pass
+    assert saved.log_path.parent == saved.engine_path.parent == saved.folder
+    assert len(saved.open_log().events) == 1

@@ -1,0 +1,159 @@
+import pytest
+
+from genie_core.room.event import (
+    Answered,
+    AnyBody,
+    Asked,
+    Cancelled,
+    Decided,
+    Equipped,
+    Event,
+    Failed,
+    Hosted,
+    Joined,
+    Left,
+    Opened,
+    RunBody,
+    Said,
+    Settled,
+    Suspended,
+    Unreadable,
+)
+from genie_core.room.fold import IllegalEvent, Phase, Presence, RoomState
+
+
+class Log:
+    """Applies bodies as the next events; times count with the sequence numbers."""
+
+    def __init__(self) -> None:
+        self.state = RoomState()
+        self.add("", Opened("r", "Standup"))
+        self.add("", Hosted("hana"))
+        self.add("hana", Joined("host", engine=True))
+        self.add("bob", Joined("guest"))
+
+    def add(self, by: str, *bodies: AnyBody) -> int:
+        for body in bodies:
+            seq = self.state.head + 1
+            assert self.state.apply(Event(seq, float(seq), by, body))
+        return self.state.head
+
+    def question(self) -> int:
+        return self.add("bob", Said("1", "help?", "hana"))
+
+
+def asked(message: int, approval: str) -> Asked:
+    return Asked(message, approval, "system", "shell", {"cmd": "ls"})
+
+
+def test_known_events_are_skipped_and_gaps_refused() -> None:
+    log = Log()
+    assert not log.state.apply(Event(2, 0.0, "", Hosted("somebody else")))
+    assert log.state.host == "hana"
+    with pytest.raises(IllegalEvent):
+        log.state.apply(Event(99, 0.0, "", Hosted("hana")))
+
+
+def test_people_come_and_go() -> None:
+    log = Log()
+    log.add("zoe", Joined("member", engine=True, agent="a model"), Equipped("another model"))
+    assert [person.name for person in log.state.present()] == ["hana", "bob", "zoe"]
+    assert log.state.people["zoe"].agent == "another model"
+    log.add("", Left("bob"))
+    assert [person.name for person in log.state.present()] == ["hana", "zoe"]
+    log.add("", Suspended())
+    assert log.state.present() == []
+    assert not log.state.hosting
+
+
+@pytest.mark.parametrize(
+    ("bodies", "phase"),
+    [
+        ([], Phase.DECIDING),
+        ([Decided(5, "ignore")], Phase.IGNORED),
+        ([Decided(5, "delegate")], Phase.WORKING),
+        ([Decided(5, "delegate"), asked(5, "a")], Phase.WAITING),
+        ([Decided(5, "delegate"), asked(5, "a"), Settled(5, "a", "denied")], Phase.WORKING),
+        ([Decided(5, "delegate"), Answered(5, "here")], Phase.ANSWERED),
+        ([Failed(5, "reasoner", "broken")], Phase.FAILED),
+        ([Decided(5, "delegate"), Cancelled(5)], Phase.CANCELLED),
+    ],
+)
+def test_a_message_passes_through_its_phases(bodies: list[RunBody], phase: Phase) -> None:
+    log = Log()
+    assert log.question() == 5
+    for body in bodies:
+        assert log.state.objection(body, "hana") is None
+        log.add("hana", body)
+    assert log.state.exchanges[5].phase is phase
+    still = phase in (Phase.DECIDING, Phase.WORKING, Phase.WAITING)
+    assert (5 in log.state.running) == still
+
+
+def test_a_message_without_a_handler_is_nobodys_work() -> None:
+    log = Log()
+    seq = log.add("bob", Said("1", "hello"))
+    assert log.state.exchanges[seq].phase is Phase.UNHANDLED
+    assert log.state.running == {}
+    assert log.state.objection(Decided(seq, "ignore"), "hana") is not None
+
+
+@pytest.mark.parametrize(
+    "body", [Answered(5, "x"), asked(5, "a"), Settled(5, "a", "approved"), Decided(9, "ignore")]
+)
+def test_what_does_not_fit_is_objected_to(body: RunBody) -> None:
+    log = Log()
+    log.question()
+    assert log.state.objection(body, "hana") is not None
+
+
+def test_only_the_handler_may_publish() -> None:
+    log = Log()
+    log.question()
+    assert log.state.objection(Decided(5, "ignore"), "bob") == "message 5 is handled by hana"
+
+
+def test_approvals_wait_are_parked_and_can_be_settled_later() -> None:
+    log = Log()
+    log.question()
+    log.add("hana", Decided(5, "delegate"), asked(5, "a"), asked(5, "b"))
+    assert [proposal.id for proposal in log.state.pending_for("hana")] == ["a", "b"]
+    assert log.state.presence("hana") is Presence.WAITING
+    log.add("hana", Settled(5, "a", "approved"), Settled(5, "b", "parked"))
+    assert log.state.presence("hana") is Presence.THINKING
+    log.add("hana", Failed(5, "lost", "gone"))
+    assert log.state.presence("hana") is Presence.IDLE
+    assert [proposal.id for proposal in log.state.parked_for("hana")] == ["b"]
+    later = Settled(5, "b", "denied", "too late")
+    assert log.state.objection(later, "hana") is None
+    log.add("hana", later)
+    assert log.state.parked_for("hana") == []
+    assert log.state.proposals["b"].reason == "too late"
+
+
+def test_approvals_end_with_their_run() -> None:
+    log = Log()
+    log.question()
+    log.add("hana", Decided(5, "delegate"), asked(5, "a"), Cancelled(5))
+    assert log.state.open == {}
+    assert log.state.proposals["a"].outcome == "expired"
+
+
+def test_a_sound_log_never_speaks_of_the_unknown() -> None:
+    log = Log()
+    with pytest.raises(IllegalEvent):
+        log.state.apply(Event(5, 0.0, "hana", Answered(2, "to nothing")))
+    log.question()
+    with pytest.raises(IllegalEvent):
+        log.state.apply(Event(6, 0.0, "hana", Settled(5, "never asked", "approved")))
+
+
+def test_after_damage_what_refers_to_the_lost_is_passed_over() -> None:
+    log = Log()
+    log.add("", Unreadable("line 5 is damaged"))
+    log.add("hana", Answered(5, "to a message that is lost"))
+    log.add("bob", Said("2", "again?", "hana"))
+    log.add("hana", Settled(7, "lost as well", "approved"))
+    assert log.state.unreadable == {5}
+    assert list(log.state.exchanges) == [7]
+    assert log.state.head == 8
