@@ -5,7 +5,7 @@ from typing import Final
 
 NAMES: Final = ("genie", "system")
 
-_CODE = re.compile(r"(?P<ticks>`+)(?:(?!(?P=ticks)).)*(?P=ticks)", re.DOTALL)
+_TICKS = re.compile("`+")
 _MENTION = re.compile(rf"(?<![\w@./+-])@({'|'.join(NAMES)})(?![\w@-]|\.\w)", re.IGNORECASE)
 _LEFTOVER = re.compile(
     r"^(?:[,:;!\s]+|[-\u2013\u2014]\s+)+|(?<=\S)[ \t]+(?=[?!,.;:](?:\s|$))|,\s*(?=[?!.]*$)"
@@ -42,5 +42,31 @@ def mentions_someone_else(text: str) -> bool:
 
 
 def _without_code(text: str) -> str:
-    """Blank out code spans and blocks, keeping every position."""
-    return _CODE.sub(lambda span: " " * len(span.group()), text)
+    """Blank out code spans and blocks, keeping every position.
+
+    As in Markdown, code ends at the next run of as many backticks as it began with. The work
+    grows with the length of the text and no faster, whatever backticks are in it.
+    """
+    runs = [run.span() for run in _TICKS.finditer(text)]
+    closing = _next_of_same_length(runs)
+    kept: list[str] = []
+    end = current = 0
+    while current < len(runs):
+        partner = closing[current]
+        if partner is None:
+            current += 1
+            continue
+        kept += (text[end : runs[current][0]], " " * (runs[partner][1] - runs[current][0]))
+        end = runs[partner][1]
+        current = partner + 1
+    return "".join([*kept, text[end:]])
+
+
+def _next_of_same_length(runs: list[tuple[int, int]]) -> list[int | None]:
+    following: dict[int, int] = {}
+    partners: list[int | None] = [None] * len(runs)
+    for position in range(len(runs) - 1, -1, -1):
+        start, end = runs[position]
+        partners[position] = following.get(end - start)
+        following[end - start] = position
+    return partners

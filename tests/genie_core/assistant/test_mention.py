@@ -13,6 +13,9 @@ from genie_core.assistant.mention import mentioned, mentions_someone_else, witho
         ("thanks @genie.", "genie"),
         ("`code` and @genie", "genie"),
         ("@genie", "genie"),
+        ("an ` alone, @genie", "genie"),
+        ("`` open @genie `", "genie"),
+        ("`a` @genie `b`", "genie"),
     ],
 )
 def test_a_mention_is_found(text: str, name: str) -> None:
@@ -31,6 +34,7 @@ def test_a_mention_is_found(text: str, name: str) -> None:
         "the word `@genie` in code",
         "```\nasks @genie\n```",
         "``a ` @genie``",
+        "`a` ``b @genie ` ``",
         "@@genie",
         "",
     ],
@@ -62,3 +66,14 @@ def test_calling_somebody_else_is_noticed() -> None:
     assert mentions_someone_else("@bob what is 2+2?")
     assert not mentions_someone_else("@genie what is 2+2?")
     assert not mentions_someone_else("mail bob@example.invalid")
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize(
+    "piece", ["`", "``` ", "a`b``", "@genie ", ", ", "!", "- ", "@", "` @genie "]
+)
+def test_no_text_takes_long(piece: str) -> None:
+    text = piece * (64_000 // len(piece)) + "x"
+    mentioned(text)
+    mentions_someone_else(text)
+    assert without_mention(text).endswith("x")

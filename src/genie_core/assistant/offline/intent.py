@@ -13,6 +13,9 @@ _UNDERSTAND: Final[tuple[Callable[[Ask], Call | None], ...]] = (
     files.understand,
     chat.understand,
 )
+MAX_SENTENCES: Final = 20
+"""How far back from the end of a long message a request is looked for."""
+
 _SENTENCE_END = re.compile(r"(?<=[?!;])\s+|(?<=[a-z)]\.)\s+(?=[A-Z])|\n+")
 
 
@@ -49,4 +52,4 @@ def _sentences(text: str) -> Iterator[str]:
     yield text
     pieces = [piece for piece in _SENTENCE_END.split(text) if piece.strip()]
     if len(pieces) > 1:
-        yield from reversed(pieces)
+        yield from reversed(pieces[-MAX_SENTENCES:])

@@ -4,6 +4,7 @@ The engine hands agents a tool that returns the whole chat as JSON; these two bu
 a model does not have to read all of it.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ _DECODER: Final = msgspec.json.Decoder(list[ChatLine])
 
 @dataclass(frozen=True)
 class Chat:
-    """The chat tools over one source of messages."""
+    """The chat tools over one source of messages. A long chat is gone through in a thread."""
 
     fetch: FetchMessages
 
@@ -63,16 +64,8 @@ class Chat:
         terms = _terms(words)
         if not terms:
             return "Cannot search: there are no words to look for."
-        lines = await self._numbered(include_assistant=include_assistant)
-        hits = [(n, line) for n, line in lines if _contains(line.content, terms)]
-        if not hits:
-            return f"No message contains {_listed(terms)} ({len(lines)} searched)."
-        shown = hits[-max(1, min(limit, MAX_HITS)) :]
-        heading = f"{_counted(len(hits), 'message')} with {_listed(terms)}"
-        if len(shown) < len(hits):
-            heading += f", the latest {len(shown)}"
-        found = (f"- #{n} {line.sender}: {_excerpt(line.content, terms[0])}" for n, line in shown)
-        return "\n".join([f"{heading}:", *found])
+        content = await self.fetch()
+        return await asyncio.to_thread(_search, content, terms, limit, include_assistant)
 
     async def summarise_chat(self, count: int = 50) -> str:
         """Summarise the latest messages by picking out their most telling sentences, verbatim.
@@ -81,33 +74,44 @@ class Chat:
             count: How many of the latest messages to look at, at most 500.
 
         """
-        lines = (await self._numbered(include_assistant=False))[
-            -max(1, min(count, MAX_SUMMARISED)) :
-        ]
-        if not lines:
-            return "There is nothing to summarise yet."
-        pool = [
-            Sentence(text, line.sender) for _, line in lines for text in sentences(line.content)
-        ]
-        picked = most_telling(pool, SUMMARY_SENTENCES)
-        if not picked:
-            return f"The last {_counted(len(lines), 'message')} hold nothing to summarise."
-        people = sorted({line.sender for _, line in lines})
-        heading = (
-            f"The last {_counted(len(lines), 'message')} from {', '.join(people)}; "
-            f"{_counted(len(picked), 'sentence')} picked out, word for word:"
-        )
-        told = (f"- {s.speaker}: {_shortened(s.text)}" for s in picked)
-        return "\n".join([heading, *told])
+        return await asyncio.to_thread(_summarise, await self.fetch(), count)
 
-    async def _numbered(self, *, include_assistant: bool) -> list[tuple[int, ChatLine]]:
-        """Return what people said, with its position, leaving out requests to the assistant."""
-        lines = enumerate(_DECODER.decode(await self.fetch()), 1)
-        return [
-            (number, line)
-            for number, line in lines
-            if not _is_request(line) and (include_assistant or line.sender != SYSTEM)
-        ]
+
+def _search(content: str, terms: list[str], limit: int, include_assistant: bool) -> str:  # noqa: FBT001 — to_thread passes by position
+    lines = _numbered(content, include_assistant=include_assistant)
+    hits = [(n, line) for n, line in lines if _contains(line.content, terms)]
+    if not hits:
+        return f"No message contains {_listed(terms)} ({len(lines)} searched)."
+    shown = hits[-max(1, min(limit, MAX_HITS)) :]
+    heading = f"{_counted(len(hits), 'message')} with {_listed(terms)}"
+    if len(shown) < len(hits):
+        heading += f", the latest {len(shown)}"
+    found = (f"- #{n} {line.sender}: {_excerpt(line.content, terms[0])}" for n, line in shown)
+    return "\n".join([f"{heading}:", *found])
+
+
+def _summarise(content: str, count: int) -> str:
+    lines = _numbered(content, include_assistant=False)[-max(1, min(count, MAX_SUMMARISED)) :]
+    pool = [Sentence(text, line.sender) for _, line in lines for text in sentences(line.content)]
+    picked = most_telling(pool, SUMMARY_SENTENCES)
+    if not picked:
+        return "There is nothing to summarise yet."
+    people = sorted({line.sender for _, line in lines})
+    heading = (
+        f"The last {_counted(len(lines), 'message')} from {', '.join(people)}; "
+        f"{_counted(len(picked), 'sentence')} picked out, word for word:"
+    )
+    told = (f"- {sentence.speaker}: {_shortened(sentence.text)}" for sentence in picked)
+    return "\n".join([heading, *told])
+
+
+def _numbered(content: str, *, include_assistant: bool) -> list[tuple[int, ChatLine]]:
+    """Return what people said, with its position, leaving out requests to the assistant."""
+    return [
+        (number, line)
+        for number, line in enumerate(_DECODER.decode(content), 1)
+        if not _is_request(line) and (include_assistant or line.sender != SYSTEM)
+    ]
 
 
 def _is_request(line: ChatLine) -> bool:
