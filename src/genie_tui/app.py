@@ -88,7 +88,6 @@ class GenieApp(App[Departure]):
         self._clock = clock
         self._room: RoomScreen | None = None
         self._suspending = False
-        self._left = False
         self.failure = ""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -184,9 +183,8 @@ class GenieApp(App[Departure]):
 
     async def _leave(self, reason: str) -> Departure | None:
         seat = self._room.seat if self._room is not None else None
-        if seat is None or self._left:
+        if seat is None:
             return None
-        self._left = True
         departure = _departure(seat)
         await seat.leave(reason)
         return departure

@@ -3,12 +3,15 @@
 import asyncio
 import logging
 import logging.handlers
+import os
 import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from textual.driver import Driver
 
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.provider import check_model
@@ -17,6 +20,7 @@ from genie_core.room.names import check_name
 from genie_tui.app import Departure, GenieApp
 from genie_tui.doctor import terminal_problem
 from genie_tui.doorman import House
+from genie_tui.driver import HangupDriver
 from genie_tui.locations import Locations
 from genie_tui.opening import Opening
 from genie_tui.settings import Settings, default_name
@@ -48,6 +52,7 @@ def start(
     house = House(name, settings, locations)
     app = _SignalledApp(house, opening, name, log_path=locations.log_file, theme=settings.theme)
     departure = app.run()
+    _forget_lost_terminal()
     if app.failure:
         _say(sys.stderr.fileno(), f"genie-tui: {app.failure}")
         return 1
@@ -58,6 +63,9 @@ def start(
 
 class _SignalledApp(GenieApp):
     """The app, ending in good order also when it is told to from outside."""
+
+    def get_driver_class(self) -> type[Driver]:
+        return HangupDriver
 
     async def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
@@ -72,6 +80,16 @@ def _goodbye(departure: Departure) -> str:
     if departure.hosted:
         return f"Suspended {departure.title!r}. Resume it with: genie-tui resume {departure.room}"
     return f"Left {departure.title!r}."
+
+
+def _forget_lost_terminal() -> None:
+    """Keep the interpreter from failing, at its end, to write what a lost terminal did not take."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def _say(descriptor: int, line: str) -> None:
