@@ -88,7 +88,7 @@ def _forget_lost_terminal() -> None:
         try:
             stream.flush()
         except OSError:
-            with open(os.devnull, "wb") as nowhere:
+            with Path(os.devnull).open("wb") as nowhere:
                 os.dup2(nowhere.fileno(), stream.fileno())
 
 
