@@ -395,11 +395,11 @@ async def test_messages_are_selected_and_copied() -> None:
 async def test_the_selection_is_brought_into_view() -> None:
     app = Host(long_log())
     async with app.run_test(size=(60, 20)) as pilot:
-        await pilot.press(*["k"] * 40)
+        await pilot.press(*["k"] * 15)
         await pilot.pause()
-        assert app.shows("message 160 ")
+        assert app.shows("message 185 ")
         assert not app.shows("message 199")
-        await pilot.press(*["j"] * 40)
+        await pilot.press(*["j"] * 15)
         await pilot.pause()
         assert app.shows("message 199")
 
