@@ -27,6 +27,12 @@ from genie_tui.screens.room import RoomScreen
 START = 1_790_000_000.0
 
 
+def _set_event() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 @dataclass
 class ScriptedSeat:
     """Implements `Seat` over a real `RoomState`."""
@@ -44,6 +50,8 @@ class ScriptedSeat:
     answers: list[tuple[str, Answer]] = field(default_factory=list)
     stops: list[int | None] = field(default_factory=list)
     leaves: list[str] = field(default_factory=list)
+    leaving: asyncio.Event = field(default_factory=_set_event)
+    leave_error: Exception | None = None
     running: int = 1
     typed: int = 0
     listener: Listener | None = None
@@ -106,6 +114,9 @@ class ScriptedSeat:
 
     async def leave(self, reason: str = "") -> None:
         self.leaves.append(reason)
+        await self.leaving.wait()
+        if self.leave_error is not None:
+            raise self.leave_error
 
 
 @dataclass

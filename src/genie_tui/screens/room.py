@@ -185,6 +185,8 @@ class RoomScreen(Screen[None]):
             await self.run_action(line.command.action)
         elif self._seat is None:
             self._give_back(message.text, "The room is still opening; your draft is kept.")
+        elif self._editor.read_only:
+            self._give_back(message.text, "The room is closed; your draft is kept.")
         else:
             self._say(self._seat, line)
 

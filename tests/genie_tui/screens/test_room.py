@@ -1,0 +1,615 @@
+import asyncio
+import string
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Static, TextArea
+
+from genie_core.room.event import Answered, Asked, Decided, Said, Settled
+from genie_core.room.seat import (
+    Answer,
+    EngineState,
+    EngineStatus,
+    Link,
+    LinkStatus,
+    Severity,
+)
+from genie_tui.app import GenieApp
+from genie_tui.opening import NewRoom
+from genie_tui.screens.full_view import FullViewScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.approval_card import ApprovalCard, ReasonInput
+from genie_tui.widgets.approvals import Approvals
+from genie_tui.widgets.banner import Banner
+from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.ledger import Ledger
+from genie_tui.widgets.roster import Roster
+from genie_tui.widgets.side_panel import SidePanel, Tab
+from genie_tui.widgets.status_bar import StatusBar
+from genie_tui.widgets.timeline import Timeline
+from tests.genie_tui.scripted_seat import (
+    HandClock,
+    ScriptedDoorman,
+    ScriptedSeat,
+    in_room,
+    until,
+)
+
+NARROW = (80, 24)
+
+
+@pytest.fixture
+def seat() -> ScriptedSeat:
+    made = ScriptedSeat()
+    made.open_room()
+    return made
+
+
+def editor(screen: RoomScreen) -> TextArea:
+    return screen.query_one(Composer).query_one(TextArea)
+
+
+def card(screen: RoomScreen) -> ApprovalCard:
+    return screen.query_one(ApprovalCard)
+
+
+def shown_proposal(screen: RoomScreen) -> str | None:
+    view = card(screen).view
+    return view.proposal.id if view is not None else None
+
+
+def text_of(screen: RoomScreen, selector: str) -> str:
+    return str(screen.query_one(selector, Static).render())
+
+
+async def go_to_card(screen: RoomScreen, pilot: Pilot[object], clock: HandClock) -> None:
+    """Press the key that leads to the card, and let the keyboard rest."""
+    await pilot.press("ctrl+g")
+    await until(pilot, lambda: card(screen).has_focus)
+    await pilot.pause()
+    clock.rest()
+
+
+def settle(seat: ScriptedSeat, approval: str, *, approved: bool) -> None:
+    message = seat.state.proposals[approval].message
+    seat.feed(Settled(message, approval, "approved" if approved else "denied"))
+
+
+# Approvals and the keyboard
+
+
+async def test_an_approval_never_takes_the_focus(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await until(pilot, lambda: editor(screen).has_focus)
+        for tool in ("one", "two", "three"):
+            seat.ask(tool)
+            await pilot.pause()
+            assert editor(screen).has_focus
+        assert screen.query_one(Approvals).waiting == 3
+
+
+async def test_typing_in_the_composer_answers_nothing(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        for _ in range(3):
+            seat.ask()
+        await pilot.pause()
+        clock.rest(5)
+        await pilot.press(*"asdrvnp", "space", *"asd")
+        await pilot.pause()
+        assert seat.answers == []
+        assert screen.query_one(Composer).draft == "asdrvnp asd"
+        await pilot.press("enter")
+        await until(pilot, lambda: seat.said)
+        assert seat.said == [("asdrvnp asd", False)]
+        assert seat.answers == []
+
+
+async def test_pasting_while_approvals_arrive_answers_nothing(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await until(pilot, lambda: editor(screen).has_focus)
+        seat.ask("one")
+        pilot.app.post_message(events.Paste("aaaa\n"))
+        seat.ask("two")
+        seat.ask("three")
+        await until(pilot, lambda: screen.query_one(Composer).draft)
+        await until(pilot, lambda: screen.query_one(Approvals).waiting == 3)
+        assert screen.query_one(Composer).draft == "aaaa\n"
+        assert seat.answers == []
+        assert seat.said == []
+        assert editor(screen).has_focus
+
+
+@pytest.mark.parametrize("key", ["enter", "space"])
+async def test_enter_and_space_do_nothing_on_the_card(seat: ScriptedSeat, key: str) -> None:
+    clock = HandClock()
+    seat.ask()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await pilot.press(key)
+        await pilot.pause()
+        assert seat.answers == []
+        assert card(screen).has_focus
+
+
+@pytest.mark.parametrize(
+    ("key", "answer"),
+    [
+        ("a", Answer(allow=True)),
+        ("s", Answer(allow=True, scope="session")),
+        ("d", Answer(allow=False)),
+    ],
+)
+async def test_a_key_on_the_card_answers_once(
+    seat: ScriptedSeat, key: str, answer: Answer
+) -> None:
+    clock = HandClock()
+    approval = seat.ask()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await pilot.press(key, key, key)
+        await until(pilot, lambda: seat.answers)
+        await pilot.pause()
+        assert seat.answers == [(approval, answer)]
+
+
+async def test_no_other_character_answers(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    seat.ask()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        for key in sorted(set(string.printable.strip()) - set("asdrvnp")):
+            clock.rest()
+            pilot.app.post_message(events.Key(key, key))
+        await pilot.pause()
+        assert seat.answers == []
+        assert card(screen).has_focus
+
+
+async def test_keys_do_not_count_right_after_the_card_got_the_focus(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    seat.ask()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await pilot.press("ctrl+g", "a", "s", "d")
+        await until(pilot, lambda: card(screen).has_focus)
+        assert seat.answers == []
+        assert "moment" in text_of(screen, "#card-keys")
+        clock.rest(0.4)
+        await pilot.press("a")
+        clock.rest(0.4)
+        await pilot.press("a")
+        assert seat.answers == []
+        clock.rest(0.45)
+        await pilot.press("a")
+        await until(pilot, lambda: seat.answers)
+
+
+async def test_the_card_says_when_it_is_ready(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    seat.ask()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        assert "ctrl+g" in text_of(screen, "#card-keys")
+        await go_to_card(screen, pilot, clock)
+        await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
+
+
+async def test_the_next_card_is_guarded_too(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    first, second = seat.ask("one"), seat.ask("two")
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("a", "a")
+        await until(pilot, lambda: shown_proposal(screen) == second)
+        assert [approval for approval, _ in seat.answers] == [first]
+        clock.rest()
+        await pilot.press("d")
+        await until(pilot, lambda: len(seat.answers) == 2)
+        assert seat.answers[1] == (second, Answer(allow=False))
+
+
+async def test_a_card_that_gives_way_to_another_is_guarded(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    first, second = seat.ask("one"), seat.ask("two")
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        settle(seat, first, approved=False)
+        await until(pilot, lambda: shown_proposal(screen) == second)
+        await pilot.press("a")
+        await pilot.pause()
+        assert seat.answers == []
+
+
+async def test_new_ones_do_not_change_the_card(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    first = seat.ask("one")
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        seat.ask("two")
+        await until(pilot, lambda: screen.query_one(Approvals).waiting == 2)
+        assert shown_proposal(screen) == first
+        assert "1 of 2" in str(card(screen).border_title)
+
+
+async def test_next_and_previous_walk_around(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    ids = [seat.ask(tool) for tool in ("one", "two", "three")]
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        for key, expected in (("n", 1), ("n", 2), ("n", 0), ("p", 2)):
+            await pilot.press(key)
+            await until(pilot, lambda expected=expected: shown_proposal(screen) == ids[expected])
+            clock.rest()
+        assert seat.answers == []
+
+
+async def test_escape_leaves_it_pending_and_the_draft_as_it_was(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    seat.ask()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await pilot.press(*"half a tho")
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("escape")
+        await until(pilot, lambda: editor(screen).has_focus)
+        await pilot.press(*"ught")
+        assert screen.query_one(Composer).draft == "half a thought"
+        assert seat.answers == []
+        assert screen.query_one(Approvals).waiting == 1
+
+
+async def test_the_same_key_leads_there_and_back(seat: ScriptedSeat) -> None:
+    seat.ask()
+    async with in_room(seat) as (screen, pilot):
+        timeline = screen.query_one(Timeline)
+        timeline.focus()
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: card(screen).has_focus)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: timeline.has_focus)
+
+
+async def test_the_key_leads_to_the_oldest(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    first, second = seat.ask("one"), seat.ask("two")
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("n")
+        await until(pilot, lambda: shown_proposal(screen) == second)
+        await pilot.press("ctrl+g", "ctrl+g")
+        await until(pilot, lambda: shown_proposal(screen) == first)
+
+
+async def test_without_approvals_the_key_leaves_the_focus(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await pilot.press("ctrl+g")
+        await pilot.pause()
+        assert editor(screen).has_focus
+
+
+async def test_after_the_last_answer_the_focus_is_back_with_the_draft(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    seat.ask()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await pilot.press(*"draft")
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("a")
+        await until(pilot, lambda: editor(screen).has_focus)
+        assert screen.query_one(Composer).draft == "draft"
+
+
+async def test_deny_with_a_reason(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    approval = seat.ask()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("r")
+        await until(pilot, lambda: screen.query_one(ReasonInput).has_focus)
+        await pilot.press(*"asd no", "enter")
+        await until(pilot, lambda: seat.answers)
+        assert seat.answers == [(approval, Answer(allow=False, reason="asd no"))]
+
+
+async def test_escape_in_the_reason_goes_back_to_the_card(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    seat.ask()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("r")
+        await until(pilot, lambda: screen.query_one(ReasonInput).has_focus)
+        await pilot.press(*"abc", "escape")
+        await until(pilot, lambda: card(screen).has_focus)
+        assert seat.answers == []
+        assert not screen.query_one(ReasonInput).display
+
+
+async def test_a_reason_never_reaches_another_approval(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    first, second = seat.ask("one"), seat.ask("two")
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("r")
+        await until(pilot, lambda: screen.query_one(ReasonInput).has_focus)
+        await pilot.press(*"because")
+        settle(seat, first, approved=True)
+        await until(pilot, lambda: shown_proposal(screen) == second)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert seat.answers == []
+
+
+async def test_the_full_view_shows_all_and_answers_nothing(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    seat.ask(text="please", blob="x" * 50_000, name="\x1b[2J")
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(pilot.app.screen, FullViewScreen))
+        await pilot.pause()
+        text = pilot.app.screen.query_one(TextArea).text
+        assert "x" * 50_000 in text
+        assert "\x1b" not in text
+        await pilot.press("a", "d", "escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        assert seat.answers == []
+
+
+async def test_a_parked_one_is_marked_and_can_be_answered(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    approval = seat.ask()
+    seat.feed(Settled(seat.state.proposals[approval].message, approval, "parked"))
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        assert "from before" in str(card(screen).border_title)
+        await pilot.press("a")
+        await until(pilot, lambda: seat.answers)
+
+
+async def test_the_card_shows_who_what_and_where(seat: ScriptedSeat) -> None:
+    message = seat.say_here("find the list", author="bob")
+    seat.feed(
+        Decided(message, "delegate"),
+        Asked(message, "p", "genie › finder", "search", {"q": "list"}, "in ~/garden"),
+    )
+    async with in_room(seat) as (screen, _):
+        text = text_of(screen, "#card-call")
+        for part in ("bob", "find the list", "genie › finder", "search", "in ~/garden"):
+            assert part in text
+        assert "list" in text_of(screen, "#card-arguments")
+
+
+async def test_approvals_of_others_are_not_shown(seat: ScriptedSeat) -> None:
+    message = seat.feed(Said("b", "hi", handler="bob"), by="bob")[0].seq
+    seat.feed(
+        Decided(message, "delegate"), Asked(message, "p", "genie", "search", {}), by="bob"
+    )
+    async with in_room(seat) as (screen, _):
+        assert screen.query_one(Approvals).waiting == 0
+
+
+async def test_what_waits_is_said_in_three_places(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        bar, hints = screen.query_one(StatusBar), screen.query_one(HintLine)
+        assert not bar.has_class("-waiting")
+        approval = seat.ask()
+        await until(pilot, lambda: bar.has_class("-waiting"))
+        assert "1 approval" in bar.render().plain
+        assert "ctrl+g" in hints.render().plain
+        label = screen.query_one(SidePanel).label(Tab.APPROVALS)
+        assert "1" in str(label.render())
+        settle(seat, approval, approved=True)
+        await until(pilot, lambda: not bar.has_class("-waiting"))
+        assert "ctrl+g" not in hints.render().plain
+
+
+# Hostile text
+
+HOSTILE = ("[/red]", "[bold]x[/]", "\x1b[2J\x1b]0;x\x07", "\u202edesrever", "\x9b31m", "\ud800")
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+async def test_hostile_text_is_shown_and_breaks_nothing(hostile: str) -> None:
+    clock = HandClock()
+    seat = ScriptedSeat()
+    seat.open_room(f"room {hostile}")
+    message = seat.say_here(f"message {hostile}", author=f"eve{hostile}")
+    seat.feed(Decided(message, "delegate", query=hostile, reason=hostile, receiver=hostile))
+    seat.feed(Answered(message, f"answer {hostile}", receiver=hostile))
+    again = seat.say_here(hostile)
+    seat.feed(Decided(again, "delegate"))
+    seat.feed(Asked(again, "p", hostile, hostile, {hostile: {hostile: [hostile]}}, hostile))
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        seat.listener.on_typing(hostile)  # type: ignore[union-attr]  # the doorman set it
+        seat.listener.on_notice(Severity.ERROR, hostile)  # type: ignore[union-attr]  # as above
+        seat.listener.on_link(LinkStatus(Link.RETRYING, hostile, 3))  # type: ignore[union-attr]
+        await pilot.press("f2", "up", "enter")
+        await go_to_card(screen, pilot, clock)
+        picture = pilot.app.export_screenshot()
+        if "[" in hostile and "\x1b" not in hostile:
+            assert "[/" in picture.replace("&#x27;", "'")
+        lines = screen._compositor.render_strips()  # what would be written to the terminal
+        written = "".join(segment.text for line in lines for segment in line)
+        for forbidden in "\x1b\x07\x9b\u202e\ud800":
+            assert forbidden not in written
+
+
+# Sending, commands, stopping
+
+
+async def test_a_message_is_said(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        await pilot.press(*"hi", "enter")
+        await until(pilot, lambda: seat.said == [("hi", False)])
+        assert seat.typed > 0
+
+
+async def test_an_emote_is_said(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Composer).post_message(Composer.Submitted("/me waves"))
+        await until(pilot, lambda: seat.said == [("waves", True)])
+
+
+async def test_an_unknown_command_gives_the_draft_back(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Composer).post_message(Composer.Submitted("/hlep me"))
+        await until(pilot, lambda: screen.query_one(Composer).draft == "/hlep me")
+        assert seat.said == []
+        assert any("/help" in note.message for note in pilot.app._notifications)
+
+
+@pytest.mark.parametrize(("command", "expected"), [("/who", "bob"), ("/stop", None)])
+async def test_commands_run(seat: ScriptedSeat, command: str, expected: str | None) -> None:
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Composer).post_message(Composer.Submitted(command))
+        if expected is None:
+            await until(pilot, lambda: seat.stops == [None])
+        else:
+            await until(
+                pilot, lambda: any(expected in note.message for note in pilot.app._notifications)
+            )
+
+
+async def test_escape_in_the_timeline_stops_an_agent(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Timeline).focus()
+        await pilot.press("escape")
+        await until(pilot, lambda: seat.stops)
+
+
+async def test_stopping_nothing_says_so(seat: ScriptedSeat) -> None:
+    seat.running = 0
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Composer).post_message(Composer.Submitted("/stop"))
+        await until(pilot, lambda: list(pilot.app._notifications))
+
+
+async def test_a_message_before_the_room_is_open_stays_a_draft(seat: ScriptedSeat) -> None:
+    class SlowDoorman(ScriptedDoorman):
+        async def open(self, opening: object, listener: object) -> ScriptedSeat:
+            await asyncio.Event().wait()
+            return self.seat
+
+    app = GenieApp(SlowDoorman(seat), NewRoom("Garden"), "ann")
+    async with app.run_test() as pilot:
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        await until(pilot, lambda: editor(screen).has_focus)
+        await pilot.press(*"early", "enter")
+        await until(pilot, lambda: list(app._notifications))
+        assert screen.query_one(Composer).draft == "early"
+        assert "opening" in str(screen.query_one(Banner).render())
+
+
+# The rest of the screen
+
+
+async def test_the_roster_shows_people_and_their_agents(seat: ScriptedSeat) -> None:
+    seat.ask()
+    async with in_room(seat) as (screen, pilot):
+        text = str(screen.query_one(Roster).render())
+        assert "waits for approval" in text
+        assert "bob" in text
+        assert "idle" in text
+        seat.listener.on_typing("bob")  # type: ignore[union-attr]  # the doorman set it
+        await until(pilot, lambda: "typing" in str(screen.query_one(Roster).render()))
+        assert "bob is typing" in screen.query_one(HintLine).render().plain
+        seat.feed(Said("b", "there"), by="bob")
+        await until(pilot, lambda: not screen.query_one(HintLine).typing)
+
+
+async def test_the_status_bar_names_room_address_and_engine(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        bar = screen.query_one(StatusBar)
+        text = bar.render().plain
+        for part in ("Garden", "127.0.0.1:7654", "online", "offline helper"):
+            assert part in text
+        ready = EngineStatus(EngineState.READY, "openai:some-model")
+        seat.listener.on_engine(ready)  # type: ignore[union-attr]  # the doorman set it
+        await until(pilot, lambda: "openai:some-model" in bar.render().plain)
+
+
+async def test_a_lost_connection_is_announced_and_writing_goes_on(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        banner = screen.query_one(Banner)
+        assert not banner.display
+        status = LinkStatus(Link.RETRYING, "connection lost", 3.0)
+        seat.listener.on_link(status)  # type: ignore[union-attr]  # the doorman set it
+        await until(pilot, lambda: banner.display)
+        assert "reconnecting in 3 s" in str(banner.render())
+        await pilot.press(*"hi", "enter")
+        await until(pilot, lambda: seat.said)
+        seat.listener.on_link(LinkStatus(Link.ONLINE))  # type: ignore[union-attr]  # as above
+        await until(pilot, lambda: not banner.display)
+
+
+async def test_a_closed_room_keeps_the_draft(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await pilot.press(*"draft")
+        status = LinkStatus(Link.CLOSED, "the host suspended the room")
+        seat.listener.on_link(status)  # type: ignore[union-attr]  # the doorman set it
+        await until(pilot, lambda: editor(screen).read_only)
+        await pilot.press("x", "enter")
+        assert screen.query_one(Composer).draft == "draft"
+        assert "suspended" in str(screen.query_one(Banner).render())
+        assert seat.said == []
+
+
+async def test_the_ledger_is_reached_filtered_and_left_by_keys(seat: ScriptedSeat) -> None:
+    message = seat.say_here("hello")
+    seat.feed(Decided(message, "ignore", reason="small talk"))
+    seat.ask("search")
+    async with in_room(seat) as (screen, pilot):
+        ledger = screen.query_one(Ledger)
+        await pilot.press("f2")
+        await until(pilot, lambda: ledger.has_focus)
+        assert ledger.row_count == 3
+        await pilot.press("f", "f")
+        await until(pilot, lambda: ledger.row_count == 1)
+        await pilot.press("f", "f", "f", "slash", *"small")
+        await until(pilot, lambda: ledger.row_count == 1)
+        await pilot.press("enter", "enter")
+        activity = screen.query_one(Activity)
+        await until(pilot, lambda: activity.has_class("-detailed"))
+        assert "small talk" in text_of(screen, "#ledger-detail-text")
+        await pilot.press("escape", "escape", "escape")
+        await until(pilot, lambda: editor(screen).has_focus)
+        assert ledger.row_count == 3
+
+
+async def test_narrow_terminals_show_one_thing_at_a_time(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    seat.ask()
+    async with in_room(seat, NARROW, clock) as (screen, pilot):
+        side, timeline = screen.query_one(SidePanel), screen.query_one(Timeline)
+        assert (side.display, timeline.is_on_screen) == (False, True)
+        await go_to_card(screen, pilot, clock)
+        assert card(screen).is_on_screen
+        await until(pilot, lambda: not timeline.is_on_screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: not side.display)
+        assert editor(screen).has_focus
+
+
+@pytest.mark.parametrize("size", [NARROW, (120, 40), (200, 50)])
+async def test_everything_that_matters_fits(seat: ScriptedSeat, size: tuple[int, int]) -> None:
+    clock = HandClock()
+    seat.ask(**{f"argument{number}": "value " * 20 for number in range(20)})
+    async with in_room(seat, size, clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await until(pilot, lambda: "allow once" in text_of(screen, "#card-keys"))
+        await pilot.pause()
+        for selector in ("#card-call", "#card-scroll", "#card-keys", "StatusBar", "Composer"):
+            region = screen.query_one(selector).region
+            assert region.height > 0
+            assert screen.region.contains_region(region)
+
+
+async def test_a_tiny_terminal_gets_one_clear_line(seat: ScriptedSeat) -> None:
+    async with in_room(seat, (50, 12)) as (screen, pilot):
+        await pilot.pause()
+        assert screen.query_one("TooSmall").display
+        assert not screen.query_one("#middle").display
+        await pilot.resize_terminal(100, 30)
+        await until(pilot, lambda: screen.query_one("#middle").display)
+        assert not screen.query_one("TooSmall").display

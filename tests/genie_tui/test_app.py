@@ -1,0 +1,148 @@
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from genie_core.errors import GenieError
+from genie_tui.app import Departure, GenieApp
+from genie_tui.opening import NewRoom
+from genie_tui.screens.leaving import LeavingScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.themes import DARK, LIGHT
+from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, in_room, until
+
+
+@pytest.fixture
+def seat() -> ScriptedSeat:
+    made = ScriptedSeat()
+    made.open_room()
+    return made
+
+
+def test_importing_the_app_loads_no_engine() -> None:
+    heavy = ("pydantic_ai", "group_sense", "websockets", "cryptography", "agents", "openai")
+    code = f"import sys, genie_tui.app; sys.exit(any(name in sys.modules for name in {heavy}))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("way", ["ctrl+q", "method"])
+async def test_suspending_leaves_once_and_ends_well(seat: ScriptedSeat, way: str) -> None:
+    async with in_room(seat) as (_, pilot):
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        if way == "method":
+            app.request_suspend("SIGTERM")
+            app.request_suspend("SIGTERM")
+        else:
+            await pilot.press("ctrl+q")
+        await until(pilot, lambda: app.return_value is not None)
+    assert seat.leaves == ["SIGTERM" if way == "method" else ""]
+    assert app.return_code == 0
+    assert app.return_value == Departure("r1", "Garden", hosted=True)
+    assert app.failure == ""
+
+
+async def test_quit_suspends(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        await pilot.press(*"/quit", "escape", "enter")
+        await until(pilot, lambda: seat.leaves)
+
+
+async def test_keys_do_nothing_while_suspending(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        seat.leaving.clear()
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LeavingScreen))
+        await pilot.press(*"hi", "enter", "f1", "ctrl+g")
+        assert isinstance(pilot.app.screen, LeavingScreen)
+        assert seat.said == []
+        seat.leaving.set()
+        await until(pilot, lambda: pilot.app.return_value is not None)
+
+
+async def test_leaving_that_fails_is_one_line(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        seat.leave_error = GenieError("the disk is full\nreally")
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        app.request_suspend()
+        await until(pilot, lambda: app.failure)
+    assert app.failure == "the disk is full really"
+    assert app.return_code == 1
+
+
+async def test_an_opening_from_the_command_line_that_fails_ends_the_app() -> None:
+    door = ScriptedDoorman(ScriptedSeat(), GenieError("the port is taken"))
+    app = GenieApp(door, NewRoom("x"), "ann")
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.failure)
+    assert app.failure == "the port is taken"
+    assert app.return_code == 1
+
+
+async def test_suspending_in_the_lobby_ends_well() -> None:
+    app = GenieApp(ScriptedDoorman(ScriptedSeat()), None, "ann")
+    async with app.run_test() as pilot:
+        await pilot.press("ctrl+q")
+        await pilot.pause()
+    assert app.return_code == 0
+
+
+async def test_an_internal_error_is_logged_and_the_seat_given_back(
+    seat: ScriptedSeat, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log_path = Path("/somewhere/genie-tui.log")
+    app = GenieApp(ScriptedDoorman(seat), NewRoom("x"), "ann", log_path=log_path)
+
+    def broken() -> None:
+        raise ZeroDivisionError("secret detail")
+
+    with caplog.at_level(logging.CRITICAL), pytest.raises(ZeroDivisionError):
+        async with app.run_test() as pilot:
+            screen = app.screen
+            assert isinstance(screen, RoomScreen)
+            await until(pilot, lambda: screen.seat is not None)
+            screen.call_later(broken)
+            await until(pilot, lambda: app.failure)
+    assert str(log_path) in app.failure
+    assert "\n" not in app.failure
+    assert app.return_code == 1
+    assert seat.leaves
+    assert "secret detail" in caplog.text
+    written = capsys.readouterr()
+    assert "secret detail" not in written.out + written.err
+
+
+async def test_the_theme_is_switched_and_chosen(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        assert pilot.app.theme == DARK.name
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: pilot.app.theme == LIGHT.name)
+        await pilot.press("ctrl+t")
+        await until(pilot, lambda: pilot.app.theme == DARK.name)
+
+
+def test_an_unknown_theme_falls_back() -> None:
+    door = ScriptedDoorman(ScriptedSeat())
+    assert GenieApp(door, None, "ann", theme="nonsense").theme == DARK.name
+    assert GenieApp(door, None, "ann", theme=LIGHT.name).theme == LIGHT.name
+
+
+async def test_every_builtin_theme_can_draw_the_room(seat: ScriptedSeat) -> None:
+    seat.ask()
+    async with in_room(seat) as (_, pilot):
+        for theme in pilot.app.available_themes:
+            pilot.app.theme = theme
+            await pilot.pause()
+        assert pilot.app.is_running
+
+
+async def test_notices_are_never_markup(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        pilot.app.notify("[/red] \x1b[2J", markup=True)
+        await pilot.pause()
+        (note,) = pilot.app._notifications
+        assert not note.markup
+        assert "\x1b" not in note.message
