@@ -130,7 +130,7 @@ class Room:
             case Bye(reason=reason):
                 peer.stage = Stage.LEAVING
                 self._roster.stir(peer)
-                self._unseat(peer, whole_text(reason)[:REASON_CHARS], now)
+                self._unseat(peer, reason, now)
 
     def reject(self, peer_id: int, code: Refusal, text: str, now: float) -> None:
         """End a connection that sent something that is no frame, or nothing in time."""
@@ -150,7 +150,7 @@ class Room:
         if self._closed:
             return
         self._closed = True
-        reason = whole_text(reason)[:REASON_CHARS]
+        reason = _brief(reason)
         self._history.record(ROOM, Suspended(reason), now)
         text = f"the host suspended the room: {reason}" if reason else "the host suspended the room"
         for peer in self._roster:
@@ -273,7 +273,7 @@ class Room:
 
     def _unseat(self, peer: Peer, reason: str, now: float) -> None:
         if self._roster.vacate(peer):
-            self._history.record(ROOM, Left(peer.name, reason), now)
+            self._history.record(ROOM, Left(peer.name, _brief(reason)), now)
 
     def _expel(self, peer: Peer, code: Refusal, text: str, now: float) -> None:
         self._roster.dismiss(peer, code, text, final=True)
@@ -285,3 +285,7 @@ def _same_secret(given: str, expected: str) -> bool:
     return bool(expected) and hmac.compare_digest(
         given.encode("utf-8", "replace"), expected.encode("utf-8", "replace")
     )
+
+
+def _brief(reason: str) -> str:
+    return whole_text(reason)[:REASON_CHARS]

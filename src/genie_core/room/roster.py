@@ -1,10 +1,14 @@
 """Who is connected to a room, and what waits to be sent to them."""
 
 from collections.abc import Iterator
+from typing import Final
 
+from genie_core.room.codec import whole_text
 from genie_core.room.frame import Limits, Refusal, Refused, ServerFrame, Streamed, Typed
 from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer, Signals, Stage
+
+REFUSAL_CHARS: Final = 300
 
 
 class Roster:
@@ -77,7 +81,7 @@ class Roster:
         if peer.strikes > self._limits.replies:
             self.dismiss(peer, "too_fast", "too many refused frames in a row", final=False)
             return
-        self.reply(peer, Refused(code, text, ref))
+        self.reply(peer, Refused(code, _brief(text), ref))
 
     def signal(self, sender: Peer, signal: Typed | Streamed) -> None:
         """Pass something ephemeral on to everybody but its sender."""
@@ -89,7 +93,7 @@ class Roster:
     def dismiss(self, peer: Peer, code: Refusal, text: str, *, final: bool) -> None:
         """End a connection with a farewell. `final`: it is of no use to come back."""
         peer.stage = Stage.LEAVING
-        peer.farewell = Refused(code, text, final=final)
+        peer.farewell = Refused(code, _brief(text), final=final)
         self._stirred.add(peer.id)
 
     def stir(self, *peers: Peer) -> None:
@@ -101,3 +105,8 @@ class Roster:
         stirred = self._stirred & self._peers.keys()
         self._stirred = set()
         return stirred
+
+
+def _brief(text: str) -> str:
+    """A refusal may quote what was sent, which may be long."""
+    return whole_text(text)[:REFUSAL_CHARS]

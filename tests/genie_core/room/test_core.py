@@ -191,6 +191,18 @@ def test_who_may_not_come_in_is_told_why(hello: Hello, code: str) -> None:
     assert bench.room.state.head == head
 
 
+def test_reasons_and_refusals_stay_short() -> None:
+    bench = Bench()
+    peer = bench.connect(Hello("x" * 100_000))
+    assert len(only_refusal(bench.pull(peer)).text) < 1000
+    alice = bench.join("alice")
+    bench.send(alice, Bye("\ud800" + "y" * 100_000))
+    left = bench.bodies()[-1]
+    assert isinstance(left, Left)
+    assert left.reason.startswith("?yyy")
+    assert len(left.reason) < 1000
+
+
 def test_a_version_refusal_names_both() -> None:
     bench = Bench()
     peer = bench.connect(Hello("zoe", version=99))
