@@ -67,15 +67,16 @@ class DataStore:
         path = self._file(key, "json")
         return await self._disk.read(lambda: self._read_value(path))
 
-    def append(self, key: str, lines: Iterable[Data]) -> "Future[None]":
+    def append(self, key: str, lines: Iterable[Data], *, sync: bool = True) -> "Future[None]":
         """Add values to the end of a key's journal, together or not at all in this process.
 
         `StateError` at once if one of them is no JSON value. The future is done when they are
-        safe on disk, and may be ignored.
+        safe on disk, and may be ignored. Without `sync` it is done when they would survive the
+        death of this process, but perhaps not a power cut within the next second.
         """
         path = self._file(key, "jsonl")
         content = b"".join(_encoded("save", path, encode_line, line) for line in lines)
-        return self._disk.append(path, content)
+        return self._disk.append(path, content, sync=sync)
 
     async def load_lines(self, key: str) -> list[Data]:
         """Return a journal's values in order, or nothing if there is no journal.
@@ -111,7 +112,7 @@ class DataStore:
 
     async def flush(self) -> None:
         """Wait until everything asked for so far is on disk, or has failed."""
-        await self._disk.read(lambda: None)
+        await self._disk.read(self._disk.sync)
 
     def close(self) -> None:
         """Write what is waiting and refuse further work; blocks until done."""

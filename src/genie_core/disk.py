@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final, TypeAlias, TypeVar
 
 from genie_core.errors import StateError, summary
@@ -19,6 +20,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _LINGER: Final = 0.2  # seconds an idle thread waits before it ends
+_SYNC_INTERVAL: Final = 1.0  # seconds an append that asked for no sync may stay without one
 _sync_data: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
@@ -28,6 +30,7 @@ class _Write:
     content: bytes
     promise: "Future[Any]"
     replaces: bool
+    sync: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +48,9 @@ class Disk:
 
     Everything that gathered while the thread was busy is written together: appends to one file
     become one write and one sync, and of several replacements of one file only the last is made.
-    A promise is kept when the bytes have been synced. The thread starts when there is work and
+    A promise is kept when the bytes have been synced; for appends that need no sync, when the
+    operating system has them, which is enough to survive the death of this process. Those are
+    synced a second later at most. The thread starts when there is work and
     ends by itself, so a program that forgets `close` still exits with everything written.
     """
 
@@ -55,10 +60,14 @@ class Disk:
     _thread: threading.Thread | None = field(default=None, init=False)
     _closed: bool = field(default=False, init=False)
     _checked: set[Path] = field(default_factory=set, init=False)
+    _unsynced: set[Path] = field(default_factory=set, init=False)
+    _last_sync: float = field(default=0.0, init=False)
 
-    def append(self, path: Path, content: bytes) -> "Future[None]":
+    def append(self, path: Path, content: bytes, *, sync: bool = True) -> "Future[None]":
         """Add complete lines to the end of a file, after cutting off a torn one."""
-        return self._submit(lambda promise: _Write(path, content, promise, replaces=False))
+        return self._submit(
+            lambda promise: _Write(path, content, promise, replaces=False, sync=sync)
+        )
 
     def replace(self, path: Path, content: bytes) -> "Future[None]":
         """Put a new file in the place of an old one; a reader sees either, never a mixture."""
@@ -82,6 +91,16 @@ class Disk:
             self.report(f"{path}: line {number} is damaged and was left out")
         self._checked.add(path)
         return journal
+
+    def sync(self) -> None:
+        """Sync the appends that have not been yet. Only for use inside `read`."""
+        self._last_sync = monotonic()
+        while self._unsynced:
+            path = self._unsynced.pop()
+            try:
+                _sync_file(path)
+            except OSError as error:
+                self.report(f"{path}: not synced: {summary(error)}")
 
     def report(self, problem: str) -> None:
         """Note something a person should hear of."""
@@ -123,6 +142,9 @@ class Disk:
                     outcomes.append(_outcome(item.promise, item.action))
             outcomes += self._write(writes)
             _deliver(outcomes)
+            if monotonic() - self._last_sync > _SYNC_INTERVAL:
+                self.sync()
+        self.sync()
 
     def _next_batch(self) -> list[_Write | _Read]:
         with self._ready:
@@ -142,7 +164,12 @@ class Disk:
             action = (
                 partial(replace_file, path, group[-1].content)
                 if replaces
-                else partial(self._append_file, path, b"".join(each.content for each in group))
+                else partial(
+                    self._append_file,
+                    path,
+                    b"".join(each.content for each in group),
+                    sync=any(each.sync for each in group),
+                )
             )
             first, *others = group
             promise, _, error = _outcome(first.promise, action)
@@ -150,14 +177,14 @@ class Disk:
                 self.report(f"{path}: not saved: {summary(error)}")
             yield from ((each, None, error) for each in (promise, *(o.promise for o in others)))
 
-    def _append_file(self, path: Path, content: bytes) -> None:
+    def _append_file(self, path: Path, content: bytes, *, sync: bool) -> None:
         if path not in self._checked:
             make_private_folder(path.parent)
             self.read_journal(path)
         created = not path.exists()
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
-            _append_whole(descriptor, content)
+            _append_whole(descriptor, content, sync=sync)
         except OSError:
             self._checked.discard(path)  # look for a torn tail again before the next append
             raise
@@ -166,6 +193,7 @@ class Disk:
         if created:
             sync_folder(path.parent)
         self._checked.add(path)
+        (self._unsynced.discard if sync else self._unsynced.add)(path)
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -201,13 +229,22 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _append_whole(descriptor: int, content: bytes) -> None:
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        _sync_data(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _append_whole(descriptor: int, content: bytes, *, sync: bool) -> None:
     before = os.fstat(descriptor).st_size
     rest = memoryview(content)
     try:
         while rest:
             rest = rest[os.write(descriptor, rest) :]
-        _sync_data(descriptor)
+        if sync:
+            _sync_data(descriptor)
     except OSError:
         os.ftruncate(descriptor, before)
         raise

@@ -164,7 +164,7 @@ class Execution:
     def cancel(self, reason: str = "") -> bool:
         """Stop the work at once, also while an approval is pending.
 
-        Returns False, and changes nothing, if it has ended already.
+        Returns False, and changes nothing, if it has ended or its answer is being saved.
         """
         if self.done or self._sealed:
             return False

@@ -57,7 +57,9 @@ class StateKeeper:
                 lines, self._backlog = [*self._backlog, *news()], []
                 if not lines:
                     return _done()
-                promise = self._store.append(self._key, lines)
+                # Memory that lags behind the messages is caught up with; one sync per message,
+                # that of the message itself, is what makes a chat fast.
+                promise = self._store.append(self._key, lines, sync=False)
         promise.add_done_callback(lambda written: self._written(written, lines))
         return promise
 

@@ -46,6 +46,24 @@ async def test_a_torn_tail_is_cut_before_the_next_append(tmp_path: Path) -> None
     disk.close()
 
 
+async def test_appends_without_sync_are_synced_when_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+
+    def note(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_ino)
+        os.fsync(descriptor)
+
+    monkeypatch.setattr("genie_core.disk._sync_data", note)
+    disk = Disk()
+    await disk.append(tmp_path / "a.jsonl", lines(1))
+    await disk.append(tmp_path / "b.jsonl", lines(1), sync=False)
+    disk.close()
+    assert synced == [(tmp_path / name).stat().st_ino for name in ("a.jsonl", "b.jsonl")]
+    assert (tmp_path / "b.jsonl").read_bytes() == lines(1)
+
+
 async def test_a_failed_write_is_told_and_the_next_one_is_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     disk = Disk()

@@ -1,5 +1,8 @@
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -494,6 +497,58 @@ async def test_a_state_that_is_no_json_fails_the_execution(tmp_path: Path) -> No
     last = (await events(chat.handle(Message("hi", "alice"))))[-1]
     assert isinstance(last, Failed)
     assert last.stage == "state"
+    await chat.join()
+
+
+ENDLESS = """
+import asyncio, sys
+from pathlib import Path
+from genie_core.datastore import DataStore
+from genie_core.message import Message
+from genie_core.session import GroupSession
+from genie_core.testing import agent_factory, reasoner_factory
+
+async def main():
+    chat = GroupSession("s", reasoner_factory(), agent_factory(), DataStore(Path(sys.argv[1])))
+    async def talk(sender):
+        number = 0
+        while True:
+            answer = await chat.handle(Message(f"{sender} {number}", sender)).result()
+            print(answer.content, flush=True)
+            number += 1
+    await asyncio.gather(*(talk(sender) for sender in ("alice", "bob", "carol")))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("acknowledged", [1, 7, 40, 111, 300])
+async def test_a_killed_process_loses_nothing_that_was_answered(
+    tmp_path: Path, acknowledged: int
+) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, str(tmp_path)], stdout=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout is not None
+        answers = [process.stdout.readline() for _ in range(acknowledged)]
+        process.kill()
+        answers += process.stdout.readlines()
+    answers = [answer for answer in answers if answer.endswith(b"\n")]
+    store = DataStore(tmp_path)
+    saved = await GroupSession.load_messages(store)
+    assert saved is not None
+    texts = {message.content for message in saved}
+    for answer in answers:
+        text = answer.decode().strip()
+        assert text in texts
+        assert text.removeprefix("echo: ") in texts
+    chat = session(store=store)
+    for sender in ("alice", "bob", "carol"):
+        last = (await events(chat.handle(Message("after", sender))))[-1]
+        assert isinstance(last, Answered)
+        assert (await store.narrowed(sender).load("system"))["queries"][-1] == "after"
     await chat.join()
 
 
