@@ -10,18 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
-from genie_core.assistant.prompts import load_prompt
-from genie_core.assistant.provider import check_model
+from genie_core.assistant.check import check_config
 from genie_core.errors import GenieError
+from genie_core.room.address import DEFAULT_PORT, PORTS_TO_TRY
 from genie_core.room.names import check_name
 from genie_tui.locations import Locations
-from genie_tui.settings import Settings, default_name
+from genie_tui.settings import Settings, assistant_config, default_name
 
 SMALLEST: Final = (60, 16)
 """Columns and rows below which no screen fits."""
-
-USUAL_PORT: Final = 7654
-PORTS_TO_TRY: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +37,7 @@ def examine(settings: Settings, locations: Locations, env: Mapping[str, str], ou
         *_folders(locations),
         _settings(locations),
         _name(settings),
-        _model(settings, env),
-        _template(settings, locations),
+        _assistant(settings, locations, env),
         _port(settings),
     ]
     out.writelines(
@@ -108,22 +104,18 @@ def _name(settings: Settings) -> Finding:
         return Finding("name", str(error), ok=False)
 
 
-def _model(settings: Settings, env: Mapping[str, str]) -> Finding:
-    if not settings.model:
-        return Finding("model", "none: the offline helper answers (set one with --model)")
+def _assistant(settings: Settings, locations: Locations, env: Mapping[str, str]) -> Finding:
+    config = assistant_config(settings, locations.prompts)
     try:
-        check_model(settings.model, env)
+        check_config(config, env)
     except GenieError as error:
-        return Finding("model", str(error), ok=False)
-    return Finding("model", f"{settings.model}, what it needs is set")
-
-
-def _template(settings: Settings, locations: Locations) -> Finding:
-    try:
-        load_prompt("reasoner", settings.template, locations.prompts)
-    except GenieError as error:
-        return Finding("template", str(error), ok=False)
-    return Finding("template", settings.template)
+        return Finding("assistant", str(error), ok=False)
+    if config.model is None:
+        model = "no model: the offline helper answers (set one with --model)"
+    else:
+        model = f"{config.model}, what it needs is set"
+    workspace = f", workspace {config.workspace}" if config.workspace else ", no workspace"
+    return Finding("assistant", f"{model}, template {config.template}{workspace}")
 
 
 def _port(settings: Settings) -> Finding:
@@ -131,11 +123,11 @@ def _port(settings: Settings) -> Finding:
         free = port_is_free(settings.port)
         state = "free" if free else "taken by another program"
         return Finding("port", f"{settings.port} is {state}", ok=free)
-    candidates = range(USUAL_PORT, USUAL_PORT + PORTS_TO_TRY)
+    candidates = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY)
     first = next((port for port in candidates if port_is_free(port)), None)
     if first is None:
-        last = USUAL_PORT + PORTS_TO_TRY - 1
-        return Finding("port", f"all from {USUAL_PORT} to {last} are taken", ok=False)
+        last = DEFAULT_PORT + PORTS_TO_TRY - 1
+        return Finding("port", f"all from {DEFAULT_PORT} to {last} are taken", ok=False)
     return Finding("port", f"{first} is free")
 
 

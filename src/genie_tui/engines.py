@@ -3,7 +3,6 @@
 import asyncio
 import gc
 from collections.abc import Awaitable
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from genie_core.archive.saved import SavedRoom
@@ -11,23 +10,11 @@ from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.room.participant import Engine, EngineLoader
 from genie_core.session import GroupSession
-from genie_tui.locations import Locations
-from genie_tui.settings import Settings
 
 if TYPE_CHECKING:
     from genie_core.assistant.build import Assistant
 
 OFFLINE_LABEL: Final = "offline helper"
-
-
-def assistant_config(settings: Settings, locations: Locations) -> AssistantConfig:
-    """Take from the settings what concerns the assistant."""
-    return AssistantConfig(
-        model=settings.model or None,
-        template=settings.template,
-        workspace=Path(settings.workspace).expanduser().absolute() if settings.workspace else None,
-        prompts_dir=locations.prompts,
-    )
 
 
 def engine_loader(config: AssistantConfig, place: Awaitable[SavedRoom]) -> EngineLoader:

@@ -19,7 +19,7 @@ from genie_core.archive.errors import ArchiveError
 from genie_core.archive.log import EventLog
 from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
-from genie_core.room.address import DEFAULT_PORT, LOOPBACK, Address
+from genie_core.room.address import DEFAULT_PORT, LOOPBACK, PORTS_TO_TRY, Address
 from genie_core.room.client import RoomClient
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import AddressInUse, Diverged, RoomRefused
@@ -29,16 +29,14 @@ from genie_core.room.participant import EngineLoader, Participant, Plan
 from genie_core.room.seat import Listener, Seat, Severity
 from genie_core.room.server import RoomServer
 from genie_core.room.websocket import Connector, bind, ws_connector
-from genie_tui.engines import OFFLINE_LABEL, assistant_config, engine_loader
+from genie_tui.engines import OFFLINE_LABEL, engine_loader
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
-from genie_tui.settings import Settings
+from genie_tui.settings import Settings, assistant_config
 
 logger = logging.getLogger(__name__)
 
 UNTITLED: Final = "Room"
-PORTS_TO_TRY: Final = 20
-"""How many ports from the usual one on are tried when the settings name none."""
 
 
 class NothingToResume(GenieError):
@@ -52,7 +50,7 @@ class Entrance:
         self._name = name
         self._settings = settings
         self._catalogue = Catalogue(locations.sessions)
-        self._config = assistant_config(settings, locations)
+        self._config = assistant_config(settings, locations.prompts)
 
     async def enter(self, opening: Opening, listener: Listener) -> Seat:
         """Take a seat; see `genie_tui.bridge.Doorman.open`."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from genie_core.assistant.config import AssistantConfig
 from genie_core.errors import GenieError
 
 ENV_PREFIX: Final = "GENIE_"
@@ -45,6 +46,16 @@ def load_settings(
             values[field] = _from_env(field, raw)
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     return msgspec.convert({**values, **given}, Settings)
+
+
+def assistant_config(settings: Settings, prompts_dir: Path) -> AssistantConfig:
+    """Take from the settings what concerns the assistant."""
+    return AssistantConfig(
+        model=settings.model or None,
+        template=settings.template,
+        workspace=Path(settings.workspace).expanduser().absolute() if settings.workspace else None,
+        prompts_dir=prompts_dir,
+    )
 
 
 def default_name() -> str:

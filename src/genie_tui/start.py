@@ -1,20 +1,20 @@
 """Starting the app, and what is said when it ends."""
 
 import asyncio
+import difflib
 import logging
 import logging.handlers
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from textual.driver import Driver
 
-from genie_core.assistant.prompts import load_prompt
-from genie_core.assistant.provider import check_model
+from genie_core.assistant.check import check_config
 from genie_core.errors import GenieError
 from genie_core.room.names import check_name
 from genie_tui.app import Departure, GenieApp
@@ -23,7 +23,7 @@ from genie_tui.doorman import House
 from genie_tui.driver import HangupDriver
 from genie_tui.locations import Locations
 from genie_tui.opening import Opening
-from genie_tui.settings import Settings, default_name
+from genie_tui.settings import Settings, assistant_config, default_name
 
 LOG_BYTES: Final = 2 * 1024 * 1024
 OLD_LOGS: Final = 2
@@ -44,13 +44,13 @@ def start(
     if problem:
         raise CannotStart(problem)
     name = check_name(settings.name or default_name())
-    if settings.model:
-        check_model(settings.model, env)
-    load_prompt("reasoner", settings.template, locations.prompts)
+    check_config(assistant_config(settings, locations.prompts), env)
     _log_to(locations.log_file)
 
     house = House(name, settings, locations)
-    app = _SignalledApp(house, opening, name, log_path=locations.log_file, theme=settings.theme)
+    app = _SignalledApp(house, opening, name, log_path=locations.log_file)
+    if settings.theme:
+        app.theme = _theme(settings.theme, app.available_themes)
     departure = app.run()
     _forget_lost_terminal()
     if app.failure:
@@ -74,6 +74,14 @@ class _SignalledApp(GenieApp):
             (signal.SIGHUP, "the terminal was closed"),
         ):
             loop.add_signal_handler(number, self.request_suspend, reason)
+
+
+def _theme(wanted: str, known: Collection[str]) -> str:
+    if wanted in known:
+        return wanted
+    near = difflib.get_close_matches(wanted, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+    raise CannotStart(f"there is no theme {wanted!r}; {hint}")
 
 
 def _goodbye(departure: Departure) -> str:

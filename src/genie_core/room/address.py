@@ -9,6 +9,9 @@ from typing import Final, NamedTuple
 from genie_core.room.errors import InvalidAddress, NotLoopback, Unreachable
 
 DEFAULT_PORT: Final = 7654
+PORTS_TO_TRY: Final = 20
+"""How many ports from the usual one on a host tries that named none."""
+
 LOOPBACK: Final = "127.0.0.1"
 
 _FORM: Final = re.compile(

@@ -95,15 +95,22 @@ class OfflineModel(Model):
 
 
 def _current_turn(messages: Sequence[ModelMessage]) -> tuple[str, list[ToolReturnPart]]:
-    """Return what was asked last and what tools have returned since."""
+    """Return what was asked last and what tools have returned since.
+
+    What returned before the question, even in the same request, belongs to a run that was cut off.
+    """
+    prompts: list[UserPromptPart] = []
     results: list[ToolReturnPart] = []
-    for message in reversed(messages):
+    for message in messages:
         if not isinstance(message, ModelRequest):
             continue
-        results[:0] = [part for part in message.parts if isinstance(part, ToolReturnPart)]
-        if prompts := [part for part in message.parts if isinstance(part, UserPromptPart)]:
-            return "\n".join(map(_text, prompts)), results
-    return "", results
+        prompts = [part for part in message.parts if isinstance(part, UserPromptPart)] or prompts
+        for part in message.parts:
+            if isinstance(part, UserPromptPart):
+                results = []
+            elif isinstance(part, ToolReturnPart):
+                results.append(part)
+    return "\n".join(map(_text, prompts)), results
 
 
 def _text(prompt: UserPromptPart) -> str:

@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 from pydantic_ai import Agent, ModelMessagesTypeAdapter, ToolDenied
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelMessage, TextPart, ToolCallPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 
 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
@@ -56,6 +66,24 @@ async def test_each_turn_is_answered_by_itself() -> None:
     second = await agent().run("what is 2+2?", message_history=first.all_messages())
     assert second.output == "2+2 = 4"
     assert calls(second.new_messages()) == ["calculate"]
+
+
+async def test_what_came_back_for_a_run_that_was_cut_off_is_not_this_turns() -> None:
+    call = ToolCallPart("calculate", {"expression": "2+2"}, tool_call_id="c1")
+    cut_off: list[ModelMessage] = [
+        ModelRequest(parts=[UserPromptPart("what is 2+2?")]),
+        ModelResponse(parts=[call]),
+        ModelRequest(
+            parts=[
+                ToolReturnPart("calculate", "cancelled", tool_call_id="c1", outcome="denied"),
+                UserPromptPart("what is 2+2?"),
+            ]
+        ),
+    ]
+    response = await OfflineModel().request(
+        cut_off, None, ModelRequestParameters(function_tools=[ToolDefinition(name="calculate")])
+    )
+    assert [type(part) for part in response.parts] == [ToolCallPart]
 
 
 async def test_history_survives_being_saved() -> None:
