@@ -149,6 +149,9 @@ class ApprovalCard(Vertical, can_focus=True):
         if event.key in ("tab", "shift+tab"):
             return
         event.stop()
+        if self._denying is not None:
+            self._type_ahead(event)
+            return
         admitted = self._guard.admit(time.monotonic() - event.time)
         action = self._KEYS.get(event.key)
         if event.key == "escape":
@@ -194,6 +197,16 @@ class ApprovalCard(Vertical, can_focus=True):
         self.add_class("-denying")
         self.query_one(ReasonInput).focus()
         self._show_keys()
+
+    def _type_ahead(self, event: events.Key) -> None:
+        """Give the reason what is typed before the focus has reached it: no key of it is ours."""
+        reason = self.query_one(ReasonInput)
+        if event.key == "escape":
+            self._end_denial()
+        elif event.key == "enter":
+            self.call_later(reason.action_submit)
+        elif event.is_printable and event.character is not None:
+            reason.insert_text_at_cursor(event.character)
 
     def _end_denial(self) -> None:
         if self._denying is None:
