@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
@@ -46,6 +47,8 @@ def engine_loader(config: AssistantConfig, place: Awaitable[SavedRoom]) -> Engin
 def _build(config: AssistantConfig) -> "Assistant":
     # With the collector on, imports hold the interpreter for 100 ms at a time and typing stutters.
     gc.disable()
+    # Its greeting to developers would be drawn over the screen.
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
     try:
         from genie_core.assistant.build import build_assistant
 

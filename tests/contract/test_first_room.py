@@ -189,7 +189,7 @@ def test_what_keeps_somebody_out_is_one_line(host: Terminal, home: Path, port: i
     assert "TLS" in line("join", "192.0.2.1:7654", "--name", "ben")
     assert "taken" in line("host", "--port", str(port), "--name", "ben")
     assert "ANTHROPIC_API_KEY" in line("host", "--model", "anthropic:claude", "--name", "ben")
-    assert "no room" in line("resume", "nothing-like-it", "--name", "ben")
+    assert "no saved room" in line("resume", "nothing-like-it", "--name", "ben")
 
 
 def test_a_terminal_that_is_too_small_is_one_line(home: Path) -> None:
