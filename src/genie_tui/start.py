@@ -7,6 +7,7 @@ import logging.handlers
 import os
 import signal
 import sys
+import threading
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,9 @@ from genie_tui.settings import Settings, assistant_config, default_name
 
 LOG_BYTES: Final = 2 * 1024 * 1024
 OLD_LOGS: Final = 2
+
+PATIENCE: Final = 5.0
+"""Seconds that leftover tasks and threads get once the room is saved and the screen restored."""
 
 
 class CannotStart(GenieError):
@@ -51,7 +55,15 @@ def start(
     app = _SignalledApp(house, opening, name, log_path=locations.log_file)
     if settings.theme:
         app.theme = _theme(settings.theme, app.available_themes)
-    departure = app.run()
+    with asyncio.Runner() as runner:
+        departure = runner.run(app.run_async())
+        code = _farewell(app, departure)
+        # Everything is saved. A tool that does not end when told to must not keep the terminal.
+        _end_in(PATIENCE, code)
+    return code
+
+
+def _farewell(app: GenieApp, departure: Departure | None) -> int:
     _forget_lost_terminal()
     if app.failure:
         _say(sys.stderr.fileno(), f"genie-tui: {app.failure}")
@@ -59,6 +71,17 @@ def start(
     if departure is not None:
         _say(sys.stdout.fileno(), _goodbye(departure))
     return app.return_code or 0
+
+
+def _end_in(seconds: float, code: int) -> None:
+    def end() -> None:
+        logging.getLogger(__name__).warning("something did not end in time and was left behind")
+        logging.shutdown()
+        os._exit(code)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
 
 
 class _SignalledApp(GenieApp):

@@ -14,7 +14,6 @@ from typing import Final, Protocol, Self
 
 from genie_core import execution as run
 from genie_core.agent.approval import Approval
-from genie_core.errors import SessionStopped
 from genie_core.execution import Execution
 from genie_core.message import Message
 from genie_core.room.consent import Consent, arguments
@@ -134,9 +133,9 @@ class Handler:
         match event.body:
             case Said() as said if said.handler == self._owner:
                 self._handle(self._state.exchanges[event.seq])
-            case Said():
+            case Said() if not self._closing:
                 self._session.append(as_message(self._state.exchanges[event.seq]))
-            case Answered(message=message) if event.by != self._owner:
+            case Answered(message=message) if event.by != self._owner and not self._closing:
                 answer = as_answer(self._state.exchanges[message], self._owner)
                 if answer is not None:
                     self._session.append(answer)
@@ -199,12 +198,10 @@ class Handler:
         )
 
     def _handle(self, exchange: Exchange) -> None:
-        try:
-            execution = self._session.handle(as_message(exchange))
-        except SessionStopped:
+        if self._closing:
             self._reporter.publish(Failed(exchange.seq, "lost", f"{self._owner} is leaving"))
-            return
-        self._watch(exchange, execution)
+        else:
+            self._watch(exchange, self._session.handle(as_message(exchange)))
 
     def _watch(self, exchange: Exchange, execution: Execution) -> None:
         current = _Run(exchange, execution, offered=self._consent.revived(exchange.seq))

@@ -1,0 +1,143 @@
+"""A room with people in it, in memory: real server, clients, handlers and sessions, scripted agents."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from genie_core.datastore import DataStore
+from genie_core.room.client import RoomClient
+from genie_core.room.connection import ClientConnection
+from genie_core.room.event import Event
+from genie_core.room.follower import Follower
+from genie_core.room.participant import Engine, EngineLoader, Participant, Plan
+from genie_core.room.seat import EngineStatus, LinkStatus, Severity, Unsent
+from genie_core.room.server import RoomServer
+from genie_core.session import GroupSession
+from genie_core.testing import DecideFn, RunFn, agent_factory, delegate_all, echo, reasoner_factory
+
+DEADLINE = 20.0
+
+
+class Ear:
+    """A listener that remembers, and lets a test wait for what it wants to hear."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.deltas: list[tuple[int, str]] = []
+        self.notices: list[str] = []
+        self.engines: list[EngineStatus] = []
+        self._changed = asyncio.Event()
+
+    def on_event(self, event: Event) -> None:
+        self.events.append(event)
+        self._changed.set()
+
+    def on_typing(self, name: str) -> None:
+        self._changed.set()
+
+    def on_delta(self, message: int, text: str) -> None:
+        self.deltas.append((message, text))
+        self._changed.set()
+
+    def on_link(self, status: LinkStatus) -> None:
+        self._changed.set()
+
+    def on_engine(self, status: EngineStatus) -> None:
+        self.engines.append(status)
+        self._changed.set()
+
+    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
+        self._changed.set()
+
+    def on_notice(self, severity: Severity, text: str) -> None:
+        self.notices.append(text)
+        self._changed.set()
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(DEADLINE):
+            while not condition():
+                self._changed.clear()
+                await self._changed.wait()
+
+
+class Sink:
+    """A log in memory."""
+
+    def __init__(self, events: Sequence[Event] = ()) -> None:
+        self.events = list(events)
+
+    async def append(self, events: Sequence[Event]) -> None:
+        await asyncio.sleep(0)
+        self.events += [event for event in events if event.seq > len(self.events)]
+
+
+def loader(folder: Path, decide: DecideFn = delegate_all, run: RunFn = echo) -> EngineLoader:
+    async def load() -> Engine:
+        store = DataStore(folder)
+        remembered = await GroupSession.load_messages(store) or []
+        session = GroupSession(
+            "room", reasoner_factory(decide), agent_factory(run), data_store=store
+        )
+        return Engine(session, remembered, "scripted", offline=False, aclose=store.aclose)
+
+    return load
+
+
+class House:
+    """Opens a room for its host and lets others in."""
+
+    def __init__(self, sink: Sink, stack: AsyncExitStack) -> None:
+        self.sink = sink
+        self._stack = stack
+        self.server = RoomServer(sink.events, sink, room="r", title="Room", host="ann")
+
+    async def seat(self, name: str, load: EngineLoader | None) -> tuple[Participant, Ear]:
+        """Let somebody in; a guest if there is nothing to load."""
+        ear = Ear()
+        token = self.server.host_token if name == "ann" else ""
+
+        async def connector() -> ClientConnection:
+            return self.server.connect_local()
+
+        def connect(follower: Follower) -> RoomClient:
+            return RoomClient(
+                connector,
+                follower,
+                name=name,
+                engine=load is not None,
+                token=token,
+                patient=False,
+            )
+
+        async def put_away() -> None:
+            """Leave the server to the others."""
+
+        async def close_room(reason: str) -> None:
+            await self.server.suspend(reason)
+
+        participant = Participant(
+            name,
+            ear,
+            Plan(
+                connect,
+                put_away,
+                loader=load,
+                label="scripted" if load else "",
+                where=f"{name}'s machine",
+                close_room=close_room if name == "ann" else None,
+            ),
+        )
+        await participant.start()
+        self._stack.push_async_callback(participant.leave)
+        return participant, ear
+
+
+@asynccontextmanager
+async def opened(events: Sequence[Event] = ()) -> AsyncIterator[House]:
+    """Open a room, as after the given events, and close it with everybody in it."""
+    async with AsyncExitStack() as stack:
+        house = House(Sink(events), stack)
+        await house.server.start()
+        stack.push_async_callback(house.server.close)
+        yield house

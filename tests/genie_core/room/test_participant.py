@@ -1,0 +1,295 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.genie_core.room.house import loader, opened
+
+from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.errors import GenieError
+from genie_core.message import Message
+from genie_core.reasoner import Decision, Response
+from genie_core.room.event import Cancelled, Event, Failed, Said, Settled
+from genie_core.room.fold import Phase, Presence
+from genie_core.room.participant import Engine
+from genie_core.room.seat import Answer, EngineState
+from genie_core.testing import Emit, ignore_all
+
+
+async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+    verdict = await callback("delete", {"path": input.query})
+    emit("done " if verdict else "kept ")
+    return f"deleted {input.query}" if verdict else f"kept it: {verdict.reason}"
+
+
+async def test_a_member_handles_their_own_messages_and_the_host_those_of_guests(
+    tmp_path: Path,
+) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "ann"))
+        ben, _ = await house.seat("ben", loader(tmp_path / "ben"))
+        cleo, _ = await house.seat("cleo", None)
+        for person in (ann, ben, cleo):
+            person.say(f"from {person.name}")
+        await ear.until(
+            lambda: sum(e.answer is not None for e in ann.state.exchanges.values()) == 3
+        )
+        by_author = {e.author: e for e in ann.state.exchanges.values()}
+        assert {a: e.handler for a, e in by_author.items()} == {
+            "ann": "ann",
+            "ben": "ben",
+            "cleo": "ann",
+        }
+        answers = {a: e.answer.text for a, e in by_author.items() if e.answer}
+        assert answers["cleo"] == "echo: from cleo"
+
+
+async def test_the_reason_for_silence_reaches_everybody(tmp_path: Path) -> None:
+    async with opened() as house:
+        ann, _ = await house.seat("ann", loader(tmp_path / "a", ignore_all))
+        cleo, ear = await house.seat("cleo", None)
+        ann.say("nice weather")
+        await ear.until(
+            lambda: any(e.phase is Phase.IGNORED for e in cleo.state.exchanges.values())
+        )
+        (exchange,) = cleo.state.exchanges.values()
+        assert exchange.decision is not None
+        assert exchange.decision.reason == "told to ignore everything"
+
+
+async def test_only_the_handler_can_answer_and_the_first_answer_counts(tmp_path: Path) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await house.seat("cleo", None)
+        cleo.say("old.txt")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        (proposal,) = ann.state.pending_for("ann")
+        assert (proposal.tool, proposal.arguments) == ("delete", {"path": "old.txt"})
+        assert proposal.where == "ann's machine"
+        assert ann.state.presence("ann") is Presence.WAITING
+        assert not cleo.answer(proposal.id, Answer(allow=True))
+        assert ann.answer(proposal.id, Answer(allow=False, reason="still needed"))
+        assert not ann.answer(proposal.id, Answer(allow=True))
+        await ear.until(lambda: not ann.state.running)
+        (exchange,) = ann.state.exchanges.values()
+        assert exchange.answer is not None
+        assert exchange.answer.text == "kept it: still needed"
+        settled = ann.state.proposals[proposal.id]
+        assert (settled.outcome, settled.reason, settled.settled_by) == (
+            "denied",
+            "still needed",
+            "ann",
+        )
+
+
+async def test_a_grant_for_the_session_covers_that_tool_for_that_person_only(
+    tmp_path: Path,
+) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await house.seat("cleo", None)
+        ann.say("one")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        ann.answer(ann.state.pending_for("ann")[0].id, Answer(allow=True, scope="session"))
+        await ear.until(lambda: not ann.state.running)
+        ann.say("two")
+        await ear.until(
+            lambda: sum(e.answer is not None for e in ann.state.exchanges.values()) == 2
+        )
+        cleo.say("three")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        outcomes = [(p.outcome, p.reason) for p in ann.state.proposals.values()]
+        assert outcomes == [
+            ("approved", None),
+            ("approved", "allowed for this session"),
+            (None, None),
+        ]
+
+
+async def test_text_in_the_making_reaches_the_others_and_comes_once(tmp_path: Path) -> None:
+    async def slow(_input: AgentInput, _callback: ApprovalCallback, emit: Emit) -> str:
+        emit("half ")
+        await gate.wait()
+        return "half and whole"
+
+    gate = asyncio.Event()
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=slow))
+        _, other = await house.seat("cleo", None)
+        ann.say("go")
+        await other.until(lambda: other.deltas)
+        gate.set()
+        await ear.until(lambda: not ann.state.running and ann.state.exchanges)
+        assert "".join(text for _, text in other.deltas) == "half "
+        assert "".join(text for _, text in ear.deltas) == "half "
+
+
+async def test_author_and_handler_may_stop_a_run_and_others_may_not(tmp_path: Path) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a", run=tool_user))
+        cleo, _ = await house.seat("cleo", None)
+        dora, _ = await house.seat("dora", None)
+        cleo.say("old.txt")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        await ear.until(lambda: dora.state.running and cleo.state.running)
+        assert dora.stop() == 0
+        assert cleo.stop() == 1
+        await ear.until(lambda: not ann.state.running)
+        (cancelled,) = [e.body for e in ear.events if isinstance(e.body, Cancelled)]
+        assert cancelled.reason == "stopped by cleo"
+
+
+async def test_an_engine_that_can_not_be_loaded_fails_loudly(tmp_path: Path) -> None:
+    async def broken() -> Engine:
+        raise GenieError("the model has no key")
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", broken)
+        await ear.until(lambda: ann.engine.state is EngineState.FAILED)
+        assert "the model has no key" in ear.notices
+        ann.say("anybody there?")
+        await ear.until(lambda: any(isinstance(e.body, Failed) for e in ear.events))
+        (exchange,) = ann.state.exchanges.values()
+        assert exchange.phase is Phase.FAILED
+        assert exchange.error is not None
+        assert exchange.error.error == "the model has no key"
+
+
+async def suspended_with_a_question_open(folder: Path) -> list[Event]:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(folder, run=tool_user))
+        ann.say("old.txt")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        await ann.leave("enough for today")
+        return house.sink.events
+
+
+async def test_leaving_parks_what_waits(tmp_path: Path) -> None:
+    events = await suspended_with_a_question_open(tmp_path)
+    (settled,) = [event.body for event in events if isinstance(event.body, Settled)]
+    assert settled.outcome == "parked"
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+
+@pytest.mark.parametrize("before_the_engine_is_ready", [True, False])
+async def test_a_parked_call_that_is_allowed_is_made_once_without_asking_again(
+    tmp_path: Path, *, before_the_engine_is_ready: bool
+) -> None:
+    events = await suspended_with_a_question_open(tmp_path)
+    async with opened(events) as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        await ear.until(lambda: ann.state.parked_for("ann"))
+        if not before_the_engine_is_ready:
+            await ear.until(lambda: ann.engine.state is EngineState.READY)
+        (proposal,) = ann.state.parked_for("ann")
+        assert ann.answer(proposal.id, Answer(allow=True))
+        assert not ann.answer(proposal.id, Answer(allow=True))
+        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        (exchange,) = ann.state.exchanges.values()
+        assert exchange.answer is not None
+        assert exchange.answer.text == "deleted old.txt"
+        assert not ann.state.parked
+        assert [p.reason for p in ann.state.proposals.values()] == [None, "allowed after the pause"]
+
+
+async def test_consent_for_a_parked_call_covers_no_other_call(tmp_path: Path) -> None:
+    async def changed_mind(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
+        return f"{bool(await callback('delete', {'path': 'everything'}))}"
+
+    events = await suspended_with_a_question_open(tmp_path)
+    async with opened(events) as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=changed_mind))
+        await ear.until(lambda: ann.state.parked_for("ann"))
+        ann.answer(ann.state.parked_for("ann")[0].id, Answer(allow=True))
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        (proposal,) = ann.state.pending_for("ann")
+        assert proposal.arguments == {"path": "everything"}
+        ann.answer(proposal.id, Answer(allow=False))
+        await ear.until(lambda: not ann.state.running)
+        assert len(ann.state.proposals) == 2
+
+
+async def test_a_run_that_died_with_its_process_is_reported_and_its_question_parked(
+    tmp_path: Path,
+) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        ann.say("old.txt")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        crashed = list(house.sink.events)
+    async with opened(crashed) as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "other", run=tool_user))
+        await ear.until(lambda: any(isinstance(e.body, Failed) for e in ear.events))
+        (exchange,) = ann.state.exchanges.values()
+        assert exchange.phase is Phase.FAILED
+        assert exchange.error is not None
+        assert exchange.error.stage == "lost"
+        assert len(ann.state.parked_for("ann")) == 1
+
+
+async def test_an_engine_that_comes_late_knows_what_was_said_before(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+
+    def decide(updates: list[Message]) -> Response:
+        seen.append([f"{m.sender}: {m.content}" for m in updates])
+        return Response(Decision.IGNORE, reason="listening")
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a"))
+        ann.say("first")
+        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        ben, other = await house.seat("ben", loader(tmp_path / "b", decide))
+        await other.until(lambda: ben.engine.state is EngineState.READY)
+        ben.say("second")
+        await other.until(lambda: seen)
+        assert seen == [["ann: first", "system: echo: first", "ben: second"]]
+
+
+async def test_after_a_restart_nothing_is_remembered_twice(tmp_path: Path) -> None:
+    seen: list[list[str]] = []
+
+    def decide(updates: list[Message]) -> Response:
+        seen.append([m.content for m in updates])
+        return Response(Decision.DELEGATE, query=updates[-1].content)
+
+    events: list[Event] = []
+    for text in ("one", "two", "three"):
+        async with opened(events) as house:
+            ann, ear = await house.seat("ann", loader(tmp_path, decide))
+            answered = len([e for e in events if isinstance(e.body, Said)]) + 1
+            ann.say(text)
+            await ear.until(
+                lambda: sum(e.answer is not None for e in ann.state.exchanges.values()) == answered  # noqa: B023 - awaited within the turn
+            )
+            await ann.leave()
+            events = house.sink.events
+    assert seen == [["one"], ["echo: one", "two"], ["echo: two", "three"]]
+
+
+async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.room.participant.GRACE", 0.05)
+    monkeypatch.setattr("genie_core.room.handler.END_TIMEOUT", 0.2)
+    released = asyncio.Event()
+
+    async def stubborn(_input: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> str:
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+        return "at last"
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=stubborn))
+        ann.say("go")
+        await ear.until(
+            lambda: any(e.phase is Phase.WORKING for e in ann.state.exchanges.values())
+        )
+        assert ann.state.presence("ann") is Presence.THINKING
+        async with asyncio.timeout(15):
+            await ann.leave()
+        released.set()
+        kinds = [type(event.body).__name__ for event in house.sink.events]
+        assert "Cancelled" in kinds
+        assert kinds[-1] == "Suspended"
