@@ -1,5 +1,6 @@
 """The application: which screen is up, how it ends, and what happens when something breaks."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -88,6 +89,7 @@ class GenieApp(App[Departure]):
         self._clock = clock
         self._room: RoomScreen | None = None
         self._suspending = False
+        self._leaving: asyncio.Task[None] | None = None
         self.failure = ""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -161,8 +163,11 @@ class GenieApp(App[Departure]):
         self.request_suspend()
 
     async def on_unmount(self) -> None:
-        """Give the seat back even if the app breaks."""
-        await self._leave("the app ended")
+        """Give the seat back even if the app breaks, and wait for it if that began before."""
+        try:
+            await self._leave("the app ended")
+        except GenieError:
+            logger.exception("the seat could not be given back in good order")
 
     async def _suspend(self, reason: str) -> None:
         if self._room is not None:
@@ -186,7 +191,10 @@ class GenieApp(App[Departure]):
         if seat is None:
             return None
         departure = _departure(seat)
-        await seat.leave(reason)
+        if self._leaving is None:
+            # A task of its own, which outlives the worker that may be cancelled with the screen.
+            self._leaving = asyncio.create_task(seat.leave(reason))
+        await asyncio.shield(self._leaving)
         return departure
 
     def _fail(self, line: str) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from textual.pilot import Pilot
 
@@ -52,6 +53,7 @@ class ScriptedSeat:
     leaves: list[str] = field(default_factory=list)
     leaving: asyncio.Event = field(default_factory=_set_event)
     leave_error: Exception | None = None
+    left: bool = False
     running: int = 1
     typed: int = 0
     listener: Listener | None = None
@@ -117,6 +119,7 @@ class ScriptedSeat:
         await self.leaving.wait()
         if self.leave_error is not None:
             raise self.leave_error
+        self.left = True
 
 
 @dataclass
@@ -154,7 +157,7 @@ class HandClock:
         self.now += seconds
 
 
-async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
+async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """Let the app work until something holds; fail after a generous deadline."""
     async with asyncio.timeout(10):
         while not condition():
@@ -164,7 +167,7 @@ async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
 @asynccontextmanager
 async def in_room(
     seat: ScriptedSeat, size: tuple[int, int] = (120, 40), clock: Callable[[], float] | None = None
-) -> AsyncIterator[tuple[RoomScreen, Pilot[object]]]:
+) -> AsyncIterator[tuple[RoomScreen, Pilot[Any]]]:
     """The app with this seat's room on screen and everything fed so far shown."""
     app = GenieApp(ScriptedDoorman(seat), NewRoom("Garden"), seat.name, clock=clock or HandClock())
     async with app.run_test(size=size) as pilot:

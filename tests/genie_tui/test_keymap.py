@@ -1,5 +1,6 @@
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual.binding import Binding
+from textual.dom import DOMNode
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
@@ -14,7 +15,7 @@ from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.timeline import Timeline
 
-OWNERS = {
+OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.APP: GenieApp,
     Scope.ROOM: RoomScreen,
     Scope.CARD: ApprovalCard,

@@ -26,8 +26,6 @@ from genie_tui.widgets.too_small import TooSmall
 TITLE: Final = 30
 """Columns for a room's title in the list."""
 
-DEFAULT_TITLE: Final = "A room"
-
 
 class LobbyScreen(Screen[None]):
     """Everything in it works by keyboard; a failed attempt leaves what was typed."""
@@ -46,6 +44,7 @@ class LobbyScreen(Screen[None]):
         super().__init__()
         self._doorman = doorman
         self._person = person
+        self._greeted = False
 
     def compose(self) -> ComposeResult:
         """One column in the middle."""
@@ -64,14 +63,15 @@ class LobbyScreen(Screen[None]):
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
-        """Look for saved rooms, without making the first paint wait for the disk."""
+        """Be ready to type before the saved rooms are known."""
         self.query_one("#new-title", Input).focus()
-        self.run_worker(self._list_saved(), group="saved", exclusive=True)
 
     def on_screen_resume(self) -> None:
-        """Look again after a room could not be entered."""
-        if self.is_mounted:
-            self.run_worker(self._list_saved(), group="saved", exclusive=True)
+        """Look for saved rooms, at first and after a room could not be entered.
+
+        The disk is read in a thread, so that the first paint does not wait for it.
+        """
+        self.run_worker(self._list_saved(), group="saved", exclusive=True)
 
     def show_error(self, text: str) -> None:
         """Say why a room could not be entered. It stays until the next attempt."""
@@ -93,9 +93,11 @@ class LobbyScreen(Screen[None]):
         now = time.time()
         listed.add_options([Option(_summary(room, now), id=room.id) for room in rooms])
         self.set_class(bool(rooms), "-has-saved")
-        if rooms and not self.query_one("#new-title", Input).value:
+        title = self.query_one("#new-title", Input)
+        if rooms and not self._greeted and title.has_focus and not title.value:
             listed.highlighted = 0
             listed.focus()
+        self._greeted = True
 
     @on(OptionList.OptionSelected, "#saved")
     def _resume(self, event: OptionList.OptionSelected) -> None:
@@ -104,7 +106,7 @@ class LobbyScreen(Screen[None]):
 
     @on(Input.Submitted, "#new-title")
     def _new(self, event: Input.Submitted) -> None:
-        self._choose(NewRoom(event.value.strip() or DEFAULT_TITLE))
+        self._choose(NewRoom(event.value.strip()))
 
     @on(Input.Submitted, "#address")
     def _join(self, event: Input.Submitted) -> None:

@@ -88,6 +88,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._guard = KeyGuard(clock)
         self._view: CardView | None = None
         self._denying: str | None = None
+        self._keys_shown = Content("")
 
     def compose(self) -> ComposeResult:
         """Who wants what, arguments that scroll, and the line that says what keys do."""
@@ -232,14 +233,17 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def _show_keys(self) -> None:
-        line = self.query_one("#card-keys", Static)
         guarded = self.has_focus and self._guard.remaining() > 0
-        line.set_class(guarded, "-guarded")
-        line.update(self._keys_line(guarded=guarded))
         if guarded:
             self._waiting.resume()
         else:
             self._waiting.pause()
+        text = self._keys_line(guarded=guarded)
+        if text != self._keys_shown:
+            self._keys_shown = text
+            line = self.query_one("#card-keys", Static)
+            line.set_class(guarded, "-guarded")
+            line.update(text)
 
     def _keys_line(self, *, guarded: bool) -> Content:
         if self._denying is not None:

@@ -69,7 +69,7 @@ class Approvals(Vertical):
     def refresh_ages(self) -> None:
         """Let the time that the current one waits go on."""
         if self._queue.current is not None:
-            self._show()
+            self.card.show(self._view(), time.time())
 
     def jump_to_oldest(self) -> bool:
         """Put the oldest one on the card and focus it; False if nothing waits."""

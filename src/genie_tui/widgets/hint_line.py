@@ -39,8 +39,8 @@ class HintLine(Widget):
     def forget_silent(self) -> None:
         """Drop those who have not written for a while."""
         now = self._clock()
-        self._until = {name: until for name, until in self._until.items() if until > now}
-        self.refresh()
+        for name in [name for name, until in self._until.items() if until <= now]:
+            self.stopped_typing(name)
 
     def show_waiting(self, count: int) -> None:
         """Say how many approvals wait."""

@@ -20,6 +20,7 @@ from textual.strip import Strip
 
 from genie_core.room.event import Event
 from genie_tui.moments import clock_time
+from genie_tui.text import visible_line
 from genie_tui.widgets.ledger_log import Filter, LedgerLog, Row
 from genie_tui.widgets.ledger_text import headline, searchable
 
@@ -177,7 +178,7 @@ class Ledger(ScrollView, can_focus=True):
         base = self.rich_style
         if current:
             base = self.get_component_rich_style("ledger--cursor")
-        author = f"  {row.said.by}" if row.said.by else ""
+        author = f"  {visible_line(row.said.by)}"
         first = [
             Segment(f"{clock_time(row.opened.at)} ", self._component("time")),
             Segment(f"{line.glyph} {line.verdict}", self._component(line.tone.value)),
@@ -220,7 +221,8 @@ class Ledger(ScrollView, can_focus=True):
         following = self.cursor is None
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._shown) * LINES)
         if following:
-            self.scroll_end(animate=False, immediate=True)
+            # By force: the scroll bar that would allow it comes only with the next layout.
+            self.scroll_end(animate=False, immediate=True, force=True)
         else:
             self.post_message(self.Moved(self.selected))
         self.refresh()
@@ -228,6 +230,6 @@ class Ledger(ScrollView, can_focus=True):
     def _keep_in_view(self, y: int) -> None:
         top, height = self.scroll_offset.y, self.size.height
         if y < top:
-            self.scroll_to(y=y, animate=False)
+            self.scroll_to(y=y, animate=False, force=True)
         elif y + LINES > top + height:
-            self.scroll_to(y=y + LINES - height, animate=False)
+            self.scroll_to(y=y + LINES - height, animate=False, force=True)

@@ -40,8 +40,9 @@ class Roster(Static):
 
     def show_typing(self, names: frozenset[str]) -> None:
         """Mark these people as writing."""
-        self._typing = names
-        self.refresh_people()
+        if names != self._typing:
+            self._typing = names
+            self.refresh_people()
 
     def refresh_people(self) -> None:
         """Look again at who is here."""

@@ -16,6 +16,9 @@ _LINKS: Final = {
 }
 """Glyph and word for each state of the connection, with the theme's colour for it."""
 
+TITLE: Final = 8
+"""Columns that a title gets at least."""
+
 
 class StatusBar(Widget):
     """Title on the left, states on the right; the title gives way when space is short."""
@@ -51,21 +54,24 @@ class StatusBar(Widget):
 
     def render(self) -> Content:
         """Lay the line out for the width there is."""
-        right = Content("  ").join(part for part in self._states() if part)
-        room = self.content_size.width - right.cell_length - 2
+        width = self.content_size.width
+        right = self._states(width - TITLE - 2)
         title = Content(visible_line(self._title) or "…").stylize("bold")
-        title = title.truncate(max(room, 4), ellipsis=True)
-        gap = " " * max(self.content_size.width - title.cell_length - right.cell_length, 1)
+        title = title.truncate(max(width - right.cell_length - 2, 1), ellipsis=True)
+        gap = " " * max(width - title.cell_length - right.cell_length, 1)
         return Content.assemble(title, gap, right)
 
-    def _states(self) -> list[Content]:
+    def _states(self, width: int) -> Content:
+        """What fits: approvals and connection before the model, the model before the address."""
         word, style = _LINKS[self._link.link]
-        return [
-            self._approvals(),
-            _engine(self._engine),
-            Content.styled(self._address, "$text-primary"),
-            Content.styled(word, style),
-        ]
+        address = Content.styled(self._address, "$text-primary")
+        parts = [self._approvals(), _engine(self._engine), address, Content.styled(word, style)]
+        for dispensable in (2, 1):
+            line = Content("  ").join([part for part in parts if part])
+            if line.cell_length <= width:
+                break
+            parts[dispensable] = Content("")
+        return Content("  ").join([part for part in parts if part])
 
     def _approvals(self) -> Content:
         if not self._waiting:

@@ -1,7 +1,15 @@
 import asyncio
 import string
+from typing import Any
 
 import pytest
+from tests.genie_tui.scripted_seat import (
+    HandClock,
+    ScriptedDoorman,
+    ScriptedSeat,
+    in_room,
+    until,
+)
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
@@ -30,13 +38,6 @@ from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.status_bar import StatusBar
 from genie_tui.widgets.timeline import Timeline
-from tests.genie_tui.scripted_seat import (
-    HandClock,
-    ScriptedDoorman,
-    ScriptedSeat,
-    in_room,
-    until,
-)
 
 NARROW = (80, 24)
 
@@ -65,12 +66,16 @@ def text_of(screen: RoomScreen, selector: str) -> str:
     return str(screen.query_one(selector, Static).render())
 
 
-async def go_to_card(screen: RoomScreen, pilot: Pilot[object], clock: HandClock) -> None:
+async def go_to_card(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) -> None:
     """Press the key that leads to the card, and let the keyboard rest."""
     await pilot.press("ctrl+g")
     await until(pilot, lambda: card(screen).has_focus)
     await pilot.pause()
     clock.rest()
+
+
+async def until_shown(screen: RoomScreen, pilot: Pilot[Any], approval: str) -> None:
+    await until(pilot, lambda: shown_proposal(screen) == approval)
 
 
 def settle(seat: ScriptedSeat, approval: str, *, approved: bool) -> None:
@@ -143,9 +148,7 @@ async def test_enter_and_space_do_nothing_on_the_card(seat: ScriptedSeat, key: s
         ("d", Answer(allow=False)),
     ],
 )
-async def test_a_key_on_the_card_answers_once(
-    seat: ScriptedSeat, key: str, answer: Answer
-) -> None:
+async def test_a_key_on_the_card_answers_once(seat: ScriptedSeat, key: str, answer: Answer) -> None:
     clock = HandClock()
     approval = seat.ask()
     async with in_room(seat, clock=clock) as (screen, pilot):
@@ -238,9 +241,9 @@ async def test_next_and_previous_walk_around(seat: ScriptedSeat) -> None:
     ids = [seat.ask(tool) for tool in ("one", "two", "three")]
     async with in_room(seat, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        for key, expected in (("n", 1), ("n", 2), ("n", 0), ("p", 2)):
+        for key, place in (("n", 1), ("n", 2), ("n", 0), ("p", 2)):
             await pilot.press(key)
-            await until(pilot, lambda expected=expected: shown_proposal(screen) == ids[expected])
+            await until_shown(screen, pilot, ids[place])
             clock.rest()
         assert seat.answers == []
 
@@ -381,9 +384,7 @@ async def test_the_card_shows_who_what_and_where(seat: ScriptedSeat) -> None:
 
 async def test_approvals_of_others_are_not_shown(seat: ScriptedSeat) -> None:
     message = seat.feed(Said("b", "hi", handler="bob"), by="bob")[0].seq
-    seat.feed(
-        Decided(message, "delegate"), Asked(message, "p", "genie", "search", {}), by="bob"
-    )
+    seat.feed(Decided(message, "delegate"), Asked(message, "p", "genie", "search", {}), by="bob")
     async with in_room(seat) as (screen, _):
         assert screen.query_one(Approvals).waiting == 0
 

@@ -1,0 +1,45 @@
+from textual.app import App, ComposeResult
+
+from genie_core.room.seat import Link, LinkStatus
+from genie_tui.widgets.banner import Banner
+
+
+class Host(App[None]):
+    """Shows only the banner."""
+
+    def compose(self) -> ComposeResult:
+        yield Banner()
+
+
+async def test_says_what_each_state_of_the_connection_means() -> None:
+    app = Host()
+    async with app.run_test():
+        banner = app.query_one(Banner)
+        banner.show(LinkStatus(Link.CONNECTING))
+        assert "opening" in str(banner.render())
+        banner.show(LinkStatus(Link.CLOSED, "name taken"))
+        assert "name taken" in str(banner.render())
+        assert "draft" in str(banner.render())
+        assert banner.has_class("-closed")
+        banner.show(LinkStatus(Link.ONLINE))
+        assert not banner.display
+
+
+async def test_counts_down_to_the_next_attempt() -> None:
+    app = Host()
+    async with app.run_test():
+        banner = app.query_one(Banner)
+        banner.show(LinkStatus(Link.RETRYING, "lost", 3.0))
+        assert "in 3 s" in str(banner.render())
+        banner.count_down(1.5)
+        assert "in 2 s" in str(banner.render())
+        banner.count_down(5)
+        assert "reconnecting…" in str(banner.render())
+
+
+async def test_hostile_details_stay_text() -> None:
+    app = Host()
+    async with app.run_test():
+        banner = app.query_one(Banner)
+        banner.show(LinkStatus(Link.CLOSED, "[/red]\x1b[2J"))
+        assert "[/red]␛[2J" in str(banner.render())

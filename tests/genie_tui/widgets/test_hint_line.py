@@ -1,0 +1,62 @@
+import pytest
+from tests.genie_tui.scripted_seat import HandClock
+from textual.app import App, ComposeResult
+
+from genie_tui.widgets.hint_line import LINGER, HintLine
+
+
+class Host(App[None]):
+    """Shows only the line."""
+
+    CSS = "HintLine { height: 1; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = HandClock()
+
+    def compose(self) -> ComposeResult:
+        yield HintLine(self.clock)
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ([], ""),
+        (["bob"], "bob is typing…"),
+        (["bob", "cleo"], "bob and cleo are typing…"),
+        (["a", "b", "c"], "3 people are typing…"),
+        (["\x1b[/red]"], "␛[/red] is typing…"),
+    ],
+)
+async def test_names_who_is_writing(names: list[str], words: str) -> None:
+    app = Host()
+    async with app.run_test():
+        line = app.query_one(HintLine)
+        for name in names:
+            line.somebody_types(name)
+        assert line.render().plain.strip() == words
+
+
+async def test_forgets_who_stopped() -> None:
+    app = Host()
+    async with app.run_test():
+        line = app.query_one(HintLine)
+        line.somebody_types("bob")
+        app.clock.rest(LINGER - 1)
+        line.somebody_types("cleo")
+        app.clock.rest(1)
+        line.forget_silent()
+        assert line.typing == {"cleo"}
+        line.stopped_typing("cleo")
+        assert not line.typing
+
+
+async def test_keeps_what_waits_when_names_are_long() -> None:
+    app = Host()
+    async with app.run_test(size=(60, 5)):
+        line = app.query_one(HintLine)
+        line.show_waiting(3)
+        line.somebody_types("n" * 100)
+        text = line.render()
+        assert text.cell_length <= 60
+        assert text.plain.endswith("ctrl+g")

@@ -1,0 +1,53 @@
+import pytest
+from textual.app import App, ComposeResult
+
+from genie_core.room.seat import EngineState, EngineStatus, Link, LinkStatus
+from genie_tui.widgets.status_bar import StatusBar
+
+
+class Host(App[None]):
+    """Shows only the bar."""
+
+    CSS = "StatusBar { height: 1; }"
+
+    def compose(self) -> ComposeResult:
+        yield StatusBar()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+async def test_always_fits_and_never_hides_what_waits(width: int) -> None:
+    app = Host()
+    async with app.run_test(size=(width, 5)):
+        bar = app.query_one(StatusBar)
+        bar.show_room("a title that is far too long " * 10, "127.0.0.1:7654")
+        bar.show_link(LinkStatus(Link.RETRYING))
+        bar.show_engine(EngineStatus(EngineState.READY, "offline", offline=True))
+        bar.show_waiting(12)
+        content = bar.render()
+        assert content.cell_length <= width
+        assert "12 approvals" in content.plain
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (EngineStatus(EngineState.LOADING), "loading"),
+        (EngineStatus(EngineState.FAILED, detail="x"), "failed"),
+        (EngineStatus(EngineState.READY, "ollama:qwen3"), "ollama:qwen3"),
+        (EngineStatus(EngineState.READY, "rules", offline=True), "offline helper"),
+    ],
+)
+async def test_says_what_answers(status: EngineStatus, words: str) -> None:
+    app = Host()
+    async with app.run_test(size=(100, 5)):
+        bar = app.query_one(StatusBar)
+        bar.show_engine(status)
+        assert words in bar.render().plain
+
+
+async def test_hostile_titles_stay_text() -> None:
+    app = Host()
+    async with app.run_test(size=(100, 5)):
+        bar = app.query_one(StatusBar)
+        bar.show_room("[/red]\x1b", "")
+        assert "[/red]␛" in bar.render().plain
