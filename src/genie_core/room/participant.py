@@ -199,8 +199,7 @@ class Participant:
         entry = asyncio.create_task(self._welcomed.wait())
         try:
             await asyncio.wait({self._connection, entry}, return_when=asyncio.FIRST_COMPLETED)
-            if self._connection.done():
-                self._connection.result()
+            self._check_entered(self._connection)
         except BaseException:
             await self._disconnect()
             raise
@@ -208,6 +207,12 @@ class Participant:
             entry.cancel()
         if self._plan.loader is not None:
             self._serving = asyncio.create_task(self._serve(self._plan.loader), name="engine")
+
+    def _check_entered(self, connection: asyncio.Task[None]) -> None:
+        if self._diverged is not None:
+            raise self._diverged
+        if connection.done():
+            connection.result()
 
     async def leave(self, reason: str = "") -> None:
         """End in good order; several callers share one leaving."""
@@ -235,6 +240,7 @@ class Participant:
             self._connection.cancel()
             with suppress(asyncio.CancelledError, RoomError):
                 await self._connection
+            self._connection = None
 
     async def _stay_connected(self) -> None:
         try:

@@ -1,0 +1,162 @@
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from tests.genie_core.room.house import Ear
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.errors import RoomInUse, UnknownRoom
+from genie_core.room.address import Address, parse_address
+from genie_core.room.errors import AddressInUse, RoomRefused, Unreachable
+from genie_core.room.participant import Participant
+from genie_core.room.websocket import bind
+from genie_tui.entrance import Entrance, NothingToResume
+from genie_tui.locations import Locations
+from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
+from genie_tui.settings import Settings
+
+
+def places(home: Path) -> Locations:
+    return Locations(home / "config", home / "data", home / "log")
+
+
+@asynccontextmanager
+async def seat(
+    name: str, opening: Opening, home: Path, settings: Settings | None = None
+) -> AsyncIterator[tuple[Participant, Ear]]:
+    ear = Ear()
+    entered = await Entrance(name, settings or Settings(), places(home)).enter(opening, ear)
+    assert isinstance(entered, Participant)
+    try:
+        yield entered, ear
+    finally:
+        await entered.leave()
+
+
+def log_of(home: Path, name: str = "") -> list[bytes]:
+    (folder,) = [
+        path
+        for path in (home / "data" / "sessions").iterdir()
+        if path.name.endswith(f"--{name}" if name else "") and (name or "--" not in path.name)
+    ]
+    return (folder / "events.jsonl").read_bytes().splitlines()
+
+
+def saved(home: Path) -> Path:
+    (folder,) = (home / "data" / "sessions").iterdir()
+    return folder
+
+
+async def said(speaker: Participant, hearer: Participant, ear: Ear, text: str) -> None:
+    speaker.say(text)
+    await ear.until(lambda: text in {e.said.text for e in hearer.state.exchanges.values()})
+
+
+async def test_a_guest_keeps_a_copy_of_the_hosts_log(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, _):
+        async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path) as (ben, ear):
+            await said(ann, ben, ear, "hello")
+            shared = ben.state.head
+        assert log_of(tmp_path, "ben") == log_of(tmp_path)[:shared]
+
+
+async def test_coming_back_goes_on_from_the_copy(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, own):
+        join = JoinRoom(ann.address, guest=True)
+        async with seat("ben", join, tmp_path) as (ben, ear):
+            await said(ann, ben, ear, "one")
+        await said(ann, ann, own, "two")
+        async with seat("ben", join, tmp_path) as (ben, ear):
+            await said(ann, ben, ear, "three")
+            assert [event.seq for event in ear.events] == list(range(1, ben.state.head + 1))
+            head = ben.state.head
+        assert log_of(tmp_path, "ben") == log_of(tmp_path)[:head]
+
+
+async def test_another_room_at_a_known_address_is_simply_another_room(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("First"), tmp_path / "a") as (ann, _):
+        address = ann.address
+        async with seat("ben", JoinRoom(address, guest=True), tmp_path / "b"):
+            pass
+    port = Settings(port=parse_address(address).port)
+    async with (
+        seat("ann", NewRoom("Second"), tmp_path / "c", port),
+        seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, _),
+    ):
+        assert ben.title == "Second"
+
+
+async def test_a_copy_that_knows_more_than_the_host_is_put_aside_and_kept(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
+        address = ann.address
+    shutil.copytree(tmp_path / "a", tmp_path / "old")
+    settings = Settings(port=parse_address(address).port)
+    async with (
+        seat("ann", ResumeRoom(""), tmp_path / "a", settings) as (ann, _),
+        seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
+    ):
+        for number in range(10):
+            await said(ann, ben, ear, f"lost {number}")
+    async with (
+        seat("ann", ResumeRoom(""), tmp_path / "old", settings) as (ann, _),
+        seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
+    ):
+        await said(ann, ben, ear, "from here")
+        assert len(ben.state.exchanges) == 1
+    copies = list((tmp_path / "b" / "data" / "sessions").iterdir())
+    assert any(b"lost 9" in (copy / "events.jsonl").read_bytes() for copy in copies)
+
+
+async def test_a_taken_port_leaves_no_room_behind(tmp_path: Path) -> None:
+    with await bind(Address("127.0.0.1", 0)) as taken:
+        settings = Settings(port=taken.getsockname()[1])
+        with pytest.raises(AddressInUse, match="--port"):
+            await Entrance("ann", settings, places(tmp_path)).enter(NewRoom("x"), Ear())
+    assert Catalogue(tmp_path / "data" / "sessions").all() == []
+
+
+async def test_without_a_chosen_port_a_second_room_finds_one(tmp_path: Path) -> None:
+    async with (
+        seat("ann", NewRoom("One"), tmp_path / "a") as (one, _),
+        seat("ben", NewRoom("Two"), tmp_path / "b") as (two, _),
+    ):
+        assert one.address != two.address
+
+
+async def test_a_room_is_open_in_one_process_at_a_time(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("One"), tmp_path):
+        room = saved(tmp_path).name
+        with pytest.raises(RoomInUse):
+            await Entrance("ann", Settings(), places(tmp_path)).enter(ResumeRoom(room), Ear())
+
+
+async def test_what_can_not_be_resumed_says_so(tmp_path: Path) -> None:
+    entrance = Entrance("ben", Settings(), places(tmp_path / "b"))
+    with pytest.raises(NothingToResume, match="no saved room"):
+        await entrance.enter(ResumeRoom(""), Ear())
+    with pytest.raises(UnknownRoom):
+        await entrance.enter(ResumeRoom("nothing"), Ear())
+    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
+        async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b"):
+            pass
+        with pytest.raises(NothingToResume, match="genie-tui join"):
+            await entrance.enter(ResumeRoom(saved(tmp_path / "b").name), Ear())
+
+
+async def test_a_refused_visit_leaves_no_copy_and_can_be_tried_again(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
+        join = JoinRoom(ann.address, guest=True)
+        with pytest.raises(RoomRefused):
+            await Entrance("ann", Settings(), places(tmp_path / "b")).enter(join, Ear())
+        assert Catalogue(tmp_path / "b" / "data" / "sessions").all() == []
+        async with seat("ben", join, tmp_path / "b") as (ben, _):
+            assert ben.title == "One"
+
+
+async def test_nobody_at_the_address(tmp_path: Path) -> None:
+    with pytest.raises(Unreachable):
+        await Entrance("ben", Settings(), places(tmp_path)).enter(
+            JoinRoom("127.0.0.1:1", guest=True), Ear()
+        )
