@@ -94,9 +94,10 @@ class LobbyScreen(Screen[None]):
         listed.add_options([Option(_summary(room, now), id=room.id) for room in rooms])
         self.set_class(bool(rooms), "-has-saved")
         title = self.query_one("#new-title", Input)
-        if rooms and not self._greeted and title.has_focus and not title.value:
+        untouched = self.focused in (None, title) and not title.value
+        if rooms and untouched and not self._greeted:
             listed.highlighted = 0
-            listed.focus()
+            self.call_after_refresh(listed.focus)  # it can't be focused while it is hidden
         self._greeted = True
 
     @on(OptionList.OptionSelected, "#saved")

@@ -27,7 +27,7 @@ from genie_tui.widgets.key_guard import KeyGuard
 QUOTE: Final = 160
 """Characters of the message that a card quotes."""
 
-CELL: Final = 22
+CELL: Final = 21
 """Columns for one key and what it does."""
 
 
