@@ -43,6 +43,7 @@ lock: $(READY) ## Resolve the pinned versions in constraints.txt anew
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
+# constraints.txt names everything, dependencies of dependencies too, so pip has nothing to resolve.
 # The stamp is newer than the pins, so a second run starts in the time the program itself needs.
 $(READY): constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -50,6 +51,6 @@ $(READY): constraints.txt pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
 	    || { echo "python3 can't make a virtual environment; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
 	@echo "Setting up $(VENV) (once)…"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
