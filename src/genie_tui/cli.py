@@ -109,9 +109,7 @@ def _shared(default: str | None) -> _Parser:
     return shared
 
 
-def _add_commands(
-    commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser"
-) -> None:
+def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:
     host = commands.add_parser("host", help="open a new room", parents=[shared])
     host.add_argument("--title", default="", help="what the room is called")
     host.set_defaults(command="host")

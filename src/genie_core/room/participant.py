@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 GRACE: Final = 3.0
 """Seconds that running work gets to end by itself when a participant leaves."""
 
+BROKEN: Final = "an internal error ended the connection; the log file has the details"
+
 
 @dataclass(frozen=True, slots=True)
 class Engine:
@@ -249,6 +251,11 @@ class Participant:
             if not self._welcomed.is_set():
                 raise
             logger.info("the connection to the room ended", exc_info=True)
+        except Exception:  # a fault in what follows an event must be seen, not lost in a task
+            logger.exception("following the room failed")
+            if not self._welcomed.is_set():
+                raise
+            self.on_link(LinkStatus(Link.CLOSED, BROKEN))
         if self._diverged is not None:
             raise self._diverged
 

@@ -283,9 +283,7 @@ async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
     async with opened() as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=stubborn))
         ann.say("go")
-        await ear.until(
-            lambda: any(e.phase is Phase.WORKING for e in ann.state.exchanges.values())
-        )
+        await ear.until(lambda: any(e.phase is Phase.WORKING for e in ann.state.exchanges.values()))
         assert ann.state.presence("ann") is Presence.THINKING
         async with asyncio.timeout(15):
             await ann.leave()
