@@ -31,6 +31,7 @@ class LobbyScreen(Screen[None]):
     """Everything in it works by keyboard; a failed attempt leaves what was typed."""
 
     CSS_PATH = "lobby.tcss"
+    AUTO_FOCUS = "#new-title"
     BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.LOBBY)
 
     class Chosen(Message):
@@ -61,10 +62,6 @@ class LobbyScreen(Screen[None]):
             yield Input(placeholder="HOST:PORT, as on the host's screen", id="address")
             yield Checkbox("as a guest, without an engine of my own", id="guest", compact=True)
         yield Footer(show_command_palette=False, compact=True)
-
-    def on_mount(self) -> None:
-        """Be ready to type before the saved rooms are known."""
-        self.query_one("#new-title", Input).focus()
 
     def on_screen_resume(self) -> None:
         """Look for saved rooms, at first and after a room could not be entered.
