@@ -97,6 +97,11 @@ class RoomScreen(Screen[None]):
         self.set_interval(1.0, self._second_passed)
         self.run_worker(self._open(), group="opening")
 
+    def on_screen_resume(self) -> None:
+        """Let no key that was meant for the screen above answer an approval."""
+        if self._approvals.card.has_focus:
+            self._approvals.card.arm()
+
     @property
     def seat(self) -> Seat | None:
         """The person's seat, None until the room is open."""

@@ -114,7 +114,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._view = view
         if another:
             self._end_denial()
-            self._arm()
+            self.arm()
             self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
         if view is None:
             return
@@ -125,9 +125,14 @@ class ApprovalCard(Vertical, can_focus=True):
             self.query_one("#card-arguments", Static).update(arguments)
         self._show_keys()
 
+    def arm(self) -> None:
+        """Let no key count until the keyboard rested."""
+        self._guard.arm()
+        self._show_keys()
+
     def on_focus(self) -> None:
         """Arm the guard, however the focus came here."""
-        self._arm()
+        self.arm()
 
     def on_resize(self) -> None:
         """Lay the keys out anew."""
@@ -184,7 +189,7 @@ class ApprovalCard(Vertical, can_focus=True):
                 self._scroll(key)
 
     def _settle(self, view: CardView, answer: Answer) -> None:
-        self._arm()
+        self.arm()
         self.post_message(self.Settled(view.proposal.id, answer))
 
     def _scroll(self, key: str) -> None:
@@ -227,10 +232,6 @@ class ApprovalCard(Vertical, can_focus=True):
         self._end_denial()
         if approval is not None:
             self.post_message(self.Settled(approval, Answer(allow=False, reason=reason or None)))
-
-    def _arm(self) -> None:
-        self._guard.arm()
-        self._show_keys()
 
     def _show_keys(self) -> None:
         guarded = self.has_focus and self._guard.remaining() > 0

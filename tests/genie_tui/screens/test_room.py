@@ -353,8 +353,9 @@ async def test_the_full_view_shows_all_and_answers_nothing(seat: ScriptedSeat) -
         text = pilot.app.screen.query_one(TextArea).text
         assert "x" * 50_000 in text
         assert "\x1b" not in text
-        await pilot.press("a", "d", "escape")
+        await pilot.press("a", "d", "escape", "a")
         await until(pilot, lambda: pilot.app.screen is screen)
+        await pilot.press("a")
         assert seat.answers == []
 
 
