@@ -145,5 +145,6 @@ def _summary(room: SavedSummary, now: float) -> Content:
     title = Content(visible_line(room.title)).truncate(TITLE, ellipsis=True, pad=True)
     people = "1 person" if room.people == 1 else f"{room.people} people"
     note = f"\n  {visible_line(room.note)}" if room.note else ""
-    facts = f"  {ago(now - room.last_activity):>10}  {people:>9}  {room.messages:>6,} messages"
+    messages = "1 message " if room.messages == 1 else f"{room.messages:,} messages"
+    facts = f"  {ago(now - room.last_activity):>10}  {people:>9}  {messages:>15}"
     return Content.assemble(title, (facts, "$foreground-muted"), (note, "$text-warning"))

@@ -21,6 +21,7 @@ from genie_core.room.seat import Answer
 from genie_tui.keymap import Scope, actions, bindings, by_key
 from genie_tui.moments import duration
 from genie_tui.text import visible
+from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.arguments import arguments_content
 from genie_tui.widgets.key_guard import KeyGuard
 
@@ -280,15 +281,15 @@ def _call(view: CardView) -> Content:
     proposal = view.proposal
     quote = visible(view.message)
     quote = quote if len(quote) <= QUOTE else f"{quote[:QUOTE]}…"
-    where = visible(proposal.where) or "on this machine"
+    where = visible(proposal.where) or "this machine"
     return Content.assemble(
         (visible(view.author), "bold"),
         (" wrote ", "$foreground-muted"),
         (f"“{quote}”", "italic"),
         ("\n", ""),
-        (visible(proposal.agent), "$text-secondary"),
+        (visible(agent_path(proposal.agent)), "$text-secondary"),
         (" wants to call ", "$foreground-muted"),
         (visible(proposal.tool), "bold $text-warning"),
-        ("\nruns ", "$foreground-muted"),
+        ("\nruns on ", "$foreground-muted"),
         (where, ""),
     )

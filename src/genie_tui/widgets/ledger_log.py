@@ -112,18 +112,17 @@ class LedgerLog:
     def _ran(self, event: Event, said: Event, body: RunBody) -> tuple[int, ...]:
         asking = self._asking.get(said.seq, {})
         match body:
-            case Settled(outcome="parked"):
-                return self._close(event, asking.get(body.approval))
             case Settled():
-                return self._close(event, asking.pop(body.approval, None))
+                # Kept, since one that is parked may be settled again.
+                return self._close(event, asking.get(body.approval))
             case Asked():
                 self._asking.setdefault(said.seq, {})[body.approval] = len(self.rows)
                 return self._append(Row(Kind.APPROVAL, said, event))
             case Decided():
                 return self._decided(event, said)
             case _:
-                expired = self._asking.pop(said.seq, {})
-                return (*self._close(event, *expired.values()), *self._decided(event, said))
+                expired = [n for n in asking.values() if self.rows[n].closed is None]
+                return (*self._close(event, *expired), *self._decided(event, said))
 
     def _decided(self, event: Event, said: Event) -> tuple[int, ...]:
         deciding = self._deciding.pop(said.seq, None)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
+from genie_core.assistant.query import question_in
 from genie_core.room.event import (
     Answered,
     Asked,
@@ -14,6 +15,7 @@ from genie_core.room.event import (
 )
 from genie_tui.moments import clock_time, duration
 from genie_tui.text import visible, visible_line
+from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.arguments import plain_arguments
 from genie_tui.widgets.ledger_log import Kind, Row
 
@@ -40,11 +42,10 @@ class Headline:
 
 
 def headline(row: Row) -> Headline:
-    """The two lines of a row; safe to show, and each without line breaks."""
+    """The two lines of a row; safe to show, with breaks and runs of white space as one space."""
     raw = _approval(row) if row.kind is Kind.APPROVAL else _run(row)
-    return Headline(
-        raw.glyph, raw.tone, visible_line(raw.verdict), visible_line(raw.subject), raw.took
-    )
+    subject = visible_line(" ".join(raw.subject.split()))
+    return Headline(raw.glyph, raw.tone, visible_line(raw.verdict), subject, raw.took)
 
 
 def searchable(row: Row) -> str:
@@ -60,7 +61,7 @@ def _run(row: Row) -> Headline:
             return Headline("○", Tone.QUIET, "ignored", reason, duration(decided.elapsed))
         case Decided() as decided:
             verdict = f"delegated for {decided.receiver or row.said.by}"
-            query = decided.query or row.message.text
+            query = question_in(decided.query or row.message.text)
             return Headline("●", Tone.GOOD, verdict, query, duration(decided.elapsed))
         case Answered() as answered:
             verdict = f"answered {answered.receiver or row.said.by}"
@@ -76,7 +77,7 @@ def _run(row: Row) -> Headline:
 def _approval(row: Row) -> Headline:
     asked = row.opened.body
     tool = asked.tool if isinstance(asked, Asked) else "a tool"
-    subject = asked.agent if isinstance(asked, Asked) else ""
+    subject = agent_path(asked.agent) if isinstance(asked, Asked) else ""
     took = duration(row.latest.at - row.opened.at) if row.closed else ""
     match row.latest.body:
         case Settled(outcome="approved") as settled:

@@ -1,6 +1,6 @@
-"""What people write: plain text, in which links, mentions and code are picked out.
+"""What people write: text in which links, mentions, code and emphasis are picked out.
 
-Line breaks and spaces stay as they were typed, which Markdown would not allow.
+Line breaks and spaces stay as they were typed, which full Markdown would not allow.
 """
 
 import re
@@ -19,9 +19,16 @@ _FENCED: Final = re.compile(
 )
 _INLINE: Final = re.compile(
     r"(?P<inline>`[^`\n]+`)"
+    r"|(?P<strong>(?<![\w*])\*\*(?=\S)[^*\n]+?(?<=\S)\*\*(?![\w*]))"
+    r"|(?P<emphasis>(?<![\w*])\*(?=\S)[^*\n]+?(?<=\S)\*(?![\w*])"
+    r"|(?<![\w_])_(?=\S)[^_\n]+?(?<=\S)_(?![\w_]))"
     r"|(?P<link>\bhttps?://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}])"
     r"|(?P<mention>(?<![\w@])@\w[\w.-]*\w|(?<![\w@])@\w)"
 )
+_MARKS: Final = {"inline": 1, "strong": 2, "emphasis": 1}
+"""How many characters at each end only say what is between them."""
+
+_EMPHASIS: Final = {"strong": Style(bold=True), "emphasis": Style(italic=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +53,14 @@ def blocks(text: str) -> Iterator[str | Code]:
 
 
 def prose(text: str, palette: Palette, style: Style | None = None) -> Text:
-    """Style the links, mentions and short code in a plain part of a text."""
+    """Style what is picked out in a plain part of a text; marks that only style are left out."""
     styled = Text(style=style or "")
     end = 0
     for part in _INLINE.finditer(text):
         styled.append(text[end : part.start()])
         kind = part.lastgroup or ""
-        shown = part[0].strip("`") if kind == "inline" else part[0]
-        styled.append(shown, palette[kind])
+        marks = _MARKS.get(kind, 0)
+        shown = part[0][marks : len(part[0]) - marks]
+        styled.append(shown, _EMPHASIS.get(kind) or palette[kind])
         end = part.end()
     return styled.append(text[end:])

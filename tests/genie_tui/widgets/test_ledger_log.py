@@ -87,6 +87,18 @@ def test_a_parked_approval_can_be_allowed_later() -> None:
     assert headline(log.rows[1]).verdict == "allowed rm for the session"
 
 
+def test_a_parked_approval_stays_parked_when_its_run_is_stopped() -> None:
+    log = ledger(
+        Decided(5, "delegate", query="q"),
+        Asked(5, "x", "system", "tool", {}),
+        Settled(5, "x", "parked"),
+        Cancelled(5, "suspended"),
+    )
+    assert [headline(row).verdict for row in log.rows if row.kind is Kind.APPROVAL] == [
+        "parked tool"
+    ]
+
+
 def test_what_still_asks_when_the_run_ends_has_expired() -> None:
     log = ledger(Decided(5, "delegate"), Asked(5, "p", "genie", "rm", {}), Cancelled(5, "by ann"))
     assert [headline(row).verdict for row in log.rows[1:]] == ["expired rm", "stopped"]

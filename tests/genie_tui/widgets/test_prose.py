@@ -31,6 +31,24 @@ def test_what_is_picked_out(text: str, parts: dict[str, str]) -> None:
     assert styled(text) == parts
 
 
+@pytest.mark.parametrize(
+    ("text", "shown", "strong", "emphatic"),
+    [
+        ("it is **very** good", "it is very good", ["very"], []),
+        ("_so_ *so*", "so so", [], ["so", "so"]),
+        ("2 * 3 * 4 and a_b_c", "2 * 3 * 4 and a_b_c", [], []),
+        ("**not\nacross**", "**not\nacross**", [], []),
+        ("f(*args, **kwargs)", "f(*args, **kwargs)", [], []),
+    ],
+)
+def test_emphasis(text: str, shown: str, strong: list[str], emphatic: list[str]) -> None:
+    drawn = prose(text, PALETTE)
+    styles = [(drawn.plain[s.start : s.end], s.style) for s in drawn.spans]
+    assert drawn.plain == shown
+    assert [part for part, style in styles if isinstance(style, Style) and style.bold] == strong
+    assert [part for part, style in styles if isinstance(style, Style) and style.italic] == emphatic
+
+
 def test_only_the_ticks_around_code_go() -> None:
     text = "a `b` [red]c[/red]\n  d"
     assert prose(text, PALETTE).plain == "a b [red]c[/red]\n  d"
