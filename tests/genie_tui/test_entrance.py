@@ -1,3 +1,4 @@
+import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -160,3 +161,38 @@ async def test_nobody_at_the_address(tmp_path: Path) -> None:
         await Entrance("ben", Settings(), places(tmp_path)).enter(
             JoinRoom("127.0.0.1:1", guest=True), Ear()
         )
+
+
+GUEST = """
+import asyncio, sys
+from pathlib import Path
+from tests.genie_core.room.house import Ear
+from genie_tui.entrance import Entrance
+from genie_tui.locations import Locations
+from genie_tui.opening import JoinRoom
+from genie_tui.settings import Settings
+
+async def visit(home, address):
+    ear = Ear()
+    seat = await Entrance("ben", Settings(), Locations(home, home, home)).enter(
+        JoinRoom(address, guest=True), ear
+    )
+    seat.say("hello")
+    await ear.until(lambda: seat.state.exchanges)
+    await seat.leave()
+
+asyncio.run(visit(Path(sys.argv[1]), sys.argv[2]))
+vendors = {"pydantic_ai", "group_sense", "openai", "anthropic", "google.genai"}
+print(",".join(sorted(vendors & set(sys.modules))))
+"""
+
+
+async def test_a_guest_never_loads_a_vendor_sdk(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", GUEST, str(tmp_path / "b"), ann.address),
+            stdout=asyncio.subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+        )
+        out, _ = await process.communicate()
+    assert (process.returncode, out) == (0, b"\n")
