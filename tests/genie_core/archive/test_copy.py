@@ -1,0 +1,64 @@
+import errno
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from genie_core.archive.copy import LogCopy
+from genie_core.archive.lines import read_lines
+from genie_core.archive.log import EventLog
+from genie_core.room.event import Event, Said
+
+
+def event(seq: int) -> Event:
+    return Event(seq, float(seq), "ann", Said(str(seq), f"message {seq}"))
+
+
+async def test_events_from_before_the_file_was_known_are_written_too(tmp_path: Path) -> None:
+    reports: list[str] = []
+    copy = LogCopy(reports.append)
+    copy.keep(event(1))
+    log, _, _ = EventLog.open(tmp_path / "events.jsonl")
+    copy.attach(log)
+    copy.keep(event(2))
+    await copy.aclose()
+    assert read_lines((tmp_path / "events.jsonl").read_bytes()).events == [event(1), event(2)]
+    assert reports == []
+
+
+async def test_what_the_file_has_already_is_passed_over(tmp_path: Path) -> None:
+    for last in (2, 4):
+        copy = LogCopy(lambda _: None)
+        log, _, _ = EventLog.open(tmp_path / "events.jsonl")
+        copy.attach(log)
+        for seq in range(1, last + 1):
+            copy.keep(event(seq))
+        await copy.aclose()
+    assert read_lines((tmp_path / "events.jsonl").read_bytes()).events == [
+        event(seq) for seq in range(1, 5)
+    ]
+
+
+async def test_a_disk_that_fails_is_reported_once_and_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(_self: EventLog, _events: Sequence[Event]) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(EventLog, "append", full)
+    reports: list[str] = []
+    copy = LogCopy(reports.append)
+    log, _, _ = EventLog.open(tmp_path / "events.jsonl")
+    copy.attach(log)
+    for seq in range(1, 10):
+        copy.keep(event(seq))
+    await copy.aclose()
+    copy.keep(event(10))
+    assert len(reports) == 1
+    assert "No space left on device" in reports[0]
+
+
+async def test_a_copy_without_a_file_closes_at_once() -> None:
+    copy = LogCopy(lambda _: None)
+    copy.keep(event(1))
+    await copy.aclose()

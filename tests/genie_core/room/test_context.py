@@ -1,0 +1,60 @@
+from genie_core.message import SYSTEM, Message
+from genie_core.room.context import as_message, missing
+from genie_core.room.event import Answered, AnyBody, Decided, Event, Said
+from genie_core.room.fold import RoomState
+
+
+def state(*bodies: tuple[str, AnyBody]) -> RoomState:
+    folded = RoomState()
+    for seq, (by, body) in enumerate(bodies, 1):
+        folded.apply(Event(seq, float(seq), by, body))
+    return folded
+
+
+def conversation(rounds: int) -> RoomState:
+    """Messages by ann that her engine answers, each in three events."""
+    bodies: list[tuple[str, AnyBody]] = []
+    for number in range(rounds):
+        seq = len(bodies) + 1
+        bodies += [
+            ("ann", Said(str(number), f"q{number}", handler="ann")),
+            ("ann", Decided(seq, "delegate", query="q")),
+            ("ann", Answered(seq, f"a{number}")),
+        ]
+    return state(*bodies)
+
+
+def told(folded: RoomState, owner: str, remembered: list[Message], limit: int = 200) -> list[str]:
+    return [item.message.content for item in missing(folded, owner, remembered, limit)]
+
+
+def test_an_engine_without_memory_is_told_everything_in_order() -> None:
+    assert told(conversation(2), "ann", []) == ["q0", "a0", "q1", "a1"]
+
+
+def test_what_it_remembers_is_not_repeated() -> None:
+    own = [Message("q0", "ann", request_id="1"), Message("a0", SYSTEM, request_id="1")]
+    assert told(conversation(2), "ann", own) == ["q1", "a1"]
+
+
+def test_others_answers_are_known_by_their_own_number() -> None:
+    other = [Message("q0", "ann", request_id="1"), Message("a0", SYSTEM, request_id="3")]
+    assert told(conversation(2), "ben", other) == ["q1", "a1"]
+
+
+def test_an_answer_that_was_recorded_and_not_remembered_is_told() -> None:
+    assert told(conversation(1), "ann", [Message("q0", "ann", request_id="1")]) == ["a0"]
+
+
+def test_only_the_end_of_a_long_past_is_told() -> None:
+    assert told(conversation(50), "ann", [], limit=3) == ["a48", "q49", "a49"]
+
+
+def test_what_lies_before_the_first_memory_stays_unknown() -> None:
+    late = [Message("q2", "ann", request_id="7"), Message("a2", SYSTEM, request_id="7")]
+    assert told(conversation(4), "ann", late) == ["q3", "a3"]
+
+
+def test_an_emote_names_who_does_it() -> None:
+    folded = state(("ann", Said("x", "waves", emote=True)))
+    assert as_message(folded.exchanges[1]).content == "* ann waves"
