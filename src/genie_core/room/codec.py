@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from genie_core.room.errors import FrameError
-from genie_core.room.event import RunBody
+from genie_core.room.event import Answered, Decided, RunBody
 from genie_core.room.frame import ClientFrame, Entries, ServerFrame
 
 T = TypeVar("T")
@@ -60,7 +60,8 @@ def normal(body: RunBody, limit: int) -> RunBody:
     question marks. Everything recorded goes through here, whichever way it came.
 
     Raises:
-        FrameError: it is over `limit` bytes, too deeply nested, or does not survive the trip.
+        FrameError: it is over `limit` bytes, too deeply nested, does not survive the trip, or is
+            blank where every engine needs text to take in.
 
     """
     try:
@@ -71,6 +72,7 @@ def normal(body: RunBody, limit: int) -> RunBody:
     arguments = getattr(result, "arguments", None)
     if arguments is not None and _deeper_than(arguments, MAX_DEPTH):
         raise FrameError("malformed", f"arguments nested more than {MAX_DEPTH} levels deep")
+    _check_not_blank(result)
     return result
 
 
@@ -108,6 +110,14 @@ def _decode(decoder: "msgspec.json.Decoder[T]", data: bytes, limit: int) -> T:
         return decoder.decode(data)
     except (ValueError, RecursionError) as error:  # msgspec's own errors are ValueErrors
         raise FrameError("malformed", f"this is no frame: {error}") from error
+
+
+def _check_not_blank(body: RunBody) -> None:
+    match body:
+        case Answered(text=text) if not text.strip():
+            raise FrameError("malformed", "the answer is blank")
+        case Decided(decision="delegate", query=query) if not (query or "").strip():
+            raise FrameError("malformed", "work is delegated with a blank query")
 
 
 def _encode_repaired(body: RunBody) -> bytes:

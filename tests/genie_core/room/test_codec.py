@@ -17,7 +17,7 @@ from genie_core.room.codec import (
     whole_text,
 )
 from genie_core.room.errors import FrameError
-from genie_core.room.event import Answered, Asked, Event, Said
+from genie_core.room.event import Answered, Asked, Decided, Event, RunBody, Said
 from genie_core.room.frame import Delta, Entries, Hello, Publish, Say, Typing
 
 LIMIT = 10_000
@@ -142,6 +142,25 @@ def test_what_cannot_be_recorded_is_a_typed_error(arguments: dict[str, Any]) -> 
 def test_an_elapsed_time_that_is_no_number_is_refused() -> None:
     with pytest.raises(FrameError):
         normal(Answered(1, "x", elapsed=float("nan")), LIMIT)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        Answered(1, ""),
+        Answered(1, " \n\u2003"),
+        Decided(1, "delegate"),
+        Decided(1, "delegate", query=" \t"),
+    ],
+)
+def test_blank_answers_and_queries_are_not_recorded(body: RunBody) -> None:
+    with pytest.raises(FrameError, match="blank") as refusal:
+        normal(body, LIMIT)
+    assert refusal.value.code == "malformed"
+
+
+def test_silence_needs_no_query() -> None:
+    assert normal(Decided(1, "ignore", query=""), LIMIT) == Decided(1, "ignore", query="")
 
 
 def test_whole_text_leaves_sound_text_alone() -> None:

@@ -378,6 +378,22 @@ def test_reports_that_cannot_be_recorded_are_refused() -> None:
     assert [each.code for each in refusals(bench.pull(host))] == ["malformed", "too_large"]
 
 
+def test_a_blank_answer_or_query_is_refused_and_the_run_can_still_end() -> None:
+    bench = Bench()
+    host = bench.join_host()
+    seq = bench.say(host)
+    bench.send(host, Publish("1", Decided(seq, "delegate", query=" ")))
+    bench.send(host, Publish("2", Decided(seq, "delegate", query="q")))
+    bench.send(host, Publish("3", Answered(seq, " \n")))
+    assert [(r.code, r.ref) for r in refusals(bench.pull(host))] == [
+        ("malformed", "1"),
+        ("malformed", "3"),
+    ]
+    bench.send(host, Publish("4", Failed(seq, "agent", "the agent gave an empty answer")))
+    assert isinstance(bench.bodies()[-1], Failed)
+    assert not any(isinstance(body, Answered) for body in bench.bodies())
+
+
 def test_engines_have_labels_and_guests_have_none() -> None:
     bench = Bench()
     alice, bob = bench.join("alice", engine=True), bench.join("bob")
@@ -558,7 +574,7 @@ SEQS = st.integers(-1, 40)
 IDS = st.sampled_from(["1", "2", "3", "4", "5", "", "i" * 99])
 TEXTS = st.sampled_from(["hi", "", "x" * 60, "x" * 200, "\ud800", "\x1b[31m"])
 BODIES = st.one_of(
-    st.builds(Decided, SEQS, st.sampled_from(["ignore", "delegate"])),
+    st.builds(Decided, SEQS, st.sampled_from(["ignore", "delegate"]), query=TEXTS),
     st.builds(Asked, SEQS, IDS, TEXTS, TEXTS, st.just({"x": 1})),
     st.builds(Settled, SEQS, IDS, st.sampled_from(["approved", "denied", "parked", "expired"])),
     st.builds(Answered, SEQS, TEXTS, elapsed=st.floats()),

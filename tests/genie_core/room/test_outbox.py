@@ -96,7 +96,7 @@ def test_a_report_is_acknowledged_by_an_event_like_it() -> None:
 
 def test_reports_after_one_that_has_to_wait_are_kept_too() -> None:
     outbox = Outbox()
-    outbox.publish("1", Decided(7, "delegate"))
+    outbox.publish("1", Decided(7, "delegate", query="q"))
     outbox.publish("2", Answered(7, "done"))
     outbox.take(0.0)
     outbox.refuse(Refused("too_fast", "slow down", "1"), 0.0)
