@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
@@ -16,7 +17,7 @@ from textual.command import Provider
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.worker import WorkerFailed
+from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.errors import GenieError
 from genie_core.room.seat import Seat
@@ -184,7 +185,8 @@ class GenieApp(App[Departure]):
         workers = [worker for worker in self.workers if worker.group == "opening"]
         if room.seat is None and workers:
             self.workers.cancel_group(room, "opening")
-            await self.workers.wait_for_complete([w for w in workers if not w.is_finished])
+            with suppress(WorkerCancelled, WorkerFailed):
+                await self.workers.wait_for_complete([w for w in workers if not w.is_finished])
 
     async def _leave(self, reason: str) -> Departure | None:
         seat = self._room.seat if self._room is not None else None

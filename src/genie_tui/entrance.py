@@ -9,8 +9,8 @@ import logging
 import platform
 import socket
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Final
 
 from genie_core.archive.catalogue import Catalogue
@@ -41,6 +41,10 @@ UNTITLED: Final = "Room"
 
 class NothingToResume(GenieError):
     """There is no room that this person could host again."""
+
+
+class NotSaved(GenieError):
+    """The end of a room did not reach the disk."""
 
 
 class Entrance:
@@ -101,7 +105,8 @@ class Entrance:
             return server.connect_local()
 
         async def close_room(reason: str) -> None:
-            await server.suspend(reason)
+            if not await server.suspend(reason):
+                raise NotSaved(f"the last events could not be written to {saved.log_path}")
             await asyncio.to_thread(saved.summarise, server.state, time.time())
 
         place = asyncio.get_running_loop().create_future()
@@ -116,7 +121,8 @@ class Entrance:
         )
         seat = Participant(self._name, listener, plan)
         await seat.start()
-        await asyncio.to_thread(saved.update, host=self._name, address=str(address))
+        async with _leaving_unless_done(seat):
+            await asyncio.to_thread(saved.update, host=self._name, address=str(address))
         for problem in problems:
             listener.on_notice(Severity.WARNING, problem)
         return seat
@@ -185,16 +191,17 @@ class Entrance:
         seat = Participant(self._name, listener, plan)
         seat.replay(events)
         await seat.start()
-        if known is None or log is None:
-            known = await asyncio.to_thread(
-                self._catalogue.copy_of, seat.room, seat.title, seat.name, time.time()
-            )
-            log, _ = await self._open_copy(known, resources)
-        copy.attach(log)
-        resources.push_async_callback(copy.aclose)
-        await asyncio.to_thread(known.update, address=way.address)
-        resources.callback(lambda: known.summarise(seat.state, time.time()))
-        place.set_result(known)
+        async with _leaving_unless_done(seat):
+            if known is None or log is None:
+                known = await asyncio.to_thread(
+                    self._catalogue.copy_of, seat.room, seat.title, seat.name, time.time()
+                )
+                log, _ = await self._open_copy(known, resources)
+            copy.attach(log)
+            resources.push_async_callback(copy.aclose)
+            await asyncio.to_thread(known.update, address=way.address)
+            resources.push_async_callback(_summarise, known, seat)
+            place.set_result(known)
         return seat
 
     async def _open_copy(
@@ -259,3 +266,18 @@ class Entrance:
             keep=keep,
             close_room=close_room,
         )
+
+
+@asynccontextmanager
+async def _leaving_unless_done(seat: Participant) -> AsyncIterator[None]:
+    """Give a seat back that was taken already when what follows fails or is cancelled."""
+    try:
+        yield
+    except BaseException:
+        with suppress(GenieError):
+            await seat.leave()
+        raise
+
+
+async def _summarise(saved: SavedRoom, seat: Participant) -> None:
+    await asyncio.to_thread(saved.summarise, seat.state, time.time())

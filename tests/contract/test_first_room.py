@@ -138,7 +138,7 @@ def test_what_was_allowed_after_the_pause_is_done_once(
 
     arguments = ["--name", "ann", "--port", str(port), "--workspace", str(workspace)]
     with Terminal("resume", *arguments, home=home) as resumed:
-        resumed.wait_for("1 approval", "idle")
+        resumed.wait_for("1 approval", "idle", gone="loading engine")
         answer(resumed, "a")
         resumed.wait_for("the launch is on friday")
         assert len(bodies(home, "answered")) == 1
@@ -190,6 +190,20 @@ def test_what_keeps_somebody_out_is_one_line(host: Terminal, home: Path, port: i
     assert "taken" in line("host", "--port", str(port), "--name", "ben")
     assert "ANTHROPIC_API_KEY" in line("host", "--model", "anthropic:claude", "--name", "ben")
     assert "no saved room" in line("resume", "nothing-like-it", "--name", "ben")
+
+
+@pytest.mark.parametrize("way", ["ctrl+q", "sigterm"])
+def test_ending_while_the_room_is_still_opening_is_no_failure(home: Path, way: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with Terminal("join", address, "--name", "ben", home=home) as terminal:
+            terminal.wait_for("opening")
+            if way == "ctrl+q":
+                terminal.press("ctrl+q")
+            else:
+                terminal.process.terminate()
+            assert terminal.exit_code() == 0
+            assert terminal.left_behind == []
 
 
 def test_a_terminal_that_is_too_small_is_one_line(home: Path) -> None:

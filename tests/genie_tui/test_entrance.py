@@ -10,8 +10,10 @@ from tests.genie_core.room.house import Ear
 
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import RoomInUse, UnknownRoom
+from genie_core.archive.saved import SavedRoom
 from genie_core.room.address import Address, parse_address
 from genie_core.room.errors import AddressInUse, RoomRefused, Unreachable
+from genie_core.room.event import Said
 from genie_core.room.participant import Participant
 from genie_core.room.websocket import bind
 from genie_tui.entrance import Entrance, NothingToResume
@@ -88,6 +90,38 @@ async def test_another_room_at_a_known_address_is_simply_another_room(tmp_path: 
         seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, _),
     ):
         assert ben.title == "Second"
+
+
+async def test_nothing_of_another_room_is_heard(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("First"), tmp_path / "a") as (ann, _):
+        address = ann.address
+        async with seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear):
+            await said(ann, ben, ear, "secret of room one")
+    port = Settings(port=parse_address(address).port)
+    async with (
+        seat("ann", NewRoom("Second"), tmp_path / "c", port) as (ann, _),
+        seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
+    ):
+        await said(ann, ben, ear, "of room two")
+        assert [event.seq for event in ear.events] == list(range(1, ben.state.head + 1))
+        texts = [event.body.text for event in ear.events if isinstance(event.body, Said)]
+        assert texts == ["of room two"]
+
+
+async def test_who_is_let_in_and_then_fails_does_not_stay_as_a_ghost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> SavedRoom:
+        raise RoomInUse("copy", None)
+
+    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, own):
+        with monkeypatch.context() as patch:
+            patch.setattr(Catalogue, "copy_of", refuse)
+            with pytest.raises(RoomInUse):
+                await Entrance("ben", Settings(), places(tmp_path / "b")).enter(
+                    JoinRoom(ann.address), Ear()
+                )
+        await own.until(lambda: "ben" in ann.state.people and not ann.state.people["ben"].present)
 
 
 async def test_a_copy_that_knows_more_than_the_host_is_put_aside_and_kept(tmp_path: Path) -> None:

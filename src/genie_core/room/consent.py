@@ -53,7 +53,7 @@ class Consent:
 def arguments(approval: Approval) -> dict[str, Any]:
     """Put positional and keyword arguments into one table, as the room's log shows them.
 
-    What JSON can't express is shown the way Python would.
+    What JSON can't express is shown the way Python would. Raises what looking at a value raises.
     """
     positional = {str(index): value for index, value in enumerate(approval.tool_args)}
     table = {**positional, **approval.tool_kwargs}

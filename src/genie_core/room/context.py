@@ -51,7 +51,7 @@ def as_answer(exchange: Exchange, owner: str) -> Message | None:
 def missing(
     state: RoomState, owner: str, remembered: Sequence[Message], limit: int = CONTEXT_LIMIT
 ) -> list[Missing]:
-    """Find what the engine of `owner` has to be told, in the room's order.
+    """Find what the engine of `owner` lacks as context, in the room's order.
 
     What lies before the engine's first memory stays unknown to it, and of the rest the last
     `limit`: somebody who enters an old room does not make a model read all of it.

@@ -6,6 +6,7 @@ RoomError
 ├── RoomRefused     the room did not let this participant in, or put them out
 ├── ConnectionLost  the connection to a peer ended
 ├── Diverged        the host's log and the copy here contradict each other
+├── LeftInDisorder  leaving did not go as it should
 ├── TooLong         a text that is longer than the room takes
 ├── TooManyUnsent   more waits to be sent than is kept
 ├── InvalidAddress  what should be HOST:PORT is not
@@ -14,6 +15,8 @@ RoomError
 ├── CannotListen    the system does not let us listen at the address
 └── NotLoopback     an address beyond this machine, which is not allowed yet
 """
+
+from collections.abc import Sequence
 
 from genie_core.errors import GenieError
 from genie_core.room.frame import Refusal
@@ -62,6 +65,14 @@ class Diverged(RoomError):
         )
         self.here = here
         self.there = there
+
+
+class LeftInDisorder(RoomError):
+    """A participant left, but not everything that belongs to it could be done."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(f"left the room, but {'; '.join(problems)}")
+        self.problems = tuple(problems)
 
 
 class TooLong(RoomError):

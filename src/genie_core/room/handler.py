@@ -14,6 +14,7 @@ from typing import Final, Protocol, Self
 
 from genie_core import execution as run
 from genie_core.agent.approval import Approval
+from genie_core.errors import GenieError
 from genie_core.execution import Execution
 from genie_core.message import Message
 from genie_core.room.consent import Consent, arguments
@@ -40,7 +41,7 @@ END_TIMEOUT: Final = 5.0
 """Seconds that ending runs, and then saving, may take before the handler leaves them behind."""
 
 
-UNSHOWABLE_ANSWER: Final = "the answer is too large for this room, or holds what can't be sent"
+UNSHOWABLE_ANSWER: Final = "the answer is empty, too large for this room, or can't be sent"
 
 
 class Reporter(Protocol):
@@ -117,15 +118,19 @@ class Handler:
         `remembered` is what the session has saved. Messages up to `live_after` are history: those
         that still count as running belonged to a process that is gone, and are reported as lost.
         """
+        mine = [run for run in self._state.running.values() if run.handler == self._owner]
+        waiting = {exchange.seq: exchange for exchange in mine if exchange.seq > live_after}
         for item in missing(self._state, self._owner, remembered):
-            running = item.exchange.seq in self._state.running
-            mine = item.exchange.handler == self._owner
-            if item.said and mine and running and item.exchange.seq > live_after:
-                self._handle(item.exchange)
+            if item.said and item.exchange.seq in waiting:
+                # Those before it that context has no place for are handled all the same.
+                while waiting and next(iter(waiting)) <= item.exchange.seq:
+                    self._handle(waiting.pop(next(iter(waiting))))
             else:
-                self._session.append(item.message)
-        for exchange in list(self._state.running.values()):
-            if exchange.handler == self._owner and exchange.seq <= live_after:
+                self._tell(item.message)
+        for exchange in waiting.values():
+            self._handle(exchange)
+        for exchange in mine:
+            if exchange.seq <= live_after:
                 self._give_up(exchange)
 
     def accept(self, event: Event) -> None:
@@ -134,11 +139,11 @@ class Handler:
             case Said() as said if said.handler == self._owner:
                 self._handle(self._state.exchanges[event.seq])
             case Said() if not self._closing:
-                self._session.append(as_message(self._state.exchanges[event.seq]))
+                self._tell(as_message(self._state.exchanges[event.seq]))
             case Answered(message=message) if event.by != self._owner and not self._closing:
                 answer = as_answer(self._state.exchanges[message], self._owner)
                 if answer is not None:
-                    self._session.append(answer)
+                    self._tell(answer)
             case _:
                 pass
 
@@ -197,11 +202,23 @@ class Handler:
             Failed(exchange.seq, "lost", f"{self._owner}'s program ended during this run")
         )
 
+    def _tell(self, message: Message) -> None:
+        """Add context. What the session will not have is left out: the log is data, not a fault."""
+        try:
+            self._session.append(message)
+        except GenieError as error:
+            logger.warning("left out of the engine's context: %s", error)
+
     def _handle(self, exchange: Exchange) -> None:
         if self._closing:
             self._reporter.publish(Failed(exchange.seq, "lost", f"{self._owner} is leaving"))
+            return
+        try:
+            execution = self._session.handle(as_message(exchange))
+        except GenieError as error:
+            self._reporter.publish(Failed(exchange.seq, "reasoner", str(error)))
         else:
-            self._watch(exchange, self._session.handle(as_message(exchange)))
+            self._watch(exchange, execution)
 
     def _watch(self, exchange: Exchange, execution: Execution) -> None:
         current = _Run(exchange, execution, offered=self._consent.revived(exchange.seq))
@@ -218,6 +235,7 @@ class Handler:
                 self._report(current, event)
         except Exception as error:  # the run's watcher is a worker that must survive
             logger.exception("reporting the run for message %s failed", seq)
+            current.execution.cancel("it could not be reported")
             self._reporter.publish(Failed(seq, "agent", str(error) or type(error).__name__))
         finally:
             del self._runs[seq]
@@ -250,7 +268,7 @@ class Handler:
                 self._reporter.warn(error)
             case run.Answered(message=message, elapsed=elapsed):
                 answer = Answered(seq, message.content, message.receiver, elapsed)
-                if not self._reporter.publish(answer):
+                if not message.content.strip() or not self._reporter.publish(answer):
                     self._reporter.publish(Failed(seq, "agent", UNSHOWABLE_ANSWER))
             case run.Failed(stage=stage, error=error):
                 self._reporter.publish(Failed(seq, stage, error))
@@ -259,18 +277,11 @@ class Handler:
 
     def _ask(self, current: _Run, approval: Approval) -> None:
         exchange = current.exchange
-        asked = Asked(
-            exchange.seq,
-            approval.id,
-            approval.sender,
-            approval.tool_name,
-            arguments(approval),
-            self._where,
-        )
-        if not self._reporter.publish(asked):
+        asked = self._asked(exchange, approval)
+        if asked is None or not self._reporter.publish(asked):
             # Nobody may allow what nobody can see.
             current.parked.add(approval.id)
-            approval.deny("the arguments of this call are too large to be shown")
+            approval.deny("the arguments of this call can't be shown to a person")
             return
         current.pending[approval.id] = approval
         if self._closing:
@@ -278,6 +289,21 @@ class Handler:
         elif reason := self._consent.covers(exchange.author, exchange.seq, approval):
             current.answers[approval.id] = Answer(allow=True, reason=reason)
             approval.approve(by=self._owner)
+
+    def _asked(self, exchange: Exchange, approval: Approval) -> Asked | None:
+        try:
+            shown = arguments(approval)
+        except Exception:  # an argument may do anything when it is looked at
+            logger.exception("a call's arguments can't be shown")
+            return None
+        return Asked(
+            exchange.seq,
+            approval.id,
+            approval.sender,
+            approval.tool_name,
+            shown,
+            self._where,
+        )
 
     def _settle(self, current: _Run, resolved: run.ApprovalResolved) -> None:
         approval = resolved.approval
@@ -340,14 +366,19 @@ class Handler:
         if decision is None or decision.query is None:
             self._consent.forget(exchange.seq, self._consent.revived(exchange.seq))
             return
-        execution = self._session.delegate(
-            decision.query,
-            sender=exchange.author,
-            receiver=decision.receiver,
-            request_id=str(exchange.seq),
-            reason="goes on where the pause interrupted it",
-        )
-        self._watch(exchange, execution)
+        try:
+            execution = self._session.delegate(
+                decision.query,
+                sender=exchange.author,
+                receiver=decision.receiver,
+                request_id=str(exchange.seq),
+                reason="goes on where the pause interrupted it",
+            )
+        except GenieError as error:
+            self._consent.forget(exchange.seq, self._consent.revived(exchange.seq))
+            self._reporter.warn(f"the allowed call can't be made: {error}")
+        else:
+            self._watch(exchange, execution)
 
     def _park(self, current: _Run) -> None:
         for approval in list(current.pending.values()):

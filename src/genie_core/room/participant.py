@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.room.client import RoomClient
-from genie_core.room.errors import Diverged, RoomError
+from genie_core.room.errors import Diverged, LeftInDisorder, RoomError
 from genie_core.room.event import Event, Failed, RunBody, Said
 from genie_core.room.fold import Exchange, RoomState
 from genie_core.room.follower import Follower
@@ -37,6 +37,10 @@ logger = logging.getLogger(__name__)
 
 GRACE: Final = 3.0
 """Seconds that running work gets to end by itself when a participant leaves."""
+
+ENGINE_TIMEOUT: Final = 20.0
+STEP_TIMEOUT: Final = 10.0
+"""Seconds that one step of leaving may take before it is left behind."""
 
 BROKEN: Final = "an internal error ended the connection; the log file has the details"
 
@@ -97,7 +101,7 @@ class Participant:
         self._link = LinkStatus(Link.CONNECTING)
         waiting = EngineState.ABSENT if plan.loader is None else EngineState.LOADING
         self._engine = EngineStatus(waiting, plan.label, plan.offline)
-        self._early: dict[str, Answer] = {}
+        self._unheard: list[Event] = []
         self._room = ""
         self._title = ""
         self._handler: Handler | None = None
@@ -163,18 +167,11 @@ class Participant:
         self._client.typing()
 
     def answer(self, approval: str, answer: Answer) -> bool:
-        """Answer an approval of one's own, pending or parked; False if it is not open.
+        """Answer an approval of one's own, pending or parked.
 
-        While the engine is loading, only parked ones can be open; the answer waits for it.
+        False if it is not open, or if there is no engine yet to act on the answer.
         """
-        if self._handler is not None:
-            return self._handler.answer(approval, answer)
-        proposal = self._state.parked.get(approval)
-        waits = self._engine.state is EngineState.LOADING and approval not in self._early
-        if proposal is None or proposal.owner != self._name or not waits:
-            return False
-        self._early[approval] = answer
-        return True
+        return self._handler is not None and self._handler.answer(approval, answer)
 
     def stop(self, message: int | None = None) -> int:
         """Stop the run for a message, or all runs one may stop; returns how many were asked to."""
@@ -185,10 +182,13 @@ class Participant:
     # -- coming and going
 
     def replay(self, events: Iterable[Event]) -> None:
-        """Take in what a saved copy of the log holds; before `start`."""
+        """Take in what a saved copy of the log holds; before `start`.
+
+        The listener hears of it when the room has agreed that it is the same log.
+        """
         for event in events:
             if self._state.apply(event):
-                self._listener.on_event(event)
+                self._unheard.append(event)
 
     async def start(self) -> None:
         """Connect, and return once the room has let this person in.
@@ -223,19 +223,45 @@ class Participant:
         await asyncio.shield(self._leaving)
 
     async def _leave(self, reason: str) -> None:
+        """Take every step, whatever becomes of the others, and tell what went wrong in the end."""
+        problems: list[str] = []
+        for what, step, seconds in (
+            ("ending your agents", self._end_engine(), ENGINE_TIMEOUT),
+            ("saying goodbye", self._client.bye(reason), STEP_TIMEOUT),
+            ("closing the room", self._close_room(reason), STEP_TIMEOUT),
+            ("disconnecting", self._disconnect(), STEP_TIMEOUT),
+            ("closing the files", self._plan.put_away(), STEP_TIMEOUT),
+        ):
+            try:
+                async with asyncio.timeout(seconds):
+                    await step
+            except TimeoutError:
+                problems.append(f"{what} took too long")
+            except Exception as error:  # the steps that follow are needed all the more
+                logger.exception("%s failed", what)
+                problems.append(f"{what} failed: {_reason(error)}")
+        if unsent := self.unsent:
+            problems.append(f"{len(unsent)} of your messages never reached the room's disk")
+        if problems:
+            raise LeftInDisorder(problems)
+
+    async def _end_engine(self) -> None:
         if self._handler is not None:
             await self._handler.close(GRACE)
+        else:
+            for exchange in list(self._state.running.values()):
+                if exchange.handler == self._name:
+                    self.publish(Failed(exchange.seq, "lost", f"{self._name} left before it began"))
         self._putting_away.set()
         if self._serving is not None:
             if self._handler is None:
                 self._serving.cancel()
             with suppress(asyncio.CancelledError):
                 await self._serving
-        await self._client.bye(reason)
+
+    async def _close_room(self, reason: str) -> None:
         if self._plan.close_room is not None:
             await self._plan.close_room(reason)
-        await self._disconnect()
-        await self._plan.put_away()
 
     async def _disconnect(self) -> None:
         if self._connection is not None:
@@ -256,8 +282,6 @@ class Participant:
             if not self._welcomed.is_set():
                 raise
             self.on_link(LinkStatus(Link.CLOSED, BROKEN))
-        if self._diverged is not None:
-            raise self._diverged
 
     # -- the own engine
 
@@ -266,18 +290,16 @@ class Participant:
         self._set_engine(replace(self._engine, state=EngineState.LOADING))
         try:
             engine = await load()
+            try:
+                await self._caught_up.wait()
+                await self._work(engine)
+            finally:
+                await engine.aclose()
         except GenieError as error:
             self._engine_failed(str(error))
-            return
-        except Exception:  # whatever an SDK raises at import must not end the room
-            logger.exception("loading the engine failed")
-            self._engine_failed("the engine could not be loaded; the log file has the details")
-            return
-        try:
-            await self._caught_up.wait()
-            await self._work(engine)
-        finally:
-            await engine.aclose()
+        except Exception:  # whatever an SDK or a saved state holds must not end the room
+            logger.exception("the engine failed")
+            self._engine_failed("your engine broke; the log file has the details")
 
     async def _work(self, engine: Engine) -> None:
         async with Handler(
@@ -288,11 +310,10 @@ class Participant:
             self._set_engine(EngineStatus(EngineState.READY, engine.label, engine.offline))
             for line in (*engine.notices, *engine.session.problems):
                 self.warn(line)
-            for approval, answer in self._early.items():
-                handler.answer(approval, answer)
             await self._putting_away.wait()
 
     def _engine_failed(self, why: str) -> None:
+        self._handler = None
         self._set_engine(replace(self._engine, state=EngineState.FAILED, detail=why))
         self.warn(why)
         for exchange in list(self._state.running.values()):
@@ -384,6 +405,10 @@ class Participant:
         """Note how the connection is."""
         if self._diverged is not None:
             status = LinkStatus(Link.CLOSED, str(self._diverged))
+        elif status.link is Link.ONLINE:
+            unheard, self._unheard = self._unheard, []
+            for event in unheard:
+                self._listener.on_event(event)
         self._link = status
         self._listener.on_link(status)
 
@@ -398,3 +423,7 @@ class Participant:
     def _check_caught_up(self) -> None:
         if self._live_after is not None and self._state.head >= self._live_after:
             self._caught_up.set()
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__

@@ -15,7 +15,7 @@ from textual.widgets import Footer, TextArea
 
 from genie_core.errors import GenieError
 from genie_core.room.event import Event, Said
-from genie_core.room.seat import Answer, Link, LinkStatus, Seat, Severity
+from genie_core.room.seat import Answer, EngineState, Link, LinkStatus, Seat, Severity
 from genie_tui.bridge import (
     Bridge,
     DeltaArrived,
@@ -46,6 +46,11 @@ from genie_tui.widgets.timeline import Timeline
 from genie_tui.widgets.too_small import TooSmall
 
 AGENTS: Final = ("genie", "system")
+
+_NOT_TAKEN: Final = {
+    EngineState.LOADING: "Your engine is still loading. Answer again in a moment.",
+    EngineState.FAILED: "Your engine is not there to act on it. Restart to try again.",
+}
 """Names that address the agents, completed after an `@` like a person's."""
 
 
@@ -193,7 +198,10 @@ class RoomScreen(Screen[None]):
         elif self._editor.read_only:
             self._give_back(message.text, "The room is closed; your draft is kept.")
         else:
-            self._say(self._seat, line)
+            try:
+                self._say(self._seat, line)
+            except GenieError as error:
+                self._give_back(message.text, str(error))
 
     @on(Composer.Edited)
     def _edited(self) -> None:
@@ -214,9 +222,12 @@ class RoomScreen(Screen[None]):
         if self._approvals.has_focus_within or self.focused is None:
             self._go_back()
 
-    @on(Approvals.Late)
-    def _too_late(self) -> None:
-        self.notify("That tool call does not wait any more.", severity="warning")
+    @on(Approvals.NotTaken)
+    def _not_taken(self) -> None:
+        state = self._seat.engine.state if self._seat is not None else EngineState.ABSENT
+        self.notify(
+            _NOT_TAKEN.get(state, "That tool call does not wait any more."), severity="warning"
+        )
 
     @on(ApprovalCard.FullView)
     async def _full_view(self, message: ApprovalCard.FullView) -> None:

@@ -20,13 +20,13 @@ NOTHING = (
 
 
 class Approvals(Vertical):
-    """Keeps the card on the queue of what waits. `answer` reports whether it was still open."""
+    """Keeps the card on the queue of what waits. `answer` reports whether it was taken."""
 
     class Emptied(Message):
         """The last one that waited is gone."""
 
-    class Late(Message):
-        """An answer came too late: the approval was not open any more."""
+    class NotTaken(Message):
+        """An answer was not taken: too late, or there is no engine to act on it."""
 
     def __init__(self, answer: Callable[[str, Answer], bool], clock: Callable[[], float]) -> None:
         super().__init__()
@@ -83,10 +83,11 @@ class Approvals(Vertical):
     @on(ApprovalCard.Settled)
     def _settled(self, event: ApprovalCard.Settled) -> None:
         event.stop()
-        if not self._answer(event.approval, event.answer):
-            self.post_message(self.Late())
-        self._queue.answered(event.approval)
-        self._show()
+        if self._answer(event.approval, event.answer):
+            self._queue.answered(event.approval)
+            self._show()
+        else:
+            self.post_message(self.NotTaken())
 
     @on(ApprovalCard.Stepped)
     def _stepped(self, event: ApprovalCard.Stepped) -> None:

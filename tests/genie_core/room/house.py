@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from genie_core.datastore import DataStore
 from genie_core.room.client import RoomClient
 from genie_core.room.connection import ClientConnection
+from genie_core.room.errors import LeftInDisorder
 from genie_core.room.event import Event
 from genie_core.room.follower import Follower
 from genie_core.room.participant import Engine, EngineLoader, Participant, Plan
@@ -129,8 +130,13 @@ class House:
             ),
         )
         await participant.start()
-        self._stack.push_async_callback(participant.leave)
+        self._stack.push_async_callback(_leave, participant)
         return participant, ear
+
+
+async def _leave(participant: Participant) -> None:
+    with suppress(LeftInDisorder):  # who cares has left, and looked, before the room closes
+        await participant.leave()
 
 
 @asynccontextmanager

@@ -1,4 +1,6 @@
 import asyncio
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,10 +10,11 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
-from genie_core.room.event import Cancelled, Event, Failed, Said, Settled
+from genie_core.room.errors import LeftInDisorder
+from genie_core.room.event import Cancelled, Event, Failed, Said, Settled, Suspended
 from genie_core.room.fold import Phase, Presence
 from genie_core.room.participant import Engine
-from genie_core.room.seat import Answer, EngineState
+from genie_core.room.seat import Answer, EngineState, Link
 from genie_core.testing import Emit, ignore_all
 
 
@@ -170,16 +173,13 @@ async def test_leaving_parks_what_waits(tmp_path: Path) -> None:
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
 
 
-@pytest.mark.parametrize("before_the_engine_is_ready", [True, False])
 async def test_a_parked_call_that_is_allowed_is_made_once_without_asking_again(
-    tmp_path: Path, *, before_the_engine_is_ready: bool
+    tmp_path: Path,
 ) -> None:
     events = await suspended_with_a_question_open(tmp_path)
     async with opened(events) as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
-        await ear.until(lambda: ann.state.parked_for("ann"))
-        if not before_the_engine_is_ready:
-            await ear.until(lambda: ann.engine.state is EngineState.READY)
+        await ear.until(lambda: ann.engine.state is EngineState.READY)
         (proposal,) = ann.state.parked_for("ann")
         assert ann.answer(proposal.id, Answer(allow=True))
         assert not ann.answer(proposal.id, Answer(allow=True))
@@ -191,6 +191,20 @@ async def test_a_parked_call_that_is_allowed_is_made_once_without_asking_again(
         assert [p.reason for p in ann.state.proposals.values()] == [None, "allowed after the pause"]
 
 
+async def test_without_an_engine_no_answer_is_taken(tmp_path: Path) -> None:
+    async def never() -> Engine:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+    events = await suspended_with_a_question_open(tmp_path)
+    async with opened(events) as house:
+        ann, ear = await house.seat("ann", never)
+        await ear.until(lambda: ann.state.parked_for("ann"))
+        (proposal,) = ann.state.parked_for("ann")
+        assert not ann.answer(proposal.id, Answer(allow=True))
+        assert ann.state.parked_for("ann") == [proposal]
+
+
 async def test_consent_for_a_parked_call_covers_no_other_call(tmp_path: Path) -> None:
     async def changed_mind(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
         return f"{bool(await callback('delete', {'path': 'everything'}))}"
@@ -198,7 +212,7 @@ async def test_consent_for_a_parked_call_covers_no_other_call(tmp_path: Path) ->
     events = await suspended_with_a_question_open(tmp_path)
     async with opened(events) as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=changed_mind))
-        await ear.until(lambda: ann.state.parked_for("ann"))
+        await ear.until(lambda: ann.engine.state is EngineState.READY)
         ann.answer(ann.state.parked_for("ann")[0].id, Answer(allow=True))
         await ear.until(lambda: ann.state.pending_for("ann"))
         (proposal,) = ann.state.pending_for("ann")
@@ -291,3 +305,107 @@ async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
         kinds = [type(event.body).__name__ for event in house.sink.events]
         assert "Cancelled" in kinds
         assert kinds[-1] == "Suspended"
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+async def test_a_blank_answer_harms_nobody(tmp_path: Path, text: str) -> None:
+    async def blank(_input: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> str:
+        return text
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path / "a"))
+        ben, other = await house.seat("ben", loader(tmp_path / "b", run=blank))
+        await other.until(lambda: ben.engine.state is EngineState.READY)
+        ben.say("say nothing")
+        await ear.until(lambda: any(e.phase is Phase.FAILED for e in ann.state.exchanges.values()))
+        ann.say("and you?")
+        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        assert ann.link.link is Link.ONLINE
+
+
+async def test_every_message_that_came_while_the_engine_was_loading_is_handled(
+    tmp_path: Path,
+) -> None:
+    ready = asyncio.Event()
+
+    async def late() -> Engine:
+        await ready.wait()
+        return await loader(tmp_path, ignore_all)()
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", late)
+        # More than are told as context, by several so that nobody is too fast.
+        guests = [(await house.seat(f"guest{number}", None))[0] for number in range(15)]
+        for guest in guests:
+            for number in range(15):
+                guest.say(f"{guest.name} {number}")
+        await ear.until(lambda: len(ann.state.exchanges) == 225)
+        ready.set()
+        await ear.until(lambda: not ann.state.running)
+        assert {e.phase for e in ann.state.exchanges.values()} == {Phase.IGNORED}
+
+
+async def test_a_call_that_nobody_can_see_is_denied_and_the_agent_goes_on(tmp_path: Path) -> None:
+    class Shy:
+        def __repr__(self) -> str:
+            raise RuntimeError("don't look")
+
+    async def shy(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
+        verdict = await callback("hide", {"what": Shy()})
+        return f"{bool(verdict)}: {verdict.reason}"
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=shy))
+        ann.say("go")
+        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        (exchange,) = ann.state.exchanges.values()
+        assert exchange.answer is not None
+        assert exchange.answer.text.startswith("False: the arguments")
+        assert not ann.state.proposals
+
+
+async def test_leaving_before_the_engine_came_ends_what_waited_for_it(tmp_path: Path) -> None:
+    async def never() -> Engine:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path))
+        ben, other = await house.seat("ben", never)
+        ben.say("hello?")
+        await other.until(lambda: ben.state.running)
+        await ben.leave()
+        await ear.until(lambda: any(isinstance(e.body, Failed) for e in ear.events))
+        assert not ann.state.running
+
+
+async def test_a_step_of_leaving_that_fails_does_not_keep_the_others_from_being_taken(
+    tmp_path: Path,
+) -> None:
+    async def broken_store() -> Engine:
+        engine = await loader(tmp_path)()
+
+        async def fail() -> None:
+            await engine.aclose()
+            raise OSError("the disk is gone")
+
+        return replace(engine, aclose=fail)
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", broken_store)
+        await ear.until(lambda: ann.engine.state is EngineState.READY)
+        with suppress(LeftInDisorder):
+            await ann.leave()
+        assert isinstance(house.sink.events[-1].body, Suspended)
+        assert ann.link.link is Link.CLOSED
+
+
+async def test_messages_that_never_arrived_are_not_passed_over_in_silence(tmp_path: Path) -> None:
+    async with opened() as house:
+        await house.seat("ann", loader(tmp_path))
+        ben, ear = await house.seat("ben", None)
+        await house.server.close()
+        await ear.until(lambda: ben.link.link is Link.RETRYING)
+        ben.say("is anybody there?")
+        with pytest.raises(LeftInDisorder, match="1 of your messages"):
+            await ben.leave()
