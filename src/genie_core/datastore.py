@@ -28,7 +28,7 @@ class DataStore:
     private to the user.
 
     `problems` collects, for the store and everything narrowed from it, what a person should know:
-    damaged files and failed writes.
+    damaged files and failed writes. What keeps failing is one line with a count.
     """
 
     def __init__(self, root_path: Path) -> None:
@@ -45,9 +45,9 @@ class DataStore:
         """What went wrong on disk so far, one line each, oldest first."""
         return self._disk.problems
 
-    def report(self, problem: str) -> None:
-        """Add to the problems, and log it."""
-        self._disk.report(problem)
+    def report(self, problem: str, subject: str | None = None) -> None:
+        """Add to the problems, and log it; what repeats for one subject is one line."""
+        self._disk.report(problem, subject)
 
     def save(self, key: str, data: Data) -> "Future[None]":
         """Store a value under a key, in place of an older one.

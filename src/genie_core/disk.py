@@ -15,10 +15,12 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from genie_core.errors import StateError, summary
 from genie_core.journal import Journal, decode_journal
+from genie_core.problems import Problems
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+_NAMED: Final = 5  # damaged lines given by number
 _LINGER: Final = 0.2  # seconds an idle thread waits before it ends
 _SYNC_INTERVAL: Final = 1.0  # seconds an append that asked for no sync may stay without one
 _sync_data: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
@@ -50,11 +52,11 @@ class Disk:
     become one write and one sync, and of several replacements of one file only the last is made.
     A promise is kept when the bytes have been synced; for appends that need no sync, when the
     operating system has them, which is enough to survive the death of this process. Those are
-    synced a second later at most. The thread starts when there is work and
-    ends by itself, so a program that forgets `close` still exits with everything written.
+    synced a second later at most. The thread starts when there is work and ends by itself, with
+    nothing left to sync, so a program that forgets `close` still exits with everything written.
     """
 
-    problems: list[str] = field(default_factory=list)
+    _problems: Problems = field(default_factory=Problems, init=False)
     _queue: deque[_Write | _Read] = field(default_factory=deque, init=False)
     _ready: threading.Condition = field(default_factory=threading.Condition, init=False)
     _thread: threading.Thread | None = field(default=None, init=False)
@@ -87,8 +89,8 @@ class Disk:
         if torn := len(content) - journal.intact:
             os.truncate(path, journal.intact)
             self.report(f"{path}: cut off an unfinished last line of {torn} bytes")
-        for number in journal.damaged:
-            self.report(f"{path}: line {number} is damaged and was left out")
+        if journal.damaged:
+            self.report(f"{path}: {_damaged_lines(journal.damaged)} left out")
         self._checked.add(path)
         return journal
 
@@ -100,12 +102,17 @@ class Disk:
             try:
                 _sync_file(path)
             except OSError as error:
-                self.report(f"{path}: not synced: {summary(error)}")
+                failure = f"{path}: not synced"
+                self.report(f"{failure}: {summary(error)}", failure)
 
-    def report(self, problem: str) -> None:
-        """Note something a person should hear of."""
-        log.warning("%s", problem)
-        self.problems.append(problem)
+    @property
+    def problems(self) -> list[str]:
+        """What a person should hear of, one line each, oldest first."""
+        return self._problems.lines()
+
+    def report(self, problem: str, subject: str | None = None) -> None:
+        """Note something a person should hear of; what repeats for a subject is counted."""
+        self._problems.add(problem, subject)
 
     def close(self) -> None:
         """Write what is still waiting, end the thread and refuse further work."""
@@ -144,17 +151,24 @@ class Disk:
             _deliver(outcomes)
             if monotonic() - self._last_sync > _SYNC_INTERVAL:
                 self.sync()
-        self.sync()
 
     def _next_batch(self) -> list[_Write | _Read]:
         with self._ready:
             if not self._queue and not self._closed:
                 self._ready.wait(_LINGER)
-            batch = list(self._queue)
-            self._queue.clear()
+            if self._queue:
+                return self._take()
+        self.sync()
+        with self._ready:
+            batch = self._take()  # work may have come during the sync
             if not batch:
-                self._thread = None
+                self._thread = None  # from here on this thread touches nothing
             return batch
+
+    def _take(self) -> list[_Write | _Read]:
+        batch = list(self._queue)
+        self._queue.clear()
+        return batch
 
     def _write(self, writes: list[_Write]) -> "Iterable[_Outcome]":
         by_file: dict[tuple[Path, bool], list[_Write]] = {}
@@ -174,7 +188,8 @@ class Disk:
             first, *others = group
             promise, _, error = _outcome(first.promise, action)
             if error is not None:
-                self.report(f"{path}: not saved: {summary(error)}")
+                failure = f"{path}: not saved"
+                self.report(f"{failure}: {summary(error)}", failure)
             yield from ((each, None, error) for each in (promise, *(o.promise for o in others)))
 
     def _append_file(self, path: Path, content: bytes, *, sync: bool) -> None:
@@ -227,6 +242,14 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _damaged_lines(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"line {numbers[0]} is damaged and was"
+    named = ", ".join(map(str, numbers[:_NAMED]))
+    more = ", …" if len(numbers) > _NAMED else ""
+    return f"{len(numbers)} damaged lines ({named}{more}) were"
 
 
 def _sync_file(path: Path) -> None:

@@ -97,11 +97,60 @@ async def test_closing_writes_what_is_waiting_and_refuses_more(tmp_path: Path) -
 
 
 async def test_no_thread_is_left_after_closing(tmp_path: Path) -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     disk = Disk()
     await disk.append(tmp_path / "a.jsonl", lines(1))
     disk.close()
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
+
+
+async def test_work_that_comes_while_an_idle_thread_syncs_gets_no_second_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    syncing, may_end = threading.Event(), threading.Event()
+    workers: set[threading.Thread] = set()
+
+    def slow(descriptor: int) -> None:
+        workers.add(threading.current_thread())
+        syncing.set()
+        may_end.wait(10)
+        os.fsync(descriptor)
+
+    disk = Disk()
+    await disk.append(tmp_path / "a.jsonl", lines(1))
+    monkeypatch.setattr("genie_core.disk._sync_data", slow)
+    await disk.append(tmp_path / "a.jsonl", lines(2), sync=False)
+    assert await asyncio.to_thread(syncing.wait, 10)
+    later = disk.append(tmp_path / "b.jsonl", lines(3))
+    may_end.set()
+    await later
+    disk.close()
+    assert len(workers) == 1
+    assert (tmp_path / "a.jsonl").read_bytes() == lines(1, 2)
+    assert (tmp_path / "b.jsonl").read_bytes() == lines(3)
+
+
+async def test_a_file_that_keeps_failing_is_one_problem(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    disk = Disk()
+    for number in range(20):
+        with pytest.raises(OSError, match="file"):
+            await disk.append(tmp_path / "file" / "a.jsonl", lines(number))
+    (problem,) = disk.problems
+    assert "not saved" in problem
+    assert "(20 times)" in problem
+    disk.close()
+
+
+async def test_many_damaged_lines_are_one_problem(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"x\n" * 500 + lines(1))
+    disk = Disk()
+    assert (await disk.read(lambda: disk.read_journal(path))).values == [1]
+    (problem,) = disk.problems
+    assert "500 damaged lines" in problem
+    assert "1, 2, 3" in problem
+    disk.close()
 
 
 def test_a_program_that_forgets_to_close_loses_nothing(tmp_path: Path) -> None:

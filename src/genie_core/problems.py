@@ -1,0 +1,44 @@
+"""What went wrong with a store's files, in as many lines as a person would read."""
+
+import logging
+from threading import Lock
+from typing import Final
+
+log = logging.getLogger(__name__)
+
+_MOST: Final = 100  # entries; a disk that fails for every file needs no longer list
+
+
+class Problems:
+    """Lines about what went wrong, oldest first, from any thread.
+
+    What keeps happening to one subject is one entry, with its latest text and a count; it is
+    logged as a warning the first time only.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._entries: dict[str, tuple[str, int]] = {}
+        self._unlisted = 0
+
+    def add(self, problem: str, subject: str | None = None) -> None:
+        """Note a problem; without a subject only the same words count as the same problem."""
+        key = subject or problem
+        with self._lock:
+            _, times = self._entries.get(key, ("", 0))
+            if times or len(self._entries) < _MOST:
+                self._entries[key] = (problem, times + 1)
+            else:
+                self._unlisted += 1
+        log.log(logging.DEBUG if times else logging.WARNING, "%s", problem)
+
+    def lines(self) -> list[str]:
+        """Return one line for each entry."""
+        with self._lock:
+            lines = [
+                problem if times == 1 else f"{problem} ({times} times)"
+                for problem, times in self._entries.values()
+            ]
+            if self._unlisted:
+                lines.append(f"{self._unlisted} further problems are in the log only")
+        return lines
