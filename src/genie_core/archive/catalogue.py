@@ -1,10 +1,8 @@
 """All saved rooms of one person on one machine."""
 
 import difflib
-import hashlib
 import re
 import secrets
-import string
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +10,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from genie_core.archive.errors import AmbiguousRoom, ArchiveError, UnknownRoom
+from genie_core.archive.errors import AmbiguousRoom, ArchiveError, UnknownRoom, disk_access
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME, Kind, RoomRecord, SavedRoom
+from genie_core.datastore import path_name
 from genie_core.disk import make_private_folder, sync_folder
+from genie_core.room.codec import whole_text
 
+TITLE_CHARS: Final = 120
 SLUG_CHARS: Final = 24
-FOLDER_CHARS: Final = 120
 _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misread
-_PLAIN: Final = frozenset(string.ascii_lowercase + string.digits + "-_")
+_BREAKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,10 @@ class Listing:
 
 
 class Catalogue:
-    """The saved rooms below a folder, which need not exist yet. All methods block."""
+    """The saved rooms below a folder, which need not exist yet.
+
+    All methods block. Whatever the system refuses to do with the folder is a `DiskFailure`.
+    """
 
     def __init__(self, base: Path) -> None:
         self._base = base
@@ -51,17 +54,14 @@ class Catalogue:
     ) -> SavedRoom:
         """Make a folder for a new room; `settings` are further fields of its record.
 
-        The id tells day and title and ends in something random: 2026-11-21-standup-3fk9.
+        The id tells day and title and ends in something random: 2026-11-21-standup-3fk9. A title
+        is kept as one line without control characters, cut to `TITLE_CHARS`.
         """
-        make_private_folder(self._base)
-        day = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%d")
-        while True:
-            room = f"{day}-{_slug(title)}-{(suffix or _random)()}"
-            try:
-                (self._base / room).mkdir(mode=0o700)
-            except FileExistsError:
-                continue
-            break
+        title = _one_line(title)
+        stem = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}-{_slug(title)}"
+        with disk_access("make a folder in", self._base):
+            make_private_folder(self._base)
+            room = self._take_folder(stem, suffix or _random)
         record = RoomRecord(
             id=room, title=title, kind="hosted", created=now, last_activity=now, **settings
         )
@@ -72,14 +72,14 @@ class Catalogue:
 
         The room's id and the person's name come from elsewhere and never act as paths.
         """
-        folder = self._base / _fit(f"{_encoded(room)}--{_encoded(name).replace('-', '%2d')}")
-        if (folder / RECORD_NAME).exists():
-            return SavedRoom.load(folder)
-        make_private_folder(self._base)
-        folder.mkdir(mode=0o700, exist_ok=True)
+        folder = self._base / f"{path_name(room)}@{path_name(name)}"
+        with disk_access("make the folder", folder):
+            if (folder / RECORD_NAME).exists():
+                return SavedRoom.load(folder)
+            make_private_folder(folder)
         record = RoomRecord(
             id=room,
-            title=title,
+            title=_one_line(title),
             kind="joined",
             created=now,
             last_activity=now,
@@ -111,12 +111,22 @@ class Catalogue:
         listings = [self._listing(id_) for id_ in self._folders()]
         return sorted(listings, key=lambda listing: listing.last_activity, reverse=True)
 
+    def _take_folder(self, stem: str, suffix: Callable[[], str]) -> str:
+        while True:
+            room = f"{stem}-{suffix()}"
+            try:
+                (self._base / room).mkdir(mode=0o700)
+            except FileExistsError:
+                continue
+            return room
+
     def _folders(self) -> list[str]:
-        try:
-            entries = sorted(self._base.iterdir())
-        except FileNotFoundError:
-            return []
-        return [entry.name for entry in entries if (entry / RECORD_NAME).is_file()]
+        with disk_access("list the rooms in", self._base):
+            try:
+                entries = sorted(self._base.iterdir())
+            except FileNotFoundError:
+                return []
+        return [entry.name for entry in entries if _holds_room(entry)]
 
     def _listing(self, id_: str) -> Listing:
         changed = _changed_at(self._base / id_)
@@ -136,17 +146,29 @@ class Catalogue:
     def _save(self, folder: Path, record: RoomRecord) -> SavedRoom:
         saved = SavedRoom(folder, record)
         saved.write()
-        sync_folder(self._base)
+        with disk_access("sync the folder", self._base):
+            sync_folder(self._base)
         return saved
+
+
+def _holds_room(folder: Path) -> bool:
+    try:
+        return (folder / RECORD_NAME).is_file()
+    except OSError:  # whether it does can't be seen: it is listed with what is wrong
+        return True
 
 
 def _changed_at(folder: Path) -> float:
     for name in (LOG_NAME, RECORD_NAME):
         try:
             return (folder / name).stat().st_mtime
-        except FileNotFoundError:
+        except OSError:
             continue
     return 0.0
+
+
+def _one_line(title: str) -> str:
+    return whole_text(_BREAKS.sub(" ", title)).strip()[:TITLE_CHARS]
 
 
 def _slug(title: str) -> str:
@@ -157,20 +179,3 @@ def _slug(title: str) -> str:
 
 def _random() -> str:
     return "".join(secrets.choice(_LETTERS) for _ in range(4))
-
-
-def _encoded(text: str) -> str:
-    """Spell a text so that it names a file: distinct texts stay distinct on any file system."""
-    return "".join(
-        char
-        if char in _PLAIN
-        else "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "replace"))
-        for char in text
-    )
-
-
-def _fit(name: str) -> str:
-    """Shorten a file name that is too long, keeping it distinct."""
-    if len(name) <= FOLDER_CHARS:
-        return name
-    return f"{name[:80]}~{hashlib.sha256(name.encode()).hexdigest()[:32]}"

@@ -5,13 +5,31 @@ ArchiveError
 ├── AmbiguousRoom   several saved rooms begin like this
 ├── NewerVersion    a later version of the program wrote it
 ├── DamagedRoom     a file of it can't be understood
-└── RoomInUse       another process has it open
+├── RoomInUse       another process has it open
+└── DiskFailure     the system refuses to read or write what belongs to it
 """
 
-from collections.abc import Sequence
+import errno
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from genie_core.errors import GenieError
+
+_NO_SPACE: Final = "free some space on that disk"
+_NOT_OURS: Final = "make it writable for you"
+_IN_THE_WAY: Final = "move away the file that stands where a folder should be"
+_ADVICE: Final = {
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EFBIG: _NO_SPACE,
+    errno.EACCES: _NOT_OURS,
+    errno.EPERM: _NOT_OURS,
+    errno.EROFS: _NOT_OURS,
+    errno.ENOTDIR: _IN_THE_WAY,
+    errno.EEXIST: _IN_THE_WAY,
+}
 
 
 class ArchiveError(GenieError):
@@ -67,3 +85,23 @@ class RoomInUse(ArchiveError):
         super().__init__(f"the room {room} is open in {holder}; close it there first")
         self.room = room
         self.pid = pid
+
+
+class DiskFailure(ArchiveError):
+    """The operating system refused to do something with a file or folder."""
+
+    def __init__(self, action: str, path: Path, error: OSError) -> None:
+        why = error.strerror or str(error) or type(error).__name__
+        advice = _ADVICE.get(error.errno or 0, "see whether the disk is in order")
+        super().__init__(f"can't {action} {path}: {why}; {advice}, or keep your rooms elsewhere")
+        self.path = path
+        self.errno = error.errno
+
+
+@contextmanager
+def disk_access(action: str, path: Path) -> Iterator[None]:
+    """Turn an `OSError` inside into a `DiskFailure` that says what could not be done where."""
+    try:
+        yield
+    except OSError as error:
+        raise DiskFailure(action, path, error) from error

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from genie_core.room.event import ROOM, Event, Unreadable
+from genie_core.room.fold import IllegalEvent, RoomState
 
 MAX_GAP: Final = 100_000
 """A jump in sequence numbers beyond this is taken for damage, not for lost events."""
@@ -88,6 +89,22 @@ def read_lines(data: bytes) -> LogContent:
     if torn := len(data) - content.intact:
         content.problems.append(f"the last line was unfinished: {torn} bytes were cut off")
     return content
+
+
+def put_in_order(content: LogContent) -> None:
+    """Replace the events that contradict those before them, which no room could go on from.
+
+    Their lines are intact, so they were written like this: by another program, or by hand.
+    """
+    state = RoomState()
+    for place, event in enumerate(content.events):
+        try:
+            state.apply(event)
+        except IllegalEvent as error:
+            content.problems.append(f"{error}; it is left out")
+            stand_in = Event(event.seq, event.at, event.by, Unreadable(str(error)))
+            content.events[place] = stand_in
+            state.apply(stand_in)
 
 
 def _take(content: LogContent, event: Event, number: int) -> None:

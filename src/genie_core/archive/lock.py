@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from genie_core.archive.errors import RoomInUse
+from genie_core.archive.errors import RoomInUse, disk_access
 
 
 @contextmanager
@@ -15,22 +15,34 @@ def hold(folder: Path) -> Iterator[None]:
 
     Raises:
         RoomInUse: another process, or this one, holds it.
+        DiskFailure: nothing can be written there, or it can't be locked.
 
     """
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with disk_access("lock the folder", folder):
+        descriptor = _locked(folder)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RoomInUse(folder.name, _holder(descriptor)) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(descriptor)
 
 
+def _locked(folder: Path) -> int:
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+    except BlockingIOError:
+        holder = _holder(descriptor)
+        os.close(descriptor)
+        raise RoomInUse(folder.name, holder) from None
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def _holder(descriptor: int) -> int | None:
-    with suppress(ValueError):
+    with suppress(ValueError, OSError):
         return int(os.pread(descriptor, 20, 0))
     return None

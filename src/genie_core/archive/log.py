@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from genie_core.archive.lines import encode_line, read_lines
+from genie_core.archive.errors import disk_access
+from genie_core.archive.lines import LogContent, encode_line, put_in_order, read_lines
 from genie_core.disk import make_private_folder, sync_folder
-from genie_core.room.event import Event
+from genie_core.room.event import Event, Unreadable
 
 _sync: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
@@ -28,10 +29,11 @@ class EventLog:
     Only one process may have a log open; `hold` sees to that.
     """
 
-    def __init__(self, descriptor: int, size: int, head: int) -> None:
+    def __init__(self, descriptor: int, content: LogContent) -> None:
         self._descriptor: int | None = descriptor
-        self._size = size
-        self._head = head
+        self._size = content.intact
+        self._head = content.head
+        self._last = content.events[-1] if content.events else None
         self._torn = False
         self._lock = threading.Lock()
 
@@ -40,25 +42,14 @@ class EventLog:
         """Read a log, or start one. Blocks; a torn end is cut off before anything is appended.
 
         Raises:
-            OSError: the file can't be read or written.
+            DiskFailure: the file can't be read or written.
 
         """
-        make_private_folder(path.parent)
-        created = not path.exists()
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            data = path.read_bytes()
-            content = read_lines(data)
-            if content.intact < len(data):
-                os.ftruncate(descriptor, content.intact)
-                os.fsync(descriptor)
-            if created:
-                sync_folder(path.parent)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        log = cls(descriptor, content.intact, content.head)
-        return OpenedLog(log, content.events, content.problems)
+        with disk_access("open", path):
+            make_private_folder(path.parent)
+            descriptor, content = _opened(path)
+        put_in_order(content)
+        return OpenedLog(cls(descriptor, content), content.events, content.problems)
 
     @property
     def head(self) -> int:
@@ -73,7 +64,8 @@ class EventLog:
 
         Raises:
             OSError: none of them is written, and the file is as before.
-            ValueError: they don't follow what is on disk, or the log is closed.
+            ValueError: they don't follow what is on disk or contradict its last event, or the log
+                is closed. Nothing is written.
 
         """
         await asyncio.to_thread(self._append, tuple(events))
@@ -94,12 +86,21 @@ class EventLog:
     def _append(self, events: tuple[Event, ...]) -> None:
         with self._lock:
             fresh = [event for event in events if event.seq > self._head]
+            if any(self._is_another(event) for event in events):
+                raise ValueError(f"event {self._head} is another one than on disk")
             for seq, event in enumerate(fresh, self._head + 1):
                 if event.seq != seq:
                     raise ValueError(f"event {event.seq} does not follow event {seq - 1} on disk")
             if fresh:
                 self._write(b"".join(map(encode_line, fresh)))
-                self._head = fresh[-1].seq
+                self._head, self._last = fresh[-1].seq, fresh[-1]
+
+    def _is_another(self, event: Event) -> bool:
+        """Whether an event contradicts the last one on disk, which stands for all before it."""
+        last = self._last
+        if last is None or event.seq != last.seq or isinstance(last.body, Unreadable):
+            return False
+        return event != last
 
     def _write(self, data: bytes) -> None:
         if self._descriptor is None:
@@ -121,3 +122,21 @@ class EventLog:
         """Remove what a failed write left. If even that fails, the next write tries again."""
         os.ftruncate(descriptor, self._size)
         self._torn = False
+
+
+def _opened(path: Path) -> tuple[int, LogContent]:
+    """Open a log and read it, without the torn end if there is one."""
+    created = not path.exists()
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        data = path.read_bytes()
+        content = read_lines(data)
+        if content.intact < len(data):
+            os.ftruncate(descriptor, content.intact)
+            os.fsync(descriptor)
+        if created:
+            sync_folder(path.parent)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor, content

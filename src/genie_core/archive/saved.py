@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from genie_core.archive.errors import DamagedRoom, NewerVersion
+from genie_core.archive.errors import DamagedRoom, NewerVersion, disk_access
 from genie_core.archive.lock import hold
 from genie_core.archive.log import EventLog, OpenedLog
 from genie_core.disk import replace_file
@@ -52,7 +52,10 @@ class _Versioned(msgspec.Struct):
 
 
 class SavedRoom:
-    """A folder that holds a room. All methods block for as long as the disk takes."""
+    """A folder that holds a room. All methods block for as long as the disk takes.
+
+    Whatever the system refuses to do in the folder is a `DiskFailure`.
+    """
 
     def __init__(self, folder: Path, record: RoomRecord) -> None:
         self.folder: Final = folder
@@ -116,8 +119,7 @@ class SavedRoom:
         """Change fields of the record and write it, if that makes a difference."""
         record = msgspec.structs.replace(self._record, **changes)
         if record != self._record:
-            self._record = record
-            self.write()
+            self._write(record)
 
     def summarise(self, state: RoomState, last_activity: float) -> None:
         """Bring the record's summary up to the room's state."""
@@ -132,15 +134,22 @@ class SavedRoom:
     def put_aside(self) -> None:
         """Make room for another copy of the same room; this one stays, under another name."""
         self.update(address="")
-        number = 1
-        while (aside := self.folder.with_name(f"{self.folder.name}~{number}")).exists():
-            number += 1
-        self.folder.rename(aside)
+        with disk_access("rename the folder", self.folder):
+            number = 1
+            while (aside := self.folder.with_name(f"{self.folder.name}~{number}")).exists():
+                number += 1
+            self.folder.rename(aside)
 
     def write(self) -> None:
         """Write the record; a reader sees the old one or the new one, whatever happens."""
-        data = msgspec.json.format(msgspec.json.encode(self._record), indent=2)
-        replace_file(self.folder / RECORD_NAME, data + b"\n")
+        self._write(self._record)
+
+    def _write(self, record: RoomRecord) -> None:
+        data = msgspec.json.format(msgspec.json.encode(record), indent=2)
+        path = self.folder / RECORD_NAME
+        with disk_access("write", path):
+            replace_file(path, data + b"\n")
+        self._record = record
 
 
 def _reason(error: Exception) -> str:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.errors import AmbiguousRoom, UnknownRoom
+from genie_core.archive.catalogue import TITLE_CHARS, Catalogue
+from genie_core.archive.errors import AmbiguousRoom, ArchiveError, DiskFailure, UnknownRoom
 
 NOW = 1_795_219_200.0  # 2026-11-21 00:00 UTC
 
@@ -32,7 +32,8 @@ def test_ids_tell_day_and_title(catalogue: Catalogue, title: str, slug: str) -> 
     saved = catalogue.create(title, NOW, host="hana")
     assert saved.id.startswith(f"2026-11-21-{slug}-")
     assert len(saved.id) == len(f"2026-11-21-{slug}-") + 4
-    assert (saved.record.id, saved.record.title, saved.record.kind) == (saved.id, title, "hosted")
+    assert (saved.record.id, saved.record.kind) == (saved.id, "hosted")
+    assert saved.record.title == title.strip()
     assert catalogue.find(saved.id).record == saved.record
     assert stat.S_IMODE(saved.folder.stat().st_mode) == 0o700
     assert stat.S_IMODE(saved.folder.parent.stat().st_mode) == 0o700
@@ -90,7 +91,7 @@ def test_rooms_are_found_by_what_they_begin_with(catalogue: Catalogue) -> None:
 def test_a_copy_is_made_once_and_kept_apart_from_the_hosts(catalogue: Catalogue) -> None:
     hosted = catalogue.create("Standup", NOW)
     copy = catalogue.copy_of(hosted.id, "Standup", "bob", NOW, address="127.0.0.1:7654")
-    assert copy.id == f"{hosted.id}--bob"
+    assert copy.id == f"{hosted.id}@bob"
     assert (copy.record.id, copy.record.kind, copy.record.name) == (hosted.id, "joined", "bob")
     again = catalogue.copy_of(hosted.id, "renamed", "bob", NOW + 5)
     assert again.record == copy.record
@@ -124,3 +125,57 @@ def test_names_from_elsewhere_never_act_as_paths(
     copy = catalogue.copy_of(room, "t", name, NOW)
     assert copy.folder.resolve().parent == (tmp_path / "data" / "sessions").resolve()
     assert catalogue.copy_of(room, "t", name, NOW).record == copy.record
+
+
+@pytest.mark.parametrize(
+    ("title", "kept"),
+    [
+        ("Caf\udce9", "Caf?"),
+        ("one\r\ntwo\tthree", "one two three"),
+        ("bell\x07 and \x1b[31mred\x9b", "bell and [31mred"),
+        ("x" * 5000, "x" * TITLE_CHARS),
+        ("\ud83d" * 5000, "?" * TITLE_CHARS),
+    ],
+)
+def test_a_title_becomes_one_line_that_can_be_written(
+    catalogue: Catalogue, title: str, kept: str
+) -> None:
+    for saved in (catalogue.create(title, NOW), catalogue.copy_of("r1", title, "bob", NOW)):
+        assert saved.record.title == kept
+        assert catalogue.find(saved.id).record.title == kept
+
+
+def test_a_file_where_the_folder_should_be_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("in the way")
+    catalogue = Catalogue(tmp_path / "data" / "sessions")
+    for attempt in (
+        lambda: catalogue.create("Standup", NOW),
+        lambda: catalogue.copy_of("r1", "Standup", "bob", NOW),
+        lambda: catalogue.find("2026"),
+        catalogue.all,
+    ):
+        with pytest.raises(DiskFailure, match="Not a directory; move away the file") as failure:
+            attempt()
+        assert str(tmp_path / "data" / "sessions") in str(failure.value)
+        assert "\n" not in str(failure.value)
+
+
+def test_one_room_that_cannot_be_looked_at_does_not_hide_the_others(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked, other = catalogue.create("Locked", NOW), catalogue.create("Other", NOW)
+    stat_of = Path.stat
+
+    def refuse(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if locked.folder in path.parents:
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat_of(path, follow_symlinks=follow_symlinks)
+
+    (locked.folder / "room.json").unlink()
+    monkeypatch.setattr(Path, "stat", refuse)  # root may read everything
+    assert {listing.id: bool(listing.note) for listing in catalogue.all()} == {
+        locked.id: True,
+        other.id: False,
+    }
+    with pytest.raises(ArchiveError):
+        catalogue.find(locked.id)

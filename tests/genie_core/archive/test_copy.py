@@ -58,6 +58,22 @@ async def test_a_disk_that_fails_is_reported_once_and_keeps_nobody_waiting(
     assert "No space left on device" in reports[0]
 
 
+async def test_a_copy_of_another_history_is_not_mixed_with_the_hosts(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    with EventLog.open(path).log as log:
+        await log.append([event(1), Event(2, 99.0, "bob", Said("x", "only here"))])
+    before = path.read_bytes()
+    reports: list[str] = []
+    copy = LogCopy(reports.append)
+    copy.attach(EventLog.open(path).log)
+    for seq in range(1, 4):
+        copy.keep(event(seq))
+    await copy.aclose()
+    assert path.read_bytes() == before
+    assert len(reports) == 1
+    assert "event 2 is another one" in reports[0]
+
+
 async def test_a_copy_without_a_file_closes_at_once() -> None:
     copy = LogCopy(lambda _: None)
     copy.keep(event(1))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.errors import RoomInUse
+from genie_core.archive.errors import DiskFailure, RoomInUse
 from genie_core.archive.lock import hold
 
 HOLDER = """
@@ -54,3 +54,16 @@ def test_a_holder_that_left_no_number_is_another_process(tmp_path: Path) -> None
         (tmp_path / "lock").write_text("nonsense")
         with pytest.raises(RoomInUse, match="another process"), hold(tmp_path):
             pass
+
+
+def test_a_folder_that_cannot_be_locked_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "room").write_text("in the way")
+    with pytest.raises(DiskFailure, match="can't lock the folder"), hold(tmp_path / "room"):
+        pass
+
+
+def test_what_breaks_while_a_folder_is_held_passes_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), hold(tmp_path):
+        raise FileNotFoundError
+    with hold(tmp_path):
+        pass

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.lines import encode_line, read_lines
+from genie_core.archive.errors import DiskFailure
+from genie_core.archive.lines import LogContent, encode_line, read_lines
 from genie_core.archive.log import EventLog
-from genie_core.room.event import Event, Hosted, Said
+from genie_core.room.event import Answered, AnyBody, Event, Hosted, Said, Settled, Unreadable
+from genie_core.room.fold import RoomState
 
 
 def events(first: int, last: int) -> list[Event]:
@@ -62,6 +64,56 @@ async def test_a_gap_is_a_mistake_and_writes_nothing(path: Path) -> None:
             await log.append([*events(3, 4), *events(7, 8)])
         await log.append(events(3, 4))
     assert EventLog.open(path).events == events(1, 4)
+
+
+async def test_what_contradicts_the_end_of_the_log_is_not_written(path: Path) -> None:
+    other = Event(3, 99.0, "bob", Said("9", "the host wrote on after it lost its end"))
+    with EventLog.open(path).log as log:
+        await log.append(events(1, 4))
+        with pytest.raises(ValueError, match="event 3 is another one than on disk"):
+            await log.append([other, *events(4, 6)])
+    with EventLog.open(path).log as log, pytest.raises(ValueError, match="another one"):
+        await log.append([other, *events(4, 6)])
+    assert EventLog.open(path).events == events(1, 4)
+
+
+async def test_where_the_end_was_damaged_nothing_contradicts_it(path: Path) -> None:
+    with EventLog.open(path).log as log:
+        await log.append(events(1, 4))
+    path.write_bytes(path.read_bytes().replace(b'"3"', b'"8"'))
+    with EventLog.open(path).log as log:
+        await log.append(events(1, 6))
+    assert [event.seq for event in EventLog.open(path).events] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("body", [Answered(77, "to nothing"), Settled(1, "a", "approved")])
+async def test_a_log_that_contradicts_itself_is_reported_and_the_rest_is_readable(
+    path: Path, body: AnyBody
+) -> None:
+    wrong = Event(3, 3.0, "alice", body)
+    with EventLog.open(path).log as log:
+        await log.append([*events(1, 3), wrong, *events(4, 6)])
+    before = path.read_bytes()
+    log, past, problems = EventLog.open(path)
+    with log:
+        await log.append(events(6, 7))
+    assert len(problems) == 1
+    assert "event 3" in problems[0]
+    assert isinstance(past[2].body, Unreadable)
+    assert [event.seq for event in past] == [1, 2, 3, 4, 5]
+    state = RoomState()
+    for event in past:
+        state.apply(event)
+    assert list(state.exchanges) == [1, 2, 4, 5]
+    assert path.read_bytes().startswith(before)
+
+
+def test_a_log_that_cannot_be_opened_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for path in (tmp_path / "file" / "events.jsonl", tmp_path):
+        with pytest.raises(DiskFailure, match="can't open") as failure:
+            EventLog.open(path)
+        assert str(path) in str(failure.value)
 
 
 async def test_a_closed_log_takes_nothing(path: Path) -> None:
@@ -156,7 +208,7 @@ def test_a_write_that_does_not_fit_leaves_nothing_and_can_be_repeated(path: Path
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 async def test_a_full_disk_is_an_os_error() -> None:
     descriptor = os.open("/dev/full", os.O_RDWR)
-    log = EventLog(descriptor, 0, 0)
+    log = EventLog(descriptor, LogContent())
     with log, pytest.raises(OSError) as full:
         await log.append(events(1, 2))
     assert full.value.errno in (errno.ENOSPC, errno.EINVAL)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.errors import DamagedRoom, NewerVersion, RoomInUse
+from genie_core.archive.errors import DamagedRoom, DiskFailure, NewerVersion, RoomInUse
 from genie_core.archive.saved import RoomRecord, SavedRoom
 from genie_core.room.event import AnyBody, Event, Hosted, Joined, Opened, Said
 from genie_core.room.fold import RoomState
@@ -87,3 +87,20 @@ async def test_the_log_and_the_engine_live_in_the_folder(saved: SavedRoom) -> No
             pass
     assert saved.log_path.parent == saved.engine_path.parent == saved.folder
     assert len(saved.open_log().events) == 1
+
+
+def test_a_change_that_could_not_be_written_is_written_next_time(saved: SavedRoom) -> None:
+    obstacle = saved.folder / "room.json.new"
+    obstacle.mkdir()
+    for _ in range(2):
+        with pytest.raises(DiskFailure, match=r"can't write .*room\.json: Is a directory"):
+            saved.update(title="Retro")
+    obstacle.rmdir()
+    saved.update(title="Retro")
+    assert SavedRoom.load(saved.folder).record.title == "Retro"
+
+
+def test_a_folder_that_is_gone_cannot_be_put_aside(saved: SavedRoom, tmp_path: Path) -> None:
+    saved.folder.rename(tmp_path / "elsewhere")
+    with pytest.raises(DiskFailure, match="can't rename the folder"):
+        saved.put_aside()
