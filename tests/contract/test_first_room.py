@@ -50,7 +50,7 @@ def join(port: int, name: str, home: Path, *more: str) -> Terminal:
 
 def events(home: Path) -> list[dict[str, Any]]:
     """The host's log as it is on disk."""
-    (folder,) = [path for path in (home / "data" / "sessions").iterdir() if "--" not in path.name]
+    (folder,) = [path for path in (home / "data" / "sessions").iterdir() if "@" not in path.name]
     return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
 
 

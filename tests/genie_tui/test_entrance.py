@@ -43,7 +43,7 @@ def log_of(home: Path, name: str = "") -> list[bytes]:
     (folder,) = [
         path
         for path in (home / "data" / "sessions").iterdir()
-        if path.name.endswith(f"--{name}" if name else "") and (name or "--" not in path.name)
+        if path.name.endswith(f"@{name}" if name else "") and (name or "@" not in path.name)
     ]
     return (folder / "events.jsonl").read_bytes().splitlines()
 
