@@ -121,6 +121,7 @@ class Timeline(ScrollView, can_focus=True):
         self._following = True
         self._below = 0
         self._settling = False
+        self._settled_size = Size(0, 0)
         self._due = False
         self._repaint: Timer | None = None
         self._pause = OFTEN
@@ -192,9 +193,14 @@ class Timeline(ScrollView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Draw what comes into view, and find out whether that is the end."""
         super().watch_scroll_y(old_value, new_value)
-        if not self._settling and self._painter is not None:
+        if self._settling or self._painter is None:
+            return
+        if self.size == self._settled_size:
             self._following = round(new_value) >= self._window.height - self._rows
             self._settle()
+        else:
+            # The room for the lines changed and took the position along; nobody scrolled.
+            self._settle_soon()
 
     def on_resize(self) -> None:
         """Wrap again if the width changed, with the same message at the top."""
@@ -347,6 +353,7 @@ class Timeline(ScrollView, can_focus=True):
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
         finally:
             self._settling = False
+        self._settled_size = self.size
         if self._following and self._below:
             self._set_below(0)
         self.refresh()

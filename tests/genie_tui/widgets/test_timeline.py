@@ -7,6 +7,7 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.strip import Strip
+from textual.widgets import Static
 
 from genie_core.room.event import AnyBody, Asked, Cancelled, Decided, Failed, Joined, Settled
 from genie_core.room.fold import Exchange
@@ -195,6 +196,24 @@ async def test_another_height_keeps_the_end_in_view() -> None:
             await pilot.resize_terminal(60, height)
             await pilot.pause()
             assert "message 199" in " ".join(app.lines()[-5:])
+
+
+@pytest.mark.parametrize("lines", [1, 3, 9])
+async def test_a_neighbour_that_comes_and_goes_is_nobodys_scrolling(lines: int) -> None:
+    log = long_log(30)
+    app = Host(log)
+    async with app.run_test(size=(80, 24)) as pilot:
+        neighbour = Static("\n".join("x" * lines))
+        neighbour.styles.dock = "bottom"
+        await app.mount(neighbour)
+        for number in range(6):
+            neighbour.display = not neighbour.display
+            if number % 2:
+                await pilot.pause()
+            app.timeline.apply(log.say("bob", f"later {number}"))
+            await pilot.pause()
+            assert app.shows(f"later {number}")
+        assert app.below == []
 
 
 async def test_an_answer_grows_and_is_replaced_by_the_event() -> None:
