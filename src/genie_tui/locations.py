@@ -6,7 +6,32 @@ from pathlib import Path
 
 import platformdirs
 
+from genie_core.errors import GenieError
+
 APP = "genie-tui"
+
+
+class NoSuchPlace(GenieError):
+    """A text that names no folder on this machine."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(f"{text!r} names no folder: {why}; write it as an absolute path")
+        self.text = text
+
+
+def folder_at(text: str) -> Path:
+    """The folder that a person means, absolute; `~` and `~user` stand for homes.
+
+    Raises:
+        NoSuchPlace: it can't be one, whether or not it exists.
+
+    """
+    if "\0" in text:
+        raise NoSuchPlace(text, "it contains a null character")
+    try:
+        return Path(text).expanduser().absolute()
+    except (RuntimeError, OSError) as error:  # no such user, or the current folder is gone
+        raise NoSuchPlace(text, str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +67,7 @@ def find_locations(env: Mapping[str, str]) -> Locations:
     """Take the folders below `GENIE_HOME` if it is set, the platform's own otherwise."""
     home = env.get("GENIE_HOME")
     if home:
-        base = Path(home).expanduser().absolute()
+        base = folder_at(home)
         return Locations(base / "config", base / "data", base / "log")
     return Locations(
         platformdirs.user_config_path(APP, appauthor=False),

@@ -6,12 +6,13 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
 from genie_core.assistant.config import AssistantConfig
 from genie_core.errors import GenieError
+from genie_tui.locations import folder_at
 
 ENV_PREFIX: Final = "GENIE_"
 
@@ -28,7 +29,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     template: str = "general_assist"
     workspace: str = ""
     theme: str = ""
-    port: int = 0
+    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
 
 
 class SettingsError(GenieError):
@@ -49,11 +50,16 @@ def load_settings(
 
 
 def assistant_config(settings: Settings, prompts_dir: Path) -> AssistantConfig:
-    """Take from the settings what concerns the assistant."""
+    """Take from the settings what concerns the assistant.
+
+    Raises:
+        NoSuchPlace: the workspace can't be a folder.
+
+    """
     return AssistantConfig(
         model=settings.model or None,
         template=settings.template,
-        workspace=Path(settings.workspace).expanduser().absolute() if settings.workspace else None,
+        workspace=folder_at(settings.workspace) if settings.workspace else None,
         prompts_dir=prompts_dir,
     )
 
@@ -75,7 +81,7 @@ def _read(file: Path) -> dict[str, Any]:
         raise SettingsError(f"can't read the settings in {file}: {error}") from error
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"{file}: {error}") from error
     for key, value in values.items():
         _check(file, text, key, value)
@@ -92,7 +98,12 @@ def _check(file: Path, text: str, key: str, value: object) -> None:
     try:
         msgspec.convert({key: value}, Settings)
     except msgspec.ValidationError as error:
-        raise SettingsError(f"{place}: {key} can't be {value!r}: {error}") from error
+        raise SettingsError(f"{place}: {key} can't be {value!r}: {_expected(error)}") from error
+
+
+def _expected(error: msgspec.ValidationError) -> str:
+    """What would be right, without the path inside a structure that nobody sees."""
+    return str(error).partition(" - at ")[0]
 
 
 def _line_of(text: str, key: str) -> int:
@@ -106,5 +117,6 @@ def _from_env(field: str, raw: str) -> object:
         settings = msgspec.convert({field: raw}, Settings, strict=False)
     except msgspec.ValidationError as error:
         name = ENV_PREFIX + field.upper()
-        raise SettingsError(f"the environment variable {name} can't be {raw!r}: {error}") from error
+        why = _expected(error)
+        raise SettingsError(f"the environment variable {name} can't be {raw!r}: {why}") from error
     return getattr(settings, field)

@@ -1,6 +1,8 @@
 from pathlib import Path
 
-from genie_tui.locations import find_locations
+import pytest
+
+from genie_tui.locations import NoSuchPlace, find_locations, folder_at
 
 
 def test_one_variable_moves_everything(tmp_path: Path) -> None:
@@ -13,3 +15,20 @@ def test_without_it_the_platform_decides_and_the_folders_are_ours_alone() -> Non
     places = find_locations({})
     for path in (places.config, places.data, places.log):
         assert "genie-tui" in path.parts
+
+
+def test_a_home_that_nobody_has_is_one_clear_line() -> None:
+    with pytest.raises(NoSuchPlace, match="'~nosuchuser/x' names no folder"):
+        find_locations({"GENIE_HOME": "~nosuchuser/x"})
+
+
+def test_a_relative_folder_needs_a_current_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(NoSuchPlace, match="No such file or directory"):
+        folder_at("notes")
+    assert folder_at("/notes") == Path("/notes")

@@ -2,7 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from genie_tui.settings import Settings, SettingsError, default_name, load_settings
+from genie_tui.locations import NoSuchPlace
+from genie_tui.settings import (
+    Settings,
+    SettingsError,
+    assistant_config,
+    default_name,
+    load_settings,
+)
 
 
 def write(folder: Path, text: str) -> Path:
@@ -27,7 +34,10 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
     [
         ('name = "ann"\nmodle = "x:y"\n', ["line 2", "'modle'", "'model'"]),
         ("\nport = 'many'\n", ["line 2", "port", "many"]),
+        ("port = 70000\n", ["line 1", "port can't be 70000", "<= 65535"]),
+        ("port = -1\n", ["line 1", "port can't be -1", ">= 0"]),
         ("name = \n", ["line 1"]),
+        (f"name = {'[' * 5000}\n", ["settings.toml"]),
         ("[agents]\nx = 1\n", ["line 1", "'agents'", "known settings"]),
     ],
 )
@@ -41,9 +51,24 @@ def test_a_mistake_names_file_line_and_what_would_be_right(
         assert part in str(caught.value)
 
 
-def test_a_mistake_in_the_environment_names_the_variable(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="GENIE_PORT"):
-        load_settings(tmp_path / "absent.toml", {"GENIE_PORT": "soon"})
+@pytest.mark.parametrize("port", ["soon", "99999", "-1"])
+def test_a_mistake_in_the_environment_names_the_variable(tmp_path: Path, port: str) -> None:
+    with pytest.raises(SettingsError, match=f"GENIE_PORT can't be '{port}'"):
+        load_settings(tmp_path / "absent.toml", {"GENIE_PORT": port})
+
+
+@pytest.mark.parametrize("workspace", ["~nosuchuser/x", "a\0b"])
+def test_a_workspace_that_can_be_no_folder_is_a_clear_error(tmp_path: Path, workspace: str) -> None:
+    with pytest.raises(NoSuchPlace, match="names no folder"):
+        assistant_config(Settings(workspace=workspace), tmp_path)
+
+
+def test_a_workspace_may_begin_with_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert assistant_config(Settings(workspace="~/notes"), tmp_path).workspace == tmp_path / "notes"
+    assert assistant_config(Settings(), tmp_path).workspace is None
 
 
 def test_an_unreadable_file_is_a_clear_error(tmp_path: Path) -> None:

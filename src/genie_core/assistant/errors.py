@@ -7,6 +7,7 @@ AssistantError
 │   ├── MissingPackage      the provider's SDK is not installed
 │   └── ModelUnavailable    the provider itself refused to be set up
 ├── UnknownTemplate         no prompt has that name
+├── UnreadableTemplate      a prompt's file can't be read as text
 └── WorkspaceError          the workspace is not a folder that can be read
 
 `str()` of each is one line that says what the person can do.
@@ -105,6 +106,19 @@ class UnknownTemplate(AssistantError):
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(self.known)}"
         place = f" (your own belong in {self.folder})" if self.folder else ""
         return f"no {self.kind} template is called {self.name!r}; {hint}{place}"
+
+
+class UnreadableTemplate(AssistantError):
+    """The file of a prompt can't be read, or is no UTF-8 text."""
+
+    def __init__(self, file: Path, reason: str) -> None:
+        super().__init__(file)
+        self.file = file
+        self.reason = reason
+
+    def __str__(self) -> str:
+        """Name the file and what is wrong with it."""
+        return f"the template {self.file} can't be read: {self.reason}; save it as UTF-8 text"
 
 
 class WorkspaceError(AssistantError):

@@ -7,7 +7,7 @@ tells an agent how to answer.
 from pathlib import Path
 from typing import Final, Literal
 
-from genie_core.assistant.errors import UnknownTemplate
+from genie_core.assistant.errors import UnknownTemplate, UnreadableTemplate
 
 Kind = Literal["reasoner", "agent"]
 
@@ -23,22 +23,17 @@ def shipped_dir() -> Path:
     return packaged if packaged.is_dir() else _HERE.parents[2] / "prompts"
 
 
-def template_names(kind: Kind, override_dir: Path | None = None) -> list[str]:
-    """List the prompts of one kind, a person's own included, in alphabetical order."""
-    return sorted(_files(kind, override_dir))
-
-
 def load_prompt(kind: Kind, name: str, override_dir: Path | None = None) -> str:
     """Return a prompt's text, preferring the person's own file of that name.
 
-    Raises `UnknownTemplate`. The name only selects among existing files: it is never made into a
-    path. The text keeps its `{owner}` placeholder; see `for_owner`.
+    Raises `UnknownTemplate` or `UnreadableTemplate`. The name only selects among existing files:
+    it is never made into a path. The text keeps its `{owner}` placeholder; see `for_owner`.
     """
     files = _files(kind, override_dir)
     if name not in files:
         own = override_dir / kind if override_dir else None
         raise UnknownTemplate(kind, name, sorted(files), own)
-    return files[name].read_text(encoding="utf-8").strip()
+    return _text(files[name])
 
 
 def for_owner(prompt: str, owner: str) -> str:
@@ -47,6 +42,15 @@ def for_owner(prompt: str, owner: str) -> str:
     Plain replacement, because a prompt may show JSON and other text with braces.
     """
     return prompt.replace(OWNER, owner)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise UnreadableTemplate(file, f"byte {error.start + 1} is no UTF-8") from error
+    except OSError as error:
+        raise UnreadableTemplate(file, error.strerror or str(error)) from error
 
 
 def _files(kind: Kind, override_dir: Path | None) -> dict[str, Path]:

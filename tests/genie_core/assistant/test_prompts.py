@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.errors import UnknownTemplate
-from genie_core.assistant.prompts import for_owner, load_prompt, shipped_dir, template_names
+from genie_core.assistant.errors import AssistantError, UnknownTemplate, UnreadableTemplate
+from genie_core.assistant.prompts import for_owner, load_prompt, shipped_dir
 
 
 def own(folder: Path, kind: str, name: str, text: str) -> None:
@@ -12,8 +12,10 @@ def own(folder: Path, kind: str, name: str, text: str) -> None:
 
 
 def test_the_promised_templates_are_shipped() -> None:
-    assert template_names("reasoner") == ["fact_check", "general_assist", "mention_only"]
-    assert "general" in template_names("agent")
+    with pytest.raises(UnknownTemplate) as missing:
+        load_prompt("reasoner", "")
+    assert missing.value.known == ("fact_check", "general_assist", "mention_only")
+    assert load_prompt("agent", "general")
 
 
 @pytest.mark.parametrize("name", ["fact_check", "general_assist", "mention_only"])
@@ -28,8 +30,8 @@ def test_an_own_prompt_overrides_and_adds(tmp_path: Path) -> None:
     own(tmp_path, "reasoner", "pirate", "arr {owner}")
     assert load_prompt("reasoner", "fact_check", tmp_path) == "mine"
     assert load_prompt("reasoner", "pirate", tmp_path) == "arr {owner}"
-    assert "pirate" in template_names("reasoner", tmp_path)
-    assert "pirate" not in template_names("agent", tmp_path)
+    with pytest.raises(UnknownTemplate):
+        load_prompt("agent", "pirate", tmp_path)
     assert load_prompt("reasoner", "general_assist", tmp_path)
 
 
@@ -44,6 +46,22 @@ def test_an_unknown_template_suggests_the_nearest(tmp_path: Path) -> None:
     assert "\n" not in str(missing.value)
 
 
+def test_a_template_that_is_no_text_is_one_clear_line(tmp_path: Path) -> None:
+    own(tmp_path, "reasoner", "fact_check", "")
+    file = tmp_path / "reasoner" / "fact_check.md"
+    file.write_bytes(b"ok\xff\xfe bad")
+    with pytest.raises(UnreadableTemplate, match="byte 3 is no UTF-8") as failure:
+        load_prompt("reasoner", "fact_check", tmp_path)
+    assert str(file) in str(failure.value)
+    assert "\n" not in str(failure.value)
+
+
+def test_a_folder_with_a_templates_name_is_one_too(tmp_path: Path) -> None:
+    (tmp_path / "reasoner" / "pirate.md").mkdir(parents=True)
+    with pytest.raises(AssistantError, match="Is a directory"):
+        load_prompt("reasoner", "pirate", tmp_path)
+
+
 @pytest.mark.parametrize("name", ["../agent/general", "/etc/passwd", "", "general_assist.md"])
 def test_a_template_name_is_no_path(name: str) -> None:
     with pytest.raises(UnknownTemplate):
@@ -56,4 +74,4 @@ def test_prompts_next_to_the_module_are_used_in_a_wheel(
     monkeypatch.setattr("genie_core.assistant.prompts._HERE", tmp_path)
     own(tmp_path / "prompts", "agent", "packaged", "text")
     assert shipped_dir() == tmp_path / "prompts"
-    assert template_names("agent") == ["packaged"]
+    assert load_prompt("agent", "packaged") == "text"

@@ -1,7 +1,7 @@
-"""Which tools the assistant has, and what they may do."""
+"""Which tools the assistant has. All of them only read."""
 
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from genie_core.agent.base import AsyncTool
 from genie_core.assistant.tools.calculate import calculate
@@ -10,14 +10,10 @@ from genie_core.assistant.tools.dates import Dates
 from genie_core.assistant.tools.files import Files
 from genie_core.assistant.tools.workspace import Workspace
 
-Risk = Literal["read"]
-"""What a tool can do at worst. Every tool here only reads."""
-
 CHAT_TOOLS: Final = ("search_chat", "summarise_chat")
 DATE_TOOLS: Final = ("current_time", "convert_time", "days_between", "weekday", "shift_date")
 FILE_TOOLS: Final = ("list_files", "read_file", "search_files")
 TOOL_NAMES: Final = (*CHAT_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS)
-RISK: Final[dict[str, Risk]] = dict.fromkeys(TOOL_NAMES, "read")
 
 
 def available(workspace: Path | None) -> tuple[str, ...]:

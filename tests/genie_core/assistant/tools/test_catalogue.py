@@ -5,7 +5,6 @@ from pydantic_ai import Tool
 
 from genie_core.assistant.tools.catalogue import (
     FILE_TOOLS,
-    RISK,
     TOOL_NAMES,
     available,
     build_tools,
@@ -26,11 +25,6 @@ def test_without_a_workspace_there_are_no_file_tools() -> None:
     names = [tool.__name__ for tool in build_tools(no_messages, None)]
     assert tuple(names) == available(None)
     assert not set(names) & set(FILE_TOOLS)
-
-
-def test_every_tool_only_reads() -> None:
-    assert set(RISK) == set(TOOL_NAMES)
-    assert set(RISK.values()) == {"read"}
 
 
 @pytest.mark.parametrize("position", range(len(TOOL_NAMES)))
