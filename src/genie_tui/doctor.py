@@ -50,7 +50,7 @@ def examine(settings: Settings, locations: Locations, env: Mapping[str, str], ou
 def terminal_problem() -> str | None:
     """Why no screen can be shown here, or None."""
     # Textual draws on stderr.
-    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+    if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         return "genie-tui needs a terminal for input, output and errors, not a pipe or a file"
     columns, rows = shutil.get_terminal_size()
     if columns < SMALLEST[0] or rows < SMALLEST[1]:
@@ -83,9 +83,9 @@ def _folders(locations: Locations) -> Iterator[Finding]:
 
 def _unwritable(folder: Path) -> str | None:
     nearest = folder
-    while not nearest.exists() and nearest != nearest.parent:
-        nearest = nearest.parent
     try:
+        while not nearest.exists() and nearest != nearest.parent:
+            nearest = nearest.parent
         with tempfile.TemporaryFile(dir=nearest):
             return None
     except OSError as error:
@@ -105,8 +105,8 @@ def _name(settings: Settings) -> Finding:
 
 
 def _assistant(settings: Settings, locations: Locations, env: Mapping[str, str]) -> Finding:
-    config = assistant_config(settings, locations.prompts)
     try:
+        config = assistant_config(settings, locations.prompts)
         check_config(config, env)
     except GenieError as error:
         return Finding("assistant", str(error), ok=False)
