@@ -2,15 +2,19 @@
 
 import asyncio
 import json
+import logging
 from asyncio import Future, Task
 from collections.abc import Callable
 from typing import Any, Final
 
 from genie_core.datastore import DataStore
-from genie_core.errors import GenieError, InvalidMessage, MissingKey
-from genie_core.message import Message
+from genie_core.errors import GenieError, InvalidMessage, MissingKey, summary
+from genie_core.message import Attachment, Message, Thread
+
+log = logging.getLogger(__name__)
 
 _KEY: Final = "session"
+_AT_ONCE: Final = 500  # messages encoded in one go: the event loop gets its turn in between
 
 
 class Conversation:
@@ -58,26 +62,43 @@ class Conversation:
             return saved
         try:
             return self._store.append(_KEY, [message.serialize()])
-        except GenieError as error:  # a closed store, or something that is no text
+        except Exception as error:  # noqa: BLE001 - a closed store, or what is no text; passed on
             saved.set_exception(error)
             return saved
 
-    def to_json(self) -> str:
-        """Write all messages as one JSON list."""
-        return json.dumps([message.serialize() for message in self.messages], ensure_ascii=False)
+    async def to_json(self) -> str:
+        """Write the messages there are now as one JSON list, without holding up the event loop."""
+        return await asyncio.to_thread(_as_json, list(self.messages))
+
+    async def remembered(self) -> list[Message]:
+        """Return what was taken over from disk, waiting until it is."""
+        await self.opened()
+        return self.messages[: self.restored]
 
     async def _load(self) -> None:
         try:
-            stored = await load_messages(self._store) if self._store else None
-        except GenieError:
-            stored = None  # the store has reported it
-        for message in stored or ():
-            self._keep(message)
-        self.restored = len(self.messages)
+            if self._store is not None:
+                await self._take_over(self._store)
+        except Exception as error:
+            # Whatever it is, those who wait must be served: the chat begins without a past.
+            log.exception("loading messages failed")
+            if self._store is not None and not isinstance(error, GenieError):
+                self._store.report(f"the saved messages can't be read: {summary(error)}")
         self._is_open = True
         for action in self._deferred:
-            action()
+            try:
+                action()
+            except Exception:
+                # The others have nothing to do with it.
+                log.exception("something that waited for the messages failed")
         self._deferred.clear()
+
+    async def _take_over(self, store: DataStore) -> None:
+        stored = await _messages_in(store) or []
+        ids = await asyncio.to_thread(lambda: {message.request_id for message in stored})
+        self.messages += stored
+        self.request_ids |= {each for each in ids if each is not None}
+        self.restored = len(self.messages)
 
     def _keep(self, message: Message) -> None:
         self.messages.append(message)
@@ -86,23 +107,64 @@ class Conversation:
 
 
 async def load_messages(store: DataStore) -> list[Message] | None:
-    """Read the messages in a store, or None if it has never held any."""
-    lines = await store.load_lines(_KEY)
-    if not lines:
-        try:
-            lines = (await store.load(_KEY))["messages"]
-        except MissingKey:
-            return None
-        except (TypeError, LookupError):
-            store.report("the saved session has no list of messages and was left out")
-            return None
+    """Read the messages of the session in a store, or None if there is none.
+
+    The store is either narrowed to the session's id or the one that was given to the session,
+    provided that it holds no other. Which one is meant cannot be told from several.
+    """
+    if (messages := await _messages_in(store)) is not None:
+        return messages
+    sessions = await store.parts_with(_KEY)
+    if len(sessions) > 1:
+        store.report(
+            f"{store.root_path} holds {len(sessions)} sessions: narrow it to the id of one"
+        )
+        return None
+    return await _messages_in(sessions[0]) if sessions else None
+
+
+async def _messages_in(store: DataStore) -> list[Message] | None:
+    if lines := await store.load_lines(_KEY):
+        return await asyncio.to_thread(_understood, lines, store)
+    try:
+        state = await store.load(_KEY)
+    except MissingKey:
+        return None
+    listed = state.get("messages") if isinstance(state, dict) else state
+    if not isinstance(listed, list):
+        store.report("the saved session has no list of messages and was left out")
+        return None
+    return await asyncio.to_thread(_understood, listed, store)
+
+
+def _understood(lines: list[Any], store: DataStore) -> list[Message]:
+    """Build the messages. One report is made of all that are none."""
     messages = []
+    strange: list[str] = []
     for number, line in enumerate(lines, start=1):
         try:
-            messages.append(Message.deserialize(line))
-        except (TypeError, LookupError) as error:
-            store.report(f"saved message {number} was left out: {error!r}")
+            messages.append(_message(line))
+        except (TypeError, LookupError, AttributeError) as error:
+            strange.append(f"number {number}: {error!r}")
+    if strange:
+        store.report(f"{len(strange)} saved messages were left out, first {strange[0]}")
     return messages
+
+
+def _message(line: Any) -> Message:
+    message = Message.deserialize(line)
+    texts: list[object] = [message.content, message.sender]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("sender and content must be text")
+    return message
+
+
+def _as_json(messages: list[Message]) -> str:
+    parts = []
+    for start in range(0, len(messages), _AT_ONCE):
+        some = [message.serialize() for message in messages[start : start + _AT_ONCE]]
+        parts.append(json.dumps(some, ensure_ascii=False)[1:-1])
+    return f"[{', '.join(parts)}]"
 
 
 def check_message(message: Any) -> None:
@@ -117,3 +179,6 @@ def check_message(message: Any) -> None:
         raise InvalidMessage(f"its content is {type(content).__name__}, not text")
     if not content.strip() and not message.attachments:
         raise InvalidMessage("it is empty")
+    for kind, parts in ((Attachment, message.attachments), (Thread, message.threads)):
+        if not all(isinstance(part, kind) for part in parts):
+            raise InvalidMessage(f"something among its {kind.__name__.lower()}s is none")

@@ -99,9 +99,17 @@ class DataStore:
 
     def narrowed(self, *keys: str) -> "DataStore":
         """Return the part of the store below these keys, sharing worker and problems."""
-        part = DataStore(self.narrow_path(*keys))
-        part._disk = self._disk
-        return part
+        return self._part(self.narrow_path(*keys))
+
+    async def parts_with(self, key: str) -> list["DataStore"]:
+        """Return the parts directly below this store that hold something under a key."""
+        names = [self._file(key, suffix).name for suffix in ("json", "jsonl")]
+
+        def look() -> list[Path]:
+            found = {path.parent for name in names for path in self._root.glob(f"*/{name}")}
+            return sorted(found)
+
+        return [self._part(folder) for folder in await self._disk.read(look)]
 
     def narrow_path(self, *keys: str) -> Path:
         """Return the folder below these keys; it need not exist.
@@ -121,6 +129,11 @@ class DataStore:
     async def aclose(self) -> None:
         """Do what `close` does without blocking the event loop."""
         await asyncio.to_thread(self._disk.close)
+
+    def _part(self, folder: Path) -> "DataStore":
+        part = DataStore(folder)
+        part._disk = self._disk
+        return part
 
     def _file(self, key: str, suffix: str) -> Path:
         return self._root / f"{path_name(key)}.{suffix}"

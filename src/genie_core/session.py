@@ -35,6 +35,9 @@ class GroupSession:
 
     With a `data_store`, what was saved there is loaded first, and messages handed in meanwhile
     wait. The store stays the caller's, who may close it after `join`.
+
+    `id` is the key in the store below which everything is kept, as `<id>/session` for the messages
+    and `<id>/<owner>/…` for each person's reasoner and agents, so that sessions may share a store.
     """
 
     def __init__(
@@ -48,9 +51,9 @@ class GroupSession:
         self.id = id
         self._reasoner_factory = group_reasoner_factory
         self._agent_factory = agent_factory
-        self._store = data_store
+        self._store = data_store.narrowed(id) if data_store else None
         self._preferences = preferences_source
-        self._conversation = Conversation(data_store)
+        self._conversation = Conversation(self._store)
         self._reasoners: dict[str, ReasonerRunner] = {}
         self._agents: dict[str, AgentRunner] = {}
         self._executions: dict[Execution, Task[None] | None] = {}
@@ -86,7 +89,7 @@ class GroupSession:
             work = partial(self._decide, execution, message, ruling, saved)
             self._start(execution, work, request=ruling)
 
-        self._conversation.when_open(begin)
+        self._begin_when_open(execution, begin)
         return execution
 
     def append(self, message: Message) -> None:
@@ -118,13 +121,20 @@ class GroupSession:
             work = partial(self._answer, execution, origin, response, 0.0, attachments)
             self._start(execution, work)
 
-        self._conversation.when_open(begin)
+        self._begin_when_open(execution, begin)
         return execution
 
     async def get_group_chat_messages(self) -> str:
         """Return the messages of this group chat, oldest first, as a JSON list."""
         await self._conversation.opened()
-        return self._conversation.to_json()
+        return await self._conversation.to_json()
+
+    async def remembered(self) -> list[Message]:
+        """Return the messages that were on disk when the session was opened, oldest first.
+
+        They are those the session works with, so nothing is read a second time.
+        """
+        return await self._conversation.remembered()
 
     def request_ids(self) -> "Future[set[str]]":
         """Promise the request ids of all messages, those from disk included."""
@@ -139,7 +149,11 @@ class GroupSession:
 
     @staticmethod
     async def load_messages(data_store: DataStore) -> list[Message] | None:
-        """Read the messages saved in a store without opening a session; None if there are none."""
+        """Read the messages saved in a store without opening a session; None if there are none.
+
+        The store is either narrowed to the session's id or the one that was given to the session,
+        if no other session shares it.
+        """
         return await load_messages(data_store)
 
     def stop(self) -> None:
@@ -163,6 +177,8 @@ class GroupSession:
 
     async def _close(self) -> None:
         await self._conversation.opened()
+        for execution in [each for each, task in self._executions.items() if task is None]:
+            self._ended(execution)  # it never began
         while tasks := {task for task in self._executions.values() if task is not None}:
             await asyncio.wait(tasks)
         runners: list[Actor[Any, Any]] = [*self._agents.values(), *self._reasoners.values()]
@@ -183,6 +199,16 @@ class GroupSession:
         if self._stopping:
             raise SessionStopped(self.id)
 
+    def _begin_when_open(self, execution: Execution, begin: Callable[[], None]) -> None:
+        def attempt() -> None:
+            try:
+                begin()
+            except Exception as error:  # noqa: BLE001 - this execution ends with it, no other does
+                execution.fail(error, "state")
+                self._ended(execution)
+
+        self._conversation.when_open(attempt)
+
     def _start(
         self, execution: Execution, work: _Work, request: "Future[Ruling] | None" = None
     ) -> None:
@@ -192,7 +218,7 @@ class GroupSession:
         task.add_done_callback(lambda _: self._ended(execution))
 
     def _ended(self, execution: Execution) -> None:
-        del self._executions[execution]
+        self._executions.pop(execution, None)
         execution.record(Cancelled("interrupted"))  # counts only if nothing else ended it
 
     async def _see_through(self, execution: Execution, work: _Work) -> None:

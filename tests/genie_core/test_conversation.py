@@ -26,7 +26,7 @@ async def test_messages_come_back_in_order_after_those_from_before(tmp_path: Pat
     assert second.restored == 3
     assert second.request_ids == {"r0", "r1", "r2"}
     await second.add(Message("3", "bob"))
-    assert [each["content"] for each in json.loads(second.to_json())] == ["0", "1", "2", "3"]
+    assert [each["content"] for each in json.loads(await second.to_json())] == ["0", "1", "2", "3"]
 
 
 async def test_what_waits_for_opening_keeps_its_order(tmp_path: Path) -> None:
@@ -47,7 +47,8 @@ async def test_a_message_that_cannot_be_understood_is_left_out_and_reported(tmp_
     conversation = Conversation(store)
     await conversation.opened()
     assert [message.content for message in conversation.messages] == ["a"]
-    assert len(store.problems) == 2
+    (problem,) = store.problems
+    assert problem.startswith("2 saved messages were left out, first number 2")
 
 
 async def test_an_unreadable_file_leaves_an_empty_conversation(tmp_path: Path) -> None:
@@ -57,6 +58,91 @@ async def test_an_unreadable_file_leaves_an_empty_conversation(tmp_path: Path) -
     await conversation.opened()
     assert conversation.messages == []
     assert len(store.problems) == 1
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"messages": 5},
+        {"messages": None},
+        {},
+        3,
+        None,
+        {"messages": [{"content": 1, "sender": "alice"}, {"content": "a", "sender": None}]},
+        {"messages": [{"content": "a", "sender": "alice", "threads": ["x"]}]},
+        [{"content": "a", "sender": "alice", "attachments": 7}],
+    ],
+)
+async def test_whatever_a_state_file_holds_the_conversation_opens(
+    tmp_path: Path, state: Any
+) -> None:
+    store = DataStore(tmp_path)
+    await store.save("session", state)
+    conversation = Conversation(store)
+    done: list[str] = []
+    conversation.when_open(lambda: done.append("began"))
+    async with asyncio.timeout(10):
+        await conversation.opened()
+    assert done == ["began"]
+    assert conversation.messages == []
+    assert len(store.problems) == 1
+
+
+async def test_loading_that_fails_in_any_way_is_told_and_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_key: str) -> None:
+        raise MemoryError("too much")
+
+    store = DataStore(tmp_path)
+    monkeypatch.setattr(store, "load_lines", broken)
+    conversation = Conversation(store)
+    done: list[str] = []
+    conversation.when_open(lambda: done.append("began"))
+    await conversation.opened()
+    assert done == ["began"]
+    assert store.problems == ["the saved messages can't be read: MemoryError: too much"]
+
+
+async def test_an_action_that_raises_does_not_keep_the_later_ones_waiting(tmp_path: Path) -> None:
+    def broken() -> None:
+        raise RuntimeError("not my day")
+
+    conversation = Conversation(DataStore(tmp_path))
+    done: list[int] = []
+    for action in (lambda: done.append(1), broken, lambda: done.append(2)):
+        conversation.when_open(action)
+    await conversation.opened()
+    assert done == [1, 2]
+
+
+async def test_what_was_on_disk_is_handed_out_without_what_came_after(tmp_path: Path) -> None:
+    await (await opened(tmp_path)).add(Message("old", "alice"))
+    conversation = Conversation(DataStore(tmp_path))
+    conversation.when_open(lambda: conversation.add(Message("new", "alice")))
+    assert [message.content for message in await conversation.remembered()] == ["old"]
+
+
+async def test_the_event_loop_turns_while_much_is_read_and_written(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    many = [Message(f"message number {n}", "alice", request_id=str(n)) for n in range(30_000)]
+    await store.append("session", [each.serialize() for each in many])
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    conversation = Conversation(store)
+    turning = asyncio.create_task(turn())
+    await conversation.opened()
+    after_opening = turns
+    assert json.loads(await conversation.to_json()) == [each.serialize() for each in many]
+    turning.cancel()
+    assert after_opening > 10
+    assert turns - after_opening > 10
 
 
 async def test_a_closed_store_fails_the_promise_not_the_caller(tmp_path: Path) -> None:
@@ -73,6 +159,23 @@ async def test_a_store_without_messages_has_none(tmp_path: Path) -> None:
     assert await load_messages(DataStore(tmp_path)) is None
 
 
+async def test_the_messages_of_the_only_session_are_found_from_above(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    await store.narrowed("one").append("session", [Message("a", "alice").serialize()])
+    await store.narrowed("one", "alice").save("system", {})
+    for place in (store, store.narrowed("one")):
+        assert await load_messages(place) == [Message("a", "alice")]
+
+
+async def test_which_of_several_sessions_is_meant_must_be_said(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    for name in ("one", "two"):
+        await store.narrowed(name).append("session", [Message(name, "alice").serialize()])
+    assert await load_messages(store) is None
+    assert "2 sessions" in store.problems[0]
+    assert await load_messages(store.narrowed("two")) == [Message("two", "alice")]
+
+
 @pytest.mark.parametrize(
     "message",
     [
@@ -82,6 +185,8 @@ async def test_a_store_without_messages_has_none(tmp_path: Path) -> None:
         Message("hi", "  "),
         "hi",
         Message(None, "alice"),  # type: ignore[arg-type]  # the mistake is the test
+        Message("hi", "alice", attachments=["file"]),  # type: ignore[list-item]  # the mistake is the test
+        Message("hi", "alice", threads=[None]),  # type: ignore[list-item]  # the mistake is the test
         Message("hi", 3),  # type: ignore[arg-type]  # the mistake is the test
     ],
 )

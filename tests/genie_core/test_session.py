@@ -29,6 +29,7 @@ from genie_core.execution import (
 from genie_core.message import Attachment, Message
 from genie_core.preferences import PreferencesSource
 from genie_core.reasoner import GroupReasonerFactory, Response
+from genie_core.reasoner.runner import ReasonerRunner
 from genie_core.secrets import SecretsProvider
 from genie_core.session import Execution, GroupSession
 from genie_core.testing import (
@@ -437,8 +438,54 @@ async def test_everything_accepted_is_on_disk_and_comes_back(tmp_path: Path) -> 
     saved = await GroupSession.load_messages(DataStore(tmp_path))
     assert saved is not None
     assert len(saved) == 3 * 5
-    state = await DataStore(tmp_path).narrowed("alice").load("system")
+    state = await DataStore(tmp_path).narrowed("s", "alice").load("system")
     assert state == {"queries": ["alice0", "alice1", "alice2"]}
+
+
+async def test_sessions_with_different_ids_share_a_store_but_nothing_in_it(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    for life in range(2):
+        for name in ("a/b", "a_b", "..", "session"):
+            chat = GroupSession(name, reasoner_factory(), agent_factory(), store)
+            assert [each.content for each in await chat.remembered()] == [
+                text for n in range(life) for text in (f"{name} {n}", f"echo: {name} {n}")
+            ]
+            await chat.handle(Message(f"{name} {life}", "alice")).result()
+            await chat.join()
+    async with store.narrow("a_b") as part:
+        saved = await GroupSession.load_messages(part)
+    assert saved is not None
+    assert [each.content for each in saved] == ["a_b 0", "echo: a_b 0", "a_b 1", "echo: a_b 1"]
+
+
+async def test_a_damaged_state_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    await store.narrowed("s").save("session", {"messages": 5})
+    chat = session(store=store)
+    executions = [chat.handle(Message("hi", sender)) for sender in ("alice", "bob")]
+    async with asyncio.timeout(10):
+        assert [await each.result() is not None for each in executions] == [True, True]
+    assert chat.problems
+    await chat.join()
+
+
+async def test_what_cannot_begin_fails_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def create(owner: str, *args: Any, **options: Any) -> ReasonerRunner:
+        if owner == "mallory":
+            raise RuntimeError("a fault in the engine itself")
+        return ReasonerRunner(owner, *args, **options)
+
+    monkeypatch.setattr("genie_core.session.ReasonerRunner", create)
+    chat = session(store=DataStore(tmp_path))
+    broken = chat.handle(Message("one", "mallory"))
+    fine = chat.handle(Message("two", "alice"))
+    async with asyncio.timeout(10):
+        assert isinstance((await events(broken))[-1], Failed)
+        assert await fine.result() is not None
+        await chat.join()
+    assert chat.running == []
 
 
 async def test_owners_whose_names_look_alike_share_nothing(tmp_path: Path) -> None:
@@ -449,7 +496,7 @@ async def test_owners_whose_names_look_alike_share_nothing(tmp_path: Path) -> No
         await chat.handle(Message(f"from {owner}", owner)).result()
     await chat.join()
     for owner in owners:
-        state = await store.narrowed(owner).load("system")
+        state = await store.narrowed("s", owner).load("system")
         assert state == {"queries": [f"from {owner}"]}
     assert [each.name for each in tmp_path.iterdir()] == ["store"]
 
@@ -475,7 +522,7 @@ async def test_messages_handed_in_while_loading_come_after_those_from_disk(tmp_p
 
 
 async def test_a_disk_that_refuses_is_told_and_the_chat_goes_on(tmp_path: Path) -> None:
-    for blocked in ("session.jsonl", "alice/reasoner.json.new", "alice/system.json.new"):
+    for blocked in ("s/session.jsonl", "s/alice/reasoner.json.new", "s/alice/system.json.new"):
         (tmp_path / blocked).mkdir(parents=True)
     chat = session(store=DataStore(tmp_path))
     for text in ("one", "two"):
@@ -548,7 +595,7 @@ async def test_a_killed_process_loses_nothing_that_was_answered(
     for sender in ("alice", "bob", "carol"):
         last = (await events(chat.handle(Message("after", sender))))[-1]
         assert isinstance(last, Answered)
-        assert (await store.narrowed(sender).load("system"))["queries"][-1] == "after"
+        assert (await store.narrowed("s", sender).load("system"))["queries"][-1] == "after"
     await chat.join()
 
 
