@@ -9,7 +9,9 @@ import difflib
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib.metadata import version
+from pathlib import Path
 from typing import Final, NoReturn
 
 from genie_core.errors import GenieError
@@ -30,6 +32,11 @@ examples:
 GENIE_HOME moves all files to one folder. Every setting is also GENIE_<NAME> in the environment
 and a key in settings.toml; the command line wins over both.
 """
+
+FAILED: Final = 1
+INTERRUPTED: Final = 130
+PIPE_CLOSED: Final = 141
+"""What a shell reports for a program that SIGPIPE ended, which is what happens to other tools."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -60,14 +67,61 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit code. Errors are one line on stderr."""
-    options = _parse(sys.argv[1:] if arguments is None else list(arguments))
     try:
-        return _run(options)
+        try:
+            return _run(_parse(sys.argv[1:] if arguments is None else list(arguments)))
+        finally:
+            _flush()
     except GenieError as error:
-        sys.stderr.write(f"genie-tui: {' '.join(str(error).split())}\n")
-        return 1
+        _complain(str(error))
+        return FAILED
+    except BrokenPipeError:
+        return PIPE_CLOSED
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the last resort: a person gets a line, the log file the rest
+        _complain(_unexpected(error))
+        return FAILED
+
+
+def _flush() -> None:
+    """Find out here, not at the interpreter's end, that nobody reads the output any more."""
+    out = sys.__stdout__
+    try:
+        if out is not None:
+            out.flush()
+    except BrokenPipeError:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+        raise
+
+
+def _complain(text: str) -> None:
+    with suppress(OSError):
+        sys.stderr.write(f"genie-tui: {' '.join(text.split())}\n")
+
+
+def _unexpected(error: Exception) -> str:
+    what = f"an internal error, {type(error).__name__}: {error}"
+    file = _trace_kept()
+    return f"{what}; the details are in {file}" if file else what
+
+
+def _trace_kept() -> Path | None:
+    """Add the traceback of what is being handled to the log file, if there can be one."""
+    import traceback
+    from datetime import UTC, datetime
+
+    try:
+        file = find_locations(os.environ).log_file
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        with file.open("a", encoding="utf-8", errors="backslashreplace") as log:
+            log.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z the program ended unexpectedly\n")
+            traceback.print_exc(file=log)
+    except (GenieError, OSError):
+        return None
+    return file
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

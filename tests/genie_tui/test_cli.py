@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -78,6 +79,84 @@ def test_a_mistake_in_the_settings_is_one_line(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert "line 1" in done.stderr
     assert "'model'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env", "expected"),
+    [
+        (["host"], {"GENIE_PORT": "99999"}, "GENIE_PORT can't be '99999'"),
+        (["doctor"], {"GENIE_HOME": "~nosuchuser/x"}, "'~nosuchuser/x' names no folder"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_one_line(
+    arguments: list[str], env: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    done = run(*arguments, home=tmp_path, **env)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert expected in done.stderr
+
+
+def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    def examine(*_: object) -> int:
+        raise error
+
+    monkeypatch.setattr("genie_tui.doctor.examine", examine)
+
+
+def test_the_unexpected_is_one_line_and_a_traceback_in_the_log_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GENIE_HOME", str(tmp_path))
+    fail_with(ValueError("two\nlines"), monkeypatch)
+    assert main(["doctor"]) == 1
+    error = capsys.readouterr().err
+    log = tmp_path / "log" / "genie-tui.log"
+    assert error == (
+        f"genie-tui: an internal error, ValueError: two lines; the details are in {log}\n"
+    )
+    assert "Traceback" in log.read_text()
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_unexpected_is_one_line_also_without_a_log_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "log").write_text("in the way")
+    monkeypatch.setenv("GENIE_HOME", str(tmp_path))
+    fail_with(ValueError("odd"), monkeypatch)
+    assert main(["doctor"]) == 1
+    assert capsys.readouterr().err == "genie-tui: an internal error, ValueError: odd\n"
+
+
+def test_an_interrupt_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GENIE_HOME", str(tmp_path))
+    fail_with(KeyboardInterrupt(), monkeypatch)
+    assert main(["doctor"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["--help"], ["--version"]])
+def test_output_that_nobody_reads_is_no_error(arguments: list[str], tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "genie_tui", *arguments],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=60,
+            check=False,
+            env={"PATH": "/usr/bin:/bin", "GENIE_HOME": str(tmp_path)},
+        )
+    finally:
+        os.close(writing)
+    assert done.stderr == ""
+    assert done.returncode == 141
 
 
 def test_doctor_reports_a_missing_key_by_its_variable(tmp_path: Path) -> None:
