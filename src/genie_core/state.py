@@ -47,9 +47,11 @@ class StateKeeper:
         State that is no JSON value raises `StageFailed` at once.
         """
         with stage("state", f"state of {self._subject}"):
-            if self._store is None:
-                return _done()
             news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)
+            if self._store is None:
+                if news is not None:
+                    news()  # or the holder would collect for ever what nobody takes
+                return _done()
             if news is None:
                 promise = self._store.save(self._key, holder.get_serialized())
                 lines = []

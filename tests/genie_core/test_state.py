@@ -65,6 +65,13 @@ async def test_without_a_store_the_state_lives_on_in_memory() -> None:
     assert await restored(keeper, Whole()) == 2
 
 
+async def test_without_a_store_nothing_is_collected_for_a_journal() -> None:
+    keeper, holder = StateKeeper("it", "key", None), Growing()
+    holder.add(1)
+    await keeper.save(holder)
+    assert holder.new == []
+
+
 async def test_while_the_disk_refuses_the_state_lives_on_in_memory(tmp_path: Path) -> None:
     (tmp_path / "blocked").write_text("not a folder")
     keeper, holder = StateKeeper("it", "key", DataStore(tmp_path / "blocked")), Growing()

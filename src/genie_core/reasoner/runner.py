@@ -5,23 +5,25 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 from genie_core.actor import Actor
 from genie_core.datastore import DataStore
-from genie_core.errors import StageFailed, stage
+from genie_core.errors import MissingKey, StageFailed, stage
 from genie_core.message import Attachment, Message
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.state import StateKeeper
+
+_HANDED_OVER: Final = "attachments"  # the key under which a person's position is saved
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
     """A reasoner's response, and what goes with it.
 
-    `attachments` are those of the messages it took in since it last delegated, `elapsed` the
-    seconds it needed, and `saved` is done when its state is on disk.
+    `attachments` are those of the messages up to this one that no earlier delegation handed over,
+    `elapsed` the seconds it needed, and `saved` is done when its state is on disk.
     """
 
     response: Response
@@ -38,6 +40,9 @@ class ReasonerRunner(Actor[int, Ruling]):
 
     `restored` is how many of them came from disk. A reasoner's saved state can have outlived the
     last messages it saw, and then counts more than there are.
+
+    How far attachments have been handed over is kept apart from what the reasoner says it has
+    processed, and saved whenever some were.
     """
 
     def __init__(
@@ -53,11 +58,12 @@ class ReasonerRunner(Actor[int, Ruling]):
         self._owner = owner
         self._messages = messages
         self._factory = factory
+        self._store = data_store
         self._state = StateKeeper(self.name, "reasoner", data_store)
         self._reasoner: GroupReasoner | None = None
         self._restored: int | None = restored
         self._ahead = 0
-        self._attachments: list[Attachment] = []
+        self._handed_over = 0
 
     @asynccontextmanager
     async def resources(self) -> AsyncIterator[None]:
@@ -66,6 +72,7 @@ class ReasonerRunner(Actor[int, Ruling]):
         await self._state.restore(reasoner)
         self._reasoner = reasoner
         if self._restored is not None:
+            self._handed_over = min(await self._saved_position(), self._restored)
             self._ahead = max(0, reasoner.processed - self._restored)
             self._restored = None
         try:
@@ -82,26 +89,44 @@ class ReasonerRunner(Actor[int, Ruling]):
         with stage("reasoner", self.name):
             updates = self._updates(reasoner, request)
             raw = await reasoner.run(updates)
-            response = _understood(raw, updates[-1])
-        for message in updates:
-            self._attachments += message.attachments
+        saved = self._state.save(reasoner)  # whatever it said, it has taken the messages in
+        with stage("reasoner", self.name):
+            response = _understood(raw, self.name)
         attachments: list[Attachment] = []
         if response.decision is Decision.DELEGATE:
-            attachments, self._attachments = self._attachments, []
-        elapsed = perf_counter() - began
-        return Ruling(response, attachments, elapsed, self._state.save(reasoner))
+            attachments = self._hand_over(request)
+        return Ruling(response, attachments, perf_counter() - began, saved)
+
+    def _hand_over(self, position: int) -> list[Attachment]:
+        fresh = self._messages[self._handed_over : position + 1]
+        self._handed_over = position + 1
+        attachments = [each for message in fresh for each in message.attachments]
+        if attachments and self._store is not None:
+            # A failure is among the store's problems; at worst they are handed over once more.
+            _ = self._store.save(_HANDED_OVER, self._handed_over)
+        return attachments
+
+    async def _saved_position(self) -> int:
+        if self._store is None:
+            return 0
+        with stage("state", f"saved state of {self.name}"):
+            try:
+                position = await self._store.load(_HANDED_OVER)
+            except MissingKey:
+                return 0
+        return position if isinstance(position, int) and position > 0 else 0
 
     def _updates(self, reasoner: GroupReasoner, position: int) -> list[Message]:
         seen = reasoner.processed - self._ahead
         return list(self._messages[min(max(seen, 0), position) : position + 1])
 
 
-def _understood(raw: Any, message: Message) -> Response:
+def _understood(raw: Any, subject: str) -> Response:
     """Accept any object with a response's attributes, such as group-sense's own."""
     if raw is None:
-        raise StageFailed("reasoner", f"reasoner of {message.sender}", "returned no response")
+        raise StageFailed("reasoner", subject, "returned no response")
     decision = Decision(getattr(raw.decision, "value", raw.decision))
     query = raw.query
-    if decision is Decision.DELEGATE and not query:
-        query = message.content  # told to act but not what on: the message speaks for itself
+    if decision is Decision.DELEGATE and not (isinstance(query, str) and query.strip()):
+        raise StageFailed("reasoner", subject, "delegated without saying what to ask the agent")
     return Response(decision, query, raw.receiver or None, getattr(raw, "reason", None) or None)
