@@ -4,7 +4,7 @@ import errno
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Generic, TypeAlias
+from typing import Any, Final, Generic, TypeAlias
 
 from websockets.asyncio.client import connect
 from websockets.asyncio.connection import Connection as Socket
@@ -29,10 +29,23 @@ PING_TIMEOUT: Final = 15.0
 OPEN_TIMEOUT: Final = 10.0
 CLOSE_TIMEOUT: Final = 2.0
 
+OVERSIZE: Final = 4
+"""Up to this many times its limit a frame is read, to be refused by name. A larger one is not even
+read: WebSocket itself closes the connection with code 1009."""
+
 Connector: TypeAlias = Callable[[], Awaitable[ClientConnection]]
 """Makes a new connection to a room, as often as it is asked to."""
 
 logger = logging.getLogger(__name__)
+
+_OPTIONS: Final[dict[str, Any]] = {
+    "compression": None,
+    "ping_interval": PING_INTERVAL,
+    "ping_timeout": PING_TIMEOUT,
+    "close_timeout": CLOSE_TIMEOUT,
+    "logger": logger,
+}
+"""What is the same at both ends."""
 
 
 class WebSocketConnection(Generic[Out, In]):
@@ -134,14 +147,10 @@ async def listen(
         handler,
         sock=sock,
         origins=[None],
-        compression=None,
         server_header=None,
         open_timeout=open_timeout,
-        ping_interval=PING_INTERVAL,
-        ping_timeout=PING_TIMEOUT,
-        close_timeout=CLOSE_TIMEOUT,
-        max_size=frame_bytes,
-        logger=logger,
+        max_size=OVERSIZE * frame_bytes,
+        **_OPTIONS,
     )
 
 
@@ -150,14 +159,10 @@ async def _connect(address: Address) -> ClientConnection:
     try:
         ws = await connect(
             f"ws://{resolved}/",
-            compression=None,
             proxy=None,
             open_timeout=OPEN_TIMEOUT,
-            ping_interval=PING_INTERVAL,
-            ping_timeout=PING_TIMEOUT,
-            close_timeout=CLOSE_TIMEOUT,
             max_size=SERVER_FRAME_BYTES,
-            logger=logger,
+            **_OPTIONS,
         )
     except InvalidMessage as error:
         raise Unreachable(str(address), "what listens there is no room") from error

@@ -200,6 +200,19 @@ async def test_what_is_no_frame_ends_that_connection_only(data: str) -> None:
             assert not bob.seen.state.people["mallory"].present
 
 
+async def test_a_frame_over_the_limit_is_refused_by_name() -> None:
+    async with room_server(limits=Limits(frame_bytes=10_000)) as server:
+        address = await server.listen(port=0)
+        async with raw_websocket(address) as ws:
+            await send(ws, Hello("mallory"), Say("1", "x" * 15_000))
+            refusal = await receive_until(ws, lambda frame: isinstance(frame, Refused))
+            assert isinstance(refusal, Refused)
+            assert (refusal.code, refusal.final) == ("too_large", True)
+            assert "10,000" in refusal.text
+            with pytest.raises(ConnectionClosed):
+                await receive(ws)
+
+
 async def test_a_giant_frame_ends_that_connection_only() -> None:
     async with room_server(limits=Limits(frame_bytes=10_000)) as server:
         address = await server.listen(port=0)
