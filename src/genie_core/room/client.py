@@ -104,11 +104,6 @@ class RoomClient:
         return self._name
 
     @property
-    def last_seq(self) -> int:
-        """Sequence number of the last event that was delivered."""
-        return self._last
-
-    @property
     def link(self) -> LinkStatus:
         """How the connection is."""
         return self._status

@@ -76,9 +76,12 @@ def normal(body: RunBody, limit: int) -> RunBody:
     return result
 
 
-def whole_text(text: str) -> str:
-    """Replace halves of surrogate pairs, which no file and no frame can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+def whole_text(text: str, most: int | None = None) -> str:
+    """Replace halves of surrogate pairs, which no file and no frame can hold.
+
+    What goes beyond `most` characters is cut off.
+    """
+    return text[:most].encode("utf-8", "replace").decode("utf-8")
 
 
 class ServerEncoder:

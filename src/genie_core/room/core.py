@@ -13,7 +13,7 @@ from typing import Final
 from genie_core.room.codec import whole_text
 from genie_core.room.errors import InvalidName
 from genie_core.room.event import ROOM, Event, Hosted, Joined, Left, Opened, Role, Suspended
-from genie_core.room.floor import Floor, label_text
+from genie_core.room.floor import LABEL_CHARS, Floor
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     VERSION,
@@ -150,7 +150,7 @@ class Room:
         if self._closed:
             return
         self._closed = True
-        reason = _brief(reason)
+        reason = whole_text(reason, REASON_CHARS)
         self._history.record(ROOM, Suspended(reason), now)
         text = f"the host suspended the room: {reason}" if reason else "the host suspended the room"
         for peer in self._roster:
@@ -251,7 +251,7 @@ class Room:
     def _seat(
         self, peer: Peer, name: str, role: Role, token: str, hello: Hello, now: float
     ) -> None:
-        joined = Joined(role, hello.engine, label_text(hello.agent))
+        joined = Joined(role, hello.engine, whole_text(hello.agent, LABEL_CHARS))
         if not self._is_here_as(name, joined):
             self._history.record(name, joined, now)
         self._floor.tidy(now)
@@ -273,7 +273,7 @@ class Room:
 
     def _unseat(self, peer: Peer, reason: str, now: float) -> None:
         if self._roster.vacate(peer):
-            self._history.record(ROOM, Left(peer.name, _brief(reason)), now)
+            self._history.record(ROOM, Left(peer.name, whole_text(reason, REASON_CHARS)), now)
 
     def _expel(self, peer: Peer, code: Refusal, text: str, now: float) -> None:
         self._roster.dismiss(peer, code, text, final=True)
@@ -285,7 +285,3 @@ def _same_secret(given: str, expected: str) -> bool:
     return bool(expected) and hmac.compare_digest(
         given.encode("utf-8", "replace"), expected.encode("utf-8", "replace")
     )
-
-
-def _brief(reason: str) -> str:
-    return whole_text(reason)[:REASON_CHARS]

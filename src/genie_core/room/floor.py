@@ -27,6 +27,8 @@ from genie_core.room.roster import Roster
 
 ID_CHARS: Final = 64
 LABEL_CHARS: Final = 200
+"""Longest label of an engine; what goes beyond is cut off."""
+
 REMEMBERED_IDS: Final = 4096
 PENDING_EVENTS: Final = 20_000
 """Events that may wait for a disk that fails; beyond them messages are refused."""
@@ -104,7 +106,7 @@ class Floor:
     def equip(self, peer: Peer, equip: Equip, now: float) -> None:
         """Record that an engine goes by another label."""
         person = self._state.people[peer.name]
-        label = label_text(equip.agent)
+        label = whole_text(equip.agent, LABEL_CHARS)
         if not person.engine:
             self._roster.refuse(peer, "out_of_state", "a guest has no engine to speak of")
         elif label == person.agent:
@@ -176,11 +178,6 @@ class Floor:
         if exchange is None:
             return "unknown_message"
         return "out_of_state" if exchange.handler == name else "not_responsible"
-
-
-def label_text(text: str) -> str:
-    """An engine's label as it is recorded."""
-    return whole_text(text)[:LABEL_CHARS]
 
 
 def _is_id(text: str) -> bool:

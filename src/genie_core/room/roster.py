@@ -9,6 +9,7 @@ from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer, Signals, Stage
 
 REFUSAL_CHARS: Final = 300
+"""Longest text of a refusal, which may quote what was sent."""
 
 
 class Roster:
@@ -81,7 +82,7 @@ class Roster:
         if peer.strikes > self._limits.replies:
             self.dismiss(peer, "too_fast", "too many refused frames in a row", final=False)
             return
-        self.reply(peer, Refused(code, _brief(text), ref))
+        self.reply(peer, Refused(code, whole_text(text, REFUSAL_CHARS), ref))
 
     def signal(self, sender: Peer, signal: Typed | Streamed) -> None:
         """Pass something ephemeral on to everybody but its sender."""
@@ -93,7 +94,7 @@ class Roster:
     def dismiss(self, peer: Peer, code: Refusal, text: str, *, final: bool) -> None:
         """End a connection with a farewell. `final`: it is of no use to come back."""
         peer.stage = Stage.LEAVING
-        peer.farewell = Refused(code, _brief(text), final=final)
+        peer.farewell = Refused(code, whole_text(text, REFUSAL_CHARS), final=final)
         self._stirred.add(peer.id)
 
     def stir(self, *peers: Peer) -> None:
@@ -105,8 +106,3 @@ class Roster:
         stirred = self._stirred & self._peers.keys()
         self._stirred = set()
         return stirred
-
-
-def _brief(text: str) -> str:
-    """A refusal may quote what was sent, which may be long."""
-    return whole_text(text)[:REFUSAL_CHARS]
