@@ -32,7 +32,7 @@ from genie_core.room.frame import (
     Typing,
     Welcome,
 )
-from genie_core.room.history import History
+from genie_core.room.history import NO_DISK, History
 from genie_core.room.names import check_name, fold_name
 from genie_core.room.peer import NEXT, Peer, Stage
 from genie_core.room.roster import Roster
@@ -216,6 +216,9 @@ class Room:
         refusal = self._refusal_of(hello, name)
         if refusal is not None:
             self._expel(peer, *refusal, now)
+            return
+        if self._history.congested:  # this passes, so it is of use to come back
+            self._roster.dismiss(peer, "disk", NO_DISK, final=False)
             return
         token = self._new_token()
         held = self._roster.at(name)

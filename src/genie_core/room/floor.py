@@ -19,7 +19,7 @@ from genie_core.room.frame import (
     Streamed,
     Typed,
 )
-from genie_core.room.history import History
+from genie_core.room.history import NO_DISK, History
 from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer
 from genie_core.room.rate import TokenBucket
@@ -30,9 +30,6 @@ LABEL_CHARS: Final = 200
 """Longest label of an engine; what goes beyond is cut off."""
 
 REMEMBERED_IDS: Final = 4096
-PENDING_EVENTS: Final = 20_000
-"""Events that may wait for a disk that fails; beyond them messages are refused."""
-
 WORK_RATE: Final = 20
 """An engine reports up to this many times as often as a person may speak."""
 
@@ -87,6 +84,9 @@ class Floor:
         if not _is_id(publish.id):
             self._roster.refuse(peer, "malformed", f"an id has 1 to {ID_CHARS} characters", ref)
             return
+        if self._history.congested:
+            self._roster.refuse(peer, "disk", NO_DISK, ref)
+            return
         if not self._work.take(peer.name, now):
             self._roster.refuse(peer, "too_fast", "the engine reports too much", ref)
             return
@@ -111,6 +111,8 @@ class Floor:
             self._roster.refuse(peer, "out_of_state", "a guest has no engine to speak of")
         elif label == person.agent:
             pass
+        elif self._history.congested:
+            self._roster.refuse(peer, "disk", NO_DISK)
         elif not self._nudges.take(peer.name, now):
             self._roster.refuse(peer, "too_fast", "the engine changes too often")
         else:
@@ -160,8 +162,8 @@ class Floor:
                 "too_long",
                 f"the message has {len(say.text):,} characters, the limit is {limit:,}",
             )
-        if self._history.head - self._history.durable >= PENDING_EVENTS:
-            return "disk", "the host can't write to its disk"
+        if self._history.congested:
+            return "disk", NO_DISK
         if not self._speech.take(peer.name, now):
             return "too_fast", "too many messages at once; slow down"
         return None

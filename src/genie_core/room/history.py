@@ -12,6 +12,11 @@ from genie_core.room.frame import Entries
 
 BATCH_EVENTS: Final = 256
 BATCH_BYTES: Final = 128 * 1024
+PENDING_EVENTS: Final = 20_000
+"""Events that may wait for a disk that fails; beyond them nothing new is taken."""
+
+NO_DISK: Final = "the host can't write to its disk"
+
 _KEPT_BATCHES: Final = 32
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -35,6 +40,11 @@ class History:
     def head(self) -> int:
         """Sequence number of the last event."""
         return self.state.head
+
+    @property
+    def congested(self) -> bool:
+        """Whether so much waits for the disk that only departures may still be recorded."""
+        return self.head - self.durable >= PENDING_EVENTS
 
     def record(self, by: str, body: AnyBody, now: float) -> Event:
         """Add an event. It stays pending until `commit`."""

@@ -555,6 +555,35 @@ def test_trouble_with_the_disk_is_told_once_and_to_newcomers_too() -> None:
     assert bench.pull(alice) == [Trouble("")]
 
 
+def test_what_waits_for_a_failing_disk_is_bounded_whoever_sends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("genie_core.room.history.PENDING_EVENTS", 10)
+    bench = Bench(limits=Limits(burst=10**6, members=3))
+    host, bob = bench.join_host(), bench.join("bob")
+    seq = bench.say(host)
+    for peer in (host, bob):
+        bench.pull(peer)
+    room = bench.room
+    for n in range(40):
+        room.receive(bob, Say(str(n), "x"), bench.now)
+        room.receive(host, Publish(f"d{n}", Decided(seq, "delegate", query="q")), bench.now)
+        room.receive(host, Publish(f"e{n}", Failed(seq, "agent", "x")), bench.now)
+        room.receive(host, Equip(f"model {n}"), bench.now)
+        late = room.connect()
+        room.receive(late, Hello("late"), bench.now)
+        room.disconnect(late, "gone", bench.now)
+    assert len(room.pending()) <= 10 + bench.room.limits.members
+    assert {refusal.code for refusal in refusals(bench.pull(bob) + bench.pull(host))} == {"disk"}
+    late = room.connect()
+    room.receive(late, Hello("late"), bench.now)
+    refusal = only_refusal(bench.pull(late))
+    assert (refusal.code, refusal.final) == ("disk", False)
+    bench.commit()
+    assert isinstance(bench.pull(bench.connect(Hello("late")))[0], Welcome)
+    assert bench.say(bob, "again", "again") == room.state.head
+
+
 def test_a_long_history_comes_in_pieces() -> None:
     bench = Bench(limits=Limits(burst=10**6))
     alice = bench.join("alice")
