@@ -25,6 +25,11 @@ from genie_core.room.websocket import OPEN_TIMEOUT, bind, listen
 RETRY_FIRST: Final = 0.2
 RETRY_LONGEST: Final = 5.0
 
+WRITER_ENDED: Final = (
+    "the host's program no longer writes the room's log; what is said from now on is not kept: "
+    "suspend the room and resume it"
+)
+
 logger = logging.getLogger(__name__)
 
 
@@ -110,6 +115,7 @@ class RoomServer:
         """
         self._room.open(self._host, self._host_token, self._clock())
         self._committer = asyncio.create_task(self._commit_forever(), name="room committer")
+        self._committer.add_done_callback(self._note_end)
         self._stir()
 
     async def listen(
@@ -179,8 +185,7 @@ class RoomServer:
         committer, self._committer = self._committer, None
         if committer is not None:
             committer.cancel()
-            with suppress(asyncio.CancelledError):
-                await committer
+            await asyncio.wait([committer])
 
     # -- the log
 
@@ -190,12 +195,22 @@ class RoomServer:
             self._unwritten.clear()
             await self._write()
 
+    def _note_end(self, committer: asyncio.Task[None]) -> None:
+        """Tell everybody if the log's writer ended before the room did; that would be a fault."""
+        if committer is not self._committer:
+            return
+        error = None if committer.cancelled() else committer.exception()
+        logger.critical("the writer of the log ended", exc_info=error)
+        self._room.trouble(WRITER_ENDED)
+        self._stir()
+
     async def _write(self) -> None:
         """Write all that is pending, in groups of whatever gathered during the last write."""
         delay = RETRY_FIRST
         while events := self._room.pending():
             try:
                 await self._sink.append(events)
+                self._room.commit(events[-1].seq)
             except Exception as error:  # whatever it is, the room lives on and tries again
                 logger.warning("writing the log failed", exc_info=True)
                 self._room.trouble(f"the host can't write to its disk: {_reason(error)}")
@@ -204,7 +219,6 @@ class RoomServer:
                 delay = min(delay * 2, RETRY_LONGEST)
             else:
                 delay = RETRY_FIRST
-                self._room.commit(events[-1].seq)
                 self._room.trouble("")
                 self._stir()
         self._written.set()

@@ -1,6 +1,7 @@
 import asyncio
 import os
 import socket
+from collections.abc import Sequence
 
 import pytest
 from tests.genie_core.room.doubles import (
@@ -22,7 +23,7 @@ from tests.genie_core.room.wire import (
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from genie_core.room.errors import AddressInUse, InvalidName, NotLoopback
-from genie_core.room.event import Answered, Decided, Hosted, Left, Said, Suspended
+from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Said, Suspended
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import Hello, Limits, Refused, Say, Streamed, Welcome
 from genie_core.room.seat import Link, Severity
@@ -172,6 +173,28 @@ async def test_suspending_on_a_full_disk_ends_in_time_and_says_so() -> None:
             sink.broken = True
             async with asyncio.timeout(DEADLINE):
                 assert not await server.suspend(grace=0.1)
+
+
+async def test_a_writer_that_dies_is_heard_of(caplog: pytest.LogCaptureFixture) -> None:
+    class Cancelled(MemorySink):
+        async def append(self, events: Sequence[Event]) -> None:
+            if any(isinstance(event.body, Said) for event in events):
+                raise asyncio.CancelledError  # as from a task of its own that was cancelled
+            await super().append(events)
+
+    async with room_server(Cancelled()) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            await bob.seen.until(lambda r: "bob" in r.state.people)
+            bob.client.say("hello?")
+            await bob.seen.until(lambda r: r.notices)
+            severity, text = bob.seen.notices[0]
+            assert severity is Severity.ERROR
+            assert "no longer writes" in text
+            assert len(bob.client.unsent) == 1
+            async with asyncio.timeout(DEADLINE):
+                assert not await server.suspend(grace=0.1)
+    assert "the writer of the log ended" in caplog.text
 
 
 # -- peers that behave badly
