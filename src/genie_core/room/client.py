@@ -10,9 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from genie_core.room.codec import whole_text
+from genie_core.room.codec import event_mark, whole_text
 from genie_core.room.connection import ClientConnection
-from genie_core.room.errors import ConnectionLost, FrameError, RoomError, RoomRefused, Unreachable
+from genie_core.room.errors import (
+    ConnectionLost,
+    Diverged,
+    FrameError,
+    RoomError,
+    RoomRefused,
+    Unreachable,
+)
 from genie_core.room.event import Event, RunBody
 from genie_core.room.follower import Follower
 from genie_core.room.frame import (
@@ -57,6 +64,9 @@ class RoomClient:
     `run` does the work until `bye` or until the room refuses. Meanwhile everything else may be
     called at any time, connected or not. Messages and reports are kept until the room's log shows
     them, and are sent again after each reconnection; the room records them once.
+
+    `since` is the last event that is known already, and `mark` its `event_mark`; without it the
+    room can't tell whether it is the same event there.
     """
 
     def __init__(
@@ -69,6 +79,7 @@ class RoomClient:
         agent: str = "",
         room: str = "",
         since: int = 0,
+        mark: int = 0,
         token: str = "",
         patient: bool = True,
         backoff: Backoff | None = None,
@@ -81,6 +92,8 @@ class RoomClient:
         self._agent = agent
         self._room = room
         self._last = since
+        self._mark = mark
+        self._newest: Event | None = None
         self._token = token
         self._patient = patient
         self._backoff = backoff or Backoff()
@@ -123,6 +136,7 @@ class RoomClient:
 
         Raises:
             RoomRefused: the room does not want us, or no longer.
+            Diverged: the room's log has another event where our last one is.
             NotLoopback: the address leads to another machine.
             Unreachable: nothing answered the first attempt, unless `patient`.
             ConnectionLost: it was answered, and broken off; unless `patient`.
@@ -239,6 +253,7 @@ class RoomClient:
             self._name,
             room=self._room,
             since=self._last,
+            mark=self._mark if self._newest is None else event_mark(self._newest),
             engine=self._engine,
             agent=self._agent,
             token=self._token,
@@ -268,7 +283,7 @@ class RoomClient:
         self._caught_up_at = welcome.head
         self._follower.on_welcome(welcome)
         if welcome.head < self._last:
-            self._last = welcome.head
+            self._last, self._mark, self._newest = welcome.head, 0, None
             self._follower.on_rewound(welcome.head)
         self._report(LinkStatus(Link.ONLINE))
 
@@ -278,7 +293,7 @@ class RoomClient:
             sender = tasks.create_task(self._send_forever(link))
             try:
                 return await self._receive_forever(link)
-            except RoomRefused as error:
+            except RoomError as error:
                 refusal = error
             finally:
                 sender.cancel()
@@ -340,7 +355,7 @@ class RoomClient:
                 continue
             if event.seq != self._last + 1:
                 return f"event {event.seq} came after event {self._last}"
-            self._last = event.seq
+            self._last, self._newest = event.seq, event
             struck = event.by == self._name and self._outbox.acknowledge(event)
             self._follower.on_event(event)
             if struck:
@@ -351,6 +366,8 @@ class RoomClient:
         return None
 
     def _refused(self, refused: Refused) -> str:
+        if refused.code == "diverged":
+            raise Diverged(self._last, self._last)
         if refused.final:
             raise RoomRefused(refused.code, refused.text)
         return refused.text

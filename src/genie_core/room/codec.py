@@ -1,12 +1,13 @@
 """Frames as bytes: one JSON object each, checked for size and shape before anything sees it."""
 
+import zlib
 from collections import OrderedDict
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from genie_core.room.errors import FrameError
-from genie_core.room.event import Answered, Decided, RunBody
+from genie_core.room.event import Answered, Decided, Event, RunBody, Unreadable
 from genie_core.room.frame import ClientFrame, Entries, ServerFrame
 
 T = TypeVar("T")
@@ -74,6 +75,11 @@ def normal(body: RunBody, limit: int) -> RunBody:
         raise FrameError("malformed", f"arguments nested more than {MAX_DEPTH} levels deep")
     _check_not_blank(result)
     return result
+
+
+def event_mark(event: Event) -> int:
+    """A checksum of an event, equal wherever it was read; 0 if it could not be read here."""
+    return 0 if isinstance(event.body, Unreadable) else zlib.crc32(_encode(event))
 
 
 def whole_text(text: str, most: int | None = None) -> str:

@@ -10,7 +10,7 @@ import hmac
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from genie_core.room.codec import whole_text
+from genie_core.room.codec import event_mark, whole_text
 from genie_core.room.errors import InvalidName
 from genie_core.room.event import ROOM, Event, Hosted, Joined, Left, Opened, Role, Suspended
 from genie_core.room.floor import LABEL_CHARS, Floor
@@ -239,6 +239,8 @@ class Room:
             return "version", why
         if hello.room and hello.room != self._id:
             return "wrong_room", f"the room at this address is another one, {self._title!r}"
+        if self._contradicts(hello):
+            return "diverged", f"event {hello.since} of this room is another one here"
         if self._is_host(name):
             if not _same_secret(hello.token, self._host_token):
                 return "name_taken", f"{name} is the host's name in this room; choose another"
@@ -247,6 +249,12 @@ class Room:
         elif held is None and len(self._roster.seated) >= self.limits.members:
             return "room_full", f"the room is full: {self.limits.members} people are in it"
         return None
+
+    def _contradicts(self, hello: Hello) -> bool:
+        """Whether the last event that somebody has is not the one that the log has there."""
+        if not hello.mark or not 0 < hello.since <= self._history.head:
+            return False
+        return event_mark(self._history.events[hello.since - 1]) not in (0, hello.mark)
 
     def _is_host(self, name: str) -> bool:
         return fold_name(name) == fold_name(self.state.host)

@@ -56,13 +56,20 @@ class ConnectionLost(RoomError):
 
 
 class Diverged(RoomError):
-    """The host's log ends before the copy of it that is kept here."""
+    """The host's log and the copy here are not one log.
+
+    The host's ends at event `there`, before the copy's end `here`; or it goes on, and event `here`
+    is another one in it.
+    """
 
     def __init__(self, here: int, there: int) -> None:
-        super().__init__(
-            f"the host's log of this room ends at event {there}, the copy here at {here}; "
-            "join again to go on from the host's"
-        )
+        if there < here:
+            what = f"the host's log of this room ends at event {there}, the copy here at {here}"
+        else:
+            what = (
+                f"event {here} is another one in the host's log of this room than in the copy here"
+            )
+        super().__init__(f"{what}; join again to go on from the host's")
         self.here = here
         self.there = there
 

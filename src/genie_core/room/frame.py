@@ -16,6 +16,7 @@ VERSION: Final = 1
 Refusal: TypeAlias = Literal[
     "version",
     "wrong_room",
+    "diverged",
     "name_taken",
     "name_invalid",
     "room_full",
@@ -40,8 +41,9 @@ class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
 class Hello(Frame, tag="hello", frozen=True):
     """First frame of a participant.
 
-    `since` is the last sequence number they have; everything after it follows the welcome.
-    `room` guards against another room at the same address; empty accepts any. `token` reclaims a
+    `since` is the last sequence number they have; everything after it follows the welcome. `mark`
+    is that event's checksum, by which the room sees whether both have the same log; 0 leaves it
+    unchecked. `room` guards against another room at the same address; empty accepts any. `token` reclaims a
     name whose old connection the room still believes in.
     """
 
@@ -49,6 +51,7 @@ class Hello(Frame, tag="hello", frozen=True):
     version: int = VERSION
     room: str = ""
     since: int = 0
+    mark: int = 0
     engine: bool = False
     agent: str = ""
     token: str = ""

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from genie_core.room.client import Backoff, RoomClient
-from genie_core.room.errors import RoomRefused
+from genie_core.room.errors import Diverged, RoomRefused
 from genie_core.room.event import Event, Said
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import Welcome
@@ -118,12 +118,15 @@ class Guest:
         self.client = client
         self.seen = recorder
         self.refusal: RoomRefused | None = None
+        self.diverged: Diverged | None = None
 
     async def run(self) -> None:
         try:
             await self.client.run()
         except RoomRefused as refusal:
             self.refusal = refusal
+        except Diverged as error:
+            self.diverged = error
 
 
 @asynccontextmanager

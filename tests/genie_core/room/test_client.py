@@ -15,9 +15,11 @@ from tests.genie_core.room.doubles import (
 from tests.genie_core.room.wire import Proxy
 
 from genie_core.room.client import Backoff, RoomClient
+from genie_core.room.codec import event_mark
 from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.errors import (
     ConnectionLost,
+    Diverged,
     NotLoopback,
     RoomRefused,
     TooLong,
@@ -314,6 +316,53 @@ class ScriptedRoom:
 
 def said(seq: int, id_: str) -> Event:
     return Event(seq, 0.0, "bob", Said(id_, "hello"))
+
+
+async def test_a_host_that_lost_its_end_and_wrote_on_does_not_replace_history() -> None:
+    sink, port = MemorySink(), free_port()
+    async with room_server(sink) as server:
+        await server.listen(port=port)
+        async with participant(ws_connector(f"127.0.0.1:{port}"), "bob") as bob:
+            for n in range(3):
+                bob.client.say(f"message {n}")
+            await bob.seen.until(lambda r: len(r.texts) == 3)
+            known = list(bob.seen.events)
+            await server.close()
+            sink.events = sink.events[:2]
+            async with room_server(sink) as again:
+                for n in range(9):
+                    async with participant(local_connector(again), f"guest{n}") as guest:
+                        await guest.seen.online()
+                await again.listen(port=port)
+                await bob.seen.until(lambda r: r.links[-1].link is Link.CLOSED)
+                assert "is another one" in bob.seen.links[-1].detail
+                assert bob.diverged is not None
+                assert bob.seen.events == known
+                assert "bob" not in again.state.people
+                client = RoomClient(
+                    ws_connector(f"127.0.0.1:{port}"),
+                    Recorder(known),
+                    name="bob",
+                    since=known[-1].seq,
+                    mark=event_mark(known[-1]),
+                )
+                with pytest.raises(Diverged, match=f"event {known[-1].seq} is another one"):
+                    async with asyncio.timeout(DEADLINE):
+                        await client.run()
+
+
+async def test_the_same_log_is_recognised_after_a_restart() -> None:
+    sink = MemorySink()
+    async with room_server(sink) as server:
+        async with participant(local_connector(server), "bob") as bob:
+            await bob.seen.until(lambda r: "bob" in r.state.people)
+        await server.suspend()
+    past = list(sink.events)
+    async with room_server(sink) as server:
+        joining = participant(local_connector(server), "bob", past=past, mark=event_mark(past[-1]))
+        async with joining as bob:
+            await bob.seen.until(lambda r: r.events)
+            assert bob.seen.events[0].seq == len(past) + 1
 
 
 async def test_nothing_is_sent_again_before_it_is_known_what_has_arrived() -> None:

@@ -13,11 +13,12 @@ from genie_core.room.codec import (
     decode_client,
     decode_server,
     encode,
+    event_mark,
     normal,
     whole_text,
 )
 from genie_core.room.errors import FrameError
-from genie_core.room.event import Answered, Asked, Decided, Event, RunBody, Said
+from genie_core.room.event import Answered, Asked, Decided, Event, RunBody, Said, Unreadable
 from genie_core.room.frame import Delta, Entries, Hello, Publish, Say, Typing
 
 LIMIT = 10_000
@@ -166,6 +167,14 @@ def test_silence_needs_no_query() -> None:
 def test_whole_text_leaves_sound_text_alone() -> None:
     assert whole_text("héllo 🧞") == "héllo 🧞"
     assert whole_text("a\ud83d") == "a?"
+
+
+def test_an_events_mark_survives_the_wire_and_tells_it_from_others() -> None:
+    event = Event(7, 1795219200.123456, "alice", Said("1", "héllo"))
+    (arrived,) = decode_server(encode(Entries((event,)))).events  # type: ignore[union-attr] # it is what was encoded
+    assert event_mark(arrived) == event_mark(event) != 0
+    assert event_mark(event) != event_mark(Event(7, 1795219200.123457, "alice", event.body))
+    assert event_mark(Event(7, 1.0, "", Unreadable("damaged"))) == 0
 
 
 def test_a_batch_is_encoded_once() -> None:

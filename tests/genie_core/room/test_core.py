@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genie_core.room.codec import event_mark
 from genie_core.room.core import Room
 from genie_core.room.event import (
     ROOM,
@@ -23,6 +24,7 @@ from genie_core.room.event import (
     Said,
     Settled,
     Suspended,
+    Unreadable,
 )
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
@@ -246,6 +248,31 @@ def test_too_many_strangers_are_turned_away_for_now() -> None:
         bench.connect()
     refusal = only_refusal(bench.pull(bench.connect()))
     assert (refusal.code, refusal.final) == ("room_full", False)
+
+
+def test_who_has_another_log_of_the_room_is_told_and_gets_no_seat() -> None:
+    bench = Bench()
+    bench.say(bench.join("alice"))
+    head = bench.room.state.head
+    ours = event_mark(bench.written[-1])
+    theirs = event_mark(Event(head, 1.0, "alice", Said("9", "something else")))
+    same = bench.connect(Hello("bob", since=head, mark=ours))
+    other = bench.connect(Hello("carol", since=head, mark=theirs))
+    ahead = bench.connect(Hello("dora", since=head + 9, mark=theirs))
+    assert isinstance(bench.pull(same)[0], Welcome)
+    assert isinstance(bench.pull(ahead)[0], Welcome)
+    refusal = only_refusal(bench.pull(other))
+    assert (refusal.code, refusal.final) == ("diverged", True)
+    assert f"event {head}" in refusal.text
+    assert "carol" not in bench.room.state.people
+
+
+def test_what_is_damaged_here_contradicts_nobody() -> None:
+    past = Bench().written
+    lost = Event(3, 1000.0, ROOM, Unreadable("damaged"))
+    bench = Bench([*past, lost])
+    mark = event_mark(Event(3, 1000.0, "alice", Joined("guest")))
+    assert isinstance(bench.pull(bench.connect(Hello("alice", since=3, mark=mark)))[0], Welcome)
 
 
 # -- speaking
@@ -616,6 +643,7 @@ FRAMES = st.one_of(
         NAMES,
         version=st.sampled_from([1, 1, 1, 2]),
         since=st.integers(-3, 50),
+        mark=st.sampled_from([0, 0, 0, 12345]),
         engine=st.booleans(),
         token=st.sampled_from(["", "t1", "t2", "t3", HOST_TOKEN]),
     ),
