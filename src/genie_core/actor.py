@@ -7,11 +7,14 @@ from asyncio import Future, Task
 from collections import deque
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from genie_core.errors import ActorStopped, InvalidSetting
 
 log = logging.getLogger(__name__)
+
+CANCEL_GRACE: Final = 3.0
+"""Seconds that cancelled work may take to end before it is left behind."""
 
 Request = TypeVar("Request")
 Reply = TypeVar("Reply")
@@ -33,6 +36,9 @@ class Actor(ABC, Generic[Request, Reply]):
 
     Cancelling a reply cancels the request: it is skipped if it still waits, and its `serve` is
     cancelled if it runs. The others are not affected.
+
+    Work that does not end when it is cancelled is left behind, and `resources()` with it: what
+    it still does happens to something that nobody uses any more.
     """
 
     def __init__(self, name: str, idle_timeout: float | None = None) -> None:
@@ -44,6 +50,7 @@ class Actor(ABC, Generic[Request, Reply]):
         self._task: Task[None] | None = None
         self._news: Future[None] | None = None
         self._stopping = False
+        self._left_behind: set[Task[Any]] = set()
 
     @property
     def name(self) -> str:
@@ -110,8 +117,8 @@ class Actor(ABC, Generic[Request, Reply]):
     async def _serve_until_idle(self) -> None:
         while await self._has_mail():
             letter = self._mailbox.popleft()
-            if not letter.reply.done():
-                await self._serve_letter(letter)
+            if not letter.reply.done() and not await self._serve_letter(letter):
+                return
 
     async def _has_mail(self) -> bool:
         if not self._mailbox and not self._stopping:
@@ -122,16 +129,29 @@ class Actor(ABC, Generic[Request, Reply]):
                 self._news = None
         return bool(self._mailbox)
 
-    async def _serve_letter(self, letter: _Letter[Request, Reply]) -> None:
+    async def _serve_letter(self, letter: _Letter[Request, Reply]) -> bool:
+        """Serve one request; False if the work had to be left behind."""
         work = asyncio.create_task(self.serve(letter.request), name=f"{self._name}: request")
-        letter.reply.add_done_callback(lambda reply: reply.cancelled() and work.cancel())
         try:
-            await asyncio.wait({work})
+            # The reply is done before the work only if it was cancelled.
+            await asyncio.wait({work, letter.reply}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            if not work.done():  # this worker is being cancelled itself
+            if not work.done():  # or this worker is being cancelled itself
                 work.cancel()
-                await asyncio.wait({work})
-            _pass_on(work, letter.reply, self._name)
+                await asyncio.wait({work}, timeout=CANCEL_GRACE)
+            if work.done():
+                _pass_on(work, letter.reply, self._name)
+            else:
+                self._leave_behind(work, letter.reply)
+        return work.done()
+
+    def _leave_behind(self, work: "Task[Reply]", reply: "Future[Reply]") -> None:
+        log.warning("%s does not end though it was cancelled; going on without it", self._name)
+        if not reply.done():
+            reply.set_exception(ActorStopped(self._name))
+        self._left_behind.add(work)
+        work.add_done_callback(self._left_behind.discard)
+        work.add_done_callback(lambda work: _pass_on(work, reply, self._name))
 
     async def _release(self, held: AsyncExitStack) -> None:
         try:

@@ -11,7 +11,7 @@ from genie_core.agent.factory import AgentFactory
 from genie_core.agent.runner import AgentRunner, Query
 from genie_core.conversation import Conversation, check_message, load_messages
 from genie_core.datastore import DataStore
-from genie_core.errors import InvalidMessage, SessionStopped, summary
+from genie_core.errors import InvalidMessage, SessionStopped, StageFailed, summary
 from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.preferences import PreferencesSource
@@ -260,13 +260,16 @@ class GroupSession:
     ) -> None:
         execution.record(_decided(response, elapsed))
         query = Query(
-            text=response.query or message.content,
+            text=response.query or "",
             approvals=execution.approvals(),
             attachments=list(attachments),
             preferences=self._preferences,
             emit=execution.emit,
         )
-        reply = await self._agent(message.sender).submit(query)
+        agent = self._agent(message.sender)
+        reply = await agent.submit(query)
+        if not reply.text.strip():
+            raise StageFailed("agent", agent.name, "the agent gave an empty answer")
         execution.seal()
         answer = Message(
             reply.text, SYSTEM, receiver=response.receiver, request_id=message.request_id

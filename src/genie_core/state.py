@@ -34,6 +34,12 @@ class StateKeeper:
         self._kept: list[Any] = []  # at most one state, which may itself be None
         self._backlog: list[Any] = []  # journal lines that are not on disk
         self._unsaved = store is None
+        self._writing = 0
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the memory saved last is on disk, and none is kept here."""
+        return not (self._unsaved or self._writing or self._kept)
 
     async def restore(self, holder: Stateful) -> None:
         """Hand a fresh instance what was saved last, if anything was."""
@@ -62,6 +68,7 @@ class StateKeeper:
                 # Memory that lags behind the messages is caught up with; one sync per message,
                 # that of the message itself, is what makes a chat fast.
                 promise = self._store.append(self._key, lines, sync=False)
+        self._writing += 1
         promise.add_done_callback(lambda written: self._written(written, lines))
         return promise
 
@@ -84,6 +91,7 @@ class StateKeeper:
             return []
 
     def _written(self, promise: "Future[None]", lines: list[Any]) -> None:
+        self._writing -= 1
         self._unsaved = promise.cancelled() or promise.exception() is not None
         if self._unsaved:
             self._backlog = lines + self._backlog

@@ -190,3 +190,49 @@ async def test_a_worker_that_is_killed_leaves_nobody_waiting() -> None:
     for reply in replies:
         with pytest.raises(ActorStopped):
             await reply
+
+
+async def test_work_that_will_not_be_cancelled_is_left_behind_with_its_resources(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("genie_core.actor.CANCEL_GRACE", 0.02)
+    worker = Worker()
+    started, may_end = asyncio.Event(), asyncio.Event()
+
+    async def stubborn() -> str:
+        started.set()
+        while not may_end.is_set():
+            try:
+                await may_end.wait()
+            except asyncio.CancelledError:
+                continue
+        return "too late"
+
+    reply, waiting = worker.submit(stubborn), worker.submit(says("fine"))
+    await started.wait()
+    reply.cancel()
+    assert await waiting == "fine"
+    assert worker.log == ["open", "close", "open"]
+    worker.stop()
+    await worker.join()
+    assert not worker.active
+    may_end.set()
+
+
+async def test_work_that_ends_within_the_grace_keeps_its_resources() -> None:
+    worker = Worker()
+    started = asyncio.Event()
+
+    async def slow_to_end() -> str:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.01)
+        return "never"
+
+    reply, waiting = worker.submit(slow_to_end), worker.submit(says("fine"))
+    await started.wait()
+    reply.cancel()
+    assert await waiting == "fine"
+    assert worker.log == ["open"]

@@ -380,6 +380,54 @@ def faulty_sessions() -> dict[str, GroupSession]:
     }
 
 
+@pytest.mark.parametrize("text", ["", " \n"])
+async def test_an_empty_answer_is_a_failure_of_the_agent(text: str) -> None:
+    async def run(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run
+        return text if input.query == "one" else "ok"
+
+    chat = session(run)
+    decided, failed = await events(chat.handle(Message("one", "alice")))
+    assert isinstance(decided, Decided)
+    assert isinstance(failed, Failed)
+    assert failed.stage == "agent"
+    assert failed.error.endswith("the agent gave an empty answer")
+    assert await chat.handle(Message("two", "alice")).result() is not None
+    assert await contents(chat) == ["one", "two", "ok"]
+
+
+@pytest.mark.parametrize("query", [None, "", "  "])
+async def test_delegating_without_a_query_is_a_failure_of_the_reasoner(query: str | None) -> None:
+    chat = session(decide=lambda _updates: Response(Decision.DELEGATE, query=query))
+    (failed,) = await events(chat.handle(Message("hi", "alice")))
+    assert isinstance(failed, Failed)
+    assert failed.stage == "reasoner"
+
+
+async def test_joining_does_not_wait_for_an_agent_that_will_not_be_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("genie_core.actor.CANCEL_GRACE", 0.02)
+    started, may_end = asyncio.Event(), asyncio.Event()
+
+    async def stubborn(*_: Any) -> str:
+        started.set()
+        while not may_end.is_set():
+            try:
+                await may_end.wait()
+            except asyncio.CancelledError:
+                continue
+        return "too late"
+
+    chat = session(stubborn)
+    execution = chat.handle(Message("hi", "alice"))
+    await started.wait()
+    execution.cancel()
+    async with asyncio.timeout(10):
+        await chat.join()
+    assert isinstance((await events(execution))[-1], Cancelled)
+    may_end.set()
+
+
 @pytest.mark.parametrize("stage", ["reasoner", "factory", "secrets", "preferences", "agent"])
 async def test_a_fault_ends_one_execution_and_the_session_serves_on(stage: str) -> None:
     chat = faulty_sessions()[stage]

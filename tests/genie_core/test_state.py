@@ -72,12 +72,22 @@ async def test_without_a_store_nothing_is_collected_for_a_journal() -> None:
     assert holder.new == []
 
 
+async def test_a_memory_is_on_disk_once_it_was_written(tmp_path: Path) -> None:
+    keeper = StateKeeper("it", "key", DataStore(tmp_path))
+    promise = keeper.save(Whole(1))
+    before = keeper.on_disk
+    await promise
+    assert (before, keeper.on_disk) == (False, True)
+    assert not StateKeeper("it", "key", None).on_disk
+
+
 async def test_while_the_disk_refuses_the_state_lives_on_in_memory(tmp_path: Path) -> None:
     (tmp_path / "blocked").write_text("not a folder")
     keeper, holder = StateKeeper("it", "key", DataStore(tmp_path / "blocked")), Growing()
     holder.add(1)
     with pytest.raises(OSError, match="blocked"):
         await keeper.save(holder)
+    assert not keeper.on_disk
     keeper.release(holder)
     assert await restored(keeper, Whole()) == [1]
 

@@ -15,7 +15,7 @@ from genie_core.agent.approval import ApprovalContext
 from genie_core.agent.base import Agent, AgentInput, AsyncTool
 from genie_core.agent.factory import AgentFactory
 from genie_core.datastore import DataStore
-from genie_core.errors import GenieError, StageFailed, stage
+from genie_core.errors import ActorStopped, GenieError, StageFailed, stage
 from genie_core.message import Attachment
 from genie_core.preferences import PreferencesSource
 from genie_core.state import StateKeeper
@@ -114,10 +114,14 @@ class AgentRunner(Actor[Query, Reply]):
             with stage("agent", self.name):
                 text = await agent.run_streaming(query, callback, request.emit)
         except asyncio.CancelledError:
-            self._remember_partial(agent)
+            if self._agent is agent:
+                self._remember_partial(agent)
             raise
         finally:
-            self._query = None
+            if self._query is request:
+                self._query = None
+        if self._agent is not agent:
+            raise ActorStopped(self.name)  # left behind: another instance has the memory now
         if not isinstance(text, str):
             raise StageFailed("agent", self.name, f"answered with {type(text).__name__}, not text")
         return Reply(text, perf_counter() - began, self._state.save(agent))
@@ -159,6 +163,26 @@ class AgentRunner(Actor[Query, Reply]):
             ensure_ascii=False,
         )
 
+    @property
+    def subagents(self) -> list[str]:
+        """The subagents held here, as `name:instance`.
+
+        One that was put away is let go when another one starts, if its memory is on disk.
+        """
+        return [f"{name}:{instance}" for name, instance in self._subagents]
+
+    @property
+    def active_subagents(self) -> list[str]:
+        """Those of the subagents, as `name:instance`, that are not put away."""
+        held = self._subagents.items()
+        return [f"{name}:{instance}" for (name, instance), runner in held if runner.active]
+
+    @property
+    def dispensable(self) -> bool:
+        """Whether an equal runner could be made from what is on disk."""
+        subagents = self._subagents.values()
+        return not self.active and self._state.on_disk and all(s.dispensable for s in subagents)
+
     def stop(self) -> None:
         """Take nothing new, here and in all subagents."""
         super().stop()
@@ -181,6 +205,9 @@ class AgentRunner(Actor[Query, Reply]):
 
     def _subagent(self, name: str, instance: str) -> "AgentRunner":
         if (name, instance) not in self._subagents:
+            self._subagents = {
+                key: runner for key, runner in self._subagents.items() if not runner.dispensable
+            }
             title = f"{name}:{instance}"
             self._subagents[name, instance] = AgentRunner(
                 key=title,

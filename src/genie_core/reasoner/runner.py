@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from genie_core.actor import Actor
 from genie_core.datastore import DataStore
-from genie_core.errors import MissingKey, StageFailed, stage
+from genie_core.errors import ActorStopped, MissingKey, StageFailed, stage
 from genie_core.message import Attachment, Message
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
@@ -89,6 +89,8 @@ class ReasonerRunner(Actor[int, Ruling]):
         with stage("reasoner", self.name):
             updates = self._updates(reasoner, request)
             raw = await reasoner.run(updates)
+        if self._reasoner is not reasoner:
+            raise ActorStopped(self.name)  # left behind: another instance has the memory now
         saved = self._state.save(reasoner)  # whatever it said, it has taken the messages in
         with stage("reasoner", self.name):
             response = _understood(raw, self.name)

@@ -30,7 +30,7 @@ def query(text: str, queue: "asyncio.Queue[Approval] | None" = None) -> Query:
     return Query(text, ApprovalContext(queue))
 
 
-def hierarchy() -> AgentFactory:
+def hierarchy(idle_timeout: float | None = None) -> AgentFactory:
     """A system agent and two kinds of subagents, each of which runs what its query says.
 
     A query is a path of `name:instance` steps and a last word; the last agent asks for approval
@@ -54,8 +54,8 @@ def hierarchy() -> AgentFactory:
         return agent
 
     factory = AgentFactory(create)
-    factory.add_agent_factory_fn(create, AgentInfo("search", "finds"))
-    factory.add_agent_factory_fn(create, AgentInfo("math", "reckons"))
+    factory.add_agent_factory_fn(create, AgentInfo("search", "finds", idle_timeout=idle_timeout))
+    factory.add_agent_factory_fn(create, AgentInfo("math", "reckons", idle_timeout=idle_timeout))
     return factory
 
 
@@ -249,3 +249,58 @@ async def test_an_agent_is_put_away_when_idle_and_remembers(tmp_path: Path) -> N
     assert [agent.open for agent in agents] == [False]
     await runner.submit(query("two"))
     assert agents[1].queries == ["one", "two"]
+
+
+async def test_a_run_left_behind_does_not_write_over_its_successors_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.actor.CANCEL_GRACE", 0.02)
+    started, may_end = asyncio.Event(), asyncio.Event()
+
+    async def run(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run
+        started.set()
+        while input.query == "stubborn" and not may_end.is_set():
+            try:
+                await may_end.wait()
+            except asyncio.CancelledError:
+                continue
+        return "ok"
+
+    store = DataStore(tmp_path)
+    runner = system(agent_factory(run), store)
+    reply = runner.submit(query("stubborn"))
+    await started.wait()
+    reply.cancel()
+    await (await runner.submit(query("next"))).saved
+    (left,) = [task for task in asyncio.all_tasks() if task.get_name().endswith("request")]
+    may_end.set()
+    await asyncio.wait({left})
+    runner.stop()
+    await runner.join()
+    assert await store.load("system") == {"queries": ["next"]}
+
+
+async def test_subagents_that_are_put_away_and_saved_are_let_go(tmp_path: Path) -> None:
+    factory = hierarchy(idle_timeout=0.01)
+    runner = system(factory, DataStore(tmp_path))
+    first = json.loads((await runner.submit(query("search math:1 one"))).text)["subagent_instance"]
+    for number in range(20):
+        await runner.submit(query(f"search x{number}"))
+        async with asyncio.timeout(10):
+            while runner.active_subagents:
+                await asyncio.sleep(0.01)
+    assert len(runner.subagents) == 1
+    again = await runner.submit(query(f"search:{first} math:1 two"))
+    assert innermost(again.text) == "one,two"
+    runner.stop()
+    await runner.join()
+
+
+async def test_without_a_store_subagents_are_kept_for_their_memory() -> None:
+    runner = system(hierarchy(idle_timeout=0.01))
+    first = json.loads((await runner.submit(query("search one"))).text)["subagent_instance"]
+    async with asyncio.timeout(10):
+        while runner.active_subagents:
+            await asyncio.sleep(0.01)
+    await runner.submit(query("search two"))
+    assert innermost((await runner.submit(query(f"search:{first} three"))).text) == "one,three"
