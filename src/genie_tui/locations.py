@@ -31,7 +31,7 @@ def folder_at(text: str) -> Path:
     try:
         return Path(text).expanduser().absolute()
     except (RuntimeError, OSError) as error:  # no such user, or the current folder is gone
-        raise NoSuchPlace(text, str(error)) from error
+        raise NoSuchPlace(text, str(error).rstrip(".")) from error
 
 
 @dataclass(frozen=True, slots=True)
