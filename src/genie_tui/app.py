@@ -43,11 +43,15 @@ SMALLEST: Final = (60, 16)
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """The room that was left in good order, for the line that says how to come back."""
+    """The room that was left in good order, for the line that says how to come back.
+
+    `waiting` counts the tool calls that this person had not answered.
+    """
 
     room: str
     title: str
     hosted: bool
+    waiting: int = 0
 
 
 class GenieApp(App[Departure]):
@@ -229,7 +233,9 @@ class GenieApp(App[Departure]):
 
     def action_help_quit(self) -> None:
         """Tell those who try ctrl+c how to end."""
-        self.notify("ctrl+q suspends the room and ends.")
+        seat = self._room.seat if self._room is not None else None
+        hosting = seat is not None and _departure(seat).hosted
+        self.notify("ctrl+q suspends the room and ends." if hosting else "ctrl+q leaves and ends.")
 
     def action_toggle_theme(self) -> None:
         """Switch between the dark and the light theme."""
@@ -238,4 +244,5 @@ class GenieApp(App[Departure]):
 
 def _departure(seat: Seat) -> Departure:
     state = seat.state
-    return Departure(state.room, state.title, hosted=state.host == seat.name)
+    waiting = len(state.pending_for(seat.name)) + len(state.parked_for(seat.name))
+    return Departure(state.room, state.title, state.host == seat.name, waiting)

@@ -78,5 +78,5 @@ def parse(text: str) -> Line:
 
 def _unknown(name: str) -> str:
     near = get_close_matches(name.lower(), _BY_NAME, n=1, cutoff=0.5)
-    hint = f"did you mean /{near[0]}?" if near else "/help lists them"
+    hint = f"did you mean /{near[0]}?" if near else "/help lists them."
     return f"There is no command /{name}; {hint} Two slashes send a text with one."

@@ -23,8 +23,9 @@ from genie_tui.doctor import terminal_problem
 from genie_tui.doorman import House
 from genie_tui.driver import HangupDriver
 from genie_tui.locations import Locations
-from genie_tui.opening import Opening
+from genie_tui.opening import JoinRoom, Opening
 from genie_tui.settings import Settings, assistant_config, default_name
+from genie_tui.text import visible
 
 LOG_BYTES: Final = 2 * 1024 * 1024
 OLD_LOGS: Final = 2
@@ -48,7 +49,8 @@ def start(
     if problem:
         raise CannotStart(problem)
     name = check_name(settings.name or default_name())
-    check_config(assistant_config(settings, locations.prompts), env)
+    if not (isinstance(opening, JoinRoom) and opening.guest):
+        check_config(assistant_config(settings, locations.prompts), env)
     _log_to(locations.log_file)
 
     house = House(name, settings, locations)
@@ -108,9 +110,12 @@ def _theme(wanted: str, known: Collection[str]) -> str:
 
 
 def _goodbye(departure: Departure) -> str:
-    if departure.hosted:
-        return f"Suspended {departure.title!r}. Resume it with: genie-tui resume {departure.room}"
-    return f"Left {departure.title!r}."
+    title = visible(departure.title)
+    if not departure.hosted:
+        return f"Left {title!r}."
+    calls = "tool call" if departure.waiting == 1 else "tool calls"
+    parked = f" with {departure.waiting} {calls} to answer" if departure.waiting else ""
+    return f"Suspended {title!r}{parked}. Resume it with: genie-tui resume {departure.room}"
 
 
 def _forget_lost_terminal() -> None:

@@ -55,6 +55,7 @@ class ScriptedSeat:
     leave_error: Exception | None = None
     left: bool = False
     running: int = 1
+    takes_answers: bool = True
     typed: int = 0
     listener: Listener | None = None
 
@@ -97,6 +98,12 @@ class ScriptedSeat:
         )
         return approval
 
+    def set_link(self, status: LinkStatus) -> None:
+        """Let the connection change."""
+        self.link = status
+        if self.listener is not None:
+            self.listener.on_link(status)
+
     def listen(self, listener: Listener) -> None:
         self.listener = listener
 
@@ -107,6 +114,8 @@ class ScriptedSeat:
         self.typed += 1
 
     def answer(self, approval: str, answer: Answer) -> bool:
+        if not self.takes_answers:
+            return False
         self.answers.append((approval, answer))
         return approval in self.state.open or approval in self.state.parked
 

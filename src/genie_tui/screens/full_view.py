@@ -10,6 +10,7 @@ from textual.widgets import Static, TextArea
 
 from genie_tui.moments import clock_time
 from genie_tui.text import visible
+from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.approval_card import CardView
 from genie_tui.widgets.arguments import plain_arguments
 
@@ -39,9 +40,9 @@ def _text(view: CardView) -> str:
     parts = (
         ("asked by", f"{view.author}, {clock_time(proposal.asked_at)}"),
         ("message", view.message),
-        ("agent", proposal.agent),
+        ("agent", agent_path(proposal.agent)),
         ("tool", proposal.tool),
-        ("runs", proposal.where or "on this machine"),
+        ("runs on", proposal.where or "this machine"),
     )
     head = "\n".join(f"{label}: {visible(text)}" for label, text in parts)
     return f"{head}\n\n{plain_arguments(proposal.arguments) or 'no arguments'}\n"

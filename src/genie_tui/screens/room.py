@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar, Final
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.command import Provider
@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Footer, TextArea
 
 from genie_core.errors import GenieError
-from genie_core.room.event import Event, Said
+from genie_core.room.event import Event, Left, Said
 from genie_core.room.seat import Answer, EngineState, Link, LinkStatus, Seat, Severity
 from genie_tui.bridge import (
     Bridge,
@@ -134,6 +134,15 @@ class RoomScreen(Screen[None]):
         self.query_one(Timeline).set_unsent(seat.unsent)
         self._bridge.start()
 
+    def on_key(self, event: events.Key) -> None:
+        """Let what nobody else takes be typed where it belongs, so that no text is lost."""
+        away = self.focused is None or isinstance(self.focused, Timeline)
+        if away and event.is_printable and event.character and not self._editor.read_only:
+            event.stop()
+            self._go_back()
+            self._editor.focus()
+            self._editor.insert(event.character)
+
     # What the seat reports
 
     @on(EventsArrived)
@@ -205,12 +214,13 @@ class RoomScreen(Screen[None]):
 
     @on(Composer.Edited)
     def _edited(self) -> None:
-        if self._seat is not None:
+        if self._seat is not None and self.query_one(Composer).draft.strip():
             self._seat.typing()
 
     @on(Timeline.StopRequested)
     def _stop_requested(self, message: Timeline.StopRequested) -> None:
-        self._stop(message.message)
+        if not self._stop(message.message):
+            self._go_back()
 
     @on(ApprovalCard.Dismissed)
     @on(Activity.Left)
@@ -284,10 +294,11 @@ class RoomScreen(Screen[None]):
         """Stop every agent that runs for this person."""
         self._stop(None)
 
-    def _stop(self, message: int | None) -> None:
+    def _stop(self, message: int | None) -> int:
         stopped = self._seat.stop(message) if self._seat is not None else 0
         if not stopped:
             self.notify("No agent runs that you could stop.")
+        return stopped
 
     def _say(self, seat: Seat, line: Speech) -> None:
         if line.text.strip():
@@ -338,13 +349,22 @@ class RoomScreen(Screen[None]):
 
     def _not_typing(self, events: list[Event]) -> None:
         for event in events:
-            if isinstance(event.body, Said):
-                self._hints.stopped_typing(event.by)
+            match event.body:
+                case Said():
+                    self._hints.stopped_typing(event.by)
+                case Left(name=name):
+                    self._hints.stopped_typing(name)
 
     def _show_link(self, status: LinkStatus) -> None:
         self._status.show_link(status)
         self._banner.show(status)
-        self._editor.read_only = status.link is Link.CLOSED
+        closed = status.link is Link.CLOSED
+        self._editor.read_only = closed
+        if closed:
+            self._approvals.close_doors()
+            self._show_waiting()
+        if status.link is not Link.ONLINE:
+            self._hints.nobody_types()
 
     def _show_waiting(self) -> None:
         waiting = self._approvals.waiting

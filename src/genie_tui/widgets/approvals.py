@@ -14,6 +14,7 @@ from genie_core.room.seat import Answer
 from genie_tui.widgets.approval_card import ApprovalCard, CardView
 from genie_tui.widgets.approval_queue import ApprovalQueue
 
+CLOSED = "The room is closed.\n\nWhat still waited here can be answered when it is open again and you are back."
 NOTHING = (
     "Nothing waits for your answer.\n\nTool calls of agents that run on this machine ask here."
 )
@@ -35,6 +36,7 @@ class Approvals(Vertical):
         self._queue = ApprovalQueue()
         self._state = RoomState()
         self._me = ""
+        self._shut = False
 
     def compose(self) -> ComposeResult:
         """The card, or the sentence that stands in for it."""
@@ -60,8 +62,17 @@ class Approvals(Vertical):
         self._state, self._me = state, me
         self.refresh_queue()
 
+    def close_doors(self) -> None:
+        """Show nothing any more: nobody would hear an answer."""
+        self._shut = True
+        self.query_one("#no-approvals", Static).update(CLOSED)
+        self._queue.update([])
+        self._show()
+
     def refresh_queue(self) -> None:
         """Look again at what waits. The view moves only if its approval is gone."""
+        if self._shut:
+            return
         parked = self._state.parked_for(self._me)
         self._queue.update([*parked, *self._state.pending_for(self._me)])
         self._show()

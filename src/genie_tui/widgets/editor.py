@@ -7,6 +7,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.document._document import EditResult
 from textual.document._edit import Edit
+from textual.geometry import Offset
 from textual.widgets import TextArea
 
 from genie_tui.text import visible
@@ -69,6 +70,16 @@ class Editor(TextArea, inherit_bindings=False):
         result = super().edit(edit)
         self._changed()
         return result
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:  # noqa: FBT001, FBT002 - the base's signature
+        """Bring the cursor into view, unless it is about to be moved.
+
+        Undoing shortens the document before it moves the cursor, and taking the scroll bar away
+        in between asks for a cursor that stands beyond the end.
+        """
+        if self.selection.end[0] >= self.document.line_count:
+            return Offset(0, 0)
+        return super().scroll_cursor_visible(center=center, animate=animate)
 
     async def on_key(self, event: events.Key) -> None:
         """Offer the key, and keep it from the text area if it was taken."""

@@ -36,6 +36,11 @@ class HintLine(Widget):
         if self._until.pop(name, None) is not None:
             self.refresh()
 
+    def nobody_types(self) -> None:
+        """Stop showing anybody, since nothing is heard of them."""
+        for name in list(self._until):
+            self.stopped_typing(name)
+
     def forget_silent(self) -> None:
         """Drop those who have not written for a while."""
         now = self._clock()

@@ -178,7 +178,8 @@ class Ledger(ScrollView, can_focus=True):
         base = self.rich_style
         if current:
             base = self.get_component_rich_style("ledger--cursor")
-        author = f"  {visible_line(row.said.by)}"
+        name = visible_line(row.said.by)
+        author = "" if line.verdict.endswith(f" {name}") else f"  {name}"
         first = [
             Segment(f"{clock_time(row.opened.at)} ", self._component("time")),
             Segment(f"{line.glyph} {line.verdict}", self._component(line.tone.value)),

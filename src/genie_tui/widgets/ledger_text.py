@@ -77,7 +77,7 @@ def _run(row: Row) -> Headline:
 def _approval(row: Row) -> Headline:
     asked = row.opened.body
     tool = asked.tool if isinstance(asked, Asked) else "a tool"
-    subject = agent_path(asked.agent) if isinstance(asked, Asked) else ""
+    subject = _call(asked) if isinstance(asked, Asked) else ""
     took = duration(row.latest.at - row.opened.at) if row.closed else ""
     match row.latest.body:
         case Settled(outcome="approved") as settled:
@@ -91,6 +91,11 @@ def _approval(row: Row) -> Headline:
             return Headline("▲", Tone.ASKS, f"asks for {tool}", subject)
         case _:
             return Headline("…", Tone.QUIET, f"expired {tool}", subject, took)
+
+
+def _call(asked: Asked) -> str:
+    values = ", ".join(f"{name} {value}" for name, value in asked.arguments.items())
+    return f"{agent_path(asked.agent)}: {values or 'no arguments'}"
 
 
 def details(row: Row) -> list[tuple[str, str]]:

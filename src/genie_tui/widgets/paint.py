@@ -103,6 +103,8 @@ class Painter:
             _in_gutter(glyph, self._palette[name]),
             self._said(speech.author, speech.text, emote=speech.emote),
         )
+        if exchange is not None and exchange.phase is Phase.WAITING:
+            lines += self._waits(exchange)
         if self._reasons and exchange is not None:
             lines += self._silence(exchange)
         if speech.emote:
@@ -143,6 +145,11 @@ class Painter:
             else:
                 lines += self._canvas.lines(prose(block, self._palette, style), self._room)
         return lines
+
+    def _waits(self, exchange: Exchange) -> list[Line]:
+        text = f"genie waits for {visible_line(exchange.handler)} to allow a tool call"
+        lines = self._canvas.lines(Text(text, self._palette["waiting"]), self._room - 2)
+        return beside(mark("   ▲ ", self._palette["waiting"]), lines)
 
     def _silence(self, exchange: Exchange) -> list[Line]:
         match exchange.phase:

@@ -79,6 +79,7 @@ class Roster(Static):
         )
 
     def _doing(self, person: Person) -> tuple[str, str]:
-        if person.name in self._typing:
+        presence = self._state.presence(person.name)
+        if person.name in self._typing and presence in (Presence.NONE, Presence.IDLE):
             return "✎ typing", "$text-primary"
-        return _DOING[self._state.presence(person.name)]
+        return _DOING[presence]

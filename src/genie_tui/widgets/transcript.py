@@ -14,7 +14,10 @@ from genie_core.room.event import (
     Joined,
     Left,
     Opened,
+    Outcome,
     Said,
+    Settled,
+    Stage,
     Suspended,
 )
 from genie_core.room.fold import Exchange, Phase, RoomState
@@ -40,6 +43,7 @@ class Transcript:
         self._state = state
         self._place: dict[int, int] = {}
         self._until = 0.0  # when the day of the last entry ends
+        self._parked: set[str] = set()
 
     def place(self, message: int) -> int | None:
         """The index of the entry that shows a message."""
@@ -108,14 +112,26 @@ class Transcript:
                 return self.reply(self._state.exchanges[message], text, event.at, elapsed)
             case Failed(message=message, stage=stage, error=error):
                 author = visible_line(self._state.exchanges[message].author)
-                text = f"no answer for {author}: {stage} failed: {visible_line(error)}"
+                text = f"genie could not answer {author}: {_where(stage)}{visible_line(error)}"
                 return self._note(event, "✗", text, Tone.FAILED, message)
             case Cancelled(message=message, reason=reason):
                 author = visible_line(self._state.exchanges[message].author)
-                text = _because(f"the work on a message by {author} was stopped", reason)
-                return self._note(event, "■", text, message=message)
+                return self._note(event, "■", _stopped(author, reason), message=message)
+            case Settled(message=message, approval=approval, outcome=outcome):
+                return self._settled(event, message, approval, outcome)
         said = _about_the_room(event)
         return said and self._note(event, *said)
+
+    def _settled(self, event: Event, message: int, approval: str, outcome: Outcome) -> Note | None:
+        """Tell of a denial that no answer follows, since its run ended before the pause."""
+        if outcome == "parked":
+            self._parked.add(approval)
+            return None
+        if approval not in self._parked or outcome != "denied":
+            return None
+        proposal = self._state.proposals[approval]
+        text = f"{visible_line(event.by)} did not allow {visible_line(proposal.tool)}"
+        return self._note(event, "✗", _because(text, proposal.reason or ""), message=message)
 
     def _note(
         self, event: Event, mark: str, text: str, tone: Tone = Tone.QUIET, message: int = 0
@@ -142,6 +158,16 @@ def _about_the_room(event: Event) -> tuple[str, str] | None:
         case Equipped(agent=agent) if agent:
             return "·", f"{by}'s agent is {visible_line(agent)} now"
     return None
+
+
+def _where(stage: Stage) -> str:
+    return "" if stage in ("agent", "lost") else f"{stage} failed: "
+
+
+def _stopped(author: str, reason: str) -> str:
+    if reason.startswith("stopped by "):
+        return f"genie's work for {author} was {visible_line(reason)}"
+    return _because(f"genie's work for {author} was stopped", reason)
 
 
 def _because(text: str, reason: str) -> str:

@@ -615,3 +615,62 @@ async def test_a_tiny_terminal_gets_one_clear_line(seat: ScriptedSeat) -> None:
         await pilot.resize_terminal(100, 30)
         await until(pilot, lambda: screen.query_one("#middle").display)
         assert not screen.query_one("TooSmall").display
+
+
+# Where keys, notes and closed doors go
+
+
+async def test_what_is_typed_beside_the_composer_arrives_in_it(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Timeline).focus()
+        await until(pilot, lambda: screen.query_one(Timeline).has_focus)
+        await pilot.press(*"hello")
+        await until(pilot, lambda: screen.query_one(Composer).draft == "hello")
+        assert editor(screen).has_focus
+
+
+async def test_sending_is_not_typing(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        await pilot.press("h", "i")
+        await until(pilot, lambda: seat.typed == 2)
+        await pilot.press("enter")
+        await until(pilot, lambda: seat.said)
+        await pilot.pause()
+        assert seat.typed == 2
+
+
+async def test_behind_closed_doors_there_is_nothing_to_answer(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        seat.ask("one")
+        await until(pilot, lambda: screen.query_one(Approvals).waiting == 1)
+        seat.set_link(LinkStatus(Link.CLOSED, "the host suspended the room"))
+        await until(pilot, lambda: screen.query_one(Approvals).waiting == 0)
+        assert "closed" in text_of(screen, "#no-approvals")
+        assert screen.query_one(StatusBar).has_class("-waiting") is False
+
+
+async def test_an_answer_that_is_not_taken_leaves_its_card(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        approval = seat.ask("one")
+        await until_shown(screen, pilot, approval)
+        seat.takes_answers = False
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("a")
+        await pilot.pause()
+        assert shown_proposal(screen) == approval
+        seat.takes_answers = True
+        clock.rest(5)
+        await pilot.press("a")
+        await until(pilot, lambda: seat.answers)
+
+
+async def test_escape_in_the_conversation_goes_back_when_there_is_nothing_to_stop(
+    seat: ScriptedSeat,
+) -> None:
+    async with in_room(seat) as (screen, pilot):
+        seat.running = 0
+        await pilot.press("f5")
+        await until(pilot, lambda: screen.query_one(Timeline).has_focus)
+        await pilot.press("escape")
+        await until(pilot, lambda: editor(screen).has_focus)

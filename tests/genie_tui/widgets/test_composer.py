@@ -109,6 +109,19 @@ async def test_pasting_replaces_what_is_selected() -> None:
         assert app.composer.draft == "aXy"
 
 
+@pytest.mark.parametrize("lines", [1, 3, 8, 9, 12, 30, 50])
+async def test_a_paste_can_be_undone_and_redone(lines: int) -> None:
+    app = Host(limit=1000)
+    text = "\n".join(str(number) for number in range(lines))
+    async with app.run_test(size=(60, 24)) as pilot:
+        app.composer.query_one(Editor).post_message(events.Paste(text))
+        await pilot.pause()
+        await pilot.press("ctrl+z")
+        assert app.composer.draft == ""
+        await pilot.press("ctrl+y")
+        assert app.composer.draft == text
+
+
 async def test_it_grows_with_the_text_up_to_eight_lines() -> None:
     app = Host()
     async with app.run_test(size=(60, 30)) as pilot:

@@ -118,7 +118,7 @@ def test_failing_is_not_silence() -> None:
     log.add(Decided(ignored.seq, "ignore", "small talk"), "ann")
     notes = [entry for entry in entries(log) if isinstance(entry, Note)]
     assert [note.tone for note in notes] == [Tone.FAILED, Tone.QUIET]
-    assert notes[0].text == "no answer for ann: reasoner failed: no␛[31mkey"
+    assert notes[0].text == "genie could not answer ann: reasoner failed: no␛[31mkey"
     assert "stopped: by bob" in notes[1].text
     assert [note.message for note in notes] == [failed.seq, stopped.seq]
 
