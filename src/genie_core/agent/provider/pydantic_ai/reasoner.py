@@ -9,7 +9,13 @@ from typing import Any, Final
 import group_sense  # type: ignore[import-untyped]  # it ships no type information
 from pydantic import Field
 from pydantic_ai import Agent, NativeOutput
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    UserPromptPart,
+)
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, infer_model
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
@@ -20,6 +26,14 @@ from genie_core.reasoner.base import Decision, GroupReasoner, Response
 
 DEFAULT_MODEL: Final = "google:gemini-3-flash-preview"
 """The model of a reasoner that is told none."""
+
+MAX_TURNS: Final = 60
+MIN_TURNS: Final = 30
+"""A history of `MAX_TURNS` turns loses its oldest ones, down to `MIN_TURNS`.
+
+Cut in steps, its beginning stays the same from one call to the next, which providers that cache
+prompts reward.
+"""
 
 _SETTINGS: Final = ModelSettings(timeout=60.0)  # seconds; group-sense replaces empty settings
 
@@ -37,7 +51,10 @@ class ReasonedResponse(group_sense.Response):  # type: ignore[misc]  # untyped b
 
 
 class DefaultGroupReasoner(GroupReasoner):
-    """Decides with one model call per increment, remembering all before.
+    """Decides with one model call per increment, remembering the latest before.
+
+    The model is sent the last 30 to 60 turns, so that a decision costs the same however long the
+    chat is. A turn is what was new when a decision was due, and that decision.
 
     Works with models that cannot be held to a JSON schema: they are asked for JSON in words.
     What people write reaches the model with `<`, `>`, `&` and, in names, quotes as HTML entities,
@@ -102,13 +119,32 @@ class _Reasoner(group_sense.DefaultGroupReasoner):  # type: ignore[misc]  # unty
             model_settings=settings,
         )
 
+    async def process(self, updates: list[Any]) -> Any:
+        """Take in messages and decide, with no more history than is useful."""
+        self._history: list[ModelMessage] = _latest(self._history)
+        return await super().process(updates)
+
+    def set_serialized(self, lines: list[dict[str, Any]]) -> None:
+        """Restore from the latest lines of a journal, each of which has at least one turn."""
+        super().set_serialized(lines[-MIN_TURNS:])
+
     def state(self) -> dict[str, Any]:
         """Return the whole state, in the form of group-sense before 0.0.5."""
-        history: list[ModelMessage] = self._history
         return {
-            "agent": ModelMessagesTypeAdapter.dump_python(history, mode="json"),
+            "agent": ModelMessagesTypeAdapter.dump_python(self._history, mode="json"),
             "processed": self.processed,
         }
+
+
+def _latest(history: list[ModelMessage]) -> list[ModelMessage]:
+    """Cut a history at the beginning of a turn, which is a request with something from outside."""
+    starts = [
+        place
+        for place, message in enumerate(history)
+        if isinstance(message, ModelRequest)
+        and any(isinstance(part, UserPromptPart) for part in message.parts)
+    ]
+    return history[starts[1 - MIN_TURNS] :] if len(starts) >= MAX_TURNS else history
 
 
 def _without_instructions(line: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pydantic_ai.profiles import ModelProfile
 
 from genie_core.agent import Decision
 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
+from genie_core.agent.provider.pydantic_ai.reasoner import MAX_TURNS, MIN_TURNS
 from genie_core.datastore import DataStore
 from genie_core.message import Attachment, Message, Thread
 from genie_core.reasoner import GroupReasonerFactory, Response
@@ -130,6 +131,55 @@ async def test_a_fresh_reasoner_continues_from_saved_state(journalled: bool) -> 
     await fresh.run([Message("m2", "alice")])
     assert len(scripted.asked[0]) == 5
     assert fresh.processed == 3
+
+
+async def test_the_model_is_sent_whole_turns_and_no_more_of_them_however_long_the_chat() -> None:
+    scripted = Scripted()
+    reasoner = DefaultGroupReasoner("p", scripted.model)
+    for number in range(4 * MAX_TURNS):
+        await reasoner.run([Message(f"m{number}.", "alice")])
+    assert reasoner.processed == 4 * MAX_TURNS
+    turns = [len(asked) // 2 + 1 for asked in scripted.asked]
+    assert max(turns) == MAX_TURNS
+    assert min(turns[MAX_TURNS:]) == MIN_TURNS
+    for number, asked in enumerate(scripted.asked):
+        assert isinstance(asked[0], ModelRequest)
+        assert isinstance(asked[0].parts[0], UserPromptPart)
+        assert f"m{number}." in str(asked[-1])
+        assert number == 0 or f"m{number - 1}." in str(asked[-3])
+
+
+async def test_a_turn_in_which_the_model_had_to_try_again_is_kept_or_dropped_as_one() -> None:
+    asked: list[list[ModelMessage]] = []
+
+    def respond(messages: list[ModelMessage], _info: ModelInfo) -> ModelResponse:
+        asked.append(list(messages))
+        again = len(asked) % 2 == 0
+        return ModelResponse([TextPart('{"decision": "ignore"}' if again else "hm")])
+
+    reasoner = DefaultGroupReasoner("p", FunctionModel(respond, profile=ABLE))
+    for number in range(2 * MAX_TURNS):
+        await reasoner.run([Message(f"m{number}.", "alice")])
+    assert all(isinstance(each[0].parts[0], UserPromptPart) for each in asked)
+    assert 2 * MAX_TURNS < max(map(len, asked)) <= 4 * MAX_TURNS
+
+
+@pytest.mark.parametrize("journalled", [True, False])
+async def test_a_long_history_is_restored_as_far_as_it_is_used(journalled: bool) -> None:
+    reasoner = DefaultGroupReasoner("p", Scripted().model)
+    lines: list[Any] = []
+    for number in range(2 * MAX_TURNS):
+        await reasoner.run([Message(f"m{number}.", "alice")])
+        lines += reasoner.get_new_messages()
+    scripted = Scripted()
+    fresh = DefaultGroupReasoner("p", scripted.model)
+    fresh.set_serialized(lines if journalled else reasoner.get_serialized())
+    assert fresh.processed == 2 * MAX_TURNS
+    await fresh.run([Message("next.", "alice")])
+    (asked,) = scripted.asked
+    assert MIN_TURNS <= len(asked) // 2 + 1 <= MAX_TURNS
+    assert f"m{2 * MAX_TURNS - 1}." in str(asked[-3])
+    assert fresh.processed == 2 * MAX_TURNS + 1
 
 
 async def test_a_failed_run_counts_nothing() -> None:
