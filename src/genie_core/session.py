@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from genie_core.actor import Actor
 from genie_core.agent.factory import AgentFactory
-from genie_core.agent.runner import AgentRunner, Query
+from genie_core.agent.runner import AgentRunner, Query, Reply
 from genie_core.conversation import Conversation, check_message, load_messages
 from genie_core.datastore import DataStore
 from genie_core.errors import InvalidMessage, SessionStopped, StageFailed, summary
@@ -266,10 +266,11 @@ class GroupSession:
             preferences=self._preferences,
             emit=execution.emit,
         )
-        agent = self._agent(message.sender)
-        reply = await agent.submit(query)
-        if not reply.text.strip():
-            raise StageFailed("agent", agent.name, "the agent gave an empty answer")
+        try:
+            reply = await _reply(self._agent(message.sender), query)
+        except Exception:
+            await _report_unsaved(execution, *unsaved)
+            raise
         execution.seal()
         answer = Message(
             reply.text, SYSTEM, receiver=response.receiver, request_id=message.request_id
@@ -305,9 +306,17 @@ def _decided(response: Response, elapsed: float) -> Decided:
     return Decided(response.decision, response.query, response.receiver, response.reason, elapsed)
 
 
+async def _reply(agent: AgentRunner, query: Query) -> Reply:
+    reply = await agent.submit(query)
+    if not reply.text.strip():
+        raise StageFailed("agent", agent.name, "the agent gave an empty answer")
+    return reply
+
+
 async def _report_unsaved(execution: Execution, *promises: "Future[None]") -> None:
     """Wait until everything is on disk, and record what could not be written."""
-    await asyncio.wait(promises)
+    if promises:
+        await asyncio.wait(promises)
     for promise in promises:
         if not promise.cancelled() and (error := promise.exception()) is not None:
             execution.record(Unsaved(summary(error), error))

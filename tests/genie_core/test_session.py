@@ -581,6 +581,14 @@ async def test_a_disk_that_refuses_is_told_and_the_chat_goes_on(tmp_path: Path) 
     await chat.join()
 
 
+async def test_a_failed_answer_tells_too_what_could_not_be_saved(tmp_path: Path) -> None:
+    (tmp_path / "s" / "session.jsonl").mkdir(parents=True)
+    chat = session(failing_agent, store=DataStore(tmp_path))
+    recorded = await events(chat.handle(Message("mallory", "alice")))
+    assert [type(event) for event in recorded] == [Decided, Unsaved, Failed]
+    await chat.join()
+
+
 async def test_a_state_that_is_no_json_fails_the_execution(tmp_path: Path) -> None:
     class Unsaveable(ScriptedAgent):
         def get_serialized(self) -> Any:
