@@ -25,21 +25,25 @@ def engine_loader(config: AssistantConfig, place: Awaitable[SavedRoom]) -> Engin
         assistant = await asyncio.to_thread(_build, config)
         saved = await place
         store = DataStore(saved.engine_path)
-        try:
-            remembered = await GroupSession.load_messages(store) or []
-            session = GroupSession(
-                saved.record.id,
-                assistant.reasoner_factory,
-                assistant.agent_factory,
-                data_store=store,
-            )
-        except BaseException:
+        session = GroupSession(
+            saved.record.id,
+            assistant.reasoner_factory,
+            assistant.agent_factory,
+            data_store=store,
+        )
+
+        async def close() -> None:
+            session.stop()
+            await session.join()
             await store.aclose()
+
+        try:
+            remembered = await session.remembered()
+        except BaseException:
+            await close()
             raise
         notices = (assistant.notice,) if assistant.notice else ()
-        return Engine(
-            session, remembered, assistant.label, assistant.offline, store.aclose, notices
-        )
+        return Engine(session, remembered, assistant.label, assistant.offline, close, notices)
 
     return load
 

@@ -11,6 +11,8 @@ import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from genie_core.archive.catalogue import Catalogue
@@ -18,11 +20,19 @@ from genie_core.archive.copy import LogCopy
 from genie_core.archive.errors import ArchiveError
 from genie_core.archive.log import EventLog
 from genie_core.archive.saved import SavedRoom
+from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.errors import GenieError
-from genie_core.room.address import DEFAULT_PORT, LOOPBACK, PORTS_TO_TRY, Address
+from genie_core.room.address import (
+    DEFAULT_PORT,
+    LOOPBACK,
+    PORTS_TO_TRY,
+    Address,
+    parse_address,
+)
 from genie_core.room.client import RoomClient
+from genie_core.room.codec import event_mark
 from genie_core.room.connection import ClientConnection
-from genie_core.room.errors import AddressInUse, Diverged, RoomRefused
+from genie_core.room.errors import AddressInUse, Diverged, InvalidAddress, RoomRefused
 from genie_core.room.event import Event
 from genie_core.room.follower import Follower
 from genie_core.room.participant import EngineLoader, Participant, Plan
@@ -78,17 +88,25 @@ class Entrance:
         sock = await self._bind(resources)
         now = time.time()
         saved = await asyncio.to_thread(self._catalogue.create, title, now, host=self._name)
-        return await self._host(saved, sock, listener, resources)
+        return await self._host(saved, sock, self._config, listener, resources)
 
     async def _resume(self, wanted: str, listener: Listener, resources: AsyncExitStack) -> Seat:
         saved = await asyncio.to_thread(self._find, wanted)
-        sock = await self._bind(resources)
-        return await self._host(saved, sock, listener, resources)
+        record = saved.record
+        sock = await self._bind(resources, record.address)
+        config = replace(
+            self._config,
+            template=self._settings.template or record.template or DEFAULT_TEMPLATE,
+            workspace=self._config.workspace
+            or (Path(record.workspace) if record.workspace else None),
+        )
+        return await self._host(saved, sock, config, listener, resources)
 
     async def _host(
         self,
         saved: SavedRoom,
         sock: socket.socket,
+        config: AssistantConfig,
         listener: Listener,
         resources: AsyncExitStack,
     ) -> Seat:
@@ -114,7 +132,7 @@ class Entrance:
         plan = self._plan(
             connector,
             token=server.host_token,
-            loader=engine_loader(self._config, place),
+            loader=engine_loader(config, place),
             address=str(address),
             close_room=close_room,
             put_away=resources.aclose,
@@ -122,14 +140,22 @@ class Entrance:
         seat = Participant(self._name, listener, plan)
         await seat.start()
         async with _leaving_unless_done(seat):
-            await asyncio.to_thread(saved.update, host=self._name, address=str(address))
+            await asyncio.to_thread(
+                saved.update,
+                host=self._name,
+                address=str(address),
+                template=config.template,
+                workspace=str(config.workspace or ""),
+            )
         for problem in problems:
             listener.on_notice(Severity.WARNING, problem)
         return seat
 
-    async def _bind(self, resources: AsyncExitStack) -> socket.socket:
+    async def _bind(self, resources: AsyncExitStack, before: str = "") -> socket.socket:
+        """Listen on the chosen port, else where the room was before, else on the next free one."""
         chosen = self._settings.port
-        ports = [chosen] if chosen else range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY)
+        usual = list(range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY))
+        ports = [chosen] if chosen else [*_port_of(before), *usual]
         for port in ports:
             try:
                 return resources.enter_context(await bind(Address(LOOPBACK, port)))
@@ -184,6 +210,7 @@ class Entrance:
             ws_connector(way.address),
             room=known.record.id if known else "",
             since=events[-1].seq if events else 0,
+            mark=event_mark(events[-1]) if events else 0,
             loader=None if way.guest else engine_loader(self._config, place),
             keep=copy.keep,
             put_away=resources.aclose,
@@ -233,6 +260,7 @@ class Entrance:
         *,
         room: str = "",
         since: int = 0,
+        mark: int = 0,
         token: str = "",
         loader: EngineLoader | None = None,
         address: str = "",
@@ -251,6 +279,7 @@ class Entrance:
                 agent=label,
                 room=room,
                 since=since,
+                mark=mark,
                 token=token,
                 patient=False,
             )
@@ -266,6 +295,13 @@ class Entrance:
             keep=keep,
             close_room=close_room,
         )
+
+
+def _port_of(address: str) -> list[int]:
+    try:
+        return [parse_address(address).port]
+    except InvalidAddress:
+        return []
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from genie_core.assistant.config import AssistantConfig
+from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.errors import GenieError
 from genie_tui.locations import folder_at
 
@@ -20,13 +20,13 @@ ENV_PREFIX: Final = "GENIE_"
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a person can set. Every field is also `GENIE_<FIELD>` in the environment.
 
-    An empty `model` means the offline helper, an empty `workspace` no access to files. `port` 0
+    An empty `model` means the offline helper, an empty `template` the usual one, an empty `workspace` no access to files. `port` 0
     takes the usual port, or the next one that is free.
     """
 
     name: str = ""
     model: str = ""
-    template: str = "general_assist"
+    template: str = ""
     workspace: str = ""
     theme: str = ""
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
@@ -58,7 +58,7 @@ def assistant_config(settings: Settings, prompts_dir: Path) -> AssistantConfig:
     """
     return AssistantConfig(
         model=settings.model or None,
-        template=settings.template,
+        template=settings.template or DEFAULT_TEMPLATE,
         workspace=folder_at(settings.workspace) if settings.workspace else None,
         prompts_dir=prompts_dir,
     )

@@ -15,6 +15,7 @@ from genie_core.room.address import Address, parse_address
 from genie_core.room.errors import AddressInUse, RoomRefused, Unreachable
 from genie_core.room.event import Said
 from genie_core.room.participant import Participant
+from genie_core.room.seat import Link, Seat
 from genie_core.room.websocket import bind
 from genie_tui.entrance import Entrance, NothingToResume
 from genie_tui.locations import Locations
@@ -53,7 +54,7 @@ def saved(home: Path) -> Path:
     return folder
 
 
-async def said(speaker: Participant, hearer: Participant, ear: Ear, text: str) -> None:
+async def said(speaker: Seat, hearer: Seat, ear: Ear, text: str) -> None:
     speaker.say(text)
     await ear.until(lambda: text in {e.said.text for e in hearer.state.exchanges.values()})
 
@@ -220,6 +221,34 @@ asyncio.run(visit(Path(sys.argv[1]), sys.argv[2]))
 vendors = {"pydantic_ai", "group_sense", "openai", "anthropic", "google.genai"}
 print(",".join(sorted(vendors & set(sys.modules))))
 """
+
+
+async def test_a_member_is_back_when_the_host_is(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
+        address = ann.address
+        ear = Ear()
+        ben = await Entrance("ben", Settings(), places(tmp_path / "b")).enter(
+            JoinRoom(address, guest=True), ear
+        )
+        await said(ann, ben, ear, "before")
+    await ear.until(lambda: ben.link.link is Link.RETRYING)
+    ben.say("meanwhile")
+    async with seat("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
+        assert ann.address == address
+        await own.until(
+            lambda: [e.said.text for e in ann.state.exchanges.values()] == ["before", "meanwhile"]
+        )
+        assert ben.link.link is Link.ONLINE
+        await ben.leave()
+
+
+async def test_a_resumed_room_has_its_workspace_and_template(tmp_path: Path) -> None:
+    settings = Settings(template="mention_only", workspace=str(tmp_path))
+    async with seat("ann", NewRoom("Standup"), tmp_path / "a", settings):
+        pass
+    async with seat("ann", ResumeRoom(""), tmp_path / "a"):
+        record = Catalogue(tmp_path / "a" / "data" / "sessions").find(saved(tmp_path / "a").name)
+        assert (record.record.template, record.record.workspace) == ("mention_only", str(tmp_path))
 
 
 async def test_a_guest_never_loads_a_vendor_sdk(tmp_path: Path) -> None:

@@ -368,7 +368,7 @@ class RoomClient:
     def _refused(self, refused: Refused) -> str:
         if refused.code == "diverged":
             raise Diverged(self._last, self._last)
-        if refused.final:
+        if refused.final and not (refused.code == "suspended" and self._welcomed):
             raise RoomRefused(refused.code, refused.text)
         return refused.text
 

@@ -98,7 +98,7 @@ class Handler:
         self._watchers: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._closing = False
+        self._closing = ""
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -165,15 +165,15 @@ class Handler:
         current = self._runs.get(message)
         return current is not None and current.execution.cancel(f"stopped by {by}")
 
-    async def close(self, grace: float) -> None:
+    async def close(self, grace: float, reason: str) -> None:
         """Park approvals, let running work end within `grace` seconds, cancel the rest, save."""
-        self._closing = True
+        self._closing = reason
         for current in list(self._runs.values()):
             if current.pending:
                 self._park(current)
         if not await self._idle_within(grace):
             for current in list(self._runs.values()):
-                current.execution.cancel("the session was suspended")
+                current.execution.cancel(reason)
             await self._idle_within(END_TIMEOUT)
         self._session.stop()
         try:
@@ -385,4 +385,4 @@ class Handler:
             if approval.id not in current.parked and approval.id not in current.answers:
                 current.parked.add(approval.id)
                 self._reporter.publish(Settled(current.exchange.seq, approval.id, "parked"))
-        current.execution.cancel("the session was suspended")
+        current.execution.cancel(self._closing)

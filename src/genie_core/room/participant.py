@@ -247,7 +247,8 @@ class Participant:
 
     async def _end_engine(self) -> None:
         if self._handler is not None:
-            await self._handler.close(GRACE)
+            closing = "the room was suspended" if self._plan.close_room else f"{self._name} left"
+            await self._handler.close(GRACE, closing)
         else:
             for exchange in list(self._state.running.values()):
                 if exchange.handler == self._name:

@@ -76,10 +76,10 @@ class Sink:
 def loader(folder: Path, decide: DecideFn = delegate_all, run: RunFn = echo) -> EngineLoader:
     async def load() -> Engine:
         store = DataStore(folder)
-        remembered = await GroupSession.load_messages(store) or []
         session = GroupSession(
             "room", reasoner_factory(decide), agent_factory(run), data_store=store
         )
+        remembered = await session.remembered()
         return Engine(session, remembered, "scripted", offline=False, aclose=store.aclose)
 
     return load
