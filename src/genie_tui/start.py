@@ -30,6 +30,13 @@ from genie_tui.text import visible
 LOG_BYTES: Final = 2 * 1024 * 1024
 OLD_LOGS: Final = 2
 
+SIGNALS: Final = {
+    signal.SIGINT: "the program was interrupted",
+    signal.SIGTERM: "the program was asked to end",
+    signal.SIGHUP: "the terminal was closed",
+}
+"""What ends the program in good order, and what the room is told."""
+
 PATIENCE: Final = 5.0
 """Seconds that leftover tasks and threads get once the room is saved and the screen restored."""
 
@@ -59,10 +66,18 @@ def start(
         app.theme = _theme(settings.theme, app.available_themes)
     with asyncio.Runner() as runner:
         departure = runner.run(app.run_async())
+        _heed_no_more(runner.get_loop())
         code = _farewell(app, departure)
         # Everything is saved. A tool that does not end when told to must not keep the terminal.
         _end_in(PATIENCE, code)
     return code
+
+
+def _heed_no_more(loop: asyncio.AbstractEventLoop) -> None:
+    """Let a second signal not spoil an ending in good order."""
+    for number in SIGNALS:
+        loop.remove_signal_handler(number)
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _farewell(app: GenieApp, departure: Departure | None) -> int:
@@ -94,10 +109,7 @@ class _SignalledApp(GenieApp):
 
     async def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
-        for number, reason in (
-            (signal.SIGTERM, "the program was asked to end"),
-            (signal.SIGHUP, "the terminal was closed"),
-        ):
+        for number, reason in SIGNALS.items():
             loop.add_signal_handler(number, self.request_suspend, reason)
 
 
@@ -146,6 +158,8 @@ def _log_to(file: Path) -> None:
     handler.setFormatter(
         logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
     )
+    # What the log's own disk does not take has no other place to go, least of all the screen.
+    logging.raiseExceptions = False
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)

@@ -1,6 +1,7 @@
 """A host and two people who join, each in a terminal of their own, from hello to resume."""
 
 import json
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,14 +164,15 @@ def test_pasting_and_typing_while_approvals_arrive_answers_nothing(
         }
 
 
-@pytest.mark.parametrize("way", ["sigterm", "closed terminal"])
+@pytest.mark.parametrize("way", ["sigterm", "sigterms", "sigint", "closed terminal"])
 def test_ending_from_outside_is_a_suspend(host: Terminal, home: Path, way: str) -> None:
     host.say("@genie what is 2+2?")
     host.wait_for("1 approval")
-    if way == "sigterm":
-        host.process.terminate()
-    else:
+    if way == "closed terminal":
         host.close()
+    for _ in range(10 if way == "sigterms" else 1):
+        if way != "closed terminal" and host.process.poll() is None:
+            host.signal(signal.SIGINT if way == "sigint" else signal.SIGTERM)
     assert host.exit_code() == 0
     assert [body["outcome"] for body in bodies(home, "settled")] == ["parked"]
     assert events(home)[-1]["body"]["type"] == "suspended"

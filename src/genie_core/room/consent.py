@@ -25,6 +25,10 @@ class Consent:
         """Let this agent call this tool for this person until the session ends."""
         self._session.add((person, agent, tool))
 
+    def withdraw(self, person: str) -> None:
+        """Forget what was granted for a person: the name may be somebody else's next time."""
+        self._session = {grant for grant in self._session if grant[0] != person}
+
     def revive(self, proposal: Proposal) -> None:
         """Let the next run for the proposal's message make this very call."""
         self._revived.setdefault(proposal.message, []).append(proposal)

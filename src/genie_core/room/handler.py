@@ -26,6 +26,7 @@ from genie_core.room.event import (
     Decided,
     Event,
     Failed,
+    Left,
     Outcome,
     RunBody,
     Said,
@@ -144,6 +145,8 @@ class Handler:
                 answer = as_answer(self._state.exchanges[message], self._owner)
                 if answer is not None:
                     self._tell(answer)
+            case Left(name=name) if name != self._owner:
+                self._consent.withdraw(name)
             case _:
                 pass
 

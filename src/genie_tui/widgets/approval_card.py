@@ -89,6 +89,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._guard = KeyGuard(clock)
         self._view: CardView | None = None
         self._denying: str | None = None
+        self._writing = False
         self._keys_shown = Content("")
 
     def compose(self) -> ComposeResult:
@@ -114,7 +115,8 @@ class ApprovalCard(Vertical, can_focus=True):
         another = _id(view) != _id(self._view)
         self._view = view
         if another:
-            self._end_denial()
+            # Whoever writes a reason goes on writing: the next call must not get their keys.
+            self._denying = None
             self.arm()
             self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
         if view is None:
@@ -149,17 +151,17 @@ class ApprovalCard(Vertical, can_focus=True):
         Leaving is always possible. Of the keys of the input inside the card, only esc matters.
         """
         if not self.has_focus:
-            if event.key == "escape" and self._denying is not None:
+            if event.key == "escape" and self._writing:
                 event.stop()
                 self._end_denial()
             return
         if event.key in ("tab", "shift+tab"):
             return
         event.stop()
-        if self._denying is not None:
+        if self._writing:
             self._type_ahead(event)
             return
-        admitted = self._guard.admit(time.monotonic() - event.time)
+        admitted = self._guard.admit(time.monotonic() - event.time, event.key)
         action = self._KEYS.get(event.key)
         if event.key == "escape":
             self.post_message(self.Dismissed())
@@ -200,7 +202,7 @@ class ApprovalCard(Vertical, can_focus=True):
         area.scroll_relative(y=distance, animate=False)
 
     def _begin_denial(self, view: CardView) -> None:
-        self._denying = view.proposal.id
+        self._denying, self._writing = view.proposal.id, True
         self.add_class("-denying")
         self.query_one(ReasonInput).focus()
         self._show_keys()
@@ -216,9 +218,9 @@ class ApprovalCard(Vertical, can_focus=True):
             reason.insert_text_at_cursor(event.character)
 
     def _end_denial(self) -> None:
-        if self._denying is None:
+        if not self._writing:
             return
-        self._denying = None
+        self._denying, self._writing = None, False
         reason = self.query_one(ReasonInput)
         had_focus = reason.has_focus
         reason.clear()
@@ -248,7 +250,9 @@ class ApprovalCard(Vertical, can_focus=True):
             line.update(text)
 
     def _keys_line(self, *, guarded: bool) -> Content:
-        if self._denying is not None:
+        if self._writing and self._denying is None:
+            return Content("that call is gone, this is another one · esc goes on to it")
+        if self._writing:
             return Content("enter denies and tells the agent · esc goes back")
         if not self.has_focus:
             return Content("ctrl+g to answer")

@@ -13,6 +13,9 @@ QUIET: Final = 0.425
 LIMIT: Final = 1.5
 """Seconds after which keys count again even if the keyboard never rested."""
 
+REPEAT: Final = 0.2
+"""Seconds within which the same key again is a key that is held down, not one that is pressed."""
+
 
 class KeyGuard:
     """Decides for each key whether it counts. It begins closed; `clock` is monotonic seconds."""
@@ -20,6 +23,8 @@ class KeyGuard:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._armed_at = self._last_key = clock()
+        self._held = ""
+        self._held_at = self._armed_at
         self._open = False
 
     def arm(self) -> None:
@@ -27,14 +32,20 @@ class KeyGuard:
         self._armed_at = self._last_key = self._clock()
         self._open = False
 
-    def admit(self, age: float = 0.0) -> bool:
+    def admit(self, age: float = 0.0, key: str = "") -> bool:
         """Take note of a key and tell whether it counts. Once one does, all do until `arm`.
+
+        A key that is held down opens nothing, however long it is held: whoever leans on the key
+        that answered one approval has not seen the next.
 
         `age` is how many seconds ago it was pressed: while the app is busy, keys wait in a queue,
         and that wait is no rest of the keyboard.
         """
         pressed_at = max(self._clock() - age, self._armed_at)
-        self._open = self._open or pressed_at >= self._opens_at()
+        held = bool(key) and key == self._held and pressed_at - self._held_at < REPEAT
+        self._held, self._held_at = key, pressed_at
+        if not held:
+            self._open = self._open or pressed_at >= self._opens_at()
         self._last_key = pressed_at
         return self._open
 

@@ -32,6 +32,14 @@ async def test_a_grant_covers_one_tool_of_one_agent_for_one_person(consent: Cons
     assert consent.covers("ann", 7, call(agent="search:1a2b3c4d")) is None
 
 
+async def test_a_grant_ends_when_the_person_is_gone(consent: Consent) -> None:
+    consent.grant("ann", "system", "rm")
+    consent.grant("ben", "system", "rm")
+    consent.withdraw("ben")
+    assert consent.covers("ben", 7, call()) is None
+    assert consent.covers("ann", 7, call())
+
+
 async def test_a_revived_call_is_covered_once_and_with_its_arguments_only(
     consent: Consent,
 ) -> None:

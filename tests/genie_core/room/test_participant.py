@@ -409,3 +409,17 @@ async def test_messages_that_never_arrived_are_not_passed_over_in_silence(tmp_pa
         ben.say("is anybody there?")
         with pytest.raises(LeftInDisorder, match="1 of your messages"):
             await ben.leave()
+
+
+async def test_a_grant_does_not_pass_to_whoever_takes_the_name_next(tmp_path: Path) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        ben, _ = await house.seat("ben", None)
+        ben.say("one")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        ann.answer(ann.state.pending_for("ann")[0].id, Answer(allow=True, scope="session"))
+        await ear.until(lambda: ann.state.exchanges and not ann.state.running)
+        await ben.leave()
+        impostor, _ = await house.seat("ben", None)
+        impostor.say("two")
+        await ear.until(lambda: ann.state.pending_for("ann"))

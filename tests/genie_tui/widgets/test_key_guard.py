@@ -38,6 +38,22 @@ def test_opens_at_the_limit_though_keys_never_rest() -> None:
     assert LIMIT <= clock.now - started < LIMIT + 0.2
 
 
+def test_a_key_that_is_held_down_never_opens_it() -> None:
+    keys, clock = guard()
+    for _ in range(200):
+        clock.rest(0.03)
+        assert not keys.admit(key="a")
+    clock.rest(0.03)
+    assert keys.admit(key="b")
+
+
+def test_the_same_key_pressed_again_counts() -> None:
+    keys, clock = guard()
+    keys.admit(key="a")
+    clock.rest(QUIET)
+    assert keys.admit(key="a")
+
+
 def test_stays_open_until_armed_again() -> None:
     keys, clock = guard()
     clock.rest(QUIET)
