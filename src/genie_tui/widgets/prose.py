@@ -13,10 +13,9 @@ from rich.text import Text
 
 from genie_tui.widgets.palette import Palette
 
-_FENCED: Final = re.compile(
-    r"^ {0,3}```[ ]*(?P<language>[\w+#.-]*)[ ]*\n(?P<code>.*?)^ {0,3}```[ ]*$\n?",
-    re.MULTILINE | re.DOTALL,
-)
+_FENCE: Final = re.compile(r"^ {0,3}```[ ]*+(?P<language>[\w+#.-]*+)[ ]*+$", re.MULTILINE)
+"""A line that opens a block of code or, if it names no language, closes one."""
+
 _INLINE: Final = re.compile(
     r"(?P<inline>`[^`\n]+`)"
     r"|(?P<strong>(?<![\w*])\*\*(?=\S)[^*\n]+?(?<=\S)\*\*(?![\w*]))"
@@ -42,12 +41,17 @@ class Code:
 def blocks(text: str) -> Iterator[str | Code]:
     """Split a text into plain parts and fenced code, in order. An open fence is plain text."""
     end = 0
-    if "```" in text:
-        for fence in _FENCED.finditer(text):
-            if plain := text[end : fence.start()].removesuffix("\n"):
+    opening: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        if opening is None:
+            opening = fence
+        elif not fence["language"]:
+            if plain := text[end : opening.start()].removesuffix("\n"):
                 yield plain
-            yield Code(fence["code"].removesuffix("\n"), fence["language"])
-            end = fence.end()
+            code = text[opening.end() + 1 : fence.start()].removesuffix("\n")
+            yield Code(code, opening["language"])
+            end = min(fence.end() + 1, len(text))  # with the line break
+            opening = None
     if end == 0 or text[end:]:
         yield text[end:]
 

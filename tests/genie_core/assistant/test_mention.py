@@ -77,3 +77,12 @@ def test_no_text_takes_long(piece: str) -> None:
     mentioned(text)
     mentions_someone_else(text)
     assert without_mention(text).endswith("x")
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("part", ["`", "`a", "@", "@a.", "@genie", ", ", ",?", "- ", " ", ":!"])
+def test_no_pattern_runs_away(part: str) -> None:
+    text = "@genie " + part * (20_000 // len(part)) + "x"
+    assert "x" in without_mention(text)
+    assert mentioned(text) == "genie"
+    mentions_someone_else(text)

@@ -72,3 +72,31 @@ def test_an_author_keeps_a_colour_and_authors_differ() -> None:
     names = [f"person-{number}" for number in range(40)]
     assert [PALETTE.author(name) for name in names] == [PALETTE.author(name) for name in names]
     assert len({PALETTE.author(name).meta["name"] for name in names}) == HUES
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```a\n" * 40_000,
+        "   ```a\n" * 20_000,
+        "```" + " " * 40_000 + "x y",
+        "`" * 40_000,
+        "**a" * 15_000,
+        "_a " * 15_000,
+        "@a" + "." * 40_000,
+        "http://" + "." * 40_000,
+        "http://. " * 5_000,
+    ],
+    ids=lambda text: text[:8],
+)
+def test_no_pattern_runs_away(text: str) -> None:
+    parts = list(blocks(text))
+    assert parts == [text]
+    assert len(prose(text, PALETTE).plain) <= len(text)
+
+
+def test_a_block_of_code_may_hold_the_start_of_another() -> None:
+    assert list(blocks("```a\n```b\nx\n```\ny")) == [Code("```b\nx", "a"), "y"]
+    assert list(blocks("```\n```")) == [Code("", "")]
+    assert list(blocks("```\nx\n```\n```\ny\n```\n")) == [Code("x", ""), Code("y", "")]

@@ -16,7 +16,7 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
-    r"(?:[\s,]*(?:\bplease|\bpls|\bthanks|\bthank you|\bthx|\bgenie|[?!]|\.(?=\s|$)))+\s*$",
+    r"(?:[\s,]*+(?:\bplease|\bpls|\bthanks|\bthank you|\bthx|\bgenie|[?!]|\.(?=\s|$)))++\s*+$",
     re.IGNORECASE,
 )
 _BY_NAME = re.compile(r"\s*(?:(?:hey|hi|hello|ok|okay)[,\s]+genie\b|genie\s*[,:])", re.IGNORECASE)

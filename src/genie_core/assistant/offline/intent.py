@@ -15,6 +15,8 @@ _UNDERSTAND: Final[tuple[Callable[[Ask], Call | None], ...]] = (
 )
 MAX_SENTENCES: Final = 20
 """How far back from the end of a long message a request is looked for."""
+MAX_CHARS: Final = 2_000
+"""How much of the end of a long message is looked at, at most."""
 
 _SENTENCE_END = re.compile(r"(?<=[?!;])\s+|(?<=[a-z)]\.)\s+(?=[A-Z])|\n+")
 
@@ -25,7 +27,7 @@ def plain_ask(text: str, tools: Collection[str]) -> Call | None:
     The whole message has to be one plain request for something that one of `tools` does: in a
     conversation among people, silence is the better mistake.
     """
-    if "\n" in text.strip():
+    if len(text) > MAX_CHARS or "\n" in text.strip():
         return None
     ask = read_ask(text)
     call = _understood(ask) if ask else None
@@ -48,8 +50,15 @@ def _understood(ask: Ask) -> Call | None:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    """Yield the whole text first, then each sentence, the last one first."""
-    yield text
-    pieces = [piece for piece in _SENTENCE_END.split(text) if piece.strip()]
-    if len(pieces) > 1:
+    """Yield the whole text first, then each sentence, the last one first.
+
+    Of a text that is too long only the sentences that begin within its end are looked at.
+    """
+    if len(text) > MAX_CHARS:
+        pieces = _SENTENCE_END.split(text[-MAX_CHARS:])[1:]
+    else:
+        yield text
+        pieces = _SENTENCE_END.split(text)
+    pieces = [piece for piece in pieces if piece.strip()]
+    if len(pieces) > 1 or len(text) > MAX_CHARS:
         yield from reversed(pieces[-MAX_SENTENCES:])

@@ -196,10 +196,14 @@ def _written(value: Number) -> str:
 
 
 _TOKENS = re.compile(
-    r"(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?![\w.])|[a-z][a-z0-9]*|\*\*|//|[-+*/%(),]|\s)+",
+    r"(?:(?:\d++\.?\d*+|\.\d++)(?:e[+-]?\d++)?+(?![\w.])|[a-z][a-z0-9]*+|\*\*|//|[-+*/%(),]|\s)++",
     re.IGNORECASE,
 )
-"""Everything that may occur; the rest never reaches Python's parser."""
+"""Everything that may occur; the rest never reaches Python's parser.
+
+A token is never given back once it is read. A row of words could be cut into names in more ways
+than there is time to try.
+"""
 _AMBIGUOUS_PERCENT = re.compile(r"[\w)]\s*[+-]\s*\d+(?:\.\d+)?\s*%\s*(?:$|[-+)])")
 _PERCENT_OF = re.compile(r"(\d+(?:\.\d+)?)\s*%\s*of\b", re.IGNORECASE)
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%(?!\s*[\w.(])")

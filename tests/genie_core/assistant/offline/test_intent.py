@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.assistant.offline.intent import asked_of_helper, plain_ask
+from genie_core.assistant.offline.intent import MAX_CHARS, asked_of_helper, plain_ask
 from genie_core.assistant.tools.catalogue import FILE_TOOLS, TOOL_NAMES
 
 WITHOUT_FILES = frozenset(TOOL_NAMES) - frozenset(FILE_TOOLS)
@@ -233,8 +233,35 @@ def test_no_text_is_too_strange(text: str) -> None:
         "how many days between " + "and to " * 60,
         "list the files in " + "the folder " * 40,
         "show me lines 1 to 2 of " + "a b " * 100,
+        "factorial " * 19 + "$",
+        "max hypot gcd factorial floor sqrt round abs !x",
+        ", " * 240 + "x",
     ],
 )
 def test_no_pattern_runs_away(text: str) -> None:
     call = asked_of_helper(text)
     assert call is None or call.tool in TOOL_NAMES
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "part", ["factorial ", "? ", "a. ", "a. A ", ", ", "\n", " ", "`a", "@a.", "- ", "! x", "1,"]
+)
+def test_long_messages_are_read_as_fast_as_short_ones(part: str) -> None:
+    for text in (part * (20_000 // len(part)), "@genie a." + part * (20_000 // len(part)) + "$"):
+        call = asked_of_helper(text)
+        assert call is None or call.tool in TOOL_NAMES
+        assert plain_ask(text, TOOL_NAMES) is None
+
+
+def test_only_the_end_of_a_long_message_is_looked_at() -> None:
+    filler = "Nobody asks for anything here. " * 100
+    assert asked_of_helper(f"What is 2+2? {filler}") is None
+    call = asked_of_helper(f"{filler}What is 2+2?")
+    assert call is not None
+    assert call.args == {"expression": "2+2"}
+
+
+def test_half_a_sentence_is_not_taken_for_a_request() -> None:
+    rest = " list the files" + "." * (MAX_CHARS - 15)
+    assert asked_of_helper("please do not" + rest) is None

@@ -137,3 +137,10 @@ def test_a_number_alone_is_no_calculation() -> None:
     assert not is_calculation("-5")
     assert not is_calculation("pi")
     assert not is_calculation("hello")
+
+
+@pytest.mark.timeout(30)
+def test_a_row_of_words_is_refused_at_once() -> None:
+    assert not is_calculation("factorial " * 19 + "$")
+    assert not is_calculation("sqrt" * 49 + "$")
+    assert not is_calculation("9" * 199 + "x")
