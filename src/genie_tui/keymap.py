@@ -19,7 +19,8 @@ class Scope(Enum):
     COMPOSER = "Writing"
     TIMELINE = "Reading"
     CARD = "Answering a tool call"
-    LEDGER = "Activity"
+    ACTIVITY = "Activity"
+    LEDGER = "Activity, row by row"
     LOBBY = "Lobby"
 
 
@@ -161,11 +162,20 @@ ACTIONS: Final = (
         "On the first and last line: earlier messages; the draft is kept",
     ),
     Action(Scope.COMPOSER, ("tab",), "complete", "Take the suggested name or command"),
-    Action(Scope.TIMELINE, ("up", "down"), "select", "Select a message", display="↑ ↓ j k"),
-    Action(Scope.TIMELINE, ("pageup", "pagedown"), "page", "Read back and forth"),
-    Action(Scope.TIMELINE, ("end",), "latest", "Jump to the latest message and follow"),
-    Action(Scope.TIMELINE, ("y",), "copy", "Copy the selected message"),
-    Action(Scope.TIMELINE, ("escape",), "stop agent", "Stop the agent that runs for the message"),
+    Action(Scope.TIMELINE, ("up", "k"), "up", "Select the message before", "select(-1)"),
+    Action(Scope.TIMELINE, ("down", "j"), "down", "Select the message after", "select(1)"),
+    Action(Scope.TIMELINE, ("pageup",), "page up", "Read back by a page", "page(-1)"),
+    Action(Scope.TIMELINE, ("pagedown",), "page down", "Read on by a page", "page(1)"),
+    Action(Scope.TIMELINE, ("home",), "first", "Read from the start", "home"),
+    Action(Scope.TIMELINE, ("end",), "latest", "Go to the latest message and follow", "follow"),
+    Action(Scope.TIMELINE, ("y",), "copy", "Copy the selected message", "copy"),
+    Action(
+        Scope.TIMELINE,
+        ("escape",),
+        "stop agent",
+        "Stop the selected message's agent or all yours; or go back",
+        "stop",
+    ),
     Action(Scope.CARD, ("a",), "allow once", "Allow this one call", "allow_once", shown=True),
     Action(
         Scope.CARD,
@@ -219,18 +229,25 @@ ACTIONS: Final = (
         "leave_pending",
         shown=True,
     ),
-    Action(Scope.LEDGER, ("up", "down"), "select", "Select a row", display="↑ ↓ j k"),
-    Action(Scope.LEDGER, ("enter",), "details", "Show or hide a row's details", shown=True),
+    Action(Scope.LEDGER, ("up", "k"), "up", "Select the row before", "move(-1)"),
+    Action(Scope.LEDGER, ("down", "j"), "down", "Select the row after", "move(1)"),
+    Action(Scope.LEDGER, ("pageup",), "page up", "Go back by a page", "page(-1)"),
+    Action(Scope.LEDGER, ("pagedown",), "page down", "Go on by a page", "page(1)"),
+    Action(Scope.LEDGER, ("home",), "first", "Go to the first row", "go(0)"),
+    Action(Scope.LEDGER, ("end",), "last", "Go to the last row", "go(-1)"),
     Action(
-        Scope.LEDGER,
+        Scope.LEDGER, ("enter",), "details", "Show or hide a row's details", "choose", shown=True
+    ),
+    Action(
+        Scope.ACTIVITY,
         ("f",),
         "filter",
         "All, decisions, approvals, failures, mine",
         "cycle_filter",
         shown=True,
     ),
-    Action(Scope.LEDGER, ("slash",), "find", "Show rows with a text only", "find", shown=True),
-    Action(Scope.LEDGER, ("escape",), "back", "Back to writing", "back", shown=True),
+    Action(Scope.ACTIVITY, ("slash",), "find", "Show rows with a text only", "find", shown=True),
+    Action(Scope.ACTIVITY, ("escape",), "back", "Back to writing", "back", shown=True),
     Action(Scope.LOBBY, ("enter",), "open", "Resume the selected room, open or join"),
     Action(Scope.LOBBY, ("n",), "new room", "Go to the new room's title", "new_room", shown=True),
     Action(Scope.LOBBY, ("j",), "join", "Go to the address to join", "join_room", shown=True),

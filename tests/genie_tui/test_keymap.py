@@ -19,7 +19,8 @@ OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.APP: GenieApp,
     Scope.ROOM: RoomScreen,
     Scope.CARD: ApprovalCard,
-    Scope.LEDGER: Activity,
+    Scope.ACTIVITY: Activity,
+    Scope.LEDGER: Ledger,
     Scope.LOBBY: LobbyScreen,
 }
 

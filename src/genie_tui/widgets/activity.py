@@ -16,7 +16,7 @@ from genie_tui.widgets.ledger_text import details
 class Activity(Vertical):
     """Shows what was decided and why. `-found` and `-detailed` open the two optional parts."""
 
-    BINDINGS = bindings(Scope.LEDGER)
+    BINDINGS = bindings(Scope.ACTIVITY)
 
     class Left(Message):
         """The person is done here."""

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.cache import LRUCache
 from textual.geometry import Size
 from textual.message import Message
@@ -19,6 +19,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from genie_core.room.event import Event
+from genie_tui.keymap import Scope, bindings
 from genie_tui.moments import clock_time
 from genie_tui.text import visible_line
 from genie_tui.widgets.ledger_log import Filter, LedgerLog, Row
@@ -47,15 +48,7 @@ class Ledger(ScrollView, can_focus=True):
         "ledger--bad",
     }
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home", "go(0)", "First", show=False),
-        Binding("end", "go(-1)", "Last", show=False),
-        Binding("enter", "choose", "Details", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.LEDGER)
 
     cursor: reactive[int | None] = reactive(None)
     """Place of the selected row among those shown; None while the latest are followed."""
