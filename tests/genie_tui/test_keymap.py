@@ -13,6 +13,7 @@ from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
+from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.timeline import Timeline
 
 OWNERS: dict[Scope, type[DOMNode]] = {
@@ -21,6 +22,7 @@ OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.CARD: ApprovalCard,
     Scope.ACTIVITY: Activity,
     Scope.LEDGER: Ledger,
+    Scope.TIMELINE: Timeline,
     Scope.LOBBY: LobbyScreen,
 }
 
@@ -49,12 +51,6 @@ def test_global_keys_are_no_ordinary_characters() -> None:
 
 def test_enter_and_space_answer_no_approval() -> None:
     assert not {"enter", "space", "return", "ctrl+m", "ctrl+j"} & by_key(Scope.CARD).keys()
-
-
-def test_keys_that_widgets_take_themselves_are_really_theirs() -> None:
-    declared = keys_of(list(Timeline.BINDINGS))
-    for action in actions(Scope.TIMELINE):
-        assert set(action.keys) <= declared
 
 
 async def test_the_footer_shows_what_the_table_marks() -> None:

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from rich.segment import Segment
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -17,6 +17,7 @@ from textual.timer import Timer
 from genie_core.room.event import Event
 from genie_core.room.fold import RoomState
 from genie_core.room.seat import Unsent
+from genie_tui.keymap import Scope, bindings
 from genie_tui.widgets.conversation import Conversation
 from genie_tui.widgets.entry import message_of, said_in
 from genie_tui.widgets.paint import Painter, estimate
@@ -78,16 +79,7 @@ class Timeline(ScrollView, can_focus=True):
         & .timeline--below { color: $text-primary; background: $primary-muted; text-style: bold; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "select(-1)", "Previous message", show=False),
-        Binding("down,j", "select(1)", "Next message", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("home", "home", "First message", show=False),
-        Binding("end", "follow", "Newest message", show=False),
-        Binding("y", "copy", "Copy the message", show=False),
-        Binding("escape", "stop", "Stop the agent", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.TIMELINE)
 
     class StopRequested(Message):
         """The person wants work to stop: for one message, or all of it when None."""
