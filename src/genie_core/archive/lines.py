@@ -136,9 +136,12 @@ def _decode_line(line: bytes) -> Event:
     if line[-_TAIL:] != _CRC % zlib.crc32(data):
         raise _Damaged("its checksum does not match")
     try:
-        return _event.decode(line)
+        event = _event.decode(line)
     except (ValueError, RecursionError):
-        return _decode_unknown(line)
+        event = _decode_unknown(line)
+    if not event.has_sane_time():
+        raise _Damaged("its time can't be")
+    return event
 
 
 def _decode_unknown(line: bytes) -> Event:

@@ -138,6 +138,7 @@ class RoomClient:
             RoomRefused: the room does not want us, or no longer.
             Diverged: the room's log has another event where our last one is.
             NotLoopback: the address leads to another machine.
+            FrameError: the room sent something that is no frame, or an event that can't be.
             Unreachable: nothing answered the first attempt, unless `patient`.
             ConnectionLost: it was answered, and broken off; unless `patient`.
 
@@ -319,8 +320,12 @@ class RoomClient:
         while True:
             try:
                 frame = await link.receive()
-            except (ConnectionLost, FrameError) as error:
+            except ConnectionLost as error:
                 return str(error)
+            except FrameError as error:
+                # It is in the room's log or its program, so that coming back would not help.
+                what = f"the room sent what can't be understood: {error}"
+                raise FrameError(error.code, what) from error
             ending = self._take(frame)
             if ending is not None:
                 return ending

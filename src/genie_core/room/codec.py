@@ -51,7 +51,12 @@ def decode_client(data: bytes, limit: int) -> ClientFrame:
 
 def decode_server(data: bytes, limit: int = SERVER_FRAME_BYTES) -> ServerFrame:
     """Decode what a room sent; raises as `decode_client` does."""
-    return _decode(_server, data, limit)
+    frame = _decode(_server, data, limit)
+    if isinstance(frame, Entries):
+        for event in frame.events:
+            if not event.has_sane_time():
+                raise FrameError("malformed", f"event {event.seq} has an impossible time")
+    return frame
 
 
 def normal(body: RunBody, limit: int) -> RunBody:

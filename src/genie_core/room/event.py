@@ -11,6 +11,9 @@ import msgspec
 ROOM: Final = ""
 """Author of the events that the room itself records (it opened, somebody left)."""
 
+LATEST: Final = 253_370_764_800.0
+"""The latest moment that any calendar here can show, whatever the time zone: year 9999."""
+
 Role: TypeAlias = Literal["host", "member", "guest"]
 Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
 Scope: TypeAlias = Literal["once", "session"]
@@ -177,3 +180,7 @@ class Event(msgspec.Struct, frozen=True):
     at: float
     by: str
     body: AnyBody
+
+    def has_sane_time(self) -> bool:
+        """Whether `at` is a moment that a calendar can show."""
+        return 0 <= self.at <= LATEST

@@ -4,7 +4,7 @@ One frame is one message on the connection. Frames that belong to the log carry 
 never dropped; `Typing`, `Delta` and their relayed forms are ephemeral and may be.
 """
 
-from typing import Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -111,7 +111,7 @@ class Limits(msgspec.Struct, frozen=True):
     text_chars: int = 16_000
     members: int = 64
     burst: int = 20
-    per_second: float = 5.0
+    per_second: Annotated[float, msgspec.Meta(ge=0.001)] = 5.0
     replies: int = 256
     signals: int = 256
 

@@ -111,6 +111,17 @@ def test_events_of_an_unknown_kind_are_kept_as_placeholders() -> None:
     assert content.events[-1].body == Unreadable("this version does not know events like 'waved'")
 
 
+@pytest.mark.parametrize("at", [1e300, -1e18, -0.5])
+@pytest.mark.parametrize("kind", ["hosted", "waved"])
+def test_an_impossible_time_counts_as_damage(at: float, kind: str) -> None:
+    line = checked(
+        b'{"seq":7,"at":%r,"by":"","body":{"type":"%b","host":"x"}}' % (at, kind.encode())
+    )
+    content = read_lines(WHOLE + line)
+    assert content.problems == ["line 7 is damaged: its time can't be"]
+    assert content.events[-1] == Event(7, 105.0, "", Unreadable("line 7 of the log is damaged"))
+
+
 def test_a_repeated_line_is_left_out() -> None:
     content = read_lines(WHOLE + LINES[2])
     assert content.events == EVENTS

@@ -13,19 +13,21 @@ from tests.genie_core.room.doubles import (
     room_server,
 )
 from tests.genie_core.room.wire import Proxy
+from websockets.asyncio.server import ServerConnection, serve
 
 from genie_core.room.client import Backoff, RoomClient
-from genie_core.room.codec import event_mark
+from genie_core.room.codec import encode, event_mark
 from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.errors import (
     ConnectionLost,
     Diverged,
+    FrameError,
     NotLoopback,
     RoomRefused,
     TooLong,
     Unreachable,
 )
-from genie_core.room.event import Answered, Decided, Event, Left, Said
+from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Said
 from genie_core.room.frame import Entries, Hello, Limits, Say, Welcome
 from genie_core.room.seat import Link
 from genie_core.room.websocket import ws_connector
@@ -382,6 +384,28 @@ async def test_nothing_is_sent_again_before_it_is_known_what_has_arrived() -> No
         second = await end.receive()
         assert isinstance(second, Say)
         assert second.text == "something new"
+
+
+@pytest.mark.parametrize(
+    ("last", "why"),
+    [
+        (encode(Entries((Event(1, 1e300, "", Hosted("hana")),))), "impossible time"),
+        (b"garbage", "no frame"),
+    ],
+)
+async def test_what_cannot_be_understood_ends_it_with_the_reason(last: bytes, why: str) -> None:
+    welcome = encode(Welcome("r", "t", "bob", "guest", "hana", 0, "token", Limits()))
+
+    async def host(ws: ServerConnection) -> None:
+        await ws.recv()
+        for data in (welcome, last):
+            await ws.send(data, text=True)
+        await ws.wait_closed()
+
+    async with serve(host, "127.0.0.1", 0) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        with pytest.raises(FrameError, match=f"can't be understood.*{why}"):
+            await run(f"127.0.0.1:{port}")
 
 
 async def test_each_event_is_delivered_once_and_a_gap_ends_the_connection() -> None:

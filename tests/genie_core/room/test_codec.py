@@ -1,6 +1,7 @@
 import contextlib
 import json
 import random
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -18,8 +19,17 @@ from genie_core.room.codec import (
     whole_text,
 )
 from genie_core.room.errors import FrameError
-from genie_core.room.event import Answered, Asked, Decided, Event, RunBody, Said, Unreadable
-from genie_core.room.frame import Delta, Entries, Hello, Publish, Say, Typing
+from genie_core.room.event import (
+    LATEST,
+    Answered,
+    Asked,
+    Decided,
+    Event,
+    RunBody,
+    Said,
+    Unreadable,
+)
+from genie_core.room.frame import Delta, Entries, Hello, Limits, Publish, Say, Typing, Welcome
 
 LIMIT = 10_000
 
@@ -182,3 +192,22 @@ def test_a_batch_is_encoded_once() -> None:
     batch = Entries((Event(1, 0.0, "alice", Said("1", "hello")),))
     assert encoder(batch) is encoder(Entries(batch.events))
     assert decode_server(encoder(batch)) == batch
+
+
+@pytest.mark.parametrize("at", ["1e300", "-1e18", "-1.0", "253370764801.0"])
+def test_an_event_from_no_possible_time_is_no_frame(at: str) -> None:
+    body = '{"type":"hosted","host":"hana"}'
+    frame = f'{{"type":"entries","events":[{{"seq":7,"at":{at},"by":"","body":{body}}}]}}'
+    with pytest.raises(FrameError, match="event 7 has an impossible time"):
+        decode_server(frame.encode())
+
+
+def test_the_last_possible_moment_can_be_shown_in_every_time_zone() -> None:
+    for hours in (-14, 14):
+        datetime.fromtimestamp(LATEST, timezone(timedelta(hours=hours)))
+
+
+def test_a_room_that_lets_nobody_speak_ever_is_no_room() -> None:
+    welcome = Welcome("r", "t", "bob", "guest", "hana", 0, "token", Limits(per_second=0.0))
+    with pytest.raises(FrameError):
+        decode_server(encode(welcome))
