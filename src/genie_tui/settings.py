@@ -20,11 +20,11 @@ ENV_PREFIX: Final = "GENIE_"
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a person can set. Every field is also `GENIE_<FIELD>` in the environment.
 
-    An empty `model` means the offline helper, an empty `template` the usual one, an empty `workspace` no access to files. `port` 0
+    No `name` means the login name, an empty `model` the offline helper, an empty `template` the usual one, an empty `workspace` no access to files. `port` 0
     takes the usual port, or the next one that is free.
     """
 
-    name: str = ""
+    name: str | None = None
     model: str = ""
     template: str = ""
     workspace: str = ""

@@ -55,7 +55,7 @@ def start(
     problem = terminal_problem()
     if problem:
         raise CannotStart(problem)
-    name = check_name(settings.name or default_name())
+    name = check_name(default_name() if settings.name is None else settings.name)
     if not (isinstance(opening, JoinRoom) and opening.guest):
         check_config(assistant_config(settings, locations.prompts), env)
     _log_to(locations.log_file)
