@@ -82,6 +82,11 @@ def normal(body: RunBody, limit: int) -> RunBody:
     return result
 
 
+def size_of(part: RunBody | ClientFrame) -> int:
+    """How many bytes something takes on the wire, about."""
+    return len(_encode_repaired(part))
+
+
 def event_mark(event: Event) -> int:
     """A checksum of an event, equal wherever it was read; 0 if it could not be read here."""
     return 0 if isinstance(event.body, Unreadable) else zlib.crc32(_encode(event))
@@ -134,7 +139,7 @@ def _check_not_blank(body: RunBody) -> None:
             raise FrameError("malformed", "work is delegated with a blank query")
 
 
-def _encode_repaired(body: RunBody) -> bytes:
+def _encode_repaired(body: RunBody | ClientFrame) -> bytes:
     try:
         return _encode(body)
     except UnicodeEncodeError:

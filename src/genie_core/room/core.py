@@ -10,6 +10,7 @@ import hmac
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from genie_core.room.budget import Budget
 from genie_core.room.codec import event_mark, whole_text
 from genie_core.room.errors import InvalidName
 from genie_core.room.event import ROOM, Event, Hosted, Joined, Left, Opened, Role, Suspended
@@ -38,6 +39,8 @@ from genie_core.room.peer import NEXT, Peer, Stage
 from genie_core.room.roster import Roster
 
 REASON_CHARS: Final = 200
+FAREWELL_CHARS: Final = 80
+"""Longest reason of somebody who leaves, which is recorded each time."""
 
 
 class Room:
@@ -60,7 +63,8 @@ class Room:
         self.limits: Final = limits or Limits()
         self._history = History(events)
         self._roster = Roster(self.limits)
-        self._floor = Floor(self._history, self._roster, self.limits)
+        self._budget = Budget(self.limits)
+        self._floor = Floor(self._history, self._roster, self._budget, self.limits)
         self._id = self.state.room or room
         self._title = self.state.title or title
         self._new_token = token
@@ -92,9 +96,12 @@ class Room:
         self._history.record(ROOM, Hosted(name), now)
         self._closed = False
 
-    def connect(self) -> int:
-        """Take in a new connection; returns the number that stands for it from now on."""
-        peer = self._roster.admit()
+    def connect(self, source: str = "") -> int:
+        """Take in a new connection; returns the number that stands for it from now on.
+
+        What comes from the same `source` shares some limits. Empty stands for the own process.
+        """
+        peer = self._roster.admit(source)
         if self._closed:
             self._roster.dismiss(peer, "suspended", "the room is closed", final=True)
         elif self._roster.strangers > self.limits.members:
@@ -220,6 +227,10 @@ class Room:
         if self._history.congested:  # this passes, so it is of use to come back
             self._roster.dismiss(peer, "disk", NO_DISK, final=False)
             return
+        if not self._budget.join(peer.source, now):
+            why = "too many people come in at once; try again in a moment"
+            self._roster.dismiss(peer, "too_fast", why, final=False)
+            return
         token = self._new_token()
         held = self._roster.at(name)
         if held is not None:
@@ -265,10 +276,10 @@ class Room:
         joined = Joined(role, hello.engine, whole_text(hello.agent, LABEL_CHARS))
         if not self._is_here_as(name, joined):
             self._history.record(name, joined, now)
-        self._floor.tidy(now)
         peer.stage, peer.name, peer.token = Stage.SEATED, name, token
         peer.position = max(0, min(hello.since, self._history.head))
         self._roster.seat(peer)
+        self._budget.arrive(peer, now)
         host, head = self.state.host, self._history.head
         welcome = Welcome(self._id, self._title, name, role, host, head, token, self.limits)
         self._roster.reply(peer, welcome)
@@ -284,7 +295,8 @@ class Room:
 
     def _unseat(self, peer: Peer, reason: str, now: float) -> None:
         if self._roster.vacate(peer):
-            self._history.record(ROOM, Left(peer.name, whole_text(reason, REASON_CHARS)), now)
+            self._budget.depart(peer)
+            self._history.record(ROOM, Left(peer.name, whole_text(reason, FAREWELL_CHARS)), now)
 
     def _expel(self, peer: Peer, code: Refusal, text: str, now: float) -> None:
         self._roster.dismiss(peer, code, text, final=True)

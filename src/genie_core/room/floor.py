@@ -3,7 +3,8 @@
 from collections import OrderedDict
 from typing import Final
 
-from genie_core.room.codec import normal, whole_text
+from genie_core.room.budget import Budget
+from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import FrameError
 from genie_core.room.event import Equipped, Said
 from genie_core.room.fold import RoomState
@@ -20,9 +21,7 @@ from genie_core.room.frame import (
     Typed,
 )
 from genie_core.room.history import NO_DISK, History
-from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer
-from genie_core.room.rate import TokenBucket
 from genie_core.room.roster import Roster
 
 ID_CHARS: Final = 64
@@ -30,8 +29,7 @@ LABEL_CHARS: Final = 200
 """Longest label of an engine; what goes beyond is cut off."""
 
 REMEMBERED_IDS: Final = 4096
-WORK_RATE: Final = 20
-"""An engine reports up to this many times as often as a person may speak."""
+TOO_MUCH: Final = "too much at once; slow down"
 
 
 class Floor:
@@ -40,13 +38,11 @@ class Floor:
     Everything refused is answered; ephemeral frames that don't fit are dropped without a word.
     """
 
-    def __init__(self, history: History, roster: Roster, limits: Limits) -> None:
+    def __init__(self, history: History, roster: Roster, budget: Budget, limits: Limits) -> None:
         self._history = history
         self._roster = roster
+        self._budget = budget
         self._limits = limits
-        self._speech = _Rates(limits.burst, limits.per_second)
-        self._nudges = _Rates(limits.burst, limits.per_second)
-        self._work = _Rates(limits.burst * WORK_RATE, limits.per_second * WORK_RATE)
         self._said = _Recent()
         self._published = _Recent()
         for event in history.events:
@@ -56,11 +52,6 @@ class Floor:
     @property
     def _state(self) -> RoomState:
         return self._history.state
-
-    def tidy(self, now: float) -> None:
-        """Forget the rates of those who have been quiet for a while."""
-        for rates in (self._speech, self._nudges, self._work):
-            rates.tidy(now)
 
     def say(self, peer: Peer, say: Say, now: float) -> None:
         """Record a message. The same id by the same author is recorded once."""
@@ -87,7 +78,7 @@ class Floor:
         if self._history.congested:
             self._roster.refuse(peer, "disk", NO_DISK, ref)
             return
-        if not self._work.take(peer.name, now):
+        if not self._budget.work(peer, now):
             self._roster.refuse(peer, "too_fast", "the engine reports too much", ref)
             return
         try:
@@ -98,6 +89,9 @@ class Floor:
         objection = self._state.objection(body, peer.name)
         if objection is not None:
             self._roster.refuse(peer, self._code(body.message, peer.name), objection, ref)
+            return
+        if not self._budget.record(peer, size_of(body), now):
+            self._roster.refuse(peer, "too_fast", TOO_MUCH, ref)
             return
         self._history.record(peer.name, body, now)
         self._published.add(peer.name, publish.id)
@@ -113,14 +107,14 @@ class Floor:
             pass
         elif self._history.congested:
             self._roster.refuse(peer, "disk", NO_DISK)
-        elif not self._nudges.take(peer.name, now):
+        elif not (self._budget.nudge(peer, now) and self._budget.record(peer, len(label), now)):
             self._roster.refuse(peer, "too_fast", "the engine changes too often")
         else:
             self._history.record(peer.name, Equipped(label), now)
 
     def typing(self, peer: Peer, now: float) -> None:
         """Pass on that somebody is writing."""
-        if self._nudges.take(peer.name, now):
+        if self._budget.nudge(peer, now):
             self._roster.signal(peer, Typed(peer.name))
 
     def delta(self, peer: Peer, delta: Delta, now: float) -> None:
@@ -128,9 +122,10 @@ class Floor:
         exchange = self._state.running.get(delta.message)
         if exchange is None or exchange.handler != peer.name:
             return
-        if len(delta.text) > self._limits.text_chars or not self._work.take(peer.name, now):
+        if len(delta.text) > self._limits.text_chars:
             return
-        self._roster.signal(peer, Streamed(delta.message, whole_text(delta.text)))
+        if self._budget.pass_on(peer, len(delta.text), now):
+            self._roster.signal(peer, Streamed(delta.message, whole_text(delta.text)))
 
     def stop(self, peer: Peer, stop: Stop, now: float) -> None:
         """Ask the engine that runs a message to stop, on behalf of its author or its owner."""
@@ -142,7 +137,7 @@ class Floor:
             why = f"only {exchange.author} and {exchange.handler} may stop this run"
             self._roster.refuse(peer, "not_responsible", why)
             return
-        if not self._nudges.take(peer.name, now):
+        if not self._budget.nudge(peer, now):
             self._roster.refuse(peer, "too_fast", "too many requests to stop; slow down")
             return
         handler = self._roster.at(exchange.handler)
@@ -164,8 +159,8 @@ class Floor:
             )
         if self._history.congested:
             return "disk", NO_DISK
-        if not self._speech.take(peer.name, now):
-            return "too_fast", "too many messages at once; slow down"
+        if not self._budget.speak(peer, size_of(say), now):
+            return "too_fast", TOO_MUCH
         return None
 
     def _handler_for(self, author: str) -> str:
@@ -184,23 +179,6 @@ class Floor:
 
 def _is_id(text: str) -> bool:
     return 0 < len(text) <= ID_CHARS
-
-
-class _Rates:
-    """One token bucket for each name; reconnecting does not refill it."""
-
-    def __init__(self, burst: float, per_second: float) -> None:
-        self._burst = burst
-        self._per_second = per_second
-        self._buckets: dict[str, TokenBucket] = {}
-
-    def take(self, name: str, now: float) -> bool:
-        fresh = TokenBucket(self._burst, self._per_second)
-        return self._buckets.setdefault(fold_name(name), fresh).take(now)
-
-    def tidy(self, now: float) -> None:
-        for name in [name for name, bucket in self._buckets.items() if bucket.is_full(now)]:
-            del self._buckets[name]
 
 
 class _Recent:

@@ -105,13 +105,17 @@ ClientFrame: TypeAlias = Hello | Say | Publish | Equip | Typing | Delta | Stop |
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """What the room accepts; counted in bytes, characters, persons and messages."""
+    """What the room accepts; counted in bytes, characters, persons and messages.
+
+    `volume` is how many bytes one person may have recorded at once.
+    """
 
     frame_bytes: int = 256 * 1024
     text_chars: int = 16_000
     members: int = 64
     burst: int = 20
     per_second: Annotated[float, msgspec.Meta(ge=0.001)] = 5.0
+    volume: int = 2 * 1024 * 1024
     replies: int = 256
     signals: int = 256
 

@@ -7,10 +7,10 @@ connection. Ephemeral things are merged, paced, and forgotten when there is no c
 from collections import deque
 from typing import Final
 
+from genie_core.room.budget import WORK_RATE
 from genie_core.room.codec import normal, whole_text
 from genie_core.room.errors import TooLong, TooManyUnsent
 from genie_core.room.event import Event, RunBody, Said
-from genie_core.room.floor import WORK_RATE
 from genie_core.room.frame import (
     ClientFrame,
     Delta,
@@ -185,7 +185,8 @@ class Outbox:
     def _put_back(self, id_: str) -> None:
         """Queue something again, before all that came after it."""
         if id_ in self._says and id_ not in self._to_say:
-            self._to_say.appendleft(id_)
+            waiting = {id_, *self._to_say}
+            self._to_say = deque(each for each in self._says if each in waiting)
             self._speech.empty()
         elif id_ in self._reports:
             # Reports build on each other: those after a refused one were refused as well, or

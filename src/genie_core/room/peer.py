@@ -76,12 +76,15 @@ class Signals:
 class Peer:
     """One connection to the room.
 
-    `position` is the last event handed over, `strikes` how many frames in a row were refused. `farewell` is the refusal to end with; with `lingers`
-    it comes only after all events. `done` says that nothing more will be sent.
+    `source` tells connections from different places apart; it is empty inside the host's process.
+    `position` is the last event handed over, `strikes` how many frames in a row were refused.
+    `farewell` is the refusal to end with; with `lingers` it comes only after all events. `done`
+    says that nothing more will be sent.
     """
 
     id: int
     signals: Signals
+    source: str = ""
     stage: Stage = Stage.GREETING
     name: str = ""
     token: str = ""

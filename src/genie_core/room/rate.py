@@ -19,12 +19,16 @@ class TokenBucket:
     def __post_init__(self) -> None:
         self._level = self.burst
 
-    def take(self, now: float) -> bool:
-        """Use one token up; False if there is none."""
+    def take(self, now: float, amount: float = 1.0) -> bool:
+        """Use tokens up; False if there is not even one.
+
+        More than there are can be taken as long as there is one: the rest is a debt. So nobody who
+        wants little passes somebody who wants much.
+        """
         self._refill(now)
         if self._level < 1:
             return False
-        self._level -= 1
+        self._level -= amount
         return True
 
     def wait(self, now: float) -> float:
@@ -45,3 +49,31 @@ class TokenBucket:
         elapsed = 0.0 if self._at is None else max(0.0, now - self._at)
         self._level = min(self.burst, self._level + elapsed * self.per_second)
         self._at = now
+
+
+class Rates:
+    """One token bucket for each of many keys; those that are full take no memory after `tidy`."""
+
+    def __init__(self, burst: float, per_second: float) -> None:
+        self._burst = burst
+        self._per_second = per_second
+        self._buckets: dict[str, TokenBucket] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._buckets
+
+    def take(self, key: str, now: float, amount: float = 1.0) -> bool:
+        """Use up tokens of a key's bucket."""
+        fresh = TokenBucket(self._burst, self._per_second)
+        return self._buckets.setdefault(key, fresh).take(now, amount)
+
+    def hand_over(self, old: str, new: str) -> None:
+        """Let a key go on with the bucket of another one, which has none then."""
+        bucket = self._buckets.pop(old, None)
+        if bucket is not None:
+            self._buckets[new] = bucket
+
+    def tidy(self, now: float) -> None:
+        """Forget the buckets that are as good as new."""
+        for key in [key for key, bucket in self._buckets.items() if bucket.is_full(now)]:
+            del self._buckets[key]

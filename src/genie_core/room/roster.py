@@ -28,9 +28,9 @@ class Roster:
     def __iter__(self) -> Iterator[Peer]:
         return iter(list(self._peers.values()))
 
-    def admit(self) -> Peer:
+    def admit(self, source: str) -> Peer:
         """Take in a new connection, which has no seat yet."""
-        peer = self._peers[self._next] = Peer(self._next, Signals(self._limits.signals))
+        peer = self._peers[self._next] = Peer(self._next, Signals(self._limits.signals), source)
         self._next += 1
         return peer
 

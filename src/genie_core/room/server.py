@@ -240,12 +240,14 @@ class RoomServer:
 
     # -- connections
 
-    async def _attend(self, link: PeerConnection) -> None:
-        await self._care_for(link, self._stall_timeout)
+    async def _attend(self, link: PeerConnection, source: str) -> None:
+        await self._care_for(link, self._stall_timeout, source)
 
-    async def _care_for(self, link: PeerConnection, patience: float | None) -> None:
+    async def _care_for(
+        self, link: PeerConnection, patience: float | None, source: str = ""
+    ) -> None:
         """Serve one connection until it ends, for whatever reason."""
-        peer = self._room.connect()
+        peer = self._room.connect(source)
         self._wakes[peer], self._links[peer] = asyncio.Event(), link
         self._empty.clear()
         reason = "connection lost"

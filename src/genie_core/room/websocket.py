@@ -1,9 +1,11 @@
 """Connections over WebSocket: one JSON frame per text message."""
 
 import errno
+import ipaddress
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, Final, Generic, TypeAlias
 
 from websockets.asyncio.client import connect
@@ -121,13 +123,15 @@ async def bind(address: Address) -> socket.socket:
 
 async def listen(
     sock: socket.socket,
-    attend: Callable[[WebSocketConnection[ServerFrame, ClientFrame]], Awaitable[None]],
+    attend: Callable[[WebSocketConnection[ServerFrame, ClientFrame], str], Awaitable[None]],
     encoder: Callable[[ServerFrame], bytes],
     *,
     frame_bytes: int,
     open_timeout: float = OPEN_TIMEOUT,
 ) -> Server:
     """Accept WebSockets on a bound socket; `attend` serves each, and its end ends them.
+
+    It is also told from which machine the connection comes.
 
     Web pages can't connect: whatever names an origin is refused.
 
@@ -140,7 +144,8 @@ async def listen(
 
     async def handler(ws: ServerConnection) -> None:
         await attend(
-            WebSocketConnection(ws, encoder, lambda data: decode_client(data, frame_bytes))
+            WebSocketConnection(ws, encoder, lambda data: decode_client(data, frame_bytes)),
+            _source(ws),
         )
 
     return await serve(
@@ -173,6 +178,15 @@ async def _connect(address: Address) -> ClientConnection:
     except OSError as error:
         raise Unreachable(str(address), _os_reason(error)) from error
     return WebSocketConnection[ClientFrame, ServerFrame](ws, encode, decode_server)
+
+
+def _source(ws: Socket) -> str:
+    """The machine that a connection comes from; all of loopback's addresses are one machine."""
+    host = str((ws.remote_address or ("unknown",))[0]).partition("%")[0]
+    with suppress(ValueError):
+        if ipaddress.ip_address(host).is_loopback:
+            return "loopback"
+    return host
 
 
 def _os_reason(error: OSError) -> str:

@@ -33,7 +33,7 @@ from genie_core.room.seat import Link
 from genie_core.room.websocket import ws_connector
 
 DEADLINE = 20.0
-FAST = Limits(burst=100_000, per_second=100_000.0)
+FAST = Limits(burst=100_000, per_second=100_000.0, volume=10**9)
 
 
 def free_port() -> int:

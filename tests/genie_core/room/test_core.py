@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genie_core.room.budget import JOIN_BURST
 from genie_core.room.codec import event_mark
-from genie_core.room.core import Room
+from genie_core.room.core import FAREWELL_CHARS, Room
 from genie_core.room.event import (
     ROOM,
     Answered,
@@ -338,6 +339,57 @@ def test_too_many_messages_at_once_are_refused_also_after_reconnecting() -> None
     bench.now += 1
     bench.send(alice, Say("3", "x"))
     assert refusals(bench.pull(alice)) == []
+
+
+def test_too_many_bytes_are_refused_whatever_they_are() -> None:
+    bench = Bench(limits=Limits(volume=10_000))
+    alice = bench.join("alice", engine=True)
+    seq = bench.say(alice)
+    bench.send(alice, Publish("d", Decided(seq, "delegate", query="q")))
+    bench.pull(alice)
+    for n in range(5):
+        arguments = {"x": "y" * 9000}
+        bench.send(alice, Publish(f"a{n}", Asked(seq, f"a{n}", "agent", "tool", arguments)))
+    bench.send(alice, Say("big", "x" * 10_000))
+    assert [(r.code, r.ref) for r in refusals(bench.pull(alice))] == [
+        *[("too_fast", f"a{n}") for n in range(2, 5)],
+        ("too_fast", "big"),
+    ]
+    bench.now += 60
+    bench.send(alice, Publish("a2", Asked(seq, "a2", "agent", "tool", {})))
+    assert refusals(bench.pull(alice)) == []
+
+
+def test_who_comes_and_goes_without_end_is_put_off() -> None:
+    bench = Bench()
+    for n in range(200):
+        peer = bench.room.connect("there")
+        bench.send(peer, Hello(f"name{n}"))
+        bench.pull(peer)
+        bench.send(peer, Bye("y" * 500))
+    came = [body for body in bench.bodies() if isinstance(body, Joined)]
+    left = [body for body in bench.bodies() if isinstance(body, Left)]
+    assert len(came) == len(left) == JOIN_BURST
+    assert max(len(body.reason) for body in left) == FAREWELL_CHARS
+    late = bench.room.connect("there")
+    bench.send(late, Hello("late"))
+    refusal = only_refusal(bench.pull(late))
+    assert (refusal.code, refusal.final) == ("too_fast", False)
+    assert isinstance(bench.pull(bench.connect(Hello("local")))[0], Welcome)
+    bench.now += 2
+    late = bench.room.connect("there")
+    bench.send(late, Hello("late"))
+    assert isinstance(bench.pull(late)[0], Welcome)
+
+
+def test_another_name_from_the_same_place_speaks_no_faster() -> None:
+    bench = Bench(limits=Limits(burst=5, per_second=1.0))
+    for n in range(10):
+        peer = bench.room.connect("there")
+        bench.send(peer, Hello(f"name{n}"), *[Say(str(i), "x") for i in range(10)])
+        bench.room.disconnect(peer, "gone", bench.now)
+    bench.commit()
+    assert sum(isinstance(body, Said) for body in bench.bodies()) == 5
 
 
 def test_halves_of_characters_become_question_marks() -> None:

@@ -72,6 +72,15 @@ def test_what_is_refused_for_now_comes_again_in_order() -> None:
     assert ids(outbox.take(PAUSE)) == ["0", "1"]
 
 
+def test_several_messages_that_were_too_much_keep_their_order() -> None:
+    outbox = filled(5)
+    assert ids(outbox.take(0.0)) == ["0", "1", "2", "3", "4"]
+    outbox.say(unsent(5))
+    for id_ in ("2", "3", "4"):
+        outbox.refuse(Refused("too_fast", "slow down", id_), 0.0)
+    assert ids(outbox.take(60.0)) == ["2", "3", "4", "5"]
+
+
 def test_what_is_refused_for_good_is_given_back() -> None:
     outbox = filled(1)
     outbox.publish("p", Decided(1, "ignore"))

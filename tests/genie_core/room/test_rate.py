@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.rate import TokenBucket
+from genie_core.room.rate import Rates, TokenBucket
 
 
 def test_a_burst_and_then_the_rate() -> None:
@@ -27,6 +27,23 @@ def test_an_emptied_bucket_fills_again() -> None:
     bucket.empty()
     assert not bucket.take(0.5)
     assert bucket.take(1.5)
+
+
+def test_a_debt_has_to_be_paid_back_first() -> None:
+    bucket = TokenBucket(10, 1.0)
+    assert bucket.take(0.0, 25)
+    assert not bucket.take(15.9, 1)
+    assert bucket.take(16.0, 1)
+
+
+def test_a_key_can_go_on_with_the_bucket_of_another() -> None:
+    rates = Rates(2, 1.0)
+    assert [rates.take("a", 0.0) for _ in range(3)] == [True, True, False]
+    rates.hand_over("a", "b")
+    assert "a" not in rates
+    assert not rates.take("b", 0.0)
+    rates.tidy(10.0)
+    assert "b" not in rates
 
 
 @given(st.lists(st.floats(0, 100), max_size=200))

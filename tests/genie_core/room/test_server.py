@@ -22,15 +22,24 @@ from tests.genie_core.room.wire import (
 )
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from genie_core.room.budget import JOIN_BURST
 from genie_core.room.errors import AddressInUse, InvalidName, NotLoopback
 from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Said, Suspended
 from genie_core.room.fold import RoomState
-from genie_core.room.frame import Hello, Limits, Refused, Say, Streamed, Welcome
+from genie_core.room.frame import (
+    Hello,
+    Limits,
+    Refused,
+    Say,
+    ServerFrame,
+    Streamed,
+    Welcome,
+)
 from genie_core.room.seat import Link, Severity
 from genie_core.room.websocket import ws_connector
 
 DEADLINE = 20.0
-FAST = Limits(burst=100_000, per_second=100_000.0)
+FAST = Limits(burst=100_000, per_second=100_000.0, volume=10**9)
 
 
 async def test_two_people_talk_and_the_hosts_engine_answers() -> None:
@@ -341,6 +350,21 @@ async def test_a_flood_of_refused_frames_is_bounded() -> None:
             await bob.seen.until(lambda r: not r.state.people["mallory"].present)
             bob.client.say("still here")
             await bob.seen.until(lambda r: r.texts == ["still here"])
+
+
+async def test_connections_from_this_machine_share_a_limit_on_arrivals() -> None:
+    async with room_server() as server:
+        address = await server.listen(port=0)
+        answers: list[type[ServerFrame]] = []
+        for n in range(JOIN_BURST + 6):
+            here = (f"127.0.0.{n + 1}", 0)  # all of them are this machine
+            async with raw_websocket(address, local_addr=here) as ws:
+                await send(ws, Hello(f"name{n}"))
+                answers.append(type(await receive(ws)))
+        assert answers[:JOIN_BURST] == [Welcome] * JOIN_BURST
+        assert answers[-1] is Refused
+        async with participant(local_connector(server), "hana", token=server.host_token) as host:
+            await host.seen.online()
 
 
 async def test_nobody_speaks_for_another() -> None:

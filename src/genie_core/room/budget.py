@@ -1,0 +1,105 @@
+"""How much may be asked of a room: by one person, from one place, and by everybody together.
+
+What is recorded stays on everybody's disk, so that it is limited in number and in size.
+"""
+
+from typing import Final
+
+from genie_core.room.frame import Limits
+from genie_core.room.names import fold_name
+from genie_core.room.peer import Peer
+from genie_core.room.rate import Rates, TokenBucket
+
+JOIN_BURST: Final = 64
+JOIN_RATE: Final = 1.0
+"""Arrivals per second from one source; on loopback all people of a machine are one source."""
+
+WORK_RATE: Final = 20
+"""An engine reports up to this many times as often as a person may speak."""
+
+REGAIN: Final = 1 / 16
+"""Part of their volume that a person gets back each second."""
+
+ENGINES: Final = 3
+"""The whole room records as many events as this many engines may report."""
+
+WRITERS: Final = 8
+"""The whole room records as many bytes as this many people may."""
+
+
+class Budget:
+    """Says whether there is enough left, and takes it if so. Sizes are in bytes.
+
+    Allowances belong to names and survive their leaving. Who comes from the source that somebody
+    has just left goes on with what that one had not used up: another name makes no difference.
+    Peers without a source are inside the host's process; only their own allowances bind them.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        burst, rate, volume = limits.burst, limits.per_second, limits.volume
+        self._joins = Rates(JOIN_BURST, JOIN_RATE)
+        self._speech = Rates(burst, rate)
+        self._nudges = Rates(burst, rate)
+        self._work = Rates(burst * WORK_RATE, rate * WORK_RATE)
+        self._volume = Rates(volume, volume * REGAIN)
+        self._events = TokenBucket(burst * WORK_RATE * ENGINES, rate * WORK_RATE * ENGINES)
+        self._bytes = TokenBucket(volume * WRITERS, volume * WRITERS * REGAIN)
+        self._gone: dict[str, list[str]] = {}
+
+    def join(self, source: str, now: float) -> bool:
+        """Whether one more may come in from there."""
+        return not source or self._joins.take(source, now)
+
+    def arrive(self, peer: Peer, now: float) -> None:
+        """Give somebody what their name had left, or else what the last from their source had."""
+        self._tidy(now)
+        name = fold_name(peer.name)
+        if not peer.source or any(name in rates for rates in self._personal):
+            return
+        if gone := self._gone.get(peer.source):
+            before = gone.pop()
+            for rates in self._personal:
+                rates.hand_over(before, name)
+
+    def depart(self, peer: Peer) -> None:
+        """Keep in mind whom the next one from the same source may be."""
+        if peer.source:
+            gone, name = self._gone.setdefault(peer.source, []), fold_name(peer.name)
+            if name not in gone:
+                gone.append(name)
+
+    def speak(self, peer: Peer, size: int, now: float) -> bool:
+        """For a message."""
+        return self._speech.take(fold_name(peer.name), now) and self.record(peer, size, now)
+
+    def work(self, peer: Peer, now: float) -> bool:
+        """For an engine's report to be looked at; recording it is extra."""
+        return self._work.take(fold_name(peer.name), now)
+
+    def record(self, peer: Peer, size: int, now: float) -> bool:
+        """For an event in the log."""
+        if not self._volume.take(fold_name(peer.name), now, size):
+            return False
+        return not peer.source or (self._events.take(now) and self._bytes.take(now, size))
+
+    def pass_on(self, peer: Peer, size: int, now: float) -> bool:
+        """For text that goes to everybody but not into the log."""
+        return self.work(peer, now) and self._volume.take(fold_name(peer.name), now, size)
+
+    def nudge(self, peer: Peer, now: float) -> bool:
+        """For a small thing that only says that something happens."""
+        return self._nudges.take(fold_name(peer.name), now)
+
+    @property
+    def _personal(self) -> tuple[Rates, ...]:
+        return self._speech, self._nudges, self._work, self._volume
+
+    def _tidy(self, now: float) -> None:
+        """Forget the allowances that nobody has used for a while."""
+        for rates in (self._joins, *self._personal):
+            rates.tidy(now)
+        self._gone = {
+            source: kept
+            for source, names in self._gone.items()
+            if (kept := [name for name in names if any(name in r for r in self._personal)])
+        }

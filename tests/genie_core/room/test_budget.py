@@ -1,0 +1,88 @@
+from genie_core.room.budget import JOIN_BURST, WORK_RATE, WRITERS, Budget
+from genie_core.room.frame import Limits
+from genie_core.room.peer import Peer, Signals
+
+LIMITS = Limits(burst=4, per_second=1.0, volume=1600)
+
+
+def person(name: str, source: str = "there") -> Peer:
+    return Peer(1, Signals(1), source, name=name)
+
+
+def test_everybody_of_a_full_room_may_come_at_once_but_not_forever() -> None:
+    budget = Budget(Limits())
+    assert all(budget.join("there", 0.0) for _ in range(Limits().members))
+    came = sum(budget.join("there", 0.01 * n) for n in range(6_000))
+    assert came <= JOIN_BURST - Limits().members + 60
+    assert budget.join("elsewhere", 60.0)
+    assert all(budget.join("", 0.0) for _ in range(1000))
+
+
+def test_size_counts_as_much_as_number() -> None:
+    budget = Budget(LIMITS)
+    ann = person("ann")
+    assert budget.speak(ann, 1000, 0.0)
+    assert budget.speak(ann, 1000, 0.0)
+    assert not budget.speak(ann, 1, 0.0)
+    assert not budget.speak(ann, 1, 3.9)
+    assert budget.speak(ann, 1, 4.5)
+
+
+def test_text_that_is_only_passed_on_counts_too() -> None:
+    budget = Budget(LIMITS)
+    ann = person("ann")
+    passed = sum(budget.pass_on(ann, 400, 0.0) for _ in range(WORK_RATE))
+    assert passed == 4
+    assert not budget.record(ann, 1, 0.0)
+
+
+def test_another_name_from_the_same_place_gains_nothing() -> None:
+    budget = Budget(LIMITS)
+    said = 0
+    for turn in range(50):
+        peer = person(f"name{turn}")
+        budget.arrive(peer, 0.0)
+        said += sum(budget.speak(peer, 1, 0.0) for _ in range(10))
+        budget.depart(peer)
+    assert said == LIMITS.burst
+
+
+def test_two_names_that_take_turns_gain_nothing_either() -> None:
+    budget = Budget(LIMITS)
+    said = 0
+    for turn in range(50):
+        peer = person("ann" if turn % 2 else "bob")
+        budget.arrive(peer, 0.0)
+        said += sum(budget.speak(peer, 1, 0.0) for _ in range(10))
+        budget.depart(peer)
+    assert said <= 2 * LIMITS.burst
+
+
+def test_whoever_comes_from_elsewhere_or_is_known_keeps_their_own() -> None:
+    budget = Budget(LIMITS)
+    ann, ben, cem = person("ann"), person("ben"), person("cem", "elsewhere")
+    budget.arrive(ben, 0.0)
+    assert budget.speak(ben, 1, 0.0)
+    budget.arrive(ann, 0.0)
+    assert [budget.speak(ann, 1, 0.0) for _ in range(5)] == [True] * 4 + [False]
+    budget.depart(ann)
+    for peer in (cem, ben):
+        budget.arrive(peer, 0.0)
+        assert [budget.speak(peer, 1, 0.0) for _ in range(3)] == [True] * 3
+
+
+def test_what_was_used_up_comes_back_with_time() -> None:
+    budget = Budget(LIMITS)
+    ann, ben = person("ann"), person("ben")
+    budget.arrive(ann, 0.0)
+    assert all(budget.speak(ann, 1, 0.0) for _ in range(4))
+    budget.depart(ann)
+    budget.arrive(ben, 10.0)
+    assert all(budget.speak(ben, 1, 10.0) for _ in range(4))
+
+
+def test_the_whole_room_has_a_limit_that_does_not_bind_the_host() -> None:
+    budget = Budget(LIMITS)
+    crowd = [person(f"p{n}") for n in range(100)]
+    assert sum(budget.record(peer, LIMITS.volume, 0.0) for peer in crowd) == WRITERS
+    assert budget.record(person("hana", source=""), 100, 0.0)
