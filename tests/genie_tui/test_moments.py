@@ -1,6 +1,8 @@
+from math import inf, nan
+
 import pytest
 
-from genie_tui.moments import ago, clock_time, duration
+from genie_tui.moments import ago, clock_time, duration, local_time
 
 
 @pytest.mark.parametrize(
@@ -29,3 +31,10 @@ def test_clock_time_is_hours_and_minutes() -> None:
     hours, _, minutes = clock_time(0).partition(":")
     assert hours.isdecimal()
     assert minutes.isdecimal()
+
+
+@pytest.mark.parametrize("at", [nan, inf, -inf, 1e300, -1e300, 1e18, -1e18, -1.0, 2.0**62])
+def test_any_number_is_a_moment(at: float) -> None:
+    assert 1969 <= local_time(at).year <= 9999
+    assert len(clock_time(at)) == len("00:00")
+    assert len(duration(at)) < 12

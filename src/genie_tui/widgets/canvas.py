@@ -1,6 +1,8 @@
 """Lines of styled text: the material that entries are painted with."""
 
 import io
+from math import inf
+from time import perf_counter
 from typing import Final, TypeAlias
 
 from rich.console import Console, RenderableType
@@ -16,12 +18,16 @@ Line: TypeAlias = list[Segment]
 NARROWEST: Final = 8
 """Columns that text gets at least, however deep it is nested."""
 
+COLOURING: Final = 0.25
+"""Seconds after which the rest of the code in one entry stays uncoloured."""
+
 
 class Canvas:
     """Wraps text into lines in the colours of a palette."""
 
     def __init__(self, palette: Palette) -> None:
         self.palette = palette
+        self._colour_until = inf
         self._console = Console(
             file=io.StringIO(),
             color_system="truecolor",
@@ -33,6 +39,10 @@ class Canvas:
             width=80,
         )
 
+    def begin(self) -> None:
+        """Start on something new, with its own share of time for colouring code."""
+        self._colour_until = perf_counter() + COLOURING
+
     def lines(self, content: RenderableType, width: int) -> list[Line]:
         """Wrap to a width. There is at least one line, and lines are as long as their text."""
         options = self._console.options.update(width=max(NARROWEST, width), height=None)
@@ -43,7 +53,8 @@ class Canvas:
         width = max(NARROWEST + 2, width)
         back = self.palette["code"]
         filled: list[Line] = []
-        for line in self.lines(highlight(code, language, self.palette), width - 2):
+        coloured = highlight(code, language, self.palette, until=self._colour_until)
+        for line in self.lines(coloured, width - 2):
             shown = Segment.apply_style(line, back)
             room = width - 1 - Segment.get_line_length(line)
             filled.append([Segment(" ", back), *shown, Segment(" " * room, back)])

@@ -1,5 +1,7 @@
 """Code in the colours of the theme."""
 
+from math import inf
+from time import perf_counter
 from typing import Final
 
 from rich.style import Style
@@ -28,13 +30,26 @@ _NAMES: Final[dict[tuple[str, ...], str]] = {
 }
 
 
-def highlight(code: str, language: str, palette: Palette) -> Text:
-    """Colour code in a language; without colours if the language is unknown or the code long."""
-    if not language or len(code) > LONGEST:
-        return Text(code)
-    colours = Syntax(code, language, theme=_Colours(palette), word_wrap=True).highlight(code)
-    colours.right_crop(len(colours) - len(code))  # lexers end the last line
-    return colours
+def highlight(code: str, language: str, palette: Palette, *, until: float = inf) -> Text:
+    """Colour code in a language; without colours if the language is unknown or the code long.
+
+    What is not coloured by `until`, a time of the performance counter, stays so.
+    """
+    plain = Text(code)
+    if not language or len(code) > LONGEST or perf_counter() > until:
+        return plain
+    colours = _Colours(palette)
+    lexer = Syntax(code, language, theme=colours).lexer
+    if lexer is None:
+        return plain
+    end = 0
+    for token_type, token in lexer.get_tokens(code):
+        start, end = end, end + len(token)
+        if style := colours.get_style_for_token(token_type):
+            plain.stylize(style, start, end)
+        if perf_counter() > until:
+            break
+    return plain
 
 
 class _Colours(SyntaxTheme):

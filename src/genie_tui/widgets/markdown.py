@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 from rich import box
 from rich.style import Style
@@ -29,10 +30,34 @@ _SPAN: Final = {
 }
 
 
+DEEPEST: Final = 8
+"""How many emphases may lie within one another; the marks of further ones are plain text."""
+
+
 def markdown(text: str, canvas: Canvas, width: int) -> list[Line]:
     """Draw a Markdown text at a width."""
-    root = SyntaxTreeNode(_PARSER.parse(text))
-    return _Blocks(canvas).draw(root.children, width) or [[]]
+    tokens = _PARSER.parse(text)
+    for token in tokens:
+        _flatten(token.children or ())
+    return _Blocks(canvas).draw(SyntaxTreeNode(tokens).children, width) or [[]]
+
+
+def _flatten(tokens: Sequence[Token]) -> None:
+    """Turn the marks of what is nested too deep for drawing into text.
+
+    The parser bounds how deep everything else is nested, but pairs up any number of these.
+    """
+    depth = 0
+    for token in tokens:
+        if token.children:  # of an image
+            _flatten(token.children)
+        if token.type.removesuffix("_open").removesuffix("_close") not in _SPAN:
+            continue
+        depth += max(token.nesting, 0)
+        deep = depth > DEEPEST
+        depth += min(token.nesting, 0)
+        if deep:
+            token.type, token.nesting, token.content = "text", 0, token.markup
 
 
 class _Blocks:

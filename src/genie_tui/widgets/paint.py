@@ -1,6 +1,11 @@
-"""How each kind of entry looks."""
+"""How each kind of entry looks.
 
-from datetime import datetime
+Everything that somebody wrote has a mark in the gutter, on every one of its lines. Lines without
+one, and those that begin left of it, are the program's own: no message can look like the name above
+another, like a note, or like what somebody does.
+"""
+
+import logging
 from typing import Final
 
 from rich.segment import Segment
@@ -10,12 +15,16 @@ from textual.color import Color
 from textual.strip import Strip
 
 from genie_core.room.fold import Exchange, Phase
+from genie_tui.moments import clock_time, duration
 from genie_tui.text import TerminalSafe, visible_line
 from genie_tui.widgets.canvas import Canvas, Line, beside, mark
-from genie_tui.widgets.entry import Day, Entry, Note, Reply, Speech, Tone, Waiting
+from genie_tui.widgets.entry import Day, Entry, Note, Reply, Speech, Tone, Waiting, said_in
+from genie_tui.widgets.fold import beginning, ending
 from genie_tui.widgets.markdown import markdown
 from genie_tui.widgets.palette import Palette
 from genie_tui.widgets.prose import Code, blocks, prose
+
+logger = logging.getLogger(__name__)
 
 GUTTER: Final = 3
 """Columns left of all text, where marks stand."""
@@ -28,11 +37,15 @@ MARKS: Final[dict[Phase, tuple[str, str]]] = {
     Phase.ANSWERED: ("✓", "done"),
     Phase.FAILED: ("✗", "failed"),
     Phase.CANCELLED: ("■", "muted"),
-    Phase.UNHANDLED: (" ", "muted"),
+    Phase.UNHANDLED: ("▏", "quote"),
 }
 """What stands beside a message, and its style, for how far the work on it has come."""
 
 _UNSENT: Final = "↑"
+_BODY: Final = "▏"
+"""Stands beside the lines of a message but its first."""
+
+_NAME_CELLS: Final = 32
 _TRANSPARENT: Final = Color(0, 0, 0, 0)
 
 
@@ -54,6 +67,9 @@ def estimate(entry: Entry, width: int) -> int:
 
 
 def _rows(text: str, room: int) -> int:
+    shown, missing = beginning(text)
+    if missing:
+        return _rows(shown, room) + 1
     if "\n" in text:
         return sum(-(-len(line) // room) or 1 for line in text.split("\n"))
     length = len(text)
@@ -72,10 +88,21 @@ class Painter:
         self._room = width - GUTTER - 1
         self._reasons = reasons
         self._safe = TerminalSafe()
+        self._failed = False
 
     def paint(self, entry: Entry, exchange: Exchange | None) -> list[Strip]:
-        """Draw an entry; `exchange` is what came of the message if it is one."""
-        lines = self._lines(entry, exchange)
+        """Draw an entry; `exchange` is what came of the message if it is one.
+
+        What cannot be drawn as it should is drawn as the text that it is.
+        """
+        self._canvas.begin()
+        try:
+            lines = self._lines(entry, exchange)
+        except Exception:
+            if not self._failed:
+                self._failed = True
+                logger.exception("an entry of the timeline is shown as plain text")
+            lines = self._plain(entry)
         return [Strip(self._safe.apply(line, _TRANSPARENT)) for line in lines]
 
     def _lines(self, entry: Entry, exchange: Exchange | None) -> list[Line]:
@@ -95,13 +122,26 @@ class Painter:
     def _note(self, note: Note) -> list[Line]:
         style = self._palette["failed" if note.tone is Tone.FAILED else "muted"]
         lines = self._canvas.lines(Text(note.text, style), self._room)
-        return [*_gap(opens=note.opens), *beside(_in_gutter(note.mark, style), lines)]
+        body = beside(_in_gutter(note.mark, style), lines, self._body)
+        return [*_gap(opens=note.opens), *body]
+
+    def _plain(self, entry: Entry) -> list[Line]:
+        shown, _ = beginning(said_in(entry) or "")
+        return [[], *beside(self._body, self._canvas.lines(Text(shown), self._room), self._body)]
+
+    @property
+    def _body(self) -> Line:
+        return _in_gutter(_BODY, self._palette["quote"])
 
     def _speech(self, speech: Speech, exchange: Exchange | None) -> list[Line]:
-        glyph, name = MARKS[exchange.phase if exchange else Phase.UNHANDLED]
+        phase = exchange.phase if exchange else Phase.UNHANDLED
+        glyph, name = MARKS[phase]
+        if speech.emote and phase is Phase.UNHANDLED:
+            glyph = " "
         lines = beside(
-            _in_gutter(glyph, self._palette[name]),
+            _in_gutter(glyph, self._palette[name], acts=speech.emote),
             self._said(speech.author, speech.text, emote=speech.emote),
+            self._body,
         )
         if exchange is not None and exchange.phase is Phase.WAITING:
             lines += self._waits(exchange)
@@ -109,13 +149,14 @@ class Painter:
             lines += self._silence(exchange)
         if speech.emote:
             return [*_gap(opens=speech.opens), *lines]
-        return [*self._name(speech.author, clock(speech.at), opens=speech.opens), *lines]
+        return [*self._name(speech.author, clock_time(speech.at), opens=speech.opens), *lines]
 
     def _waiting(self, waiting: Waiting) -> list[Line]:
         muted = self._palette["muted"]
         lines = beside(
-            _in_gutter(_UNSENT, self._palette["waiting"]),
+            _in_gutter(_UNSENT, self._palette["waiting"], acts=waiting.emote),
             self._said(waiting.author, waiting.text, emote=waiting.emote, style=muted),
+            self._body,
         )
         lines[-1].append(Segment("  unsent", self._palette["waiting"]))
         if waiting.emote:
@@ -133,23 +174,29 @@ class Painter:
     def _said(
         self, author: str, text: str, *, emote: bool, style: Style | None = None
     ) -> list[Line]:
+        text, missing = beginning(text)
         if emote:
-            action = Text("* ", self._palette["muted"])
-            action.append(author, self._palette.author(author))
-            action.append(" ").append_text(prose(text, self._palette, style))
-            return self._canvas.lines(action, self._room)
+            action = Text(author, self._palette.author(author)).append(" ")
+            action.append_text(prose(text, self._palette, style))
+            return [*self._canvas.lines(action, self._room), *self._folded(missing)]
         lines: list[Line] = []
         for block in blocks(text):
             if isinstance(block, Code):
                 lines += self._canvas.code(block.code, block.language, self._room)
             else:
                 lines += self._canvas.lines(prose(block, self._palette, style), self._room)
-        return lines
+        return lines + self._folded(missing)
+
+    def _folded(self, missing: str) -> list[Line]:
+        if not missing:
+            return []
+        words = f"… {missing}; copying the message copies them too"
+        return self._canvas.lines(Text(words, self._palette["waiting"]), self._room)
 
     def _waits(self, exchange: Exchange) -> list[Line]:
         text = f"genie waits for {visible_line(exchange.handler)} to allow a tool call"
         lines = self._canvas.lines(Text(text, self._palette["waiting"]), self._room - 2)
-        return beside(mark("   ▲ ", self._palette["waiting"]), lines)
+        return beside(mark("   ▲ ", self._palette["waiting"]), lines, self._below_it)
 
     def _silence(self, exchange: Exchange) -> list[Line]:
         match exchange.phase:
@@ -161,13 +208,19 @@ class Painter:
             case _:
                 return []
         lines = self._canvas.lines(Text(why, self._palette["muted"]), self._room - 2)
-        return beside(mark("   · ", self._palette["muted"]), lines)
+        return beside(mark("   · ", self._palette["muted"]), lines, self._below_it)
+
+    @property
+    def _below_it(self) -> Line:
+        return [*self._body, Segment("  ")]
 
     def _reply(self, reply: Reply) -> list[Line]:
         agent, muted = self._palette["agent"], self._palette["muted"]
         head = Text(no_wrap=True, overflow="ellipsis")
         head.append("genie", agent).append(" · for ", muted)
-        head.append(reply.receiver, self._palette.author(reply.receiver))
+        receiver = Text(reply.receiver, self._palette.author(reply.receiver))
+        receiver.truncate(_NAME_CELLS, overflow="ellipsis")  # or it could push the owner off
+        head.append_text(receiver)
         if reply.owner:
             head.append(" · by the agent of ", muted)
             head.append(reply.owner, self._palette.author(reply.owner))
@@ -176,25 +229,25 @@ class Painter:
         if reply.quote:
             quote = Text(f"↳ {reply.quote}", muted, no_wrap=True, overflow="ellipsis")
             lines += self._canvas.lines(quote, self._room)
-        lines += markdown(reply.text, self._canvas, self._room)
-        bar = _in_gutter("┃", agent)
-        return [[], *beside(bar, lines, bar)]
-
-
-def clock(at: float) -> str:
-    """The local time of day of a moment, in hours and minutes."""
-    return f"{datetime.fromtimestamp(at).astimezone():%H:%M}"
+        if reply.elapsed is None:
+            text, missing = ending(reply.text)
+            lines += self._folded(missing) if missing else []
+            lines += markdown(text, self._canvas, self._room)
+        else:
+            text, missing = beginning(reply.text)
+            lines += markdown(text, self._canvas, self._room) + self._folded(missing)
+        return [[], *beside(_in_gutter("┏", agent), lines, _in_gutter("┃", agent))]
 
 
 def _timing(reply: Reply) -> str:
     if reply.elapsed is None:
         return "writing…"
-    return clock(reply.at) + (f" · {reply.elapsed:.1f} s" if reply.elapsed >= 0.05 else "")
+    return clock_time(reply.at) + (f" · {duration(reply.elapsed)}" if reply.elapsed >= 0.05 else "")
 
 
 def _gap(*, opens: bool) -> list[Line]:
     return [[]] if opens else []
 
 
-def _in_gutter(glyph: str, style: Style | None = None) -> Line:
-    return [Segment(" "), Segment(glyph, style), Segment(" ")]
+def _in_gutter(glyph: str, style: Style | None = None, *, acts: bool = False) -> Line:
+    return [Segment("*" if acts else " "), Segment(glyph, style), Segment(" ")]

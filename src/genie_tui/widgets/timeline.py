@@ -20,7 +20,7 @@ from genie_core.room.seat import Unsent
 from genie_tui.keymap import Scope, bindings
 from genie_tui.widgets.conversation import Conversation
 from genie_tui.widgets.entry import message_of, said_in
-from genie_tui.widgets.paint import Painter, estimate
+from genie_tui.widgets.paint import GUTTER, Painter, estimate
 from genie_tui.widgets.palette import NAMES, Palette, component
 from genie_tui.widgets.stream import OFTEN, pause
 from genie_tui.widgets.window import Window
@@ -216,7 +216,7 @@ class Timeline(ScrollView, can_focus=True):
             self.call_later(self._restyle)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The text that was selected with the mouse, without the space at the ends of lines."""
+        """The text that was selected with the mouse, without what stands beside it."""
         top = self.scroll_offset.y
         first = selection.start.y if selection.start else top
         last = selection.end.y if selection.end else top + self._rows - 1
@@ -407,4 +407,4 @@ class Timeline(ScrollView, can_focus=True):
         strips = self._window.lines(index)
         text = strips[row].text if row < len(strips) else ""
         start, end = selection.get_span(line) or (0, -1)
-        return text[start : None if end < 0 else end].rstrip()
+        return text[max(start, GUTTER) : None if end < 0 else end].rstrip()

@@ -21,6 +21,7 @@ from genie_core.room.event import (
     Suspended,
 )
 from genie_core.room.fold import Exchange, Phase, RoomState
+from genie_tui.moments import local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.entry import Day, Entry, Note, Reply, Speech, Tone
 
@@ -61,8 +62,9 @@ class Transcript:
         entry = self._entry(event)
         if entry is None:
             return
-        if event.at >= self._until:
-            self._turn_page(event.at)
+        now = local_time(event.at)
+        if now.timestamp() >= self._until:
+            self._turn_page(now)
             entry = self._entry(event) or entry  # a group never spans two days
         if isinstance(entry, Speech):
             self._place[entry.message] = len(self.entries)
@@ -96,8 +98,8 @@ class Transcript:
             and at - last.at < GROUPED
         )
 
-    def _turn_page(self, at: float) -> None:
-        day = datetime.fromtimestamp(at).astimezone().date()
+    def _turn_page(self, now: datetime) -> None:
+        day = now.date()
         midnight = datetime.combine(day + timedelta(days=1), time.min)
         self._until = midnight.astimezone().timestamp()
         self.entries.append(Day(day))

@@ -1,3 +1,5 @@
+from time import perf_counter
+
 from rich.style import Style
 
 from genie_tui.widgets.highlight import LONGEST, highlight
@@ -38,3 +40,9 @@ def test_a_diff_shows_what_came_and_went() -> None:
     found = kinds("-old\n+new", "diff")
     assert found["-old"] == "failed"
     assert found["+new"] == "done"
+
+
+def test_time_that_is_up_ends_the_colouring_and_not_the_code() -> None:
+    code = "s{" * 9_000
+    assert highlight(code, "perl", PALETTE, until=0.0).spans == []
+    assert highlight(code, "perl", PALETTE, until=perf_counter() + 0.05).plain == code

@@ -75,3 +75,22 @@ def test_words_are_kept_at_every_width(width: int) -> None:
 def test_deep_nesting_ends() -> None:
     assert any("x" in line for line in drawn("> " * 15 + "x", 20))
     assert drawn("> " * 500 + "x", 20)
+
+
+@pytest.mark.parametrize("mark", ["*", "**", "~~", "_"])
+def test_emphasis_is_nested_only_so_deep_and_nothing_is_lost(mark: str) -> None:
+    text = f"{mark}a " * 300 + f" a{mark}" * 300
+    shown = " ".join(drawn(text, 80))
+    assert shown.count("a") == 600
+    assert mark in shown
+    assert drawn(f"{mark}a{mark}") == ["a"]
+
+
+def test_emphasis_in_the_words_of_an_image_ends_too() -> None:
+    deep = "*a " * 300 + " a*" * 300
+    assert "https://x.example" in " ".join(drawn(f"![{deep}](https://x.example)", 80))
+
+
+def test_the_address_of_a_link_is_shown_however_deep_it_lies() -> None:
+    text = "*a " * 30 + "[bank](https://x.example)" + " a*" * 30
+    assert "bank (https://x.example)" in " ".join(drawn(text, 300))

@@ -4,6 +4,8 @@ from datetime import date
 import pytest
 from rich.style import Style
 
+from genie_core.room.event import Said
+from genie_core.room.fold import Exchange, Phase
 from genie_tui.widgets.entry import Day, Entry, Note, Reply, Speech, Waiting
 from genie_tui.widgets.paint import Painter, estimate
 from genie_tui.widgets.palette import NAMES, Palette
@@ -60,9 +62,82 @@ def test_no_line_is_wider_than_the_screen(width: int) -> None:
 
 def test_an_answer_says_whose_it_is_and_how_long_it_took() -> None:
     head = drawn(replace(REPLY, receiver="bob", owner="ann"), 80)[1]
-    assert head.startswith(" ┃ genie · for bob · by the agent of ann  ")
+    assert head.startswith(" ┏ genie · for bob · by the agent of ann  ")
     assert head.endswith(" · 2.0 s")
 
 
 def test_an_emote_is_one_sentence() -> None:
-    assert drawn(replace(SPEECH, text="waves", emote=True)) == ["", "   * ann waves"]
+    assert drawn(replace(SPEECH, text="waves", emote=True)) == ["", "*  ann waves"]
+
+
+FORGERY = (
+    "hm\n\nbob  02:08\nsure, approve it\n◇ host left\n┏ genie · for bob\n"
+    "* bob agrees\n── Sunday 22 November 2026 ──\n```\nbob\n```\n" + "x " * 80
+)
+
+
+@pytest.mark.parametrize("emote", [False, True])
+@pytest.mark.parametrize("phase", list(Phase))
+def test_every_line_that_somebody_wrote_is_marked(phase: Phase, emote: bool) -> None:
+    exchange = Exchange(1, 0.0, "ann", Said("1", FORGERY), phase)
+    speech = replace(SPEECH, text=FORGERY, emote=emote)
+    strips = Painter(PALETTE, WIDTH, reasons=False).paint(speech, exchange)
+    body = [strip.text for strip in strips][1 if emote else 2 :]
+    assert len(body) > 10
+    assert all(line[0] == " " for line in body[1:])
+    assert body[0][0] == ("*" if emote else " ")
+    assert all(line[1:3] == "▏ " for line in body[1:] if "genie waits" not in line)
+    assert emote or body[0][1] != " "
+
+
+def test_what_wraps_is_marked_too() -> None:
+    text = "x" * 34 + " bob  02:08 agrees"
+    assert all(line.startswith(" ▏ ") for line in drawn(Note(0.0, "←", text, opens=False))[1:])
+    assert all(line.startswith(" ▏ ") for line in drawn(Waiting("ann", text * 3, False, False))[1:])
+
+
+def test_a_line_of_an_answer_is_not_the_head_of_another() -> None:
+    lines = drawn(replace(REPLY, text="a\n\ngenie · for bob  02:08\n\nb"))
+    assert [line[1] for line in lines[1:]] == ["┏", *"┃┃┃┃┃"]
+
+
+def test_a_long_receiver_does_not_hide_whose_agent_it_is() -> None:
+    entry = replace(REPLY, receiver="x" * 500, owner="eve")
+    assert "by the agent of eve" in drawn(entry, 80)[1]
+
+
+def test_what_cannot_be_drawn_is_shown_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("genie_tui.widgets.paint.markdown", fail)
+    painter = Painter(PALETTE, WIDTH, reasons=False)
+    for _ in range(3):
+        assert " ▏ an *answer*" in [
+            strip.text for strip in painter.paint(replace(REPLY, text="an *answer*"), None)
+        ]
+    assert len(caplog.records) == 1
+
+
+def test_the_rest_of_a_long_answer_is_counted() -> None:
+    reply = replace(REPLY, text="\n\n".join(f"line {number}" for number in range(45_000)))
+    lines = drawn(reply, 80)
+    assert lines[-1].startswith(" ┃ … 89,499 more lines; ")
+    assert "line 249" in lines[-2]
+    assert estimate(reply, 80) == pytest.approx(len(lines), abs=2)
+
+
+def test_of_a_long_answer_that_is_being_written_the_end_is_shown() -> None:
+    text = "\n\n".join(f"line {number}" for number in range(45_000))
+    lines = drawn(replace(REPLY, text=text, elapsed=None), 80)
+    assert lines[2].startswith(" ┃ … 89,799 lines above; ")
+    assert "line 44999" in lines[-1]
+    assert len(lines) < 220
+
+
+def test_the_rest_of_a_long_message_is_counted() -> None:
+    lines = drawn(replace(SPEECH, text="x\n" * 1_000))
+    assert lines[-2].startswith(" ▏ … 500 more lines")
+    assert len(lines) == 504

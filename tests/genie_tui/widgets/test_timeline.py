@@ -448,7 +448,7 @@ async def test_text_is_selected_with_the_mouse() -> None:
         await pilot.hover(Timeline, offset=(8, row + 1))
         await pilot.mouse_up(Timeline, offset=(8, row + 1))
         await pilot.pause()
-        assert app.screen.get_selected_text() == "beta\n   gamma"
+        assert app.screen.get_selected_text() == "beta\ngamma"
 
 
 async def test_colours_come_from_the_theme() -> None:

@@ -1,7 +1,9 @@
 import time
 from collections.abc import Iterator
+from math import inf, nan
 
 import pytest
+from msgspec.structs import replace
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.event import (
@@ -143,3 +145,16 @@ def test_a_state_alone_gives_back_what_was_said_and_answered() -> None:
     log.add(Cancelled(stopped.seq), "ann")
     bodies = [type(event.body).__name__ for event in past(log.state)]
     assert bodies == ["Said", "Said", "Answered", "Said", "Failed", "Said", "Cancelled"]
+
+
+@pytest.mark.parametrize("at", [nan, inf, -inf, 1e300, -1e18])
+def test_a_host_with_a_broken_clock_does_not_end_the_day(at: float) -> None:
+    log = RoomLog()
+    log.say("ann", "one")
+    said = log.say("bob", "two")
+    transcript = Transcript(log.state)
+    for event in (log.events[0], replace(said, at=at), replace(said, seq=3, at=at)):
+        transcript.add(event)
+    assert sum(isinstance(entry, Speech) for entry in transcript.entries) == 3
+    assert sum(isinstance(entry, Day) for entry in transcript.entries) <= 2
+    assert past(log.state)
