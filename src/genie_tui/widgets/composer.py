@@ -74,7 +74,8 @@ class Composer(Vertical):
         super().__init__(name=name, id=id, classes=classes)
         self.candidates: Callable[[], Completions] = Completions
         self._limit = limit
-        self._editor = Editor(self._take_key, self._edited)
+        self._missing = 0
+        self._editor = Editor(self._take_key, self._edited, self._room, self._cut)
         self._editor.placeholder = Content(placeholder)
         self._choices = Choices()
         self._history = History()
@@ -124,6 +125,13 @@ class Composer(Vertical):
         self._choices.show(self._offer.choices if self._offer else ())
         self._show_length()
         self.post_message(self.Edited())
+
+    def _room(self) -> int:
+        return self._limit - len(self.draft)
+
+    def _cut(self, missing: int) -> None:
+        self._missing += missing
+        self._show_length()
 
     def _take_key(self, key: str) -> bool:
         if self._offer is not None and self._take_choice_key(key, self._offer):
@@ -188,7 +196,11 @@ class Composer(Vertical):
 
     def _show_length(self) -> None:
         length = len(self.draft)
+        if not length:
+            self._missing = 0
         self.set_class(length > self._limit, "-too-long")
         near = length > self._limit * 4 // 5
         shown = f"{length:,} of {self._limit:,} characters" if near else _HINT
+        if self._missing:
+            shown = f"pasted text was cut: {self._missing:,} characters are missing · {shown}"
         self._editor.border_subtitle = Content(shown)

@@ -15,11 +15,16 @@ from genie_tui.text import visible
 _LEFT_TO_THE_APP: Final = frozenset({"ctrl+c", "super+c", "f6", "f7", "pageup", "pagedown"})
 """Keys that a text area would take, but that mean something to the whole screen."""
 
+SLACK: Final = 2_000
+"""By how many characters a paste may go beyond the limit and still be left for the person to cut."""
+
 
 class Editor(TextArea, inherit_bindings=False):
     """Edits text. `take_key` sees every key first and returns True to keep it to itself.
 
-    `changed` is called for every edit by the person, before the next key is looked at.
+    `changed` is called for every edit by the person, before the next key is looked at. `room` tells
+    how many characters more the draft may have; of a paste that goes far beyond, only so many are
+    inserted, and `cut` is then told how many are missing.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -28,10 +33,18 @@ class Editor(TextArea, inherit_bindings=False):
         if binding.key not in _LEFT_TO_THE_APP
     ]
 
-    def __init__(self, take_key: Callable[[str], bool], changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        take_key: Callable[[str], bool],
+        changed: Callable[[], None],
+        room: Callable[[], int],
+        cut: Callable[[int], None],
+    ) -> None:
         super().__init__(highlight_cursor_line=False, tab_behavior="focus")
         self._take_key = take_key
         self._changed = changed
+        self._room = room
+        self._cut = cut
 
     @property
     def before(self) -> str:
@@ -98,4 +111,10 @@ class Editor(TextArea, inherit_bindings=False):
         self._insert(self.app.clipboard)
 
     def _insert(self, text: str) -> None:
-        self.type(visible(text.replace("\r\n", "\n").replace("\r", "\n"), tab=0))
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        room = max(0, self._room() + len(self.selected_text))
+        if len(text) <= room + SLACK:
+            self.type(visible(text, tab=0))
+        else:
+            self.type(visible(text[:room], tab=0))
+            self._cut(len(text) - room)

@@ -176,7 +176,7 @@ class Painter:
     ) -> list[Line]:
         text, missing = beginning(text)
         if emote:
-            action = Text(author, self._palette.author(author)).append(" ")
+            action = Text().append(author, self._palette.author(author)).append(" ")
             action.append_text(prose(text, self._palette, style))
             return [*self._canvas.lines(action, self._room), *self._folded(missing)]
         lines: list[Line] = []
@@ -250,4 +250,8 @@ def _gap(*, opens: bool) -> list[Line]:
 
 
 def _in_gutter(glyph: str, style: Style | None = None, *, acts: bool = False) -> Line:
-    return [Segment("*" if acts else " "), Segment(glyph, style), Segment(" ")]
+    return [
+        Segment("*" if acts else " ", style if acts else None),
+        Segment(glyph, style),
+        Segment(" "),
+    ]

@@ -284,3 +284,29 @@ async def test_a_draft_set_before_it_is_on_screen_is_there() -> None:
     async with Early().run_test() as pilot:
         await pilot.pause()
         assert composer.draft == "early"
+
+
+async def test_a_huge_paste_is_cut_and_says_so() -> None:
+    app = Host(limit=100)
+    async with app.run_test() as pilot:
+        editor = app.query_one(Editor)
+        await pilot.press(*"abc", "shift+left")
+        await paste(pilot, "x" * 1_000_000)
+        assert app.composer.draft == "ab" + "x" * 98
+        assert "999,902 characters are missing" in str(editor.border_subtitle)
+        assert not app.composer.has_class("-too-long")
+        await pilot.press("backspace")
+        assert "999,902 characters are missing" in str(editor.border_subtitle)
+        await pilot.press("enter")
+        assert app.sent == ["ab" + "x" * 97]
+        assert "missing" not in str(editor.border_subtitle)
+
+
+async def test_a_paste_a_little_too_long_is_left_to_the_person() -> None:
+    app = Host(limit=100)
+    async with app.run_test() as pilot:
+        await paste(pilot, "x" * 130)
+        assert app.composer.draft == "x" * 130
+        assert app.composer.has_class("-too-long")
+        await paste(pilot, "y" * 5_000)
+        assert app.composer.draft == "x" * 130

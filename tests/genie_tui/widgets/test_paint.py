@@ -66,6 +66,14 @@ def test_an_answer_says_whose_it_is_and_how_long_it_took() -> None:
     assert head.endswith(" · 2.0 s")
 
 
+def test_only_the_name_in_an_emote_has_the_colour_of_its_author() -> None:
+    palette = Palette({name: Style(meta={"name": name}) for name in NAMES})
+    emote = replace(SPEECH, text="waves", emote=True)
+    line = Painter(palette, WIDTH, reasons=False).paint(emote, None)[1]
+    coloured = [part.text for part in line if part.style and "author" in str(part.style.meta)]
+    assert coloured == ["ann"]
+
+
 def test_an_emote_is_one_sentence() -> None:
     assert drawn(replace(SPEECH, text="waves", emote=True)) == ["", "*  ann waves"]
 

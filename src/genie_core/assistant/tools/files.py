@@ -1,6 +1,7 @@
 """Reading files of the workspace folder: listing, reading by lines, searching."""
 
 import asyncio
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,7 +76,13 @@ class Files:
         return "\n".join([f"{_titled(folder)} has {len(entries)} entries:", *lines])
 
     def _entry(self, path: Path) -> str:
+        """Describe an entry, and what a link leads to only if that may be read itself."""
         name = self.workspace.name(path)
+        if path.is_symlink():
+            try:
+                self.workspace.resolve(os.fspath(path.relative_to(self.workspace.root)))
+            except AccessRefused:
+                return f"- {name} (a link that is not followed)"
         if path.is_dir():
             return f"- {name}/"
         try:

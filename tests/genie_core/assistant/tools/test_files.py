@@ -23,6 +23,25 @@ async def test_a_folder_is_listed_without_hidden_files(files: Files) -> None:
     assert "docs/plan.md" in await files.list_files("docs")
 
 
+async def test_a_listing_tells_nothing_of_what_lies_outside(
+    files: Files, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret").write_bytes(b"x" * 123)
+    root = files.workspace.root
+    (root / "a-folder").symlink_to(outside)
+    (root / "a-secret").symlink_to(outside / "secret")
+    (root / "gone").symlink_to(outside / "nothing")
+    (root / "hidden").symlink_to(root / ".env")
+    (root / "plan").symlink_to(root / "docs" / "plan.md")
+    (root / "the-docs").symlink_to(root / "docs")
+    listed = (await files.list_files()).splitlines()
+    for name in ("a-folder", "a-secret", "gone", "hidden"):
+        assert f"- {name} (a link that is not followed)" in listed
+    assert "- plan (19 bytes)" in listed
+    assert "- the-docs/" in listed
+
+
 async def test_a_long_listing_is_cut(files: Files) -> None:
     for n in range(MAX_ENTRIES + 5):
         (files.workspace.root / f"f{n}").touch()
