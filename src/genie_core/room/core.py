@@ -44,7 +44,7 @@ FAREWELL_CHARS: Final = 80
 
 
 class Room:
-    """A room, built from its past events.
+    """A room, built from its past events; they don't decide about its id and title.
 
     Call `open` once, then `connect`, `receive` and `disconnect` for each connection. After any
     call, `stirred` names the peers to `pull` for, and `pending` the events to write; `commit` tells
@@ -65,8 +65,8 @@ class Room:
         self._roster = Roster(self.limits)
         self._budget = Budget(self.limits)
         self._floor = Floor(self._history, self._roster, self._budget, self.limits)
-        self._id = self.state.room or room
-        self._title = self.state.title or title
+        self._id = room
+        self._title = title
         self._new_token = token
         self._host_token = ""
         self._trouble = ""
@@ -93,7 +93,10 @@ class Room:
         self._host_token = host_token
         if not self._history.head:
             self._history.record(ROOM, Opened(self._id, self._title), now)
-        self._history.record(ROOM, Hosted(name), now)
+        if (self.state.room, self.state.title) == (self._id, self._title):
+            self._history.record(ROOM, Hosted(name), now)
+        else:  # the line that told them is damaged, or the room goes by another title now
+            self._history.record(ROOM, Hosted(name, self._id, self._title), now)
         self._closed = False
 
     def connect(self, source: str = "") -> int:

@@ -34,9 +34,14 @@ class Opened(Body, tag="opened", frozen=True):
 
 
 class Hosted(Body, tag="hosted", frozen=True):
-    """A host opened the doors, for the first time or again."""
+    """A host opened the doors, for the first time or again.
+
+    `room` and `title` are given if the log before does not tell them as they are.
+    """
 
     host: str
+    room: str = ""
+    title: str = ""
 
 
 class Suspended(Body, tag="suspended", frozen=True):

@@ -211,7 +211,8 @@ class RoomState:
         match event.body:
             case Opened(room=room, title=title):
                 self.room, self.title = room, title
-            case Hosted(host=host):
+            case Hosted(host=host, room=room, title=title):
+                self.room, self.title = room or self.room, title or self.title
                 self._doors_open(host)
             case Suspended():
                 self._doors_closed()

@@ -129,6 +129,20 @@ def test_a_new_room_opens_and_a_past_one_goes_on() -> None:
     assert [event.seq for event in again.written] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("first", [Unreadable("damaged"), Opened("r0", "Another")])
+def test_a_room_is_what_it_is_called_whatever_its_log_lost(first: Unreadable | Opened) -> None:
+    bench = Bench([Event(1, 1.0, ROOM, first), Event(2, 2.0, ROOM, Hosted("hana"))])
+    welcome, entries = bench.pull(bench.connect(Hello("alice")))
+    assert isinstance(welcome, Welcome)
+    assert (welcome.room, welcome.title) == ("r1", "Standup")
+    folded = RoomState()
+    for event in events_in([entries]):
+        folded.apply(event)
+    assert (folded.room, folded.title) == ("r1", "Standup")
+    again = Bench(bench.written)
+    assert again.bodies()[-1] == Hosted("hana")
+
+
 def test_a_welcome_comes_before_the_history_it_announces() -> None:
     bench = Bench()
     peer = bench.connect(Hello("alice"))
