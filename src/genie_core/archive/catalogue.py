@@ -153,7 +153,7 @@ class Catalogue:
 
 def _holds_room(folder: Path) -> bool:
     try:
-        return (folder / RECORD_NAME).is_file()
+        return any((folder / name).exists() for name in (RECORD_NAME, LOG_NAME))
     except OSError:  # whether it does can't be seen: it is listed with what is wrong
         return True
 

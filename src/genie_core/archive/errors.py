@@ -10,6 +10,7 @@ ArchiveError
 """
 
 import errno
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,3 +106,16 @@ def disk_access(action: str, path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DiskFailure(action, path, error) from error
+
+
+def check_ordinary(path: Path) -> None:
+    """See that reading a path can't take forever, as it would with a pipe or a device.
+
+    Raises:
+        DamagedRoom: it could. Folders pass: they fail by themselves when they are opened.
+        OSError: there is nothing, or it can't be looked at.
+
+    """
+    mode = path.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise DamagedRoom(path, "it is not an ordinary file")

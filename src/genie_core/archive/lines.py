@@ -16,6 +16,12 @@ from genie_core.room.fold import IllegalEvent, RoomState
 MAX_GAP: Final = 100_000
 """A jump in sequence numbers beyond this is taken for damage, not for lost events."""
 
+NAMED: Final = 5
+"""This many damaged lines are given by number, and this many other problems are told."""
+
+_MARK: Final = b"\xef\xbb\xbf"
+"""What some editors put before the first line."""
+
 _CRC: Final = b',"crc":"%08x"}'
 _TAIL: Final = len(_CRC % 0)
 _encode: Final = msgspec.json.Encoder().encode
@@ -34,6 +40,11 @@ class LogContent:
     def head(self) -> int:
         """Sequence number of the last event."""
         return self.events[-1].seq if self.events else 0
+
+    def told(self) -> list[str]:
+        """The problems that a person is told, and how many there are beyond them."""
+        rest = len(self.problems) - NAMED
+        return [*self.problems[:NAMED], *([f"the log has {rest:,} more problems"] * (rest > 0))]
 
 
 class _Damaged(Exception):
@@ -70,25 +81,46 @@ def read_lines(data: bytes) -> LogContent:
     """
     content = LogContent()
     damaged: list[int] = []
+    reasons: dict[int, str] = {}
     start = number = 0
     while (end := data.find(b"\n", start)) >= 0:
         number += 1
         try:
-            _take(content, _decode_line(data[start:end]), number)
+            _take(content, _decode_line(_bare(data[start:end], first=number == 1)), number)
         except _Damaged as error:
             if b"\0" in data[start:end] and end + 1 == len(data):
                 break
-            content.problems.append(f"line {number} is damaged: {error}")
+            reasons[number] = str(error)
             damaged.append(number)
         else:
             damaged.clear()
         start = end + 1
     content.intact = start
+    content.problems[:0] = _damage(reasons)
     for number in damaged:  # nothing readable follows that would tell how many are lost
         _lose(content, content.head + 1, f"line {number} of the log is damaged")
     if torn := len(data) - content.intact:
         content.problems.append(f"the last line was unfinished: {torn} bytes were cut off")
     return content
+
+
+def _bare(line: bytes, *, first: bool) -> bytes:
+    """A line without what an editor added that only looked at it."""
+    if first:
+        line = line.removeprefix(_MARK)
+    return line.removesuffix(b"\r")
+
+
+def _damage(reasons: dict[int, str]) -> list[str]:
+    """What is damaged, in one line however much it is."""
+    if not reasons:
+        return []
+    numbers = list(reasons)
+    if len(numbers) == 1:
+        return [f"line {numbers[0]} is damaged: {reasons[numbers[0]]}"]
+    named = ", ".join(map(str, numbers[:NAMED]))
+    more = f" and {len(numbers) - NAMED:,} more" if len(numbers) > NAMED else ""
+    return [f"lines {named}{more} are damaged"]
 
 
 def put_in_order(content: LogContent) -> None:

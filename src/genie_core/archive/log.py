@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from genie_core.archive.errors import disk_access
+from genie_core.archive.errors import check_ordinary, disk_access
 from genie_core.archive.lines import LogContent, encode_line, put_in_order, read_lines
 from genie_core.disk import make_private_folder, sync_folder
 from genie_core.room.event import Event, Unreadable
@@ -42,6 +42,7 @@ class EventLog:
         """Read a log, or start one. Blocks; a torn end is cut off before anything is appended.
 
         Raises:
+            DamagedRoom: what is there is no file.
             DiskFailure: the file can't be read or written.
 
         """
@@ -49,7 +50,7 @@ class EventLog:
             make_private_folder(path.parent)
             descriptor, content = _opened(path)
         put_in_order(content)
-        return OpenedLog(cls(descriptor, content), content.events, content.problems)
+        return OpenedLog(cls(descriptor, content), content.events, content.told())
 
     @property
     def head(self) -> int:
@@ -127,6 +128,8 @@ class EventLog:
 def _opened(path: Path) -> tuple[int, LogContent]:
     """Open a log and read it, without the torn end if there is one."""
     created = not path.exists()
+    if not created:
+        check_ordinary(path)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         data = path.read_bytes()

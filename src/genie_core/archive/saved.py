@@ -7,10 +7,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from genie_core.archive.errors import DamagedRoom, NewerVersion, disk_access
+from genie_core.archive.errors import DamagedRoom, NewerVersion, check_ordinary, disk_access
 from genie_core.archive.lock import hold
 from genie_core.archive.log import EventLog, OpenedLog
 from genie_core.disk import replace_file
+from genie_core.room.event import Said
 from genie_core.room.fold import RoomState
 
 FORMAT: Final = 1
@@ -72,6 +73,7 @@ class SavedRoom:
         """
         path = folder / RECORD_NAME
         try:
+            check_ordinary(path)
             data = path.read_bytes()
             version = msgspec.json.decode(data, type=_Versioned).version
             if version > FORMAT:
@@ -101,8 +103,13 @@ class SavedRoom:
         return self.folder / ENGINE_NAME
 
     def open_log(self) -> OpenedLog:
-        """Read the log and keep it open for appending. Hold the room meanwhile."""
-        return EventLog.open(self.log_path)
+        """Read the log and keep it open for appending. Hold the room meanwhile.
+
+        That messages are missing altogether is one of the problems, too.
+        """
+        opened = EventLog.open(self.log_path)
+        lack = self._lack(opened)
+        return opened._replace(problems=[*opened.problems, lack]) if lack else opened
 
     @contextmanager
     def held(self) -> Iterator["SavedRoom"]:
@@ -143,6 +150,17 @@ class SavedRoom:
     def write(self) -> None:
         """Write the record; a reader sees the old one or the new one, whatever happens."""
         self._write(self._record)
+
+    def _lack(self, opened: OpenedLog) -> str:
+        """What the log should hold by the record and does not, unless it is told already."""
+        known = self._record.messages
+        if not opened.events and (known or self._record.address):
+            had = {0: "a history", 1: "1 message"}.get(known, f"{known:,} messages")
+            return f"{self.log_path} is empty: this room had {had}, and nothing is left of it"
+        found = sum(isinstance(event.body, Said) for event in opened.events)
+        if found >= known or opened.problems:
+            return ""
+        return f"{self.log_path} has only {found:,} of the {known:,} messages that it had"
 
     def _write(self, record: RoomRecord) -> None:
         data = msgspec.json.format(msgspec.json.encode(record), indent=2)

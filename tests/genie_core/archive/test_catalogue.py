@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_core.archive.catalogue import TITLE_CHARS, Catalogue
-from genie_core.archive.errors import AmbiguousRoom, ArchiveError, DiskFailure, UnknownRoom
+from genie_core.archive.errors import (
+    AmbiguousRoom,
+    ArchiveError,
+    DamagedRoom,
+    DiskFailure,
+    UnknownRoom,
+)
 
 NOW = 1_795_219_200.0  # 2026-11-21 00:00 UTC
 
@@ -61,6 +67,17 @@ def test_a_list_has_the_latest_first_and_what_is_wrong(catalogue: Catalogue) -> 
     assert [listing.title for listing in listings] == ["New", "Old", bad.id]
     assert "newer version" in listings[2].note
     assert listings[0].note == ""
+
+
+def test_a_room_without_its_record_is_listed_as_damaged(catalogue: Catalogue) -> None:
+    saved = catalogue.create("Standup", NOW)
+    saved.log_path.write_bytes(b"")
+    (saved.folder / "room.json").unlink()
+    (listing,) = catalogue.all()
+    assert listing.id == saved.id
+    assert "room.json can't be read" in listing.note
+    with pytest.raises(DamagedRoom):
+        catalogue.find(saved.id)
 
 
 def test_activity_is_that_of_the_log(catalogue: Catalogue) -> None:

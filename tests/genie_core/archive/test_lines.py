@@ -1,6 +1,7 @@
 import json
 import random
 import zlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -142,6 +143,29 @@ def test_no_damage_is_worse_than_lost_events(junk: bytes, start: int, end: int) 
     assert [event.seq for event in content.events] == list(range(1, content.head + 1))
     for event in content.events:
         assert event in EVENTS or isinstance(event.body, Unreadable)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda b: b"\xef\xbb\xbf" + b, lambda b: b.replace(b"\n", b"\r\n")]
+)
+def test_what_editors_add_does_no_harm(change: Callable[[bytes], bytes]) -> None:
+    data = change(WHOLE)
+    content = read_lines(data)
+    assert (content.events, content.problems, content.intact) == (EVENTS, [], len(data))
+
+
+def test_much_damage_is_told_in_one_line() -> None:
+    content = read_lines(WHOLE + b"junk\n" * 1200 + LINES[0])
+    assert content.told() == [
+        "lines 7, 8, 9, 10, 11 and 1,195 more are damaged",
+        "line 1207 repeats event 1 and is left out",
+    ]
+
+
+def test_many_other_problems_are_counted() -> None:
+    content = read_lines(WHOLE + LINES[0] * 100)
+    assert len(content.told()) == 6
+    assert content.told()[-1] == "the log has 95 more problems"
 
 
 def test_flipped_bits_are_noticed() -> None:

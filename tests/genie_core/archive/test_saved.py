@@ -2,10 +2,12 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from genie_core.archive.errors import DamagedRoom, DiskFailure, NewerVersion, RoomInUse
+from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import RoomRecord, SavedRoom
 from genie_core.room.event import AnyBody, Event, Hosted, Joined, Opened, Said
 from genie_core.room.fold import RoomState
@@ -104,3 +106,44 @@ def test_a_folder_that_is_gone_cannot_be_put_aside(saved: SavedRoom, tmp_path: P
     saved.folder.rename(tmp_path / "elsewhere")
     with pytest.raises(DiskFailure, match="can't rename the folder"):
         saved.put_aside()
+
+
+LOG = [Event(1, 1.0, "", Opened("r1", "Standup")), Event(2, 2.0, "bob", Said("1", "hello"))]
+
+
+@pytest.mark.parametrize("left", [None, b""])
+@pytest.mark.parametrize(
+    ("known", "had"), [({"messages": 3}, "3 messages"), ({"address": "127.0.0.1:1"}, "a history")]
+)
+def test_a_log_that_is_gone_is_told(
+    saved: SavedRoom, left: bytes | None, known: dict[str, Any], had: str
+) -> None:
+    saved.update(**known)
+    if left is not None:
+        saved.log_path.write_bytes(left)
+    with (opened := saved.open_log()).log:
+        (problem,) = opened.problems
+    assert f"{saved.log_path} is empty: this room had {had}" in problem
+
+
+def test_a_log_that_has_lost_its_end_is_told_once(saved: SavedRoom) -> None:
+    saved.update(messages=2)
+    saved.log_path.write_bytes(b"".join(map(encode_line, LOG)))
+    with (opened := saved.open_log()).log:
+        assert opened.problems == [f"{saved.log_path} has only 1 of the 2 messages that it had"]
+    saved.log_path.write_bytes(b"".join(map(encode_line, LOG)) + b"torn")
+    with (opened := saved.open_log()).log:
+        assert len(opened.problems) == 1
+
+
+def test_a_new_room_lacks_nothing(saved: SavedRoom) -> None:
+    with (opened := saved.open_log()).log:
+        assert opened.problems == []
+
+
+@pytest.mark.parametrize("name", ["room.json", "events.jsonl"])
+def test_a_pipe_is_refused_instead_of_waited_for(saved: SavedRoom, name: str) -> None:
+    (saved.folder / name).unlink(missing_ok=True)
+    os.mkfifo(saved.folder / name)
+    with pytest.raises(DamagedRoom, match=f"{name} can't be read: it is not an ordinary file"):
+        SavedRoom.load(saved.folder).open_log()
