@@ -35,6 +35,7 @@ from genie_core.room.frame import (
     Typed,
     Welcome,
 )
+from genie_core.room.notices import Notices
 from genie_core.room.outbox import Outbox
 from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
 from genie_core.room.websocket import Connector
@@ -98,6 +99,8 @@ class RoomClient:
         self._patient = patient
         self._backoff = backoff or Backoff()
         self._clock = clock
+        self._notices = Notices(follower.on_notice)
+        self._trouble = ""
         self._outbox = Outbox()
         self._limits = Limits()
         self._status = LinkStatus(Link.CONNECTING)
@@ -154,6 +157,7 @@ class RoomClient:
             detail = str(error)
             raise
         finally:
+            self._notices.flush()
             self._ended.set()
             self._report(LinkStatus(Link.CLOSED, self._farewell or detail))
 
@@ -244,6 +248,7 @@ class RoomClient:
             ending = await self._converse(link)
         finally:
             await link.close()
+            self._trouble = ""  # the room tells newcomers if it lasts
             self._outbox.disconnected()
         if not (self._patient or self._welcomed):
             raise ConnectionLost(f"the room did not let us in: {ending}")
@@ -346,13 +351,19 @@ class RoomClient:
             case Stopping(message=message, by=by):
                 self._follower.on_stopping(message, by)
             case Trouble(text=text):
-                self._follower.on_notice(
-                    Severity.ERROR if text else Severity.INFO,
-                    text or "the host can write to its disk again",
-                )
+                self._troubled(text)
             case Welcome():
                 return "the room said welcome twice"
         return None
+
+    def _troubled(self, text: str) -> None:
+        if text == self._trouble:
+            return
+        self._trouble = text
+        if text:
+            self._notices.tell(Severity.ERROR, text)
+        else:
+            self._notices.tell(Severity.INFO, "the host can write to its disk again")
 
     def _take_events(self, events: tuple[Event, ...]) -> str | None:
         for event in events:
@@ -388,7 +399,7 @@ class RoomClient:
             case None if refused.ref or refused.code == "too_fast":
                 logger.info("put off: %s", refused.text)
             case None:
-                self._follower.on_notice(Severity.WARNING, refused.text)
+                self._notices.tell(Severity.WARNING, refused.text)
             case report:
                 logger.warning("the room did not record %r: %s", report, refused.text)
 

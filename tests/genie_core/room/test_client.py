@@ -28,8 +28,8 @@ from genie_core.room.errors import (
     Unreachable,
 )
 from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Said
-from genie_core.room.frame import Entries, Hello, Limits, Say, Welcome
-from genie_core.room.seat import Link
+from genie_core.room.frame import Entries, Hello, Limits, Refused, Say, Trouble, Welcome
+from genie_core.room.seat import Link, Severity
 from genie_core.room.websocket import ws_connector
 
 DEADLINE = 20.0
@@ -406,6 +406,36 @@ async def test_what_cannot_be_understood_ends_it_with_the_reason(last: bytes, wh
         port = next(iter(server.sockets)).getsockname()[1]
         with pytest.raises(FrameError, match=f"can't be understood.*{why}"):
             await run(f"127.0.0.1:{port}")
+
+
+async def test_a_flood_of_notices_becomes_a_few_and_the_last_one_comes() -> None:
+    room = ScriptedRoom()
+    async with participant(room.connector, "bob") as bob:
+        end, _ = await room.let_in(0)
+        for n in range(1000):
+            await end.send([Trouble(f"trouble {n}" * 100), Refused("malformed", f"no {n}")])
+        await end.send([Trouble(""), Entries((said(1, "after it"),))])
+        await bob.seen.until(lambda r: r.events)
+        assert len(bob.seen.notices) <= 20
+        await bob.seen.until(lambda r: any("again" in text for _, text in r.notices))
+    assert len(bob.seen.notices) <= 21
+    assert max(len(text) for _, text in bob.seen.notices) < 400
+
+
+async def test_trouble_is_told_when_it_changes_and_after_coming_back() -> None:
+    room = ScriptedRoom()
+    async with participant(room.connector, "bob") as bob:
+        end, _ = await room.let_in(0)
+        await end.send([Trouble(""), Trouble("disk full"), Trouble("disk full")])
+        end.abort()
+        end, _ = await room.let_in(0)
+        await end.send([Trouble("disk full"), Trouble("")])
+        await bob.seen.until(lambda r: len(r.notices) == 3)
+    assert [severity for severity, _ in bob.seen.notices] == [
+        Severity.ERROR,
+        Severity.ERROR,
+        Severity.INFO,
+    ]
 
 
 async def test_each_event_is_delivered_once_and_a_gap_ends_the_connection() -> None:
