@@ -17,6 +17,7 @@ from typing import Final, NoReturn
 from genie_core.errors import GenieError
 from genie_tui.locations import Locations, find_locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
+from genie_tui.output import safe_line
 from genie_tui.settings import Settings, load_settings
 
 EXAMPLES: Final = """\
@@ -44,7 +45,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and leave with code 2."""
-        self.exit(2, f"genie-tui: {message} (see genie-tui --help)\n")
+        self.exit(2, f"genie-tui: {safe_line(message)} (see genie-tui --help)\n")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -98,7 +99,7 @@ def _flush() -> None:
 
 def _complain(text: str) -> None:
     with suppress(OSError):
-        sys.stderr.write(f"genie-tui: {' '.join(text.split())}\n")
+        sys.stderr.write(f"genie-tui: {safe_line(text)}\n")
 
 
 def _unexpected(error: Exception) -> str:

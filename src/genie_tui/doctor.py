@@ -15,10 +15,15 @@ from genie_core.errors import GenieError
 from genie_core.room.address import DEFAULT_PORT, PORTS_TO_TRY
 from genie_core.room.names import check_name
 from genie_tui.locations import Locations
+from genie_tui.output import safe_line
 from genie_tui.settings import Settings, assistant_config, default_name
 
 SMALLEST: Final = (60, 16)
 """Columns and rows below which no screen fits."""
+
+
+PROBE_BYTES: Final = 64 * 1024
+"""Written to each folder, because a full disk still takes empty files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ def examine(settings: Settings, locations: Locations, env: Mapping[str, str], ou
         _port(settings),
     ]
     out.writelines(
-        f"{'ok ' if finding.ok else 'BAD'}  {finding.what:<10} {finding.text}\n"
+        f"{'ok ' if finding.ok else 'BAD'}  {finding.what:<10} {safe_line(finding.text)}\n"
         for finding in findings
     )
     return 0 if all(finding.ok for finding in findings) else 1
@@ -86,10 +91,13 @@ def _unwritable(folder: Path) -> str | None:
     try:
         while not nearest.exists() and nearest != nearest.parent:
             nearest = nearest.parent
-        with tempfile.TemporaryFile(dir=nearest):
-            return None
+        with tempfile.TemporaryFile(dir=nearest) as file:
+            file.write(bytes(PROBE_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
     except OSError as error:
         return f"can't be written to ({error.strerror})"
+    return None
 
 
 def _settings(locations: Locations) -> Finding:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from genie_core.errors import GenieError
 from genie_tui.cli import main, parser
 
 
@@ -50,6 +51,8 @@ def test_options_may_stand_before_and_after_the_command() -> None:
         (["host", "--port", "x"], ["1 to 65535"]),
         (["join"], ["HOST:PORT"]),
         (["dance"], ["dance"]),
+        (["--\x1b]0;x\x07"], ["--␛]0;x␇"]),
+        (["\x1b]0;x\x07"], ["]0;x"]),
     ],
 )
 def test_a_wrong_command_line_is_one_line(
@@ -60,6 +63,7 @@ def test_a_wrong_command_line_is_one_line(
     error = capsys.readouterr().err
     assert caught.value.code == 2
     assert error.count("\n") == 1
+    assert error.removesuffix("\n").isprintable()
     for part in parts:
         assert part in error
 
@@ -95,6 +99,15 @@ def test_a_setting_that_cannot_be_used_is_one_line(
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert expected in done.stderr
+
+
+def test_an_error_does_not_pass_on_what_a_terminal_would_obey(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GENIE_HOME", str(tmp_path))
+    fail_with(GenieError("\x1b]0;x\x07"), monkeypatch)
+    assert main(["doctor"]) == 1
+    assert capsys.readouterr().err == "genie-tui: ␛]0;x␇\n"
 
 
 def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:

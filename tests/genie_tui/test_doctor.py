@@ -1,4 +1,5 @@
 import io
+import resource
 import socket
 import sys
 from pathlib import Path
@@ -30,6 +31,24 @@ def test_a_file_where_the_rooms_should_be_is_found(tmp_path: Path) -> None:
     found = report(tmp_path)["rooms"]
     assert found.startswith("BAD")
     assert "Not a directory" in found
+
+
+def test_a_disk_that_takes_only_empty_files_is_found(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        found = report(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    for what in ("config", "rooms", "log"):
+        assert found[what].startswith("BAD")
+        assert "File too large" in found[what]
+
+
+def test_no_finding_commands_the_terminal(tmp_path: Path) -> None:
+    found = report(tmp_path / "\x1b]0;x\x07")["rooms"]
+    assert "\x1b" not in found
+    assert "␛]0;x␇" in found
 
 
 def test_a_folder_that_cannot_be_looked_into_is_found(
