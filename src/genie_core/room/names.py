@@ -1,6 +1,7 @@
 """Names of persons: what may be one, and which of them count as the same."""
 
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from genie_core.room.errors import InvalidName
@@ -10,6 +11,9 @@ MAX_CELLS: Final = 32
 
 MAX_POINTS: Final = 64
 """Most code points in a name; combining marks take no cells but do take space."""
+
+MAX_MARKS: Final = 4
+"""Most combining marks in a row; no living script needs more."""
 
 RESERVED: Final = frozenset({"system", "genie"})
 """Names that speak for the program itself."""
@@ -28,10 +32,26 @@ _BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
 """Letters and marks that fonts draw as nothing."""
 
 _LOOKS_LIKE: Final = str.maketrans(
-    "авгеіјкмнорѕстухһԁӏ" + "αβγεηικνορςτυχω" + "ıɡɩɢ",
-    "abreijkmhopsctyxhdl" + "abyenikvopstuxw" + "igig",
+    "авгеіјкмнорѕстухһԁӏпѵьԛԝԍү"  # Cyrillic
+    "αβγεηικνορστυχωϲϳ"  # Greek
+    "ցհոռսօզյ"  # Armenian
+    "ᎠᎡᎢᎥᎪᎫᎬᎳᎷᎻᎽᏀᏃᏏᏒᏔᏕᏙᏚᏞᏟᏢᏦᏴᏂᏆᎩ"  # Cherokee
+    "ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"  # Lisu
+    "ıɡɩɢøłđħ",  # Latin that no decomposition leads back
+    "abreijkmhopsctyxhdlnvbqwgy"
+    "abyenikvopotuxwcj"
+    "ghnnuoqj"
+    "drtiajewmhygzbrwsvslcpkbhiy"
+    "bpdtgkjczfmnlsrvhwxyaeiou"
+    "igigoldh",
 )
-"""Small letters of other scripts that are easily taken for Latin ones."""
+"""Letters, after case folding, that are easily taken for Latin ones."""
+
+_TOGETHER: Final = frozenset(
+    {"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"}
+    | {"IDEOGRAPHIC"}
+)
+"""Scripts that are written together and don't look alike; no other mixture is a name."""
 
 
 def check_name(raw: str) -> str:
@@ -48,10 +68,13 @@ def check_name(raw: str) -> str:
     return name
 
 
+@lru_cache(maxsize=4096)
 def fold_name(name: str) -> str:
     """The form in which two names that a reader could confuse are equal."""
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    return folded.translate(_LOOKS_LIKE)
+    # Some lookalikes decompose into letters that look different, so they are replaced first.
+    folded = unicodedata.normalize("NFKD", name.casefold().translate(_LOOKS_LIKE))
+    bare = "".join(char for char in folded.casefold() if not _is_accent(char))
+    return unicodedata.normalize("NFKC", bare.translate(_LOOKS_LIKE))
 
 
 def cells(text: str) -> int:
@@ -73,9 +96,34 @@ def _fault(name: str) -> str | None:
         return f"it starts with {name[0]}"
     if unicodedata.category(name[0]).startswith("M"):
         return "it starts with a combining mark"
+    if any(len(marks) > MAX_MARKS for marks in _stacks(name)):
+        return f"it has more than {MAX_MARKS} marks on one letter"
     if fold_name(name) in RESERVED:
         return "it is reserved for the program"
+    if len(scripts := _scripts(name)) > 1 and not scripts <= _TOGETHER:
+        return f"it mixes letters that can be confused ({', '.join(sorted(scripts)).lower()})"
     return None
+
+
+def _stacks(name: str) -> list[str]:
+    """The runs of combining marks."""
+    kinds = "".join("M" if unicodedata.category(char)[0] == "M" else " " for char in name)
+    return kinds.split()
+
+
+def _scripts(name: str) -> set[str]:
+    """The scripts of the letters: by Unicode's rule of naming, the first word of their names."""
+    letters = (
+        char
+        for char in unicodedata.normalize("NFKC", name)
+        if unicodedata.category(char)[0] == "L" and unicodedata.category(char) != "Lm"
+    )
+    return {unicodedata.name(char, "unknown").split()[0] for char in letters}
+
+
+def _is_accent(char: str) -> bool:
+    """Whether a mark merely adorns a letter; the vowels and tones of other scripts don't."""
+    return unicodedata.combining(char) == 1 or unicodedata.combining(char) >= 200
 
 
 def _selects_a_variant(char: str) -> bool:

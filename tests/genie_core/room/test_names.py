@@ -17,6 +17,16 @@ from genie_core.room.names import MAX_CELLS, RESERVED, cells, check_name, fold_n
         ("x" * 32, "x" * 32),
         ("界" * 16, "界" * 16),
         ("genius", "genius"),
+        ("田中taro", "田中taro"),
+        ("ニコラさん", "ニコラさん"),
+        ("김철수", "김철수"),
+        ("Дмитрий", "Дмитрий"),
+        ("Νίκος", "Νίκος"),
+        ("Յակոբ", "Յակոբ"),
+        ("नीलेश", "नीलेश"),
+        ("สมชาย", "สมชาย"),
+        ("Nguyễn", "Nguyễn"),
+        ("محمد_2", "محمد_2"),
     ],
 )
 def test_usable_names_are_trimmed_and_composed(raw: str, name: str) -> None:
@@ -49,6 +59,18 @@ def test_usable_names_are_trimmed_and_composed(raw: str, name: str) -> None:
         ("ＧＥＮＩＥ", "reserved"),
         ("ѕуѕtеm", "reserved"),
         ("gеnіе", "reserved"),
+        ("ge\u0308ni\u0301e", "reserved"),
+        ("gen\u0131e", "reserved"),
+        ("ꓖꓰꓠꓲꓰ", "reserved"),
+        ("gеniе", "reserved"),
+        ("𝓰𝓮𝓷𝓲𝓮", "reserved"),
+        ("geпie", "reserved"),
+        ("Ꮐenie", "reserved"),
+        ("ցenie", "reserved"),
+        ("al\u0438ce", "mixes letters that can be confused (cyrillic, latin)"),
+        ("boλ", "mixes"),
+        ("太郎я", "mixes"),
+        ("e" + "\u0301" * 6 + "x", "more than 4 marks"),
     ],
 )
 def test_unusable_names_are_refused_with_the_reason(raw: str, why: str) -> None:
@@ -72,3 +94,31 @@ def test_whatever_passes_is_safe_and_stable(raw: str) -> None:
 def test_names_that_look_alike_are_the_same() -> None:
     assert fold_name("Alice") == fold_name("аlісе")  # four of those letters are Cyrillic
     assert fold_name("alice") != fold_name("alicia")
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("José", "Jose"),
+        ("Søren", "soren"),
+        ("Straße", "STRASSE"),
+        ("ЅОРНІА", "sophia"),
+        ("ꓮꓡꓲꓚꓰ", "alice"),
+        ("Ꮪᏼ", "sb"),
+        ("ﬁona", "fiona"),
+    ],
+)
+def test_accents_and_other_scripts_make_no_other_person(name: str, other: str) -> None:
+    assert fold_name(name) == fold_name(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("नील", "नल"), ("がく", "かく"), ("김", "감"), ("Elia", "Ella")]
+)
+def test_what_tells_people_apart_stays(name: str, other: str) -> None:
+    assert fold_name(name) != fold_name(other)
+
+
+@given(st.text(max_size=20))
+def test_folding_twice_changes_nothing(name: str) -> None:
+    assert fold_name(fold_name(name)) == fold_name(name)
