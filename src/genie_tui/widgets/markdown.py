@@ -30,6 +30,9 @@ _SPAN: Final = {
 }
 
 
+MOST_CELLS: Final = 2_000
+"""Cells of a table beyond which it is not aligned, which would take too long."""
+
 DEEPEST: Final = 8
 """How many emphases may lie within one another; the marks of further ones are plain text."""
 
@@ -114,6 +117,8 @@ class _Blocks:
 
     def _table(self, node: SyntaxTreeNode, width: int) -> list[Line]:
         head, *body = [row for part in node.children for row in part.children]
+        if len(head.children) * len(body) > MOST_CELLS:
+            return [line for row in (head, *body) for line in self._loose_row(row, width)]
         rule = self._palette["rule"]
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, border_style=rule)
         for cell in head.children:
@@ -122,6 +127,10 @@ class _Blocks:
         for row in body:
             table.add_row(*(self._inline(cell.children) for cell in row.children))
         return [line for line in self._canvas.lines(table, width) if not _is_blank(line)]
+
+    def _loose_row(self, row: SyntaxTreeNode, width: int) -> list[Line]:
+        cells = Text("  ").join(self._inline(cell.children) for cell in row.children)
+        return self._canvas.lines(cells, width)
 
     def _inline(self, nodes: Sequence[SyntaxTreeNode]) -> Text:
         text = Text()

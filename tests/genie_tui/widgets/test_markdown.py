@@ -6,7 +6,7 @@ from rich.style import Style
 
 from genie_tui.text import visible
 from genie_tui.widgets.canvas import Canvas
-from genie_tui.widgets.markdown import markdown
+from genie_tui.widgets.markdown import MOST_CELLS, markdown
 from genie_tui.widgets.palette import NAMES, Palette
 
 CANVAS = Canvas(Palette({name: Style() for name in NAMES}))
@@ -94,3 +94,9 @@ def test_emphasis_in_the_words_of_an_image_ends_too() -> None:
 def test_the_address_of_a_link_is_shown_however_deep_it_lies() -> None:
     text = "*a " * 30 + "[bank](https://x.example)" + " a*" * 30
     assert "bank (https://x.example)" in " ".join(drawn(text, 300))
+
+
+def test_a_huge_table_is_shown_without_columns() -> None:
+    text = "|a|b|\n|-|-|\n" + "|one|2|\n" * (MOST_CELLS // 2)
+    assert drawn(text)[:2] == ["a     b", "───────"]
+    assert drawn(text + "|one|2|\n")[:2] == ["a  b", "one  2"]
