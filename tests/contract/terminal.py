@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import pty
+import resource
 import select
 import signal
 import struct
@@ -13,6 +14,7 @@ import termios
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -40,7 +42,8 @@ class Terminal:
     """`genie-tui` in a terminal of its own, with all its files below `home`.
 
     A thread reads whatever the program writes, so that it never blocks on a full buffer, and
-    keeps the screen that a person would see.
+    keeps the screen that a person would see. `largest_file` is in bytes: writing more to a file
+    fails, as on a disk that is full.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Terminal:
         columns: int = 120,
         rows: int = 40,
         env: Mapping[str, str] | None = None,
+        largest_file: int = resource.RLIM_INFINITY,
     ) -> None:
         self._master, slave = pty.openpty()
         size = struct.pack("HHHH", rows, columns, 0, 0)
@@ -65,7 +69,7 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            preexec_fn=_take_terminal,
+            preexec_fn=partial(_take_terminal, largest_file),
             env={
                 "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
                 "HOME": str(home),
@@ -194,5 +198,6 @@ class Terminal:
                 return
 
 
-def _take_terminal() -> None:
+def _take_terminal(largest_file: int) -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))

@@ -213,3 +213,24 @@ def test_a_terminal_that_is_too_small_is_one_line(home: Path) -> None:
     with Terminal("host", home=home, columns=40, rows=10) as terminal:
         assert terminal.exit_code() == 1
         assert "at least 60×16" in terminal.text.replace("\n", "")
+
+
+def test_a_full_disk_is_loud_and_takes_back_no_acknowledgement(home: Path, port: int) -> None:
+    arguments = ["host", "--title", "Standup", "--name", "ann", "--port", str(port)]
+    with Terminal(*arguments, home=home, largest_file=8_000) as host:
+        host.wait_for("Standup", "online", gone="loading engine")
+        host.say("this one fits")
+        host.wait_for("this one fits", "ignored", gone="unsent")
+        for number in range(12):
+            host.say(f"and this one may not {number} " + "x" * 600)
+        host.wait_for("unsent", "can't write to its disk")
+        host.press("ctrl+q")
+        assert host.exit_code() == 1
+        told = "".join(host.left_behind)
+        assert told.startswith("genie-tui: left the room, but")
+        assert "of your messages never reached" in told
+    written = [body["text"] for body in bodies(home, "said")]
+    assert written[0] == "this one fits"
+
+    with Terminal("resume", "--name", "ann", "--port", str(port), home=home) as resumed:
+        resumed.wait_for("Standup", "this one fits", "online")

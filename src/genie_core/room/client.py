@@ -360,6 +360,7 @@ class RoomClient:
         if text == self._trouble:
             return
         self._trouble = text
+        self._report(LinkStatus(Link.ONLINE, text))
         if text:
             self._notices.tell(Severity.ERROR, text)
         else:

@@ -1,4 +1,4 @@
-"""The line below the status bar that explains a connection that is not as it should be."""
+"""The line below the status bar that explains what is not as it should be."""
 
 import math
 
@@ -20,7 +20,8 @@ class Banner(Static):
         """Take over how the connection is now."""
         self._status = status
         self._left = status.retry_in or 0.0
-        self.set_class(status.link is Link.CLOSED, "-closed")
+        troubled = status.link is Link.ONLINE and bool(status.detail)
+        self.set_class(troubled or status.link is Link.CLOSED, "-closed")
         self._say()
 
     def count_down(self, seconds: float) -> None:
@@ -38,7 +39,7 @@ class Banner(Static):
         detail = visible_line(self._status.detail)
         match self._status.link:
             case Link.ONLINE:
-                return ""
+                return detail
             case Link.CONNECTING:
                 return detail or "opening…"
             case Link.CLOSED:

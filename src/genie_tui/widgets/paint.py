@@ -158,7 +158,11 @@ class Painter:
             self._said(waiting.author, waiting.text, emote=waiting.emote, style=muted),
             self._body,
         )
-        lines[-1].append(Segment("  unsent", self._palette["waiting"]))
+        label = Segment("  unsent", self._palette["waiting"])
+        if sum(part.cell_length for part in lines[-1]) + label.cell_length <= self._width:
+            lines[-1].append(label)
+        else:
+            lines.append([Segment(" "), label])
         if waiting.emote:
             return [*_gap(opens=waiting.opens), *lines]
         return [*self._name(waiting.author, "", opens=waiting.opens), *lines]
