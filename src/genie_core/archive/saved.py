@@ -11,7 +11,7 @@ from genie_core.archive.errors import DamagedRoom, NewerVersion, check_ordinary,
 from genie_core.archive.lock import hold
 from genie_core.archive.log import EventLog, OpenedLog
 from genie_core.disk import replace_file
-from genie_core.room.event import Said
+from genie_core.room.event import ROOM, Event, Opened, Said, Unreadable
 from genie_core.room.fold import RoomState
 
 FORMAT: Final = 1
@@ -105,11 +105,18 @@ class SavedRoom:
     def open_log(self) -> OpenedLog:
         """Read the log and keep it open for appending. Hold the room meanwhile.
 
-        That messages are missing altogether is one of the problems, too.
+        That messages are missing altogether is one of the problems, too. A copy whose first line
+        is lost gets it back, as its host won't send it again.
         """
         opened = EventLog.open(self.log_path)
-        lack = self._lack(opened)
-        return opened._replace(problems=[*opened.problems, lack]) if lack else opened
+        if lack := self._lack(opened):
+            opened.problems.append(lack)
+        if self._record.kind == "joined" and len(opened.events) > 1:
+            first = opened.events[0]
+            if isinstance(first.body, Unreadable):
+                said = Opened(self._record.id, self._record.title)
+                opened.events[0] = Event(first.seq, first.at, ROOM, said)
+        return opened
 
     @contextmanager
     def held(self) -> Iterator["SavedRoom"]:

@@ -147,3 +147,12 @@ def test_a_pipe_is_refused_instead_of_waited_for(saved: SavedRoom, name: str) ->
     os.mkfifo(saved.folder / name)
     with pytest.raises(DamagedRoom, match=f"{name} can't be read: it is not an ordinary file"):
         SavedRoom.load(saved.folder).open_log()
+
+
+def test_a_copy_knows_what_room_it_is_of_though_its_first_line_is_lost(saved: SavedRoom) -> None:
+    saved.update(kind="joined")
+    saved.log_path.write_bytes(b"damaged\n" + encode_line(LOG[1]))
+    with (opened := saved.open_log()).log:
+        assert opened.events[0].body == Opened("r1", "Standup")
+        assert opened.events[1:] == LOG[1:]
+        assert any("line 1 is damaged" in problem for problem in opened.problems)
