@@ -233,4 +233,8 @@ def test_a_full_disk_is_loud_and_takes_back_no_acknowledgement(home: Path, port:
     assert written[0] == "this one fits"
 
     with Terminal("resume", "--name", "ann", "--port", str(port), home=home) as resumed:
-        resumed.wait_for("Standup", "this one fits", "online")
+        resumed.wait_for("Standup", "online")
+        resumed.say("@genie what is 2+2?")
+        resumed.wait_for("1 approval")
+    said = [body["text"] for body in bodies(home, "said")]
+    assert said == [*written, "@genie what is 2+2?"]
