@@ -100,6 +100,7 @@ class RoomClient:
         self._backoff = backoff or Backoff()
         self._clock = clock
         self._notices = Notices(follower.on_notice)
+        self._troubles = Notices(self._show_trouble)
         self._trouble = ""
         self._outbox = Outbox()
         self._limits = Limits()
@@ -157,7 +158,6 @@ class RoomClient:
             detail = str(error)
             raise
         finally:
-            self._notices.flush()
             self._ended.set()
             self._report(LinkStatus(Link.CLOSED, self._farewell or detail))
 
@@ -247,6 +247,8 @@ class RoomClient:
         try:
             ending = await self._converse(link)
         finally:
+            self._notices.flush()
+            self._troubles.flush()
             await link.close()
             self._trouble = ""  # the room tells newcomers if it lasts
             self._outbox.disconnected()
@@ -360,11 +362,14 @@ class RoomClient:
         if text == self._trouble:
             return
         self._trouble = text
-        self._report(LinkStatus(Link.ONLINE, text))
         if text:
-            self._notices.tell(Severity.ERROR, text)
+            self._troubles.tell(Severity.ERROR, text)
         else:
-            self._notices.tell(Severity.INFO, "the host can write to its disk again")
+            self._troubles.tell(Severity.INFO, "the host can write to its disk again")
+
+    def _show_trouble(self, severity: Severity, text: str) -> None:
+        self._report(LinkStatus(Link.ONLINE, text if severity is Severity.ERROR else ""))
+        self._follower.on_notice(severity, text)
 
     def _take_events(self, events: tuple[Event, ...]) -> str | None:
         for event in events:

@@ -29,7 +29,7 @@ from genie_core.room.errors import (
 )
 from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Said
 from genie_core.room.frame import Entries, Hello, Limits, Refused, Say, Trouble, Welcome
-from genie_core.room.seat import Link, Severity
+from genie_core.room.seat import Link, LinkStatus, Severity
 from genie_core.room.websocket import ws_connector
 
 DEADLINE = 20.0
@@ -419,6 +419,10 @@ async def test_a_flood_of_notices_becomes_a_few_and_the_last_one_comes() -> None
         assert len(bob.seen.notices) <= 20
         await bob.seen.until(lambda r: any("again" in text for _, text in r.notices))
     assert len(bob.seen.notices) <= 21
+    assert len(bob.seen.links) <= 21
+    assert bob.seen.links[-1] == LinkStatus(Link.CLOSED)
+    assert bob.seen.links[-2] == LinkStatus(Link.ONLINE)
+    assert max(len(status.detail) for status in bob.seen.links) < 400
     assert max(len(text) for _, text in bob.seen.notices) < 400
 
 
