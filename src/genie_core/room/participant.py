@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, TypeAlias
 
 from genie_core.errors import GenieError
@@ -226,15 +227,15 @@ class Participant:
         """Take every step, whatever becomes of the others, and tell what went wrong in the end."""
         problems: list[str] = []
         for what, step, seconds in (
-            ("ending your agents", self._end_engine(), ENGINE_TIMEOUT),
-            ("saying goodbye", self._client.bye(reason), STEP_TIMEOUT),
-            ("closing the room", self._close_room(reason), STEP_TIMEOUT),
-            ("disconnecting", self._disconnect(), STEP_TIMEOUT),
-            ("closing the files", self._plan.put_away(), STEP_TIMEOUT),
+            ("ending your agents", self._end_engine, ENGINE_TIMEOUT),
+            ("saying goodbye", partial(self._client.bye, reason), STEP_TIMEOUT),
+            ("closing the room", partial(self._close_room, reason), STEP_TIMEOUT),
+            ("disconnecting", self._disconnect, STEP_TIMEOUT),
+            ("closing the files", self._plan.put_away, STEP_TIMEOUT),
         ):
             try:
                 async with asyncio.timeout(seconds):
-                    await step
+                    await step()
             except TimeoutError:
                 problems.append(f"{what} took too long")
             except Exception as error:  # the steps that follow are needed all the more
