@@ -172,7 +172,8 @@ class Entrance:
                     f"join it again: genie-tui join {saved.record.address}"
                 )
             return saved
-        latest = next((one for one in self._catalogue.all() if one.kind == "hosted"), None)
+        hosted = (one for one in self._catalogue.all() if one.kind == "hosted")
+        latest = next((one for one in hosted if not one.note), None)
         if latest is None:
             raise NothingToResume("there is no saved room yet; open one: genie-tui host")
         return self._catalogue.find(latest.id)

@@ -25,7 +25,7 @@ from genie_tui.driver import HangupDriver
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, Opening
 from genie_tui.settings import Settings, assistant_config, default_name
-from genie_tui.text import visible
+from genie_tui.text import visible_line
 
 LOG_BYTES: Final = 2 * 1024 * 1024
 OLD_LOGS: Final = 2
@@ -83,7 +83,7 @@ def _heed_no_more(loop: asyncio.AbstractEventLoop) -> None:
 def _farewell(app: GenieApp, departure: Departure | None) -> int:
     _forget_lost_terminal()
     if app.failure:
-        _say(sys.stderr.fileno(), f"genie-tui: {app.failure}")
+        _say(sys.stderr.fileno(), f"genie-tui: {visible_line(app.failure)}")
         return 1
     if departure is not None:
         _say(sys.stdout.fileno(), _goodbye(departure))
@@ -122,12 +122,12 @@ def _theme(wanted: str, known: Collection[str]) -> str:
 
 
 def _goodbye(departure: Departure) -> str:
-    title = visible(departure.title)
+    title = f"{visible_line(departure.title)!r}" if departure.title else "the room"
     if not departure.hosted:
-        return f"Left {title!r}."
+        return f"Left {title}."
     calls = "tool call" if departure.waiting == 1 else "tool calls"
     parked = f" with {departure.waiting} {calls} to answer" if departure.waiting else ""
-    return f"Suspended {title!r}{parked}. Resume it with: genie-tui resume {departure.room}"
+    return f"Suspended {title}{parked}. Resume it with: genie-tui resume {departure.room}"
 
 
 def _forget_lost_terminal() -> None:

@@ -97,7 +97,12 @@ class ApprovalCard(Vertical, can_focus=True):
         yield Static(id="card-call", markup=False)
         with VerticalScroll(id="card-scroll", can_focus=False):
             yield Static(id="card-arguments", markup=False)
-        yield ReasonInput(id="card-reason", placeholder="why, in a sentence", compact=True)
+        yield ReasonInput(
+            id="card-reason",
+            placeholder="why, in a sentence",
+            compact=True,
+            select_on_focus=False,  # what was typed before the focus came would be replaced
+        )
         yield Static(id="card-keys", markup=False)
 
     def on_mount(self) -> None:

@@ -696,3 +696,20 @@ async def test_a_reason_in_the_making_never_becomes_an_answer_to_the_next_call(
         await pilot.pause()
         assert seat.answers == []
         assert shown_proposal(screen) == second
+
+
+async def test_no_character_of_a_reason_is_lost_however_fast_it_is_typed(
+    seat: ScriptedSeat,
+) -> None:
+    clock = HandClock()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        approval = seat.ask("one")
+        await until_shown(screen, pilot, approval)
+        await go_to_card(screen, pilot, clock)
+        reason = screen.query_one(ReasonInput)
+        for key in "rnot":
+            pilot.app.post_message(events.Key(key, key))
+        await until(pilot, lambda: reason.value == "not" and reason.has_focus)
+        await pilot.press("space", *"today", "enter")
+        await until(pilot, lambda: seat.answers)
+        assert seat.answers == [(approval, Answer(allow=False, reason="not today"))]
