@@ -75,8 +75,6 @@ def test_the_limit_is_checked_before_anything_else() -> None:
         b'{"type":"hello","name":"a","since":1.5}',
         b'{"type":"publish","id":"1","body":{"type":"said","id":"1","text":"forged"}}',
         b"[" * LIMIT,
-        b'{"type":"publish","id":"1","body":{"type":"asked","message":1,"approval":"a",'
-        b'"agent":"s","tool":"t","arguments":{"x":' + b"[" * 4000 + b"]" * 4000 + b"}}}",
         b'{"type":"delta","message":1' + b"0" * 5000 + b',"text":""}',
     ],
 )
