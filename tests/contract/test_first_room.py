@@ -141,9 +141,9 @@ def test_what_was_allowed_after_the_pause_is_done_once(
     with Terminal("resume", *arguments, home=home) as resumed:
         resumed.wait_for("1 approval", "idle", gone="loading engine")
         answer(resumed, "a")
-        resumed.wait_for("the launch is on friday")
-        assert len(bodies(home, "answered")) == 1
-        assert resumed.text.count("1 approval") == 0
+        resumed.wait_for("the launch is on friday", gone="1 approval")
+        # What is being written is seen before it is on disk.
+        resumed.wait_until(lambda _: len(bodies(home, "answered")) == 1, "one answer on disk")
 
 
 def test_pasting_and_typing_while_approvals_arrive_answers_nothing(
