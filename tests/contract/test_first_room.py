@@ -13,6 +13,7 @@ from tests.contract.terminal import Terminal
 pytestmark = pytest.mark.timeout(300)
 
 CARD = "a allow once"
+EMPTY_COMPOSER = "Write a message"
 
 
 @pytest.fixture
@@ -101,7 +102,8 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int) -> None:
         host.wait_for("1 approval")
         for number in range(5):
             ben.say(f"note number {number}")
-            ben.wait_for(f"note number {number}", gone="unsent")
+            # Not in the composer any more, and not marked: so the host has it on disk.
+            ben.wait_for(f"note number {number}", EMPTY_COMPOSER, gone="unsent")
         acknowledged = [f"note number {number}" for number in range(5)]
         host.kill()
         ben.wait_for("reconnecting")
@@ -220,7 +222,7 @@ def test_a_full_disk_is_loud_and_takes_back_no_acknowledgement(home: Path, port:
     with Terminal(*arguments, home=home, largest_file=8_000) as host:
         host.wait_for("Standup", "online", gone="loading engine")
         host.say("this one fits")
-        host.wait_for("this one fits", "ignored", gone="unsent")
+        host.wait_for("this one fits", "ignored", EMPTY_COMPOSER, gone="unsent")
         for number in range(12):
             host.say(f"and this one may not {number} " + "x" * 600)
         host.wait_for("unsent", "can't write to its disk")
