@@ -6,6 +6,7 @@ GenieError
 ├── InvalidFactory (TypeError)     a factory function of an unknown shape
 ├── UnknownAgent (ValueError)      no agent is registered under a name
 ├── AttachmentError (ValueError)   a file that cannot be handed to an agent
+├── ModelFailed                    a model's provider that refused, failed or did not answer
 ├── StateError                     saved state that cannot be written or understood
 │   └── MissingKey (KeyError)      nothing is stored under a key
 ├── SessionStopped                 the session takes no more messages
@@ -22,6 +23,38 @@ Stage: TypeAlias = Literal[
     "reasoner", "secrets", "factory", "preferences", "tools", "state", "agent"
 ]
 """Where the handling of a message can fail."""
+
+ModelTrouble: TypeAlias = Literal[
+    "key",
+    "limit",
+    "quota",
+    "model",
+    "length",
+    "refused",
+    "server",
+    "timeout",
+    "connection",
+    "cut",
+    "answer",
+]
+"""What can become of a request to a model, instead of an answer."""
+
+_TROUBLE: Final[dict[ModelTrouble, tuple[str, str]]] = {  # what happened, what to do about it
+    "key": ("does not accept the {key}", "use a valid key that may use this model"),
+    "limit": ("takes no more requests for now", "try again {when}"),
+    "quota": ("is out of reach: the account's quota or credit is used up", "add to it"),
+    "model": ("does not exist there", "check the model's name and the address"),
+    "length": (
+        "was sent more than it can read at once",
+        "send less or begin a new session, or use a model that reads more",
+    ),
+    "refused": ("refused the request", "change the request or the model's settings"),
+    "server": ("failed on the provider's side", "try again {when}"),
+    "timeout": ("did not answer in time", "try again, or allow more by the setting 'timeout'"),
+    "connection": ("cannot be reached", "check the address and the network"),
+    "cut": ("broke off in the middle of an answer", "try again"),
+    "answer": ("gave an answer that cannot be used", "try again or use another model"),
+}
 
 _LONGEST_CAUSE: Final = 400
 
@@ -89,6 +122,40 @@ class AttachmentError(GenieError, ValueError):
 
     def __str__(self) -> str:
         return f"attachment {self.name!r}: {self.reason}"
+
+
+class ModelFailed(GenieError):
+    """A request to a model that got no usable answer, after the retries that its kind allows.
+
+    `where` is the address or the provider's name, `detail` what the provider said of it, `key`
+    says which key was used without giving it away, and `retry_after` is in seconds.
+    """
+
+    def __init__(
+        self,
+        kind: ModelTrouble,
+        model: str,
+        where: str,
+        detail: str = "",
+        key: str = "key",
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(kind, model, where, detail, key, retry_after)
+        self.kind: ModelTrouble = kind
+        self.model = model
+        self.where = where
+        self.detail = detail
+        self.key = key
+        self.retry_after = retry_after
+
+    def __str__(self) -> str:
+        what, remedy = (text.format(key=self.key, when=self._when) for text in _TROUBLE[self.kind])
+        detail = f": {self.detail.rstrip('.')}" if self.detail else ""
+        return f"model {self.model!r} at {self.where} {what}{detail}; {remedy}"
+
+    @property
+    def _when(self) -> str:
+        return "later" if self.retry_after is None else f"in {self.retry_after:.0f} s"
 
 
 class StateError(GenieError):

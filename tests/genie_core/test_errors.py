@@ -20,6 +20,14 @@ from genie_core.errors import GenieError, StageFailed, stage, summary
         (errors.SessionStopped("s"), "session 's' is stopped and takes no more messages"),
         (errors.ActorStopped("agent of alice"), "agent of alice has stopped"),
         (errors.ExecutionFailed("agent", "it broke"), "it broke"),
+        (
+            errors.ModelFailed("limit", "gpt", "http://host", "slow down.", retry_after=7.2),
+            "model 'gpt' at http://host takes no more requests for now: slow down; try again in 7 s",
+        ),
+        (
+            errors.ModelFailed("connection", "gpt", "http://host/v1"),
+            "model 'gpt' at http://host/v1 cannot be reached; check the address and the network",
+        ),
     ],
 )
 def test_the_text_is_one_line_that_names_the_thing(error: GenieError, text: str) -> None:

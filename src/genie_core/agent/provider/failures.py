@@ -1,0 +1,166 @@
+"""Saying what became of a request to a model, whichever SDK made it.
+
+A provider's adapter finds out the kind of trouble and the provider's own words; what a person may
+read of them, and how a key is named, is settled here.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit, urlunsplit
+
+from genie_core.errors import ModelFailed, ModelTrouble
+
+STALL_TIMEOUT: Final = 120.0
+"""Seconds an agent's model may keep silent, between two pieces of an answer or before the first."""
+
+DECISION_TIMEOUT: Final = 60.0
+"""The same for a reasoner's model, which has less to say and for which people wait."""
+
+KEY_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "azure": ("AZURE_OPENAI_API_KEY",),
+    "cerebras": ("CEREBRAS_API_KEY",),
+    "cohere": ("CO_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "fireworks": ("FIREWORKS_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "groq": ("GROQ_API_KEY",),
+    "huggingface": ("HF_TOKEN",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "moonshotai": ("MOONSHOTAI_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "together": ("TOGETHER_API_KEY",),
+    "xai": ("XAI_API_KEY",),
+}
+"""The environment variables that providers' keys are usually taken from."""
+
+_LONGEST_DETAIL: Final = 300
+_SHORTEST_SHOWN_KEY: Final = 16  # of a shorter one, four characters would be too much
+_SHOWN: Final = 4
+
+_TOKEN: Final = re.compile(r"[\w*•.\-]{6,}")
+_LOOKS_SECRET: Final = re.compile(
+    r"""(?ix)
+    \b(?: sk | pk | rk | gsk | xai | hf | pplx | tgp )[-_][\w*•.\-]{4,}  # well-known prefixes
+    | \bAIza[\w*•\-]{8,}
+    | \b(?: bearer | basic )\s+[\w+/=*.\-]{4,}
+    | (?<=key=)[^\s&"']+
+    | [\w\-]*[*•]{3,}[\w*•\-]*          # masked by the provider, with its beginning and end shown
+    """
+)
+_HIDDEN: Final = "[hidden]"
+
+_LENGTH_CODES: Final = frozenset({"context_length_exceeded", "string_above_max_length"})
+_QUOTA_CODES: Final = frozenset({"insufficient_quota", "billing_error", "quota_exceeded"})
+_MODEL_CODES: Final = frozenset({"model_not_found"})
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The model that was asked, at which address or provider, and with which key.
+
+    `provider` is the SDK's short name of it, such as "openai".
+    """
+
+    model: str
+    where: str
+    provider: str = ""
+    key: str | None = field(default=None, repr=False)
+
+    def failed(
+        self, kind: ModelTrouble, detail: str = "", retry_after: float | None = None
+    ) -> ModelFailed:
+        """Describe what happened, without letting the key slip out."""
+        return ModelFailed(
+            kind,
+            self.model,
+            bare_address(self.where) or self.provider or "its provider",
+            without_secrets(detail, self.key),
+            describe_key(self.key, self.provider),
+            retry_after,
+        )
+
+
+def kind_of_status(status: int, code: str | None = None) -> ModelTrouble:
+    """Tell what an HTTP status means, `code` being the provider's own name for the error."""
+    if code in _LENGTH_CODES:
+        return "length"
+    if code in _QUOTA_CODES or status == 402:
+        return "quota"
+    if code in _MODEL_CODES or status == 404:
+        return "model"
+    if status in {401, 403}:
+        return "key"
+    if status == 429:
+        return "limit"
+    if status == 413:
+        return "length"
+    if status == 408:
+        return "timeout"
+    return "server" if status >= 500 else "refused"
+
+
+def message_in(body: object) -> str:
+    """Find the provider's words in the body of an error, whatever its shape."""
+    match body:
+        case None:
+            return ""
+        case {"error": inner}:
+            return message_in(inner)
+        case {"message": str() as text} | {"detail": str() as text}:
+            return text
+        case [first, *_]:
+            return message_in(first)
+        case _:
+            return str(body)
+
+
+def code_in(body: object) -> str | None:
+    """Find the provider's name for an error in its body."""
+    match body:
+        case {"error": inner}:
+            return code_in(inner)
+        case {"code": str() as code} | {"type": str() as code}:
+            return code
+        case _:
+            return None
+
+
+def describe_key(key: str | None, provider: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Say which key is meant, by the variable it came from and at most its last four characters."""
+    variables = KEY_VARIABLES.get(provider, ())
+    ending = f"ending in {key[-_SHOWN:]!r}" if key and len(key) >= _SHORTEST_SHOWN_KEY else ""
+    if key and (source := next((each for each in variables if environ.get(each) == key), None)):
+        return f"key in {source} {ending}".strip()
+    usual = f"usually {' or '.join(variables)}" if variables else ""
+    notes = ", ".join(note for note in (ending, usual) if note)
+    return f"key ({notes})" if notes else "key"
+
+
+def without_secrets(text: str, key: str | None = None) -> str:
+    """Make one line of what a provider said, without anything that is or looks like a key."""
+    if key:
+        text = text.replace(key, _HIDDEN)
+        text = _TOKEN.sub(lambda token: _HIDDEN if _resembles(token[0], key) else token[0], text)
+    text = _LOOKS_SECRET.sub(_HIDDEN, " ".join(text.split()))
+    return text if len(text) <= _LONGEST_DETAIL else f"{text[:_LONGEST_DETAIL]}…"
+
+
+def bare_address(address: str) -> str:
+    """Leave out user, password and query of an address; anything else stays as it is."""
+    if "://" not in address:
+        return address
+    parts = urlsplit(address)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")).rstrip(
+        "/"
+    )
+
+
+def _resembles(token: str, key: str) -> bool:
+    """Tell whether a token shows enough of the key's beginning or end to be a part of it."""
+    bare = token.strip(".")
+    return len(key) >= 2 * _SHOWN and (bare.startswith(key[:6]) or bare.endswith(key[-6:]))

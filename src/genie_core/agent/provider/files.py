@@ -1,0 +1,112 @@
+"""Reading attached files for a model, whichever SDK will send them."""
+
+import asyncio
+import base64
+import stat
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from genie_core.errors import AttachmentError, summary
+from genie_core.message import Attachment
+
+MAX_BYTES: Final = 20 * 1024 * 1024
+"""The largest file that is sent; providers refuse larger ones, some of them without a reason."""
+
+Family: TypeAlias = Literal["image", "audio", "video", "text", "pdf"]
+"""Kinds of files that models read."""
+
+_TEXTS: Final = frozenset(
+    {
+        "application/json",
+        "application/xml",
+        "application/yaml",
+        "application/x-yaml",
+        "application/toml",
+        "application/javascript",
+        "application/sql",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """An attached file that was read. `media_type` has no parameters."""
+
+    name: str
+    media_type: str
+    family: Family
+    data: bytes = field(repr=False)
+
+    @property
+    def text(self) -> str:
+        """The content of a text file; `AttachmentError` if it is not UTF-8."""
+        try:
+            return self.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise AttachmentError(self.name, "is no UTF-8 text") from error
+
+    @property
+    def data_url(self) -> str:
+        """The content as a URL that contains it."""
+        return f"data:{self.media_type};base64,{base64.b64encode(self.data).decode('ascii')}"
+
+
+def described(attachment: Attachment) -> str:
+    """Write the line that tells a model what the file behind it is."""
+    return (
+        f"Attached file: name={attachment.name!r} media_type={attachment.media_type!r} "
+        f"path={attachment.path!r}"
+    )
+
+
+def family_of(media_type: str) -> Family | None:
+    """Tell which kind of file a media type means; None if it is one that no model reads."""
+    bare = _bare(media_type)
+    match bare.partition("/")[0]:
+        case "image" | "audio" | "video" | "text" as family:
+            return family
+    if bare == "application/pdf":
+        return "pdf"
+    return "text" if bare in _TEXTS or bare.endswith(("+json", "+xml")) else None
+
+
+async def read_file(
+    attachment: Attachment, families: Collection[Family], *, most: int = MAX_BYTES
+) -> File:
+    """Read an attached file of one of these families, in a thread.
+
+    `AttachmentError` names the file that is missing, no regular file, longer than `most` bytes or
+    of another type. The type is judged first and without touching the disk.
+    """
+    family = family_of(attachment.media_type)
+    if family is None or family not in families:
+        raise AttachmentError(
+            attachment.name,
+            f"this agent cannot read files of type {attachment.media_type!r}, "
+            f"only {', '.join(sorted(families))}",
+        )
+    data = await asyncio.to_thread(_content, attachment, most)
+    return File(attachment.name, _bare(attachment.media_type), family, data)
+
+
+def _content(attachment: Attachment, most: int) -> bytes:
+    path = Path(attachment.path)
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # reading a pipe might never end
+            raise AttachmentError(attachment.name, f"{attachment.path!r} is not a file")
+        if status.st_size > most:
+            raise AttachmentError(
+                attachment.name, f"has {status.st_size:,} bytes, more than the {most:,} to be sent"
+            )
+        return attachment.bytes()
+    except (OSError, ValueError) as error:  # a path with a null character is a ValueError
+        if isinstance(error, AttachmentError):
+            raise
+        raise AttachmentError(attachment.name, summary(error)) from error
+
+
+def _bare(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()

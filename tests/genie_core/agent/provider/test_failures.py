@@ -1,0 +1,134 @@
+import pytest
+
+from genie_core.agent.provider.failures import (
+    KEY_VARIABLES,
+    Asked,
+    bare_address,
+    code_in,
+    describe_key,
+    kind_of_status,
+    message_in,
+    without_secrets,
+)
+from genie_core.assistant.provider import PROVIDERS
+from genie_core.errors import ModelTrouble
+
+KEY = "sk-proj-0123456789abcdefWXYZ"
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (401, "invalid_api_key", "key"),
+        (403, None, "key"),
+        (402, None, "quota"),
+        (429, "rate_limit_exceeded", "limit"),
+        (429, "insufficient_quota", "quota"),
+        (404, None, "model"),
+        (400, "model_not_found", "model"),
+        (400, "context_length_exceeded", "length"),
+        (413, None, "length"),
+        (400, None, "refused"),
+        (422, None, "refused"),
+        (408, None, "timeout"),
+        (500, None, "server"),
+        (529, None, "server"),
+    ],
+)
+def test_a_status_and_the_providers_code_say_what_kind_of_trouble_it_is(
+    status: int, code: str | None, kind: ModelTrouble
+) -> None:
+    assert kind_of_status(status, code) == kind
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "code"),
+    [
+        ({"error": {"message": "no", "code": "c", "type": "t"}}, "no", "c"),
+        ({"message": "no", "code": None, "type": "t"}, "no", "t"),
+        ([{"error": {"message": "no"}}], "no", None),
+        ({"detail": "no"}, "no", None),
+        ({"error": "no"}, "no", None),
+        ("no", "no", None),
+        (None, "", None),
+    ],
+)
+def test_the_providers_words_are_found_in_bodies_of_many_shapes(
+    body: object, message: str, code: str | None
+) -> None:
+    assert (message_in(body), code_in(body)) == (message, code)
+
+
+@pytest.mark.parametrize(
+    ("key", "provider", "environ", "text"),
+    [
+        (KEY, "openai", {"OPENAI_API_KEY": KEY}, "key in OPENAI_API_KEY ending in 'WXYZ'"),
+        (KEY, "openai", {}, "key (ending in 'WXYZ', usually OPENAI_API_KEY)"),
+        (KEY, "unheard-of", {}, "key (ending in 'WXYZ')"),
+        ("local", "openai", {"OPENAI_API_KEY": "local"}, "key in OPENAI_API_KEY"),
+        ("local", "openai", {}, "key (usually OPENAI_API_KEY)"),
+        (None, "google", {}, "key (usually GOOGLE_API_KEY or GEMINI_API_KEY)"),
+        (None, "", {}, "key"),
+    ],
+)
+def test_a_key_is_named_by_where_it_comes_from_and_never_shown(
+    key: str | None, provider: str, environ: dict[str, str], text: str
+) -> None:
+    assert describe_key(key, provider, environ) == text
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"Incorrect API key provided: {KEY}.",
+        f"bad key {KEY[:12]} given",
+        f"bad key …{KEY[-8:]}",
+        "Incorrect API key provided: sk-pr*****WXYZ. See the docs.",
+        "no such token: gsk_abcdefgh12345678",
+        "Authorization: Bearer abc.def.ghi was refused",
+        "https://host/v1/models?key=AIzaSyA1234567890abcdef failed",
+        "AIzaSyA1234567890abcdef failed",
+    ],
+)
+def test_whatever_looks_like_a_key_is_taken_out_of_the_providers_words(said: str) -> None:
+    text = without_secrets(said, KEY)
+    assert "[hidden]" in text
+    for secret in (KEY[:6], KEY[-6:], "*", "12345678", "abc.def", "AIza"):
+        assert secret not in text
+
+
+def test_ordinary_words_stay_and_long_ones_end_on_one_line() -> None:
+    assert (
+        without_secrets("a monkey asked\n for task-lists", KEY) == "a monkey asked for task-lists"
+    )
+    assert len(without_secrets("word " * 1000)) < 400
+
+
+@pytest.mark.parametrize(
+    ("address", "bare"),
+    [
+        ("https://me:secret@host:8080/v1/?key=x#y", "https://host:8080/v1"),
+        ("http://127.0.0.1:1234/v1", "http://127.0.0.1:1234/v1"),
+        ("google", "google"),
+        ("", ""),
+    ],
+)
+def test_an_address_is_shown_without_credentials(address: str, bare: str) -> None:
+    assert bare_address(address) == bare
+
+
+def test_a_failure_names_model_place_and_key_without_giving_it_away() -> None:
+    asked = Asked("gpt-x", "https://me:pw@host/v1", "unheard-of", KEY)
+    failure = asked.failed("key", f"Incorrect API key provided: {KEY}.")
+    assert str(failure) == (
+        "model 'gpt-x' at https://host/v1 does not accept the key (ending in 'WXYZ'): "
+        "Incorrect API key provided: [hidden]; use a valid key that may use this model"
+    )
+    assert KEY not in repr(asked) + repr(failure)
+    assert (failure.kind, failure.model, failure.where) == ("key", "gpt-x", "https://host/v1")
+
+
+def test_the_names_of_the_variables_are_those_that_setting_up_asks_for() -> None:
+    for provider, variables in KEY_VARIABLES.items():
+        asked_for = {name for group in PROVIDERS[provider].variables for name in group}
+        assert set(variables) <= asked_for
