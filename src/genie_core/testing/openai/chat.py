@@ -1,0 +1,129 @@
+"""The wire format of chat completions."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from genie_core.testing.openai.reply import Reply, WrittenCall, media_type, split_text, split_words
+from genie_core.testing.openai.request import ApiName, Entry
+
+
+class ChatApi:
+    """Reads requests to `/chat/completions` and writes its answers."""
+
+    name: ApiName = "chat"
+    adjacent_results = True
+
+    def entries(self, body: dict[str, Any]) -> Iterator[Entry]:
+        """Read the conversation."""
+        for message in body.get("messages", ()):
+            texts, files = _content(message.get("content"))
+            match message["role"]:
+                case "system" | "developer":
+                    yield Entry("system", texts)
+                case "tool":
+                    yield Entry("tool", texts, files, message["tool_call_id"])
+                case "assistant":
+                    if texts:
+                        yield Entry("assistant", texts)
+                    for call in message.get("tool_calls") or ():
+                        yield Entry("call", call_id=call["id"])
+                case _:
+                    yield Entry("user", texts, files)
+
+    def tools(self, body: dict[str, Any]) -> list[str]:
+        """Name the functions offered."""
+        return [tool["function"]["name"] for tool in body.get("tools") or () if "function" in tool]
+
+    def structured(self, body: dict[str, Any]) -> bool:
+        """Tell whether the answer is to be JSON."""
+        kind = (body.get("response_format") or {}).get("type")
+        return kind in {"json_schema", "json_object"}
+
+    def whole(self, reply: Reply) -> dict[str, Any]:
+        """Write the answer in one piece."""
+        message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": None}
+        if reply.calls:
+            message["tool_calls"] = [_call(call) for call in reply.calls]
+        choice = {"index": 0, "message": message, "finish_reason": _reason(reply), "logprobs": None}
+        return {
+            **_envelope(reply, "chat.completion"),
+            "choices": [choice],
+            "usage": _usage(reply),
+        }
+
+    def beginning(self, reply: Reply) -> Iterator[str]:
+        """Write the events up to the end of the text."""
+        yield _chunk(reply, {"role": "assistant", "content": ""})
+        for word in split_words(reply.text or ""):
+            yield _chunk(reply, {"content": word})
+
+    def rest(self, reply: Reply) -> Iterator[str]:
+        """Write the calls, their arguments bit by bit, and the end."""
+        for index, call in enumerate(reply.calls):
+            opened = {"index": index, **_call(replace(call, arguments=""))}
+            yield _chunk(reply, {"tool_calls": [opened]})
+            for part in split_text(call.arguments):
+                bit = {"index": index, "function": {"arguments": part}}
+                yield _chunk(reply, {"tool_calls": [bit]})
+        yield _chunk(reply, {}, finish=_reason(reply))
+        if (reply.body.get("stream_options") or {}).get("include_usage"):
+            closing = {**_envelope(reply, "chat.completion.chunk"), "choices": []}
+            yield _event({**closing, "usage": _usage(reply)})
+        yield "data: [DONE]\n\n"
+
+
+def _content(content: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if isinstance(content, str):
+        return (content,), ()
+    parts = content or ()
+    texts = tuple(part["text"] for part in parts if part["type"] == "text")
+    return texts, tuple(file for part in parts if (file := _file(part)))
+
+
+def _file(part: dict[str, Any]) -> str:
+    match part["type"]:
+        case "image_url":
+            return media_type(part["image_url"]["url"])
+        case "file":
+            return media_type(part["file"].get("file_data") or part["file"].get("file_id", ""))
+        case "input_audio":
+            return f"audio/{part['input_audio']['format']}"
+        case _:
+            return ""
+
+
+def _call(call: WrittenCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _reason(reply: Reply) -> str:
+    return "tool_calls" if reply.calls else "stop"
+
+
+def _envelope(reply: Reply, kind: str) -> dict[str, Any]:
+    return {
+        "id": f"chatcmpl-{reply.number}",
+        "object": kind,
+        "created": reply.created,
+        "model": reply.body["model"],
+    }
+
+
+def _chunk(reply: Reply, delta: dict[str, Any], finish: str | None = None) -> str:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+    return _event({**_envelope(reply, "chat.completion.chunk"), "choices": [choice]})
+
+
+def _usage(reply: Reply) -> dict[str, Any]:
+    return {
+        "prompt_tokens": reply.tokens_in,
+        "completion_tokens": reply.tokens_out,
+        "total_tokens": reply.tokens_in + reply.tokens_out,
+    }
+
+
+def _event(data: dict[str, Any]) -> str:
+    return f"data: {json.dumps(data)}\n\n"

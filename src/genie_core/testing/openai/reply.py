@@ -1,0 +1,87 @@
+"""What the model answers, before it takes the form of one interface or the other."""
+
+import itertools
+import json
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from genie_core.testing.openai.request import ModelRequest
+from genie_core.testing.turns import Call, Calls, Cut, Say, Stall
+
+_PART_LENGTH: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCall:
+    """A call as it is sent: with an id, and its arguments as text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A text, or none, and calls.
+
+    `number` makes ids unique within a server; `body` is what the client sent.
+    """
+
+    number: int
+    body: dict[str, Any]
+    text: str | None
+    calls: list[WrittenCall]
+    tokens_in: int
+    created: int = field(default_factory=lambda: int(time.time()))
+    sequence: Iterator[int] = field(default_factory=itertools.count)
+
+    @property
+    def tokens_out(self) -> int:
+        """Roughly what a provider would charge for."""
+        written = sum(len(split_text(call.arguments)) for call in self.calls)
+        return len(split_words(self.text or "")) + written
+
+
+def reply_to(request: ModelRequest, number: int, turn: Say | Call | Calls | Stall | Cut) -> Reply:
+    """Turn a line of the script into the answer to a request."""
+    text, calls = _spoken(turn)
+    written = [_written(f"call_{number}_{index}", call) for index, call in enumerate(calls)]
+    words = sum(len(split_words(each)) for each in request.texts)
+    return Reply(number, request.body, text, written, tokens_in=words)
+
+
+def split_words(text: str) -> list[str]:
+    """Cut a text the way models stream it."""
+    return re.findall(r"\s*\S+\s*|\s+", text)
+
+
+def split_text(text: str) -> list[str]:
+    """Cut a text regardless of words, as arguments are streamed."""
+    return [text[at : at + _PART_LENGTH] for at in range(0, len(text), _PART_LENGTH)]
+
+
+def media_type(address: str) -> str:
+    """Read the media type of a `data:` address; other addresses are returned as they are."""
+    head, comma, _data = address.partition(",")
+    if not (comma and head.startswith("data:")):
+        return address
+    return head.removeprefix("data:").partition(";")[0]
+
+
+def _spoken(turn: Say | Call | Calls | Stall | Cut) -> tuple[str | None, tuple[Call, ...]]:
+    match turn:
+        case Say(text) | Stall(text) | Cut(text):
+            return text, ()
+        case Call():
+            return None, (turn,)
+        case Calls(calls):
+            return None, calls
+
+
+def _written(call_id: str, call: Call) -> WrittenCall:
+    arguments = call.arguments
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return WrittenCall(call_id, call.name, text)

@@ -1,0 +1,97 @@
+"""What a model is asked, read alike from both of the interfaces."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+ApiName: TypeAlias = Literal["chat", "responses"]
+Role: TypeAlias = Literal["system", "user", "assistant", "call", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One piece of the conversation that a request repeats to the model.
+
+    A "call" is the model's wish to use a tool and a "tool" entry the result; `call_id` ties them
+    together. `files` are media types, or addresses of files that don't come along.
+    """
+
+    role: Role
+    texts: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    call_id: str = ""
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """One request to the model, as it came and as it reads.
+
+    `key` is the credential the client sent, `structured` whether it wants JSON for an answer, and
+    `tools` are the names of what the model may call.
+    """
+
+    api: ApiName
+    body: dict[str, Any]
+    key: str
+    entries: tuple[Entry, ...]
+    tools: list[str]
+    structured: bool
+
+    @property
+    def model(self) -> str:
+        """The model the client named."""
+        return str(self.body.get("model", ""))
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the client wants the answer piece by piece."""
+        return bool(self.body.get("stream"))
+
+    @property
+    def instructions(self) -> str:
+        """All system text, one paragraph per piece."""
+        return "\n\n".join(self._texts("system"))
+
+    @property
+    def texts(self) -> list[str]:
+        """Everything the model gets to read, in order; instructions and tool results too."""
+        return [text for entry in self.entries for text in entry.texts]
+
+    @property
+    def files(self) -> list[str]:
+        """Media types of the files the model is shown, in order."""
+        return [file for entry in self.entries for file in entry.files]
+
+    @property
+    def tool_results(self) -> list[str]:
+        """What tools returned, in order, over the whole conversation."""
+        return self._texts("tool")
+
+    @property
+    def query(self) -> str:
+        """What was last said by the user."""
+        last: Iterable[str] = ()
+        for entry in self.entries:
+            if entry.role == "user":
+                last = entry.texts
+        return " ".join(last)
+
+    def _texts(self, role: Role) -> list[str]:
+        return [text for entry in self.entries if entry.role == role for text in entry.texts]
+
+
+def unmatched(entries: Iterable[Entry], *, adjacent: bool) -> list[str]:
+    """List the calls without a result and the results without a call.
+
+    With `adjacent` the results must come before anything else is said.
+    """
+    waiting: list[str] = []
+    strays: list[str] = []
+    for entry in entries:
+        if entry.role == "call":
+            waiting.append(entry.call_id)
+        elif entry.role == "tool":
+            (waiting.remove if entry.call_id in waiting else strays.append)(entry.call_id)
+        elif waiting and adjacent:
+            break
+    return waiting + strays

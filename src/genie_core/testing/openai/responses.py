@@ -1,0 +1,185 @@
+"""The wire format of responses."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from genie_core.testing.openai.reply import Reply, media_type, split_text, split_words
+from genie_core.testing.openai.request import ApiName, Entry, Role
+
+_ROLES: Final[dict[str, Role]] = {
+    "system": "system",
+    "developer": "system",
+    "assistant": "assistant",
+}
+
+
+class ResponsesApi:
+    """Reads requests to `/responses` and writes its answers."""
+
+    name: ApiName = "responses"
+    adjacent_results = False
+
+    def entries(self, body: dict[str, Any]) -> Iterator[Entry]:
+        """Read the conversation."""
+        if instructions := body.get("instructions"):
+            yield Entry("system", (instructions,))
+        given = body.get("input", ())
+        if isinstance(given, str):
+            yield Entry("user", (given,))
+            return
+        for item in given:
+            yield from _entry(item)
+
+    def tools(self, body: dict[str, Any]) -> list[str]:
+        """Name the functions offered."""
+        return [tool["name"] for tool in body.get("tools") or () if tool["type"] == "function"]
+
+    def structured(self, body: dict[str, Any]) -> bool:
+        """Tell whether the answer is to be JSON."""
+        kind = ((body.get("text") or {}).get("format") or {}).get("type")
+        return kind in {"json_schema", "json_object"}
+
+    def whole(self, reply: Reply) -> dict[str, Any]:
+        """Write the answer in one piece."""
+        return {
+            **_response(reply, "completed"),
+            "output": [*_messages(reply), *_calls(reply)],
+            "usage": _usage(reply),
+        }
+
+    def beginning(self, reply: Reply) -> Iterator[str]:
+        """Write the events up to the end of the text."""
+        opened = {**_response(reply, "in_progress"), "output": [], "usage": None}
+        yield _event(reply, "response.created", response=opened)
+        yield _event(reply, "response.in_progress", response=opened)
+        for message in _messages(reply):
+            item = {**message, "status": "in_progress", "content": []}
+            yield _event(reply, "response.output_item.added", output_index=0, item=item)
+            spot = {"item_id": message["id"], "output_index": 0, "content_index": 0}
+            yield _event(reply, "response.content_part.added", **spot, part=_part(""))
+            for word in split_words(reply.text or ""):
+                delta = {**spot, "delta": word, "logprobs": []}
+                yield _event(reply, "response.output_text.delta", **delta)
+
+    def rest(self, reply: Reply) -> Iterator[str]:
+        """Close the text; write the calls, their arguments bit by bit, and the end."""
+        for message in _messages(reply):
+            spot = {"item_id": message["id"], "output_index": 0, "content_index": 0}
+            done = {**spot, "text": reply.text, "logprobs": []}
+            yield _event(reply, "response.output_text.done", **done)
+            yield _event(reply, "response.content_part.done", **spot, part=message["content"][0])
+            yield _event(reply, "response.output_item.done", output_index=0, item=message)
+        for index, item in enumerate(_calls(reply), start=len(_messages(reply))):
+            yield from _call_events(reply, index, item)
+        yield _event(reply, "response.completed", response=self.whole(reply))
+
+
+def _entry(item: dict[str, Any]) -> Iterator[Entry]:
+    match item.get("type", "message"):
+        case "message":
+            texts, files = _content(item["content"])
+            yield Entry(_ROLES.get(item["role"], "user"), texts, files)
+        case "function_call":
+            yield Entry("call", call_id=item["call_id"])
+        case "function_call_output":
+            texts, files = _content(item["output"])
+            yield Entry("tool", texts, files, item["call_id"])
+        case _:
+            pass  # reasoning and the like, which nobody reads back
+
+
+def _content(content: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if isinstance(content, str):
+        return (content,), ()
+    texts = tuple(part["text"] for part in content if part["type"].endswith("_text"))
+    return texts, tuple(file for part in content if (file := _file(part)))
+
+
+def _file(part: dict[str, Any]) -> str:
+    match part["type"]:
+        case "input_image":
+            return media_type(part.get("image_url") or part.get("file_id", ""))
+        case "input_file":
+            return media_type(
+                part.get("file_data") or part.get("file_url") or part.get("file_id", "")
+            )
+        case _:
+            return ""
+
+
+def _call_events(reply: Reply, index: int, item: dict[str, Any]) -> Iterator[str]:
+    opened = {**item, "arguments": "", "status": "in_progress"}
+    spot = {"item_id": item["id"], "output_index": index}
+    yield _event(reply, "response.output_item.added", output_index=index, item=opened)
+    for part in split_text(item["arguments"]):
+        yield _event(reply, "response.function_call_arguments.delta", **spot, delta=part)
+    done = {**spot, "name": item["name"], "arguments": item["arguments"]}
+    yield _event(reply, "response.function_call_arguments.done", **done)
+    yield _event(reply, "response.output_item.done", output_index=index, item=item)
+
+
+def _messages(reply: Reply) -> list[dict[str, Any]]:
+    if reply.text is None:
+        return []
+    message = {
+        "id": f"msg_{reply.number}",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [_part(reply.text)],
+    }
+    return [message]
+
+
+def _calls(reply: Reply) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": call.id.replace("call_", "fc_"),
+            "type": "function_call",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": call.arguments,
+            "status": "completed",
+        }
+        for call in reply.calls
+    ]
+
+
+def _part(text: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def _response(reply: Reply, status: str) -> dict[str, Any]:
+    return {
+        "id": f"resp_{reply.number}",
+        "object": "response",
+        "created_at": float(reply.created),
+        "status": status,
+        "model": reply.body["model"],
+        "error": None,
+        "incomplete_details": None,
+        "instructions": reply.body.get("instructions"),
+        "metadata": {},
+        "parallel_tool_calls": True,
+        "temperature": 1.0,
+        "top_p": 1.0,
+        "tool_choice": "auto",
+        "tools": [],
+        "text": {"format": {"type": "text"}},
+    }
+
+
+def _usage(reply: Reply) -> dict[str, Any]:
+    return {
+        "input_tokens": reply.tokens_in,
+        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "output_tokens": reply.tokens_out,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": reply.tokens_in + reply.tokens_out,
+    }
+
+
+def _event(reply: Reply, kind: str, **fields: Any) -> str:
+    data = {"type": kind, "sequence_number": next(reply.sequence), **fields}
+    return f"event: {kind}\ndata: {json.dumps(data)}\n\n"

@@ -1,0 +1,184 @@
+"""The server itself: whose turn it is, and what it has been asked."""
+
+import asyncio
+import itertools
+import json
+from collections import deque
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Final, Self
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from genie_core.testing.openai.chat import ChatApi
+from genie_core.testing.openai.delivery import Delivery, complete, cut, half, stall
+from genie_core.testing.openai.listener import Listener
+from genie_core.testing.openai.refusal import (
+    incomplete_history,
+    refusal,
+    unknown_model,
+    wrong_key,
+)
+from genie_core.testing.openai.reply import reply_to
+from genie_core.testing.openai.request import ModelRequest, unmatched
+from genie_core.testing.openai.responses import ResponsesApi
+from genie_core.testing.turns import Call, Calls, Refuse, Say, Stall, Turn
+
+_EVENTS: Final = "text/event-stream"
+_JSON: Final = "application/json"
+
+
+class FakeOpenAI:
+    """An OpenAI-compatible provider whose model does one turn of a script per request.
+
+    Use it as `async with FakeOpenAI(Say("hello")) as server:` and point a client at
+    `server.base_url` with `server.api_key`; any other key is refused. Both `/chat/completions` and
+    `/responses` take turns from the same script, streaming or not. When no turn is left, the model
+    repeats what the user said, or, where JSON is asked for, the last JSON it was told to say.
+
+    With `models`, these are the only ones there are. As with the real service, a conversation in
+    which a tool call has no result is refused, and such requests use up no turn. Leaving the
+    context drops every client.
+    """
+
+    def __init__(
+        self, *turns: Turn, api_key: str = "sk-scripted-key", models: Sequence[str] = ()
+    ) -> None:
+        self.api_key = api_key
+        self.requests: list[ModelRequest] = []
+        self._models = tuple(models)
+        self._turns: deque[Turn] = deque(turns)
+        self._json = "{}"
+        self._numbers = itertools.count(1)
+        self._arrived = asyncio.Condition()
+        self._listener: Listener | None = None
+
+    @property
+    def base_url(self) -> str:
+        """What clients are given as the service's address; only while it runs."""
+        if self._listener is None:
+            raise RuntimeError("FakeOpenAI has no address outside its `async with`")
+        return f"http://127.0.0.1:{self._listener.port}/v1"
+
+    def script(self, *turns: Turn) -> None:
+        """Append turns."""
+        self._turns.extend(turns)
+
+    async def reached(self, count: int) -> None:
+        """Wait until so many requests have come, refused ones included."""
+        async with self._arrived:
+            await self._arrived.wait_for(lambda: len(self.requests) >= count)
+
+    async def __aenter__(self) -> Self:
+        routes = [
+            Route("/v1/models", self._list_models),
+            Route("/v1/chat/completions", self._chat, methods=["POST"]),
+            Route("/v1/responses", self._responses, methods=["POST"]),
+        ]
+        listener = Listener(Starlette(routes=routes))
+        await listener.start()
+        self._listener = listener
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await listener.stop()
+
+    async def _list_models(self, request: Request) -> ASGIApp:
+        if (key := _key(request)) != self.api_key:
+            return refusal(wrong_key(key))
+        models = [
+            {"id": name, "object": "model", "created": 0, "owned_by": "genie"}
+            for name in self._models or ("scripted",)
+        ]
+        return JSONResponse({"object": "list", "data": models})
+
+    async def _chat(self, request: Request) -> ASGIApp:
+        return await self._answer(ChatApi(), request)
+
+    async def _responses(self, request: Request) -> ASGIApp:
+        return await self._answer(ResponsesApi(), request)
+
+    async def _answer(self, api: ChatApi | ResponsesApi, http: Request) -> ASGIApp:
+        try:
+            request = _read(api, await http.json(), _key(http))
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            return refusal(Refuse(400, f"The body is not a request to this endpoint: {error!r}"))
+        async with self._arrived:
+            self.requests.append(request)
+            self._arrived.notify_all()
+        if refused := self._objection(api, request):
+            return refusal(refused)
+        return self._deliver(api, request, self._next_turn(request))
+
+    def _objection(self, api: ChatApi | ResponsesApi, request: ModelRequest) -> Refuse | None:
+        if request.key != self.api_key:
+            return wrong_key(request.key)
+        if self._models and request.model not in self._models:
+            return unknown_model(request.model)
+        if ids := unmatched(request.entries, adjacent=api.adjacent_results):
+            return incomplete_history(ids)
+        return None
+
+    def _next_turn(self, request: ModelRequest) -> Turn:
+        turn = self._turns.popleft() if self._turns else None
+        if isinstance(turn, Say) and _is_json(turn.text):
+            self._json = turn.text
+        if turn is not None:
+            return turn
+        return Say(self._json if request.structured else f"echo: {request.query}")
+
+    def _deliver(self, api: ChatApi | ResponsesApi, request: ModelRequest, turn: Turn) -> ASGIApp:
+        if isinstance(turn, Refuse):
+            return refusal(turn)
+        assert self._listener is not None, "requests come while the server runs"  # noqa: S101 - an invariant
+        reply = reply_to(request, next(self._numbers), turn)
+        match turn, request.streamed:
+            case Say() | Call() | Calls(), False:
+                return JSONResponse(api.whole(reply))
+            case Say() | Call() | Calls(), True:
+                events = itertools.chain(api.beginning(reply), api.rest(reply))
+                return Delivery(events, _EVENTS, complete)
+            case Stall(), True:
+                return Delivery(api.beginning(reply), _EVENTS, stall)
+            case Stall(), _:
+                return stall
+            case _, True:
+                return Delivery(api.beginning(reply), _EVENTS, cut(self._listener.drop))
+            case _:
+                return Delivery(half(api.whole(reply)), _JSON, cut(self._listener.drop))
+
+
+def _key(request: Request) -> str:
+    return request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+
+
+def _read(api: ChatApi | ResponsesApi, body: dict[str, Any], key: str) -> ModelRequest:
+    if not isinstance(body["model"], str):
+        raise TypeError("model must be a string")
+    return ModelRequest(
+        api=api.name,
+        body=body,
+        key=key,
+        entries=tuple(api.entries(body)),
+        tools=api.tools(body),
+        structured=api.structured(body),
+    )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,66 @@
+"""What a scripted model does when it is its turn to speak."""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Answer with a text; with JSON in it where structured output is asked for."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call one tool.
+
+    Arguments given as a string are sent as they stand: a model may write broken JSON.
+    """
+
+    name: str
+    arguments: dict[str, Any] | str
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Calls:
+    """Call several tools in parallel."""
+
+    calls: tuple[Call, ...]
+
+    def __init__(self, *calls: Call) -> None:
+        object.__setattr__(self, "calls", calls)
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Fail the request with an HTTP status.
+
+    Without a message or code, the usual ones of that status are sent. `retry_after` is in seconds
+    and becomes the header that clients heed before they try again.
+    """
+
+    status: int
+    message: str = ""
+    code: str = ""
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Stream this much of an answer, then send nothing until the client leaves.
+
+    Without streaming, send nothing at all.
+    """
+
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Send this much of an answer, then drop the connection in the middle of the response."""
+
+    after: str = ""
+
+
+Turn: TypeAlias = Say | Call | Calls | Refuse | Stall | Cut
