@@ -11,7 +11,7 @@ from genie_core.agent.factory import AgentFactory
 from genie_core.agent.runner import AgentRunner, Query, Reply
 from genie_core.conversation import Conversation, check_message, load_messages
 from genie_core.datastore import DataStore
-from genie_core.errors import InvalidMessage, SessionStopped, StageFailed, summary
+from genie_core.errors import InvalidMessage, SessionStopped, StageFailed, stage, summary
 from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.preferences import PreferencesSource
@@ -259,14 +259,14 @@ class GroupSession:
         *unsaved: "Future[None]",
     ) -> None:
         execution.record(_decided(response, elapsed))
-        query = Query(
-            text=response.query or "",
-            approvals=execution.approvals(),
-            attachments=list(attachments),
-            preferences=self._preferences,
-            emit=execution.emit,
-        )
         try:
+            query = Query(
+                text=response.query or "",
+                approvals=execution.approvals(),
+                attachments=list(attachments),
+                preferences=await self._wishes(response.receiver),
+                emit=execution.emit,
+            )
             reply = await _reply(self._agent(message.sender), query)
         except Exception:
             await _report_unsaved(execution, *unsaved)
@@ -277,6 +277,12 @@ class GroupSession:
         )
         await _report_unsaved(execution, *unsaved, reply.saved, self._conversation.add(answer))
         execution.record(Answered(answer, reply.elapsed))
+
+    async def _wishes(self, receiver: str | None) -> str | None:
+        if self._preferences is None or receiver is None:
+            return None
+        with stage("preferences", f"preferences of {receiver}"):
+            return await self._preferences.get_preferences(receiver)
 
     def _reasoner(self, owner: str) -> ReasonerRunner:
         if owner not in self._reasoners:

@@ -17,7 +17,6 @@ from genie_core.agent.factory import AgentFactory
 from genie_core.datastore import DataStore
 from genie_core.errors import ActorStopped, GenieError, StageFailed, stage
 from genie_core.message import Attachment
-from genie_core.preferences import PreferencesSource
 from genie_core.state import StateKeeper
 
 log = logging.getLogger(__name__)
@@ -34,7 +33,7 @@ class Query:
     text: str
     approvals: ApprovalContext
     attachments: list[Attachment] = field(default_factory=list)
-    preferences: PreferencesSource | None = None
+    preferences: str | None = None
     emit: Callable[[str], None] = _discard
 
 
@@ -107,7 +106,7 @@ class AgentRunner(Actor[Query, Reply]):
         assert self._agent is not None, "requests are only served inside resources()"  # noqa: S101 - an invariant of Actor
         agent = self._agent
         began = perf_counter()
-        query = AgentInput(request.text, request.attachments, await self._preferences(request))
+        query = AgentInput(request.text, request.attachments, request.preferences)
         callback = request.approvals.approval_callback(self.path)
         self._query = request
         try:
@@ -219,9 +218,3 @@ class AgentRunner(Actor[Query, Reply]):
                 path=f"{self._path}/{title}" if self._path else title,
             )
         return self._subagents[name, instance]
-
-    async def _preferences(self, request: Query) -> str | None:
-        if request.preferences is None:
-            return None
-        with stage("preferences", f"preferences of {self._owner}"):
-            return await request.preferences.get_preferences(self._owner)
