@@ -3,11 +3,16 @@
 import asyncio
 from asyncio import Future
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 from uuid import uuid4
+
+from genie_core.errors import summary
+
+_WITHDRAWN: Final = "the request was withdrawn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +37,19 @@ class Approval:
 
     `sender` is the path of the asking agent: "system", "search:a1b2c3d4" for a subagent of it, and
     so on with slashes. The first answer settles the request, from whatever thread it comes; later
-    ones return False and change nothing. `by` and `resolved_at` say who answered and when.
+    ones return False and change nothing, as does one for an event loop that is closed. `by` and
+    `resolved_at` say who answered and when.
 
-    Create it on the event loop that will wait for it.
+    `ftr` tells the answer too, as a plain bool. Setting it is another way to answer, for code on
+    its event loop; cancelling it withdraws the request, which counts as a denial. Create a request
+    on the loop that will wait for it.
     """
 
     sender: str
     tool_name: str
     tool_args: tuple[Any, ...]
     tool_kwargs: dict[str, Any]
-    ftr: Future[Any] = field(
+    ftr: Future[bool] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future(), repr=False
     )
     id: str = field(default_factory=lambda: uuid4().hex, kw_only=True)
@@ -50,6 +58,9 @@ class Approval:
     by: str = field(default="", init=False)
     resolved_at: datetime | None = field(default=None, init=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.ftr.add_done_callback(self._adopt)
 
     def __str__(self) -> str:
         return f'[sender="{self.sender}"] {self.call_repr()}'
@@ -69,12 +80,14 @@ class Approval:
         return self._settle(Verdict(approved=False, reason=reason), by)
 
     async def approved(self) -> Verdict:
-        """Wait for the answer.
+        """Wait for the answer; any number of tasks may.
 
         Cancelling the wait is safe: the request stays open and can be awaited again.
         """
-        answer = await asyncio.shield(self.ftr)
-        return answer if isinstance(answer, Verdict) else Verdict(approved=bool(answer))
+        await asyncio.wait({self.ftr})
+        self._adopt(self.ftr)
+        assert self.verdict is not None, "a done future was adopted"  # noqa: S101 - an invariant
+        return self.verdict
 
     def call_repr(self) -> str:
         """Write the call the way Python would."""
@@ -83,22 +96,32 @@ class Approval:
         return f"{self.tool_name}({', '.join(positional + named)})"
 
     def _settle(self, verdict: Verdict, by: str) -> bool:
-        with self._lock:
-            if self.verdict is not None or self.ftr.done():
-                return False
-            self.verdict = verdict
-            self.by = by
-            self.resolved_at = datetime.now(UTC)
         loop = self.ftr.get_loop()
+        with self._lock:
+            if self.verdict is not None or self.ftr.done() or loop.is_closed():
+                return False
+            self._decide(verdict, by)
         if _running_loop() is loop:
-            self._deliver()
-        elif not loop.is_closed():
-            loop.call_soon_threadsafe(self._deliver)
+            self._deliver(verdict)
+        else:
+            with suppress(RuntimeError):  # the loop was closed this moment: nobody waits any more
+                loop.call_soon_threadsafe(self._deliver, verdict)
         return True
 
-    def _deliver(self) -> None:
+    def _deliver(self, verdict: Verdict) -> None:
         if not self.ftr.done():
-            self.ftr.set_result(self.verdict)
+            self.ftr.set_result(verdict.approved)
+
+    def _adopt(self, ftr: "Future[bool]") -> None:
+        """Take what the future says for the answer, unless there is one already."""
+        with self._lock:
+            if self.verdict is None:
+                self._decide(_verdict_in(ftr), by="")
+
+    def _decide(self, verdict: Verdict, by: str) -> None:
+        self.verdict = verdict
+        self.by = by
+        self.resolved_at = datetime.now(UTC)
 
 
 ApprovalCallback: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Verdict]]
@@ -123,12 +146,19 @@ class ApprovalContext:
     auto_approve: bool = False
 
     async def approval(self, sender: str, tool_name: str, tool_args: dict[str, Any]) -> Verdict:
-        """Put a request on the queue and wait for its answer."""
+        """Put a request on the queue and wait for its answer.
+
+        Cancelling the wait withdraws the request: nobody is left asking what needs no answer.
+        """
         if self.auto_approve:
             return Verdict(approved=True)
-        request = Approval(sender=sender, tool_name=tool_name, tool_args=(), tool_kwargs=tool_args)
-        await self.queue.put(request)
-        return await request.approved()
+        request = Approval(sender, tool_name, tool_args=(), tool_kwargs=tool_args)
+        try:
+            await self.queue.put(request)
+            return await request.approved()
+        except asyncio.CancelledError:
+            request.deny(_WITHDRAWN, by=sender)
+            raise
 
     def approval_callback(self, sender: str) -> ApprovalCallback:
         """Bind the sender, for handing to `Agent.run`."""
@@ -137,6 +167,14 @@ class ApprovalContext:
             return await self.approval(sender, tool_name, tool_args)
 
         return ask
+
+
+def _verdict_in(ftr: "Future[bool]") -> Verdict:
+    if ftr.cancelled():
+        return Verdict(approved=False, reason=_WITHDRAWN)
+    if (error := ftr.exception()) is not None:
+        return Verdict(approved=False, reason=f"nobody could be asked: {summary(error)}")
+    return Verdict(approved=bool(ftr.result()))
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -1,5 +1,6 @@
 import asyncio
 from threading import Barrier, Thread
+from typing import Any
 
 import pytest
 
@@ -79,18 +80,67 @@ async def test_cancelling_the_wait_leaves_the_request_open() -> None:
     assert await approval.approved()
 
 
-async def test_a_future_of_the_contract_is_kept_with_something_true_or_false() -> None:
+@pytest.mark.parametrize("answer", [True, False])
+async def test_a_future_of_the_contract_is_given_a_bool(answer: bool) -> None:
     ftr: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
     approval = Approval("system", "add", (1,), {}, ftr)
-    approval.deny()
-    assert not await ftr
+    assert approval.approve() if answer else approval.deny("no")
+    assert await ftr is answer
 
 
 async def test_a_future_resolved_from_outside_is_an_answer() -> None:
     approval = request()
     approval.ftr.set_result(True)
-    assert await approval.approved() == Verdict(approved=True)
     assert not approval.deny()
+    assert await approval.approved() == Verdict(approved=True) == approval.verdict
+    assert approval.resolved_at is not None
+
+
+async def test_a_future_that_is_cancelled_or_fails_is_a_denial_with_its_reason() -> None:
+    withdrawn, failed = request(), request()
+    withdrawn.ftr.cancel()
+    failed.ftr.set_exception(ConnectionError("the terminal is gone"))
+    for approval, reason in ((withdrawn, "withdrawn"), (failed, "the terminal is gone")):
+        verdict = await approval.approved()
+        assert not verdict
+        assert reason in (verdict.reason or "")
+
+
+async def test_several_may_wait_and_one_of_them_may_leave() -> None:
+    approval = request()
+    waiting = [asyncio.create_task(approval.approved()) for _ in range(3)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    approval.deny("no")
+    async with asyncio.timeout(10):
+        answers = await asyncio.gather(*waiting, return_exceptions=True)
+    assert isinstance(answers[0], asyncio.CancelledError)
+    assert answers[1:] == [Verdict(approved=False, reason="no")] * 2
+    assert await approval.approved() is answers[1]
+
+
+def test_nothing_is_answered_on_a_loop_that_is_closed() -> None:
+    async def ask() -> Approval:
+        return request()
+
+    approval = asyncio.run(ask())
+    assert not approval.approve()
+    assert approval.verdict is None
+
+
+async def test_of_an_answer_from_a_thread_and_one_through_the_future_one_counts() -> None:
+    for _ in range(200):
+        approval = request()
+        outcome: list[bool] = []
+        thread = Thread(target=lambda ask=approval, won=outcome: won.append(ask.deny("thread")))
+        thread.start()
+        if not approval.ftr.done():
+            approval.ftr.set_result(True)
+        async with asyncio.timeout(10):
+            verdict = await approval.approved()
+        thread.join()
+        assert outcome == [verdict.reason == "thread"]
+        assert verdict is approval.verdict
 
 
 async def test_ids_are_unique_hexadecimal() -> None:
@@ -102,6 +152,7 @@ async def test_ids_are_unique_hexadecimal() -> None:
 async def test_a_call_is_written_like_python() -> None:
     assert request().call_repr() == "add(a=1, b='x')"
     assert str(Approval("search:0a", "f", (1,), {})) == '[sender="search:0a"] f(1)'
+    assert str(Approval("system", "f", ("x",), {"n": 1})) == "[sender=\"system\"] f('x', n=1)"
 
 
 async def test_a_context_queues_requests_and_hands_back_the_answer() -> None:
@@ -122,3 +173,21 @@ async def test_an_auto_approving_context_asks_nobody() -> None:
     queue: asyncio.Queue[Approval] = asyncio.Queue()
     assert await ApprovalContext(queue, auto_approve=True).approval("system", "f", {})
     assert queue.empty()
+
+
+async def test_a_request_whose_asker_is_cancelled_is_withdrawn() -> None:
+    queue: asyncio.Queue[Approval] = asyncio.Queue()
+    asking = asyncio.create_task(ApprovalContext(queue).approval("search:0a", "f", {}))
+    approval = await queue.get()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert not approval.approve()
+    assert (await approval.approved()).reason == "the request was withdrawn"
+
+
+async def test_the_arguments_of_a_callback_have_the_contracts_names() -> None:
+    context = ApprovalContext(queue=asyncio.Queue(), auto_approve=True)
+    callback: Any = context.approval_callback(sender="system")  # whose type has no names
+    assert await callback(tool_name="f", tool_args={})
+    assert await context.approval(sender="system", tool_name="f", tool_args={})
