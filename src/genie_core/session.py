@@ -302,7 +302,7 @@ class GroupSession:
                 name=SYSTEM,
                 owner=owner,
                 agent_factory=self._agent_factory,
-                data_store=self._store.narrowed(owner) if self._store else None,
+                data_store=self._store,
                 extra_tools={"get_group_chat_messages": self.get_group_chat_messages},
             )
         return self._agents[owner]

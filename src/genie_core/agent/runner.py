@@ -1,25 +1,39 @@
 """Running one person's agent, and the agents that it directs."""
 
 import asyncio
-import json
 import logging
 from asyncio import Future
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter
-from uuid import uuid4
+from typing import Any, Final
 
 from genie_core.actor import Actor
-from genie_core.agent.approval import ApprovalContext
+from genie_core.agent.approval import Approval, ApprovalContext
 from genie_core.agent.base import Agent, AgentInput, AsyncTool
 from genie_core.agent.factory import AgentFactory
+from genie_core.agent.instance import Instance
+from genie_core.agent.pool import Pool
 from genie_core.datastore import DataStore
-from genie_core.errors import ActorStopped, GenieError, StageFailed, stage
+from genie_core.errors import (
+    ActorStopped,
+    AttachmentError,
+    GenieError,
+    StageFailed,
+    stage,
+    summary,
+)
+from genie_core.journal import encode_json
 from genie_core.message import Attachment
+from genie_core.patience import Patience
 from genie_core.state import StateKeeper
 
 log = logging.getLogger(__name__)
+
+DEEPEST: Final = 8
+"""How many agents below the first one may wait for each other."""
 
 
 def _discard(_text: str) -> None:
@@ -46,12 +60,33 @@ class Reply:
     saved: "Future[None]"
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in a hierarchy a runner stands, and what it shares with the others there."""
+
+    path: str
+    depth: int
+    store: DataStore | None
+    pool: Pool
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    runner: "AgentRunner"
+    query: Query
+    over: bool = False
+
+
+_current: ContextVar[_Run | None] = ContextVar("run", default=None)
+
+
 class AgentRunner(Actor[Query, Reply]):
     """Puts queries to one agent of one person, and runs the subagents it asks for.
 
-    `key` names the agent's saved state in `data_store`, which must be the owner's part of it; the
-    state of subagents lies below it, so that no two parents can share a subagent. `extra_tools`
-    are offered, besides `run_subagent`, to agents that direct others.
+    `key` names the agent's saved state in the owner's part of `data_store`, and the sender of its
+    requests for approval. The state of subagents lies below it, so that no two parents can share a
+    subagent. `extra_tools` are offered, besides `run_subagent`, to all agents of the hierarchy
+    that direct others.
     """
 
     def __init__(
@@ -63,27 +98,46 @@ class AgentRunner(Actor[Query, Reply]):
         data_store: DataStore | None = None,
         extra_tools: dict[str, AsyncTool] | None = None,
         *,
-        path: str | None = None,
+        _place: _Place | None = None,
     ) -> None:
+        if _place is None:
+            _place = _Place(key, 0, data_store.narrowed(owner) if data_store else None, Pool())
         super().__init__(
-            f"agent {path or name!r} of {owner}", agent_factory.agent_info(name).idle_timeout
+            f"agent {_place.path!r} of {owner}", agent_factory.agent_info(name).idle_timeout
         )
         self._key = key
         self._agent_name = name
         self._owner = owner
         self._factory = agent_factory
-        self._store = data_store
         self._extra_tools = extra_tools or {}
-        self._path = path
-        self._state = StateKeeper(self.name, key, data_store)
+        self._place = _place
+        self._state = StateKeeper(self.name, key, _place.store)
         self._agent: Agent | None = None
-        self._query: Query | None = None
-        self._subagents: dict[tuple[str, str], AgentRunner] = {}
+        self._subagents: dict[Instance, AgentRunner] = {}
 
     @property
     def path(self) -> str:
         """How this agent is shown to whoever approves its tool calls."""
-        return self._path or self._agent_name
+        return self._place.path
+
+    @property
+    def subagents(self) -> list[str]:
+        """The subagents held here, as `name:instance`.
+
+        One that was put away is let go when another one starts, if its memory is on disk.
+        """
+        return [instance.title for instance in self._subagents]
+
+    @property
+    def active_subagents(self) -> list[str]:
+        """Those of the subagents, as `name:instance`, that are not put away."""
+        return [each.title for each, runner in self._subagents.items() if runner.active]
+
+    @property
+    def dispensable(self) -> bool:
+        """Whether an equal runner could be made from what is on disk."""
+        subagents = self._subagents.values()
+        return not self.active and self._state.on_disk and all(s.dispensable for s in subagents)
 
     @asynccontextmanager
     async def resources(self) -> AsyncIterator[None]:
@@ -108,7 +162,8 @@ class AgentRunner(Actor[Query, Reply]):
         began = perf_counter()
         query = AgentInput(request.text, request.attachments, request.preferences)
         callback = request.approvals.approval_callback(self.path)
-        self._query = request
+        run = _Run(self, request)
+        _current.set(run)  # for this request's own task, and what the agent starts from it
         try:
             with stage("agent", self.name):
                 text = await agent.run_streaming(query, callback, request.emit)
@@ -117,13 +172,28 @@ class AgentRunner(Actor[Query, Reply]):
                 self._remember_partial(agent)
             raise
         finally:
-            if self._query is request:
-                self._query = None
+            run.over = True
         if self._agent is not agent:
             raise ActorStopped(self.name)  # left behind: another instance has the memory now
         if not isinstance(text, str):
             raise StageFailed("agent", self.name, f"answered with {type(text).__name__}, not text")
         return Reply(text, perf_counter() - began, self._state.save(agent))
+
+    async def run(self, input: AgentInput) -> AsyncIterator[Approval | str]:  # noqa: A002 - as in Agent.run
+        """Put a query and yield the requests for approval as they come, then the answer.
+
+        For use without a session. Who leaves early, by closing the iterator, cancels the run.
+        """
+        asked: asyncio.Queue[Approval | None] = asyncio.Queue()
+        query = Query(input.query, ApprovalContext(asked), input.attachments, input.preferences)
+        reply = self.submit(query)
+        reply.add_done_callback(lambda _: asked.put_nowait(None))
+        try:
+            while (approval := await asked.get()) is not None:
+                yield approval
+            yield (await reply).text
+        finally:
+            reply.cancel()
 
     async def run_subagent(
         self,
@@ -135,9 +205,10 @@ class AgentRunner(Actor[Query, Reply]):
         """Put a query to another agent and return what it answers.
 
         The answer is a JSON object with subagent_name, subagent_instance and subagent_response.
-        A subagent remembers earlier queries. To go on with one, pass the instance id from its
-        last answer; without an id, a new one without memory is started. Hand on attachments only
-        if the subagent must open the files itself.
+        A response that begins with "Error:" says why there is no answer. A subagent remembers
+        earlier queries. To go on with one, pass the instance id from its last answer; without an
+        id, a new one without memory is started. Hand on attachments only if the subagent must
+        open the files itself.
 
         Args:
             query: What to ask, complete in itself.
@@ -145,54 +216,45 @@ class AgentRunner(Actor[Query, Reply]):
             subagent_instance: The 8-digit hexadecimal id of an instance that answered before.
             attachments: Descriptions of the files the subagent needs.
 
+        Raises:
+            ValueError: If there is no such agent, or an attachment is not described in full.
+
         """
-        parent = self._query
-        if parent is None:
-            raise GenieError(f"{self.name} can run subagents only while it answers a query")
         self._factory.agent_info(subagent_name)  # an unknown name must not create anything
-        instance = subagent_instance or uuid4().hex[:8]
-        runner = self._subagent(subagent_name, instance)
-        reply = await runner.submit(Query(query, parent.approvals, list(attachments)))
-        return json.dumps(
-            {
-                "subagent_name": subagent_name,
-                "subagent_instance": instance,
-                "subagent_response": reply.text,
-            },
-            ensure_ascii=False,
+        files = _described(attachments)
+        approvals = self._query_at_work().approvals
+        instance = Instance.of(subagent_name, subagent_instance)
+        answer = await _ask(self._subagent(instance), Query(query, approvals, files))
+        return _as_json(
+            subagent_name=subagent_name,
+            subagent_instance=instance.id,
+            subagent_response=answer,
         )
 
-    @property
-    def subagents(self) -> list[str]:
-        """The subagents held here, as `name:instance`.
-
-        One that was put away is let go when another one starts, if its memory is on disk.
-        """
-        return [f"{name}:{instance}" for name, instance in self._subagents]
-
-    @property
-    def active_subagents(self) -> list[str]:
-        """Those of the subagents, as `name:instance`, that are not put away."""
-        held = self._subagents.items()
-        return [f"{name}:{instance}" for (name, instance), runner in held if runner.active]
-
-    @property
-    def dispensable(self) -> bool:
-        """Whether an equal runner could be made from what is on disk."""
-        subagents = self._subagents.values()
-        return not self.active and self._state.on_disk and all(s.dispensable for s in subagents)
+    def rest(self) -> bool:
+        """Put the agent away now, unless it works; returns whether that will happen."""
+        if self._news is None or self._news.done():
+            return False
+        self._news.set_result(None)
+        return True
 
     def stop(self) -> None:
-        """Take nothing new, here and in all subagents."""
+        """Take nothing new; what runs may still ask subagents, which stop when it has ended."""
         super().stop()
-        for subagent in self._subagents.values():
-            subagent.stop()
+        if not self.active:
+            self._stop_subagents()
 
     async def join(self) -> None:
         """Wait until this agent and its subagents are put away."""
         await super().join()
+        if self._stopping:
+            self._stop_subagents()
         for subagent in list(self._subagents.values()):
             await subagent.join()
+
+    def _stop_subagents(self) -> None:
+        for subagent in self._subagents.values():
+            subagent.stop()
 
     def _remember_partial(self, agent: Agent) -> None:
         try:
@@ -202,19 +264,67 @@ class AgentRunner(Actor[Query, Reply]):
         else:
             log.debug("saving the cancelled run: %s", saved)
 
-    def _subagent(self, name: str, instance: str) -> "AgentRunner":
-        if (name, instance) not in self._subagents:
-            self._subagents = {
-                key: runner for key, runner in self._subagents.items() if not runner.dispensable
-            }
-            title = f"{name}:{instance}"
-            self._subagents[name, instance] = AgentRunner(
-                key=title,
-                name=name,
-                owner=self._owner,
-                agent_factory=self._factory,
-                data_store=self._store.narrowed(self._key) if self._store else None,
-                extra_tools=self._extra_tools,
-                path=f"{self._path}/{title}" if self._path else title,
+    def _query_at_work(self) -> Query:
+        run = _current.get()
+        if run is None or run.runner is not self or run.over:
+            raise GenieError(f"{self.name} can run subagents only while it answers a query")
+        if self._place.depth == DEEPEST:
+            raise GenieError(
+                f"{self.name} can run no subagent: {DEEPEST} agents wait for one another already"
             )
-        return self._subagents[name, instance]
+        return run.query
+
+    def _subagent(self, instance: Instance) -> "AgentRunner":
+        runner = self._subagents.get(instance)
+        if runner is None:
+            self._subagents = {
+                each: runner for each, runner in self._subagents.items() if not runner.dispensable
+            }
+            runner = self._subagents[instance] = self._new_subagent(instance)
+        self._place.pool.use(runner)
+        return runner
+
+    def _new_subagent(self, instance: Instance) -> "AgentRunner":
+        place = self._place
+        below = _Place(
+            path=f"{place.path}/{instance.title}" if place.depth else instance.title,
+            depth=place.depth + 1,
+            store=place.store.narrowed(self._key) if place.store else None,
+            pool=place.pool,
+        )
+        return AgentRunner(
+            instance.key,
+            instance.name,
+            self._owner,
+            self._factory,
+            extra_tools=self._extra_tools,
+            _place=below,
+        )
+
+
+async def _ask(subagent: AgentRunner, query: Query) -> str:
+    """Return the answer, or why there is none: the run of whoever asks goes on."""
+    try:
+        reply = await subagent.submit(query)
+    except Exception as error:
+        # Whatever it was, a model is told of it and can try something else.
+        log.warning("%s failed", subagent.name, exc_info=True)
+        return f"Error: {summary(error)}"
+    return reply.text if reply.text.strip() else f"Error: {subagent.name} gave an empty answer"
+
+
+def _described(given: Any) -> list[Attachment]:
+    """Take attachments as objects or, straight from a model, as JSON objects or null."""
+    return [each if isinstance(each, Attachment) else _attachment(each) for each in given or ()]
+
+
+def _attachment(fields: Any) -> Attachment:
+    try:
+        attachment = Attachment.deserialize(fields)
+    except (TypeError, LookupError):
+        raise AttachmentError(repr(fields), "needs a path, a name and a media_type") from None
+    return attachment
+
+
+def _as_json(**fields: str) -> str:
+    return encode_json(fields).decode()

@@ -118,7 +118,7 @@ async def test_subagents_of_different_parents_share_nothing(tmp_path: Path) -> N
 async def test_owners_and_agents_have_state_of_their_own(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     for owner in ("a/b", "a_b", "..", "A", "a"):
-        runner = AgentRunner("system", "system", owner, hierarchy(), store.narrowed(owner))
+        runner = AgentRunner("system", "system", owner, hierarchy(), store)
         assert (await runner.submit(query("x"))).text == "x"
         runner.stop()
         await runner.join()
@@ -198,7 +198,7 @@ async def test_every_fault_names_its_stage_and_the_runner_goes_on(
     tmp_path: Path, kind: type[ScriptedAgent], stage: str
 ) -> None:
     store = DataStore(tmp_path)
-    await store.save("system", {"queries": []})
+    await store.narrowed("alice").save("system", {"queries": []})
     kinds: list[type[ScriptedAgent]] = [kind, kind, ScriptedAgent]
     info = AgentInfo("system", "", idle_timeout=0.01)
     runner = AgentRunner(
@@ -229,7 +229,7 @@ async def test_a_cancelled_run_is_saved_as_far_as_it_came(tmp_path: Path) -> Non
     reply.cancel()
     runner.stop()
     await runner.join()
-    assert await store.load("system") == {"queries": ["x?"]}
+    assert await store.narrowed("alice").load("system") == {"queries": ["x?"]}
 
 
 async def test_an_agent_is_put_away_when_idle_and_remembers(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ async def test_a_run_left_behind_does_not_write_over_its_successors_memory(
     await asyncio.wait({left})
     runner.stop()
     await runner.join()
-    assert await store.load("system") == {"queries": ["next"]}
+    assert await store.narrowed("alice").load("system") == {"queries": ["next"]}
 
 
 async def test_subagents_that_are_put_away_and_saved_are_let_go(tmp_path: Path) -> None:

@@ -1,0 +1,39 @@
+"""A bound on how many agents are kept ready."""
+
+from typing import Final, Protocol
+
+DEFAULT_SIZE: Final = 32
+"""How many agents may hold models, memory and tool servers without having anything to do."""
+
+
+class Resting(Protocol):
+    """Something that can be put away while it has nothing to do."""
+
+    @property
+    def active(self) -> bool:
+        """Whether it holds anything."""
+
+    def rest(self) -> bool:
+        """Let go of it, unless it is at work; return whether that will happen."""
+
+
+class Pool:
+    """Puts the least recently used members to rest while there are more than `size` active.
+
+    One that works is never put to rest, so that there are more if more are at work.
+    """
+
+    def __init__(self, size: int = DEFAULT_SIZE) -> None:
+        self._size = size
+        self._members: dict[Resting, None] = {}  # in the order of their last use
+
+    def use(self, member: Resting) -> None:
+        """Count a member, active or about to be, as the one used last."""
+        self._members.pop(member, None)
+        others = [each for each in self._members if each.active]
+        surplus = len(others) + 1 - self._size
+        for each in others:
+            if surplus <= 0:
+                break
+            surplus -= each.rest()
+        self._members = dict.fromkeys([*others, member])
