@@ -5,16 +5,15 @@ import logging
 from abc import ABC, abstractmethod
 from asyncio import Future, Task
 from collections import deque
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from genie_core.errors import ActorStopped, InvalidSetting
+from genie_core.patience import Patience, abandon
+from genie_core.tenure import CANCEL_GRACE, Tenure
 
 log = logging.getLogger(__name__)
-
-CANCEL_GRACE: Final = 3.0
-"""Seconds that cancelled work may take to end before it is left behind."""
 
 Request = TypeVar("Request")
 Reply = TypeVar("Reply")
@@ -29,28 +28,30 @@ class _Letter(Generic[Request, Reply]):
 class Actor(ABC, Generic[Request, Reply]):
     """Serves requests in order, in a task that exists only while there is something to do.
 
-    The task starts with the first request. It enters `resources()` once, serves requests, and
-    leaves `resources()` after `idle_timeout` seconds without one, or when stopped; the next
-    request starts it anew. Entering and leaving happen in the same task. A failure to enter is
-    the reply to one request only: the next one tries again.
+    The task starts with the first request. It has `resources()` entered once, serves requests, and
+    has `resources()` left after `idle_timeout` seconds without one, or when stopped; the next
+    request starts it anew. A failure to enter is the reply to one request only: the next one tries
+    again. Entering goes on as long as a request waits for it, and `patience` lasts.
 
     Cancelling a reply cancels the request: it is skipped if it still waits, and its `serve` is
     cancelled if it runs. The others are not affected.
 
     Work that does not end when it is cancelled is left behind, and `resources()` with it: what
-    it still does happens to something that nobody uses any more.
+    it still does happens to something that nobody uses any more. The same becomes of resources
+    that are not left in time.
     """
 
-    def __init__(self, name: str, idle_timeout: float | None = None) -> None:
-        if idle_timeout is not None and not idle_timeout > 0:
-            raise InvalidSetting("idle_timeout", idle_timeout, "a positive number of seconds")
+    def __init__(
+        self, name: str, idle_timeout: float | None = None, patience: Patience | None = None
+    ) -> None:
+        check_timeout("idle_timeout", idle_timeout)
         self._name = name
         self._idle_timeout = idle_timeout
+        self._patience = patience or Patience()
         self._mailbox: deque[_Letter[Request, Reply]] = deque()
         self._task: Task[None] | None = None
         self._news: Future[None] | None = None
         self._stopping = False
-        self._left_behind: set[Task[Any]] = set()
 
     @property
     def name(self) -> str:
@@ -87,8 +88,12 @@ class Actor(ABC, Generic[Request, Reply]):
         return reply
 
     def stop(self) -> None:
-        """Take nothing new; what is in the mailbox will still be served."""
+        """Take nothing new; what is in the mailbox will still be served.
+
+        Starting and closing are given little time from now on.
+        """
         self._stopping = True
+        self._patience.limit()
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
 
@@ -101,33 +106,45 @@ class Actor(ABC, Generic[Request, Reply]):
             await asyncio.wait({task})
 
     async def _work(self) -> None:
-        while self._mailbox:
-            held = AsyncExitStack()
+        while self._next_letter() is not None:
+            held = Tenure(self._name, self.resources)
             try:
-                await held.enter_async_context(self.resources())
-            except Exception as error:  # noqa: BLE001 - passed on as the reply
-                self._refuse_next(error)
-                continue
-            try:
-                await self._serve_until_idle()
+                if await self._started(held):
+                    await self._serve_until_idle(held)
             finally:
-                await self._release(held)
+                await held.end()
         self._task = None  # nothing may be awaited after the last look into the mailbox
 
-    async def _serve_until_idle(self) -> None:
-        while await self._has_mail():
+    async def _started(self, held: Tenure) -> bool:
+        """Wait for resources; False if there are none, of which somebody has been told."""
+        while (letter := self._next_letter()) is not None:
+            if not await self._patience.wait(held.started, letter.reply):
+                self._refuse_all(ActorStopped(self._name, "did not start while being stopped"))
+            elif held.started.done():
+                error = held.started.exception()
+                if error is not None and not letter.reply.done():
+                    letter.reply.set_exception(error)
+                return error is None
+        return False
+
+    async def _serve_until_idle(self, held: Tenure) -> None:
+        while await self._has_mail(held):
             letter = self._mailbox.popleft()
             if not letter.reply.done() and not await self._serve_letter(letter):
                 return
 
-    async def _has_mail(self) -> bool:
+    async def _has_mail(self, held: Tenure) -> bool:
         if not self._mailbox and not self._stopping:
             self._news = asyncio.get_running_loop().create_future()
             try:
-                await asyncio.wait({self._news}, timeout=self._idle_timeout)
+                await asyncio.wait(
+                    {self._news, held.task},
+                    timeout=self._idle_timeout,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
             finally:
                 self._news = None
-        return bool(self._mailbox)
+        return bool(self._mailbox) and not held.task.done()
 
     async def _serve_letter(self, letter: _Letter[Request, Reply]) -> bool:
         """Serve one request; False if the work had to be left behind."""
@@ -149,23 +166,19 @@ class Actor(ABC, Generic[Request, Reply]):
         log.warning("%s does not end though it was cancelled; going on without it", self._name)
         if not reply.done():
             reply.set_exception(ActorStopped(self._name))
-        self._left_behind.add(work)
-        work.add_done_callback(self._left_behind.discard)
-        work.add_done_callback(lambda work: _pass_on(work, reply, self._name))
+        abandon(work)
 
-    async def _release(self, held: AsyncExitStack) -> None:
-        try:
-            await held.aclose()
-        except Exception:
-            # Every reply has been given, and the next start begins afresh.
-            log.warning("%s did not close cleanly", self._name, exc_info=True)
+    def _next_letter(self) -> _Letter[Request, Reply] | None:
+        """Look at the next request that somebody still wants served."""
+        while self._mailbox and self._mailbox[0].reply.done():
+            self._mailbox.popleft()
+        return self._mailbox[0] if self._mailbox else None
 
-    def _refuse_next(self, error: Exception) -> None:
-        while self._mailbox:
-            letter = self._mailbox.popleft()
+    def _refuse_all(self, error: Exception) -> None:
+        for letter in self._mailbox:
             if not letter.reply.done():
                 letter.reply.set_exception(error)
-                return
+        self._mailbox.clear()
 
     def _worker_ended(self, task: "Task[None]") -> None:
         if self._task is not task:
@@ -173,10 +186,14 @@ class Actor(ABC, Generic[Request, Reply]):
         self._task = None
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("%s broke", self._name, exc_info=error)
-        for letter in self._mailbox:
-            if not letter.reply.done():
-                letter.reply.set_exception(ActorStopped(self._name))
-        self._mailbox.clear()
+        self._refuse_all(ActorStopped(self._name))
+
+
+def check_timeout(name: str, value: object) -> None:
+    """Refuse what is neither None nor a positive number of seconds."""
+    if value is None or (isinstance(value, int | float) and value > 0):
+        return
+    raise InvalidSetting(name, value, "a positive number of seconds")
 
 
 def _pass_on(work: "Task[Reply]", reply: "Future[Reply]", name: str) -> None:
@@ -184,7 +201,7 @@ def _pass_on(work: "Task[Reply]", reply: "Future[Reply]", name: str) -> None:
         if not work.cancelled() and (error := work.exception()) is not None:
             log.debug("%s raised after nobody waited any more", name, exc_info=error)
     elif work.cancelled():
-        reply.set_exception(ActorStopped(name))
+        reply.set_exception(ActorStopped(name, "was cancelled"))
     elif (error := work.exception()) is not None:
         reply.set_exception(error)
     else:

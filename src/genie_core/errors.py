@@ -15,6 +15,7 @@ GenieError
 └── ExecutionFailed                a delegated message that will get no answer
 """
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Literal, TypeAlias
@@ -192,14 +193,15 @@ class SessionStopped(GenieError):
 
 
 class ActorStopped(GenieError):
-    """A worker ended before it came to the request."""
+    """A worker ended before it came to the request, or in the middle of it."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, reason: str = "has stopped") -> None:
+        super().__init__(name, reason)
         self.name = name
+        self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.name} has stopped"
+        return f"{self.name} {self.reason}"
 
 
 class StageFailed(GenieError):
@@ -238,12 +240,20 @@ class ExecutionFailed(GenieError):
 
 @contextmanager
 def stage(name: Stage, subject: str) -> Iterator[None]:
-    """Turn what is raised inside into `StageFailed`, unless it is that already."""
+    """Turn what is raised inside into `StageFailed`, unless it is that already.
+
+    That goes for a cancellation too if nobody cancelled the running task: then it is one that a
+    library let out of its own affairs.
+    """
     try:
         yield
-    except StageFailed:
+    except (StageFailed, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except Exception as error:
+    except asyncio.CancelledError as error:
+        if _is_being_cancelled():
+            raise
+        raise StageFailed(name, subject, "was cancelled from within") from error
+    except BaseException as error:
         raise StageFailed(name, subject, error) from error
 
 
@@ -256,3 +266,11 @@ def summary(error: BaseException) -> str:
         text = f"{text[:_LONGEST_CAUSE]}…"
     name = type(error).__name__
     return f"{name}: {text}" if text else name
+
+
+def _is_being_cancelled() -> bool:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # not on an event loop
+        return False
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,66 @@
+"""How long to wait for what surrounds the work, such as the start of a tool server."""
+
+import asyncio
+import logging
+from asyncio import Future, Task
+from typing import Any, Final
+
+log = logging.getLogger(__name__)
+
+GRACE: Final = 10.0
+"""Seconds that each wait may still take once patience is limited."""
+
+_abandoned: Final[set[Task[Any]]] = set()  # an event loop alone does not keep its tasks
+
+
+class Patience:
+    """Without limit until `limit` is called, then `GRACE` seconds for each wait.
+
+    One is shared by everything that belongs to a session. What a reasoner or an agent does while
+    it runs is work, which has all the time it needs; this is for what should be over soon, but
+    depends on others and might never be.
+    """
+
+    def __init__(self) -> None:
+        self._limited = False
+        self._waiting: set[Future[None]] = set()
+
+    def limit(self) -> None:
+        """Be short of time from now on, also in the waits that have begun."""
+        self._limited = True
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def wait(self, *promises: "Future[Any]") -> bool:
+        """Wait until one of the promises is done; False if there was no time for that.
+
+        They are never cancelled, whatever becomes of the wait.
+        """
+        if not self._limited:
+            await self._wait_for_limit(promises)
+        if not any(promise.done() for promise in promises):
+            await asyncio.wait(promises, timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
+        return any(promise.done() for promise in promises)
+
+    async def _wait_for_limit(self, promises: "tuple[Future[Any], ...]") -> None:
+        limited: Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.add(limited)
+        try:
+            await asyncio.wait({*promises, limited}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._waiting.discard(limited)
+
+
+def abandon(task: "Task[Any]") -> None:
+    """Cancel a task and wait for it no longer; what it still raises goes to the log."""
+    task.cancel()
+    if not task.done():
+        _abandoned.add(task)
+    task.add_done_callback(_forget)
+
+
+def _forget(task: "Task[Any]") -> None:
+    _abandoned.discard(task)
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.debug("%s raised after it was abandoned", task.get_name(), exc_info=error)
