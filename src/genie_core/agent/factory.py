@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias, cast
 from genie_core.agent.base import Agent, AgentInfo, AsyncTool
 from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed, UnknownAgent, stage
 from genie_core.message import SYSTEM
-from genie_core.reasoner.factory import secrets_of
+from genie_core.reasoner.factory import fetch_secrets, secrets_of
 from genie_core.secrets import SecretsProvider
 
 SingleAgentFactoryFn: TypeAlias = Callable[[dict[str, str]], Agent]
@@ -66,11 +66,10 @@ class AgentFactory:
             raise UnknownAgent(name, sorted(self._infos)) from None
 
     def agent_infos(self, exclude: str | None = None) -> list[AgentInfo]:
-        """Describe the agents that were registered, in that order, except one.
-
-        The system agent is not among them: it is directed by nobody.
-        """
-        return [info for name, info in self._infos.items() if name != exclude]
+        """Describe all agents, the system agent first, in the order of registration, except one."""
+        if exclude == SYSTEM:
+            exclude = self._system_info.name
+        return [info for info in (self._system_info, *self._infos.values()) if info.name != exclude]
 
     def system_agent_info(self) -> AgentInfo:
         """Describe the system agent."""
@@ -84,9 +83,30 @@ class AgentFactory:
         `UnknownAgent` if there is none; `StageFailed` tells whether it was the secrets or the
         factory function that failed.
         """
+        self.agent_info(name)
+        return self._create(name, owner, secrets_of(owner, self._secrets_provider), extra_tools)
+
+    async def make_agent(
+        self, name: str, owner: str, extra_tools: dict[str, AsyncTool] | None = None
+    ) -> Agent:
+        """Do what `create_agent` does, without blocking the event loop to look up secrets."""
+        self.agent_info(name)
+        secrets = await fetch_secrets(owner, self._secrets_provider)
+        return self._create(name, owner, secrets, extra_tools)
+
+    def create_system_agent(self, owner: str, extra_tools: dict[str, AsyncTool]) -> Agent:
+        """Make the system agent for a person."""
+        return self.create_agent(SYSTEM, owner, extra_tools)
+
+    def _create(
+        self,
+        name: str,
+        owner: str,
+        secrets: dict[str, str],
+        extra_tools: dict[str, AsyncTool] | None,
+    ) -> Agent:
         info = self.agent_info(name)
         create = self._system_create if info is self._system_info else self._creates[name]
-        secrets = secrets_of(owner, self._secrets_provider)
         subject = f"factory of agent {info.name!r} for {owner}"
         with stage("factory", subject):
             agent = create(secrets, dict(extra_tools or {}), self.agent_infos(exclude=name))
@@ -94,24 +114,23 @@ class AgentFactory:
             raise StageFailed("factory", subject, f"returned {type(agent).__name__}, not an Agent")
         return agent
 
-    def create_system_agent(self, owner: str, extra_tools: dict[str, AsyncTool]) -> Agent:
-        """Make the system agent for a person."""
-        return self.create_agent(SYSTEM, owner, extra_tools)
-
 
 def _as_multi(function: SingleAgentFactoryFn | MultiAgentFactoryFn) -> MultiAgentFactoryFn:
     """Give both kinds of factory function one shape.
 
     A function that is content with the secrets alone works alone, even if it has further
-    parameters with defaults of its own.
+    parameters with defaults of its own, unless they have the names of what a coordinator is given.
     """
-    if _accepts(function, 1):
+    if inspect.iscoroutinefunction(function):
+        raise InvalidFactory(_name_of(function), "factory(secrets), without await")
+    if _accepts(function, 1) and not _names_what_coordinators_get(function):
         single = cast("SingleAgentFactoryFn", function)
         return lambda secrets, _tools, _infos: single(secrets)
     if _accepts(function, 3):
         return cast("MultiAgentFactoryFn", function)
-    name = getattr(function, "__name__", repr(function))
-    raise InvalidFactory(name, "factory(secrets) or factory(secrets, extra_tools, agent_infos)")
+    raise InvalidFactory(
+        _name_of(function), "factory(secrets) or factory(secrets, extra_tools, agent_infos)"
+    )
 
 
 def _accepts(function: Callable[..., Any], count: int) -> bool:
@@ -122,8 +141,18 @@ def _accepts(function: Callable[..., Any], count: int) -> bool:
     return True
 
 
+def _names_what_coordinators_get(function: Callable[..., Any]) -> bool:
+    return _accepts(function, 3) and {"extra_tools", "agent_infos"} <= set(
+        inspect.signature(function).parameters
+    )
+
+
+def _name_of(function: object) -> str:
+    return str(getattr(function, "__name__", repr(function)))
+
+
 def _checked(info: AgentInfo) -> AgentInfo:
-    if not info.name:
+    if not info.name.strip():
         raise InvalidSetting("info.name", info.name, "a name")
     if info.idle_timeout is not None and not info.idle_timeout > 0:
         raise InvalidSetting("idle_timeout", info.idle_timeout, "a positive number of seconds")

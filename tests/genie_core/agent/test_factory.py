@@ -49,7 +49,7 @@ def test_a_coordinator_gets_tools_and_the_other_agents() -> None:
     factory.create_system_agent("alice", {"run_subagent": tool})
     assert seen == {"secrets": {}, "tools": {"run_subagent": tool}, "infos": [search, math]}
     factory.create_agent("math", "alice", {})
-    assert seen["infos"] == [search]
+    assert seen["infos"] == [factory.system_agent_info(), search]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,26 @@ def test_a_coordinator_gets_tools_and_the_other_agents() -> None:
 )
 def test_anything_content_with_the_secrets_is_a_lone_agents_factory(function: Any) -> None:
     assert isinstance(AgentFactory(function).create_agent("system", "alice"), ScriptedAgent)
+
+
+def test_a_coordinators_factory_may_have_defaults() -> None:
+    def create(
+        _secrets: Any, extra_tools: Any = None, agent_infos: list[AgentInfo] | None = None
+    ) -> Agent:
+        assert extra_tools == {}
+        assert agent_infos == []
+        return ScriptedAgent()
+
+    AgentFactory(create).create_system_agent("alice", {})
+
+
+def test_a_coroutine_function_is_refused_when_registered() -> None:
+    async def create(_secrets: dict[str, str]) -> Agent:
+        return ScriptedAgent()
+
+    bad: Any = create
+    with pytest.raises(InvalidFactory, match=r"create.*without await"):
+        AgentFactory(bad)
 
 
 def test_a_function_of_another_shape_is_refused_when_registered() -> None:
@@ -80,8 +100,14 @@ def test_infos_can_leave_one_out() -> None:
     factory = AgentFactory(lone)
     for name in "abc":
         factory.add_agent_factory_fn(lone, AgentInfo(name, name))
-    assert [info.name for info in factory.agent_infos(exclude="b")] == ["a", "c"]
-    assert [info.name for info in factory.agent_infos()] == ["a", "b", "c"]
+    assert [info.name for info in factory.agent_infos()] == ["system", "a", "b", "c"]
+    assert [info.name for info in factory.agent_infos(exclude="b")] == ["system", "a", "c"]
+    assert [info.name for info in factory.agent_infos(exclude="system")] == ["a", "b", "c"]
+
+
+def test_the_system_agent_is_left_out_under_either_name() -> None:
+    factory = AgentFactory(lone, AgentInfo("genie", "grants"))
+    assert factory.agent_infos(exclude="system") == factory.agent_infos(exclude="genie") == []
 
 
 def test_an_unknown_name_is_a_value_error_that_lists_the_known() -> None:
@@ -93,7 +119,7 @@ def test_an_unknown_name_is_a_value_error_that_lists_the_known() -> None:
         factory.agent_info("nobody")
 
 
-@pytest.mark.parametrize("name", ["system", "taken", ""])
+@pytest.mark.parametrize("name", ["system", "taken", "", " "])
 def test_a_name_must_be_free(name: str) -> None:
     factory = AgentFactory(lone)
     factory.add_agent_factory_fn(lone, AgentInfo("taken", ""))

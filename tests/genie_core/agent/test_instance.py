@@ -1,0 +1,52 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_core.agent.instance import Instance
+from genie_core.datastore import path_name
+
+ODD = ["..", "/", "a/b", "a:b", "a_b", "x" * 10_000, "x" * 10_001, "\x1b[31m", "\u202e", "ㅤ", "é"]
+anything = st.one_of(st.sampled_from(ODD), st.text())
+
+
+@pytest.mark.parametrize("wanted", [None, "", " \n"])
+def test_no_id_makes_a_new_one_of_eight_hexadecimal_digits(wanted: str | None) -> None:
+    one, other = Instance.of("search", wanted), Instance.of("search", wanted)
+    assert re.fullmatch("[0-9a-f]{8}", one.id)
+    assert one != other
+
+
+def test_a_usual_instance_is_shown_and_kept_as_it_is_written() -> None:
+    instance = Instance.of("search", "a1b2c3d4")
+    assert instance.key == instance.title == "search:a1b2c3d4"
+    assert Instance("Suche für alle", "a.b-C_1").title == "Suche für alle:a.b-C_1"
+
+
+def test_the_end_of_a_name_is_not_the_beginning_of_an_id() -> None:
+    pairs = [("a", "b:c"), ("a:b", "c"), ("a%3ab", "c"), ("a%3Ab", "c")]
+    assert len({Instance(*pair).key for pair in pairs}) == len(pairs)
+
+
+@given(anything, anything)
+def test_a_title_is_one_short_printable_step_of_a_path(name: str, wanted: str) -> None:
+    title = Instance(name, wanted).title
+    assert len(title) <= 81
+    assert title.isprintable()
+    assert "/" not in title
+    assert title.count(":") == 1
+    assert title.split(":")[1].isascii()
+
+
+@given(anything, anything, anything, anything)
+def test_no_two_instances_share_a_key_or_look_the_same(
+    name: str, wanted: str, other_name: str, other_wanted: str
+) -> None:
+    one, other = Instance(name, wanted), Instance(other_name, other_wanted)
+    assert (one == other) is (one.title == other.title)
+    assert (one == other) is (path_name(one.key) == path_name(other.key))
+
+
+def test_half_a_surrogate_pair_is_an_id_like_any_other() -> None:
+    assert Instance("search", "\ud800").title != Instance("search", "?").title
