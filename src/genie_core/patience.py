@@ -60,6 +60,12 @@ def abandon(task: "Task[Any]") -> None:
     task.add_done_callback(_forget)
 
 
+def raise_if_cancelled() -> None:
+    """Give effect to a cancellation of the running task that something in it has swallowed."""
+    if (task := asyncio.current_task()) is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 def _forget(task: "Task[Any]") -> None:
     _abandoned.discard(task)
     if not task.cancelled() and (error := task.exception()) is not None:

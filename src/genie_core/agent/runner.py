@@ -27,7 +27,7 @@ from genie_core.errors import (
 )
 from genie_core.journal import encode_json
 from genie_core.message import Attachment
-from genie_core.patience import Patience
+from genie_core.patience import Patience, raise_if_cancelled
 from genie_core.state import StateKeeper
 
 log = logging.getLogger(__name__)
@@ -98,12 +98,15 @@ class AgentRunner(Actor[Query, Reply]):
         data_store: DataStore | None = None,
         extra_tools: dict[str, AsyncTool] | None = None,
         *,
+        patience: Patience | None = None,
         _place: _Place | None = None,
     ) -> None:
         if _place is None:
             _place = _Place(key, 0, data_store.narrowed(owner) if data_store else None, Pool())
         super().__init__(
-            f"agent {_place.path!r} of {owner}", agent_factory.agent_info(name).idle_timeout
+            f"agent {_place.path!r} of {owner}",
+            agent_factory.agent_info(name).idle_timeout,
+            patience,
         )
         self._key = key
         self._agent_name = name
@@ -143,11 +146,12 @@ class AgentRunner(Actor[Query, Reply]):
     async def resources(self) -> AsyncIterator[None]:
         """Make the agent, give it its memory and open its tool servers."""
         tools = {**self._extra_tools, "run_subagent": self.run_subagent}
-        agent = self._factory.create_agent(self._agent_name, self._owner, tools)
+        agent = await self._factory.make_agent(self._agent_name, self._owner, tools)
         await self._state.restore(agent)
         async with AsyncExitStack() as servers:
             with stage("tools", f"tool servers of {self.name}"):
                 await servers.enter_async_context(agent.mcp())
+            raise_if_cancelled()  # whoever swallowed that must not take a successor's place
             self._agent = agent
             try:
                 yield
@@ -298,6 +302,7 @@ class AgentRunner(Actor[Query, Reply]):
             self._owner,
             self._factory,
             extra_tools=self._extra_tools,
+            patience=self._patience,
             _place=below,
         )
 

@@ -1,8 +1,13 @@
 """Making a reasoner for a person."""
 
+import inspect
 from collections.abc import Callable
+from functools import partial
+from inspect import Parameter
 from typing import Any, Final, TypeAlias
 
+from genie_core.actor import check_timeout
+from genie_core.blocking import off_loop
 from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed, stage
 from genie_core.reasoner.base import GroupReasoner
 from genie_core.secrets import SecretsProvider
@@ -26,18 +31,14 @@ class GroupReasonerFactory:
         group_reasoner_idle_timeout: float | None = None,
         secrets_provider: SecretsProvider | None = None,
     ) -> None:
-        if not callable(group_reasoner_factory_fn):
-            raise InvalidFactory(repr(group_reasoner_factory_fn), "factory(secrets, owner)")
-        if group_reasoner_idle_timeout is None:
-            group_reasoner_idle_timeout = DEFAULT_IDLE_TIMEOUT
-        if not group_reasoner_idle_timeout > 0:
-            raise InvalidSetting(
-                "group_reasoner_idle_timeout",
-                group_reasoner_idle_timeout,
-                "a positive number of seconds",
-            )
-        self._create = group_reasoner_factory_fn
-        self._idle_timeout = group_reasoner_idle_timeout
+        if not _takes_secrets_and_owner(group_reasoner_factory_fn):
+            name = getattr(group_reasoner_factory_fn, "__name__", repr(group_reasoner_factory_fn))
+            raise InvalidFactory(name, "factory(secrets, owner)")
+        check_timeout("group_reasoner_idle_timeout", group_reasoner_idle_timeout)
+        if secrets_provider is not None and not isinstance(secrets_provider, SecretsProvider):
+            raise InvalidSetting("secrets_provider", secrets_provider, "a SecretsProvider")
+        self._factory_fn = group_reasoner_factory_fn
+        self._idle_timeout = group_reasoner_idle_timeout or DEFAULT_IDLE_TIMEOUT
         self._secrets_provider = secrets_provider
 
     @property
@@ -50,14 +51,19 @@ class GroupReasonerFactory:
 
         `StageFailed` tells whether it was the secrets or the function that failed.
         """
-        secrets = secrets_of(owner, self._secrets_provider)
-        with stage("factory", f"reasoner factory for {owner}"):
-            reasoner = self._create(secrets, owner, **kwargs)
+        return self._create(owner, secrets_of(owner, self._secrets_provider), **kwargs)
+
+    async def make_group_reasoner(self, owner: str, **kwargs: Any) -> GroupReasoner:
+        """Do what `create_group_reasoner` does, without blocking the event loop for secrets."""
+        return self._create(owner, await fetch_secrets(owner, self._secrets_provider), **kwargs)
+
+    def _create(self, owner: str, secrets: dict[str, str], /, **kwargs: Any) -> GroupReasoner:
+        subject = f"reasoner factory for {owner}"
+        with stage("factory", subject):
+            reasoner = self._factory_fn(secrets, owner, **kwargs)
         if not isinstance(reasoner, GroupReasoner):
             raise StageFailed(
-                "factory",
-                f"reasoner factory for {owner}",
-                f"returned {type(reasoner).__name__}, not a GroupReasoner",
+                "factory", subject, f"returned {type(reasoner).__name__}, not a GroupReasoner"
             )
         return reasoner
 
@@ -68,3 +74,33 @@ def secrets_of(owner: str, provider: SecretsProvider | None) -> dict[str, str]:
         return {}
     with stage("secrets", f"secrets of {owner}"):
         return dict(provider.get_secrets(owner) or {})
+
+
+async def fetch_secrets(owner: str, provider: SecretsProvider | None) -> dict[str, str]:
+    """Do what `secrets_of` does in a thread: a keyring may wait for a person to unlock it.
+
+    Cancelling the wait leaves the lookup behind, whatever it hangs in.
+    """
+    if provider is None:
+        return {}
+    return await off_loop(partial(secrets_of, owner, provider), f"secrets of {owner}")
+
+
+def _takes_secrets_and_owner(function: Any) -> bool:
+    """Whether a function can be called with both; keywords it needs may come from the caller."""
+    if not callable(function) or inspect.iscoroutinefunction(function):
+        return False
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # some built-in ones have no signature
+        return True
+    keywords = {
+        name: None
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is Parameter.KEYWORD_ONLY
+    }
+    try:
+        signature.bind({}, "", **keywords)
+    except TypeError:
+        return False
+    return True

@@ -68,7 +68,7 @@ class ReasonerRunner(Actor[int, Ruling]):
     @asynccontextmanager
     async def resources(self) -> AsyncIterator[None]:
         """Make the reasoner and give it its memory."""
-        reasoner = self._factory.create_group_reasoner(self._owner)
+        reasoner = await self._factory.make_group_reasoner(self._owner)
         await self._state.restore(reasoner)
         self._reasoner = reasoner
         if self._restored is not None:
