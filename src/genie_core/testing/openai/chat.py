@@ -28,7 +28,7 @@ class ChatApi:
                     if texts:
                         yield Entry("assistant", texts)
                     for call in message.get("tool_calls") or ():
-                        yield Entry("call", call_id=call["id"])
+                        yield Entry("call", call_id=call["id"], **call["function"])
                 case _:
                     yield Entry("user", texts, files)
 

@@ -18,7 +18,9 @@ class Listener:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_config=None)
+        config = uvicorn.Config(
+            app, http="h11", ws="none", lifespan="off", log_config=None, proxy_headers=False
+        )
         config.load()
         self._server = uvicorn.Server(config)
         self._server.lifespan = config.lifespan_class(config)

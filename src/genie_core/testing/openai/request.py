@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from genie_core.testing.shown import Exchange
+
 ApiName: TypeAlias = Literal["chat", "responses"]
 Role: TypeAlias = Literal["system", "user", "assistant", "call", "tool"]
 
@@ -12,14 +14,16 @@ Role: TypeAlias = Literal["system", "user", "assistant", "call", "tool"]
 class Entry:
     """One piece of the conversation that a request repeats to the model.
 
-    A "call" is the model's wish to use a tool and a "tool" entry the result; `call_id` ties them
-    together. `files` are media types, or addresses of files that don't come along.
+    A "call" is the model's wish to use the tool `name`, and a "tool" entry the result; `call_id`
+    ties them together. `files` are media types, or addresses of files that don't come along.
     """
 
     role: Role
     texts: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     call_id: str = ""
+    name: str = ""
+    arguments: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,16 @@ class ModelRequest:
     def tool_results(self) -> list[str]:
         """What tools returned, in order, over the whole conversation."""
         return self._texts("tool")
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """Calls with the results that carry their ids, in the order of the calls."""
+        results = {entry.call_id: entry.texts for entry in self.entries if entry.role == "tool"}
+        return [
+            Exchange(entry.name, entry.arguments, " ".join(results[entry.call_id]))
+            for entry in self.entries
+            if entry.role == "call" and entry.call_id in results
+        ]
 
     @property
     def query(self) -> str:

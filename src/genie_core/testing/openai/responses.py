@@ -81,7 +81,8 @@ def _entry(item: dict[str, Any]) -> Iterator[Entry]:
             texts, files = _content(item["content"])
             yield Entry(_ROLES.get(item["role"], "user"), texts, files)
         case "function_call":
-            yield Entry("call", call_id=item["call_id"])
+            name, arguments = item["name"], item["arguments"]
+            yield Entry("call", call_id=item["call_id"], name=name, arguments=arguments)
         case "function_call_output":
             texts, files = _content(item["output"])
             yield Entry("tool", texts, files, item["call_id"])

@@ -1,0 +1,51 @@
+"""Saying something, at once or bit by bit."""
+# ruff: noqa: D102, FBT001, S101 - these are tests: their names say it all, flags are fixtures
+
+from genie_core.testing.contract.rig import Case, ask
+from genie_core.testing.turns import Call, Say
+
+ANSWER = "Paris is the capital of France,\nand has been for long."
+
+
+class Answering(Case):
+    """The answer is what the model said last."""
+
+    async def test_the_answer_is_what_the_model_said(self, streaming: bool) -> None:
+        async with self.opened(Say(ANSWER)) as rig:
+            assert await ask(rig.agent, streaming=streaming) == ANSWER
+
+    async def test_the_model_is_shown_the_query(self, streaming: bool) -> None:
+        async with self.opened(Say(ANSWER)) as rig:
+            await ask(rig.agent, "Which is the capital of France?", streaming=streaming)
+            assert "Which is the capital of France?" in "\n".join(rig.last.texts)
+
+    async def test_the_pieces_that_are_streamed_add_up_to_the_answer(self) -> None:
+        self.needs("streaming")
+        pieces: list[str] = []
+        async with self.opened(Say(ANSWER)) as rig:
+            answer = await ask(rig.agent, streaming=True, emit=pieces.append)
+        assert "".join(pieces) == answer == ANSWER
+        assert len(pieces) > 1
+
+    async def test_pieces_come_before_the_answer_is_complete(self) -> None:
+        self.needs("streaming")
+        done = False
+        early: list[bool] = []
+        async with self.opened(Say(ANSWER)) as rig:
+            await ask(rig.agent, streaming=True, emit=lambda _piece: early.append(not done))
+            done = True
+        assert early
+        assert all(early)
+
+    async def test_streaming_or_not_gives_the_same_answer(self) -> None:
+        self.needs("tools")
+
+        async def double(number: int) -> int:
+            """Double a number."""
+            return 2 * number
+
+        turns = (Call("double", {"number": 21}), Say("It is 42."))
+        async with self.opened(*turns, *turns, tools=[double]) as rig:
+            whole = await ask(rig.agent)
+            streamed = await ask(rig.agent, streaming=True)
+        assert whole == streamed == "It is 42."

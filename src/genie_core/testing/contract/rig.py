@@ -1,0 +1,120 @@
+"""What the contract needs from those who run their agent through it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import pytest
+
+from genie_core.agent.approval import ApprovalCallback, Verdict
+from genie_core.agent.base import Agent, AgentInput, AsyncTool
+from genie_core.message import Attachment
+from genie_core.testing.shown import ScriptedModel, Shown
+from genie_core.testing.turns import Turn
+
+Feature: TypeAlias = Literal[
+    "streaming", "tools", "parallel calls", "memory", "preferences", "attachments", "retries"
+]
+"""What an agent may do without; "memory" is that of the conversation with the model."""
+
+
+class Rig:
+    """An agent whose model follows a script.
+
+    `make` gives a fresh agent on the same model with the same tools. Without `model`, which tells
+    what was sent to it, tests that have to look there are skipped.
+    """
+
+    def __init__(self, make: Callable[[], Agent], model: ScriptedModel | None = None) -> None:
+        self._make = make
+        self._model = model
+        self.agent = make()
+
+    def again(self) -> Agent:
+        """Make another instance, as after a restart."""
+        return self._make()
+
+    @property
+    def model(self) -> ScriptedModel:
+        """Whom the agent talks to; skips the test if nobody can tell."""
+        if self._model is None:
+            pytest.skip("this rig can't tell what its model is shown")
+        return self._model
+
+    @property
+    def last(self) -> Shown:
+        """What the model was shown last; skips the test if nobody can tell."""
+        return self.model.requests[-1]
+
+
+class Approver:
+    """An approval callback that gives one answer to all and remembers what it was asked."""
+
+    def __init__(self, answer: Verdict | bool = True) -> None:  # noqa: FBT001, FBT002 - an answer is what it takes
+        self._answer = answer
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    async def __call__(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
+        """Answer."""
+        self.asked.append((tool_name, tool_args))
+        return self._answer
+
+
+class Case:
+    """What the tests of the contract have in common.
+
+    `lacks` gives, for each feature the agent does without, the reason to show for skipped tests.
+    `patience` is how many seconds a test may take: with the time it needs to answer, whatever
+    hangs has failed.
+    """
+
+    pytestmark = pytest.mark.asyncio
+
+    lacks: ClassVar[Mapping[Feature, str]] = {}
+    patience: ClassVar[float] = 20.0
+
+    def scripted(
+        self, *turns: Turn, tools: Sequence[AsyncTool] = ()
+    ) -> AbstractAsyncContextManager[Rig]:
+        """Give an agent with these tools on a model that takes these turns."""
+        raise NotImplementedError(f"{type(self).__name__} must implement scripted()")
+
+    @pytest.fixture(params=[False, True], ids=["whole", "streamed"])
+    def streaming(self, request: pytest.FixtureRequest) -> bool:
+        """Whether the agent is asked through `run` or `run_streaming`."""
+        return bool(request.param)
+
+    @asynccontextmanager
+    async def opened(self, *turns: Turn, tools: Sequence[AsyncTool] = ()) -> AsyncIterator[Rig]:
+        """Give a scripted agent that is ready to run, for as long as patience lasts."""
+        async with (
+            asyncio.timeout(self.patience),
+            self.scripted(*turns, tools=tools) as rig,
+            rig.agent.mcp(),
+        ):
+            yield rig
+
+    def needs(self, *features: Feature) -> None:
+        """Skip the test if the agent does without one of these."""
+        for feature in features:
+            if feature in self.lacks:
+                pytest.skip(f"no {feature}: {self.lacks[feature]}")
+
+
+async def ask(
+    agent: Agent,
+    query: str = "go",
+    callback: ApprovalCallback | None = None,
+    *,
+    streaming: bool = False,
+    emit: Callable[[str], None] = lambda _text: None,
+    attachments: Sequence[Attachment] = (),
+    preferences: str | None = None,
+) -> str:
+    """Put one query to an agent; by default every tool call is approved."""
+    given = AgentInput(query, list(attachments), preferences)
+    approve = callback or Approver()
+    if streaming:
+        return await agent.run_streaming(given, approve, emit)
+    return await agent.run(given, approve)

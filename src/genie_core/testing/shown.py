@@ -1,0 +1,41 @@
+"""What a scripted model was shown, whoever plays it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A tool call and what came of it; `arguments` are JSON as the model wrote it."""
+
+    name: str
+    arguments: str
+    result: str
+
+
+class Shown(Protocol):
+    """What one request shows to the model."""
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """Everything there is to read, in order; instructions and tool results too."""
+
+    @property
+    def files(self) -> Sequence[str]:
+        """Media types of the files, in order."""
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]:
+        """Tool calls with the results that belong to them, in the order of the calls."""
+
+
+class ScriptedModel(Protocol):
+    """A model that follows a script and keeps what it was asked."""
+
+    @property
+    def requests(self) -> Sequence[Shown]:
+        """All requests so far."""
+
+    async def reached(self, count: int) -> None:
+        """Wait until so many requests have come."""
