@@ -1,0 +1,30 @@
+"""What a person's answer to a tool call means, and how a model is told of it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from genie_core.agent.approval import Verdict
+from genie_core.errors import GenieError
+
+_DENIED: Final = "The user did not allow this tool call."
+
+
+@dataclass
+class InvalidArgumentsError(GenieError):
+    """Arguments that a person entered and that do not fit the tool."""
+
+    tool: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"the arguments entered by the user do not fit {self.tool}: {self.reason}"
+
+
+def as_verdict(answer: Verdict | bool) -> Verdict:  # noqa: FBT001 - what callbacks of the contract return
+    """Accept a plain bool, which callbacks may return as well."""
+    return answer if isinstance(answer, Verdict) else Verdict(approved=bool(answer))
+
+
+def denial(verdict: Verdict) -> str:
+    """Write the result that the model reads instead of the tool's."""
+    return f"{_DENIED} Reason given: {verdict.reason}" if verdict.reason else _DENIED

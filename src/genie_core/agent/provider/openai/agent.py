@@ -1,0 +1,222 @@
+"""An agent on the OpenAI Agents SDK."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+import agents
+from agents import (
+    Model,
+    ModelProvider,
+    ModelSettings,
+    MultiProvider,
+    OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
+    RunConfig,
+    Tool,
+    trace,
+)
+from agents.mcp import MCPServer
+from openai import DEFAULT_TIMEOUT, Timeout
+
+from genie_core.agent.approval import ApprovalCallback
+from genie_core.agent.base import Agent, AgentInput, AsyncTool
+from genie_core.agent.provider.failures import STALL_TIMEOUT
+from genie_core.agent.provider.openai.attachments import Item, message_with
+from genie_core.agent.provider.openai.gate import ApprovalGate
+from genie_core.agent.provider.openai.history import History
+from genie_core.agent.provider.openai.ledger import Ledger
+from genie_core.agent.provider.openai.run import Run
+from genie_core.agent.provider.openai.servers import Offer, ToolServers
+from genie_core.agent.provider.openai.tools import tools_from
+from genie_core.agent.provider.openai.trouble import run_failed
+from genie_core.errors import InvalidSetting, ModelFailed
+
+MAX_TURNS: Final = 50
+"""How often a model may answer with tool calls in one run, unless told otherwise."""
+
+_PREFERENCES: Final = "How the user likes to be answered:\n"
+
+
+class DefaultAgent(Agent):
+    """Answers with any model that the SDK knows, asking for approval of every local tool call.
+
+    The system prompt and the user's preferences are sent with each run but are not part of the
+    history: changing them takes effect at once. `tools` are the SDK's, or plain coroutine
+    functions. Those that run at the provider are not asked for. Further keyword arguments are
+    those of the SDK's `Agent`, except `handoffs`: the tools of an agent that takes over would run
+    unasked. `max_turns` limits the model's answers in one run.
+
+    A model may be silent for `STALL_TIMEOUT` seconds, unless its own client or
+    `model_settings.extra_args["timeout"]` say otherwise. Nothing is traced.
+    """
+
+    def __init__(
+        self,
+        system_prompt: str,
+        model: str | Model,
+        model_settings: ModelSettings,
+        tools: Sequence[Tool | AsyncTool] = (),
+        mcp_servers: Sequence[MCPServer] = (),
+        *,
+        max_turns: int = MAX_TURNS,
+        **kwargs: Any,
+    ) -> None:
+        if kwargs.get("handoffs"):
+            raise InvalidSetting("handoffs", kwargs["handoffs"], "left out; direct subagents")
+        if max_turns < 1:
+            raise InvalidSetting("max_turns", max_turns, "at least 1")
+        self._system_prompt = system_prompt
+        self._model = model
+        self._max_turns = max_turns
+        self._agent = agents.Agent[Any](
+            **{"name": "agent", **kwargs},
+            model=model,
+            model_settings=model_settings,
+            tools=tools_from(tools),
+        )
+        self._servers = ToolServers(mcp_servers)
+        self._provider: ModelProvider | None = None
+        self._kept_open = False
+        self._history = History()
+
+    def get_serialized(self) -> Any:
+        """Return the whole conversation with the model."""
+        return self._history.to_state()
+
+    def get_new_messages(self) -> list[Any]:
+        """Return what was added to the conversation since the last call, to be journalled."""
+        return self._history.take_unsaved()
+
+    def set_serialized(self, state: Any) -> None:
+        """Take over a conversation, or the lines of its journal."""
+        self._history.restore(state)
+
+    @asynccontextmanager
+    async def mcp(self) -> AsyncIterator["DefaultAgent"]:
+        """Keep tool servers running from one run to the next, and close them at the end.
+
+        They start with the first run, and again with the next run after they died.
+        """
+        self._kept_open = True
+        try:
+            yield self
+        finally:
+            self._kept_open = False
+            await self._close()
+
+    async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
+        """Answer a query, without streaming."""
+        return await self._run(input, callback, emit=None)
+
+    async def run_streaming(
+        self,
+        input: AgentInput,  # noqa: A002 - the contract's name
+        callback: ApprovalCallback,
+        emit: Callable[[str], None],
+    ) -> str:
+        """Answer a query, streaming the text.
+
+        A run that is cancelled or fails stays in the history, with the text and the tool results
+        it got to.
+        """
+        return await self._run(input, callback, emit)
+
+    async def _run(
+        self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None
+    ) -> str:
+        message = await message_with(query.query, query.attachments)
+        ledger = Ledger()
+        try:
+            # One trace that is off covers everything below it, whatever the SDK's settings are.
+            with trace("genie", disabled=True):
+                agent = await self._prepared(query, ApprovalGate(callback, ledger))
+                answer, items = await self._begun(agent, message, ledger).answer(emit)
+        except asyncio.CancelledError:
+            self._history.add([message, *ledger.items()])
+            raise
+        except Exception as error:
+            failure = run_failed(error, self._model_name)
+            if (said := ledger.items()) and not _would_fail_again(failure):
+                self._history.add([message, *said])
+            if failure is error:
+                raise
+            raise failure from error
+        finally:
+            if not self._kept_open:
+                await self._close()
+        self._history.add(items)
+        return answer
+
+    def _begun(self, agent: agents.Agent[Any], message: Item, ledger: Ledger) -> Run:
+        return Run(
+            agent,
+            [*self._history.items, message],
+            ledger,
+            max_turns=self._max_turns,
+            config=RunConfig(
+                tracing_disabled=True,
+                tool_not_found_behavior="return_error_to_model",
+                tool_name_collision_policy="error",
+            ),
+        )
+
+    async def _prepared(self, query: AgentInput, gate: ApprovalGate) -> agents.Agent[Any]:
+        """Make the SDK's agent for one run: all tools behind the gate, and its own instructions."""
+        offer = await self._servers.offer(self._agent)
+        model = self._resolved()
+        return self._agent.clone(
+            instructions="\n\n".join(self._instructions(query, offer)),
+            model=model,
+            model_settings=_with_timeout(self._agent.model_settings, model),
+            tools=[gate.around(tool) for tool in (*offer.tools, *self._agent.tools)],
+        )
+
+    def _instructions(self, query: AgentInput, offer: Offer) -> list[str]:
+        paragraphs = [self._system_prompt] if self._system_prompt else []
+        if query.preferences:
+            paragraphs.append(_PREFERENCES + query.preferences)
+        if offer.missing:
+            names = ", ".join(offer.missing)
+            paragraphs.append(f"These tool servers and their tools are not available now: {names}")
+        return paragraphs
+
+    def _resolved(self) -> Model:
+        if isinstance(self._model, Model):
+            return self._model
+        self._provider = self._provider or MultiProvider()
+        return self._provider.get_model(self._model)
+
+    @property
+    def _model_name(self) -> str:
+        return str(getattr(self._model, "model", self._model))
+
+    async def _close(self) -> None:
+        provider, self._provider = self._provider, None
+        await self._servers.close()
+        if provider is not None:
+            await provider.aclose()
+
+
+def _with_timeout(settings: ModelSettings, model: Model) -> ModelSettings:
+    """Limit the client's wait for the next byte, where nobody has chosen a limit."""
+    chosen = settings.extra_args or {}
+    if "timeout" in chosen or not _waits_too_long(model):
+        return settings
+    limit = Timeout(STALL_TIMEOUT, connect=DEFAULT_TIMEOUT.connect)
+    return replace(settings, extra_args={**chosen, "timeout": limit})
+
+
+def _waits_too_long(model: Model) -> bool:
+    """Tell whether a model has the client's default, which is ten minutes."""
+    if not isinstance(model, (OpenAIChatCompletionsModel, OpenAIResponsesModel)):
+        return False
+    client = model._get_client()  # noqa: SLF001 - the SDK's models tell it nowhere else
+    return bool(client.timeout == DEFAULT_TIMEOUT)
+
+
+def _would_fail_again(failure: Exception) -> bool:
+    """Tell whether the conversation itself was what the model did not take."""
+    return isinstance(failure, ModelFailed) and failure.kind in {"refused", "length"}

@@ -1,0 +1,117 @@
+"""Putting every tool call before a person."""
+
+import copy
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # it ships no type information
+from agents import (
+    ApplyPatchTool,
+    CustomTool,
+    FunctionTool,
+    HostedMCPTool,
+    LocalShellTool,
+    ShellTool,
+    Tool,
+    ToolGuardrailFunctionOutput,
+    ToolInputGuardrail,
+    ToolInputGuardrailData,
+)
+from agents.tool_context import ToolContext
+
+from genie_core.agent.approval import ApprovalCallback, Verdict
+from genie_core.agent.provider.consent import InvalidArgumentsError, as_verdict, denial
+from genie_core.agent.provider.openai.ledger import Ledger
+from genie_core.agent.provider.openai.offhand import OffhandGate
+from genie_core.errors import GenieError
+
+
+@dataclass
+class ApprovalGate:
+    """Makes each of a run's tool calls wait for `ask`, right before it would be made.
+
+    Calls that a model makes in parallel are asked for in parallel. A denial is a result for the
+    model to read, never an error. Tools that the provider runs on its own side never reach this
+    machine and so are not asked for, except where the provider itself asks.
+    """
+
+    ask: ApprovalCallback
+    ledger: Ledger
+    _edited: dict[str, str] = field(default_factory=dict, init=False)
+
+    def around(self, tool: Tool) -> Tool:
+        """Return a copy of the tool that can be called only through the gate."""
+        match tool:
+            case FunctionTool():
+                return self._function(tool)
+            case CustomTool() | ShellTool() | ApplyPatchTool() | LocalShellTool() | HostedMCPTool():
+                return OffhandGate(self._verdict).around(tool)
+            case _:
+                return tool
+
+    def _function(self, tool: FunctionTool) -> FunctionTool:
+        """Ask in a guardrail, since the SDK waits for those outside the tool's own time limit."""
+
+        async def check(data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
+            refusal = await self._refusal(tool, data.context)
+            if refusal is None:
+                return ToolGuardrailFunctionOutput.allow()
+            self.ledger.settle(data.context.tool_call_id, refusal)
+            return ToolGuardrailFunctionOutput.reject_content(refusal)
+
+        async def invoke(context: ToolContext[Any], arguments: str) -> Any:
+            if (edited := self._edited.pop(context.tool_call_id, None)) is not None:
+                context.tool_arguments = arguments = edited
+            return await inner(context, arguments)
+
+        gated = copy.copy(tool)
+        inner = gated.on_invoke_tool
+        gated.on_invoke_tool = invoke
+        gated.needs_approval = False  # the SDK's own way of asking, which would end the run
+        gated.tool_input_guardrails = [
+            *(tool.tool_input_guardrails or []),
+            ToolInputGuardrail(check, name="approval"),
+        ]
+        return gated
+
+    async def _refusal(self, tool: FunctionTool, context: ToolContext[Any]) -> str | None:
+        """Return what the model is to read instead of a result, or None if the call is made."""
+        try:
+            verdict = await self._verdict(tool.name, _parsed(tool, context.tool_arguments))
+            if not verdict:
+                return denial(verdict)
+            if verdict.arguments is not None:
+                _validate(tool, verdict.arguments)
+                self._edited[context.tool_call_id] = json.dumps(verdict.arguments)
+        except GenieError as error:
+            return f"Error: {error}"
+        return None
+
+    async def _verdict(self, name: str, arguments: dict[str, Any]) -> Verdict:
+        return as_verdict(await self.ask(name, arguments))
+
+
+class _UnreadableArguments(GenieError):
+    """Arguments that a model wrote and that are no JSON object."""
+
+
+def _parsed(tool: FunctionTool, text: str) -> dict[str, Any]:
+    try:
+        arguments = json.loads(text or "{}")
+    except ValueError as error:
+        reason = f"the arguments of {tool.name} are no valid JSON: {error}"
+        raise _UnreadableArguments(reason) from error
+    if not isinstance(arguments, dict):
+        raise _UnreadableArguments(f"the arguments of {tool.name} are no JSON object")
+    return arguments
+
+
+def _validate(tool: FunctionTool, arguments: dict[str, Any]) -> None:
+    errors = jsonschema.Draft202012Validator(tool.params_json_schema).iter_errors(arguments)
+    details = [
+        f"{'.'.join(map(str, each.absolute_path)) or 'arguments'}: {each.message}"
+        for each in errors
+    ]
+    if details:
+        raise InvalidArgumentsError(tool.name, "; ".join(details))

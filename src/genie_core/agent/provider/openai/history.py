@@ -1,0 +1,97 @@
+"""An agent's conversation with its model, and what of it is not saved yet."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from pydantic_core import to_jsonable_python
+
+from genie_core.agent.provider.openai.attachments import Item
+
+INTERRUPTED: Final = "The run was interrupted before this tool call ended."
+"""What the model reads as the result of a call that got none."""
+
+_RESULT_OF: Final = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+    "local_shell_call": "local_shell_call_output",
+    "shell_call": "shell_call_output",
+    "apply_patch_call": "apply_patch_call_output",
+    "computer_call": "computer_call_output",
+}
+_CALL_OF: Final = {result: call for call, result in _RESULT_OF.items()}
+
+
+class History:
+    """Input and output items of the SDK, oldest first.
+
+    As JSON it is the list of items. A journal has one item per line, so that both are restored the
+    same way. Instructions are not among them: they belong to a run, and the next one brings its
+    own. Every call in it has a result, since providers refuse a conversation in which one lacks.
+    """
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self._unsaved: list[Item] = []
+
+    def add(self, items: Iterable[Any]) -> None:
+        """Append what a run said and heard, the user's message first."""
+        added = closed(to_jsonable_python(list(items), bytes_mode="base64"))
+        self.items += added
+        self._unsaved += added
+
+    def take_unsaved(self) -> list[Item]:
+        """Return the lines to append to the journal since the last call."""
+        lines, self._unsaved = self._unsaved, []
+        return lines
+
+    def to_state(self) -> list[Item]:
+        """Return everything as one JSON list."""
+        return list(self.items)
+
+    def restore(self, state: Sequence[Item]) -> None:
+        """Take over a state or the lines of a journal; `ValueError` if it is neither.
+
+        Calls and results that have lost each other, in a damaged file or in a run that never
+        ended, are mended.
+        """
+        if not isinstance(state, list) or not all(_is_item(each) for each in state):
+            raise ValueError("not the history of such an agent: expected a list of input items")
+        self.items = closed(state)
+        self._unsaved = []
+
+
+def closed(items: Iterable[Item]) -> list[Item]:
+    """Give each call a result before the user speaks again, and drop results without a call.
+
+    Only for calls of functions a result can be made up; calls of other kinds are dropped instead.
+    """
+    kept: list[Item] = []
+    waiting: dict[tuple[str, str], Item] = {}
+    for item in items:
+        kind = str(item.get("type", "message"))
+        if kind in _CALL_OF:
+            if waiting.pop((_CALL_OF[kind], str(item.get("call_id"))), None) is None:
+                continue
+        elif kind in _RESULT_OF:
+            waiting[kind, str(item.get("call_id"))] = item
+        elif item.get("role") == "user":
+            kept, waiting = _settled(kept, waiting), {}
+        kept.append(item)
+    return _settled(kept, waiting)
+
+
+def _settled(items: list[Item], waiting: dict[tuple[str, str], Item]) -> list[Item]:
+    lost = [item for (kind, _), item in waiting.items() if kind != "function_call"]
+    made_up = [
+        result_of(call_id, INTERRUPTED) for kind, call_id in waiting if kind == "function_call"
+    ]
+    return [item for item in items if not any(item is each for each in lost)] + made_up
+
+
+def result_of(call_id: str, text: str) -> Item:
+    """Write the result of a function call."""
+    return {"type": "function_call_output", "call_id": call_id, "output": text}
+
+
+def _is_item(value: object) -> bool:
+    return isinstance(value, dict) and ("role" in value or "type" in value)

@@ -1,0 +1,67 @@
+"""What a run has got to so far."""
+
+from typing import Any
+
+from agents import (
+    Agent,
+    ItemHelpers,
+    ModelResponse,
+    RunContextWrapper,
+    RunHooks,
+    Tool,
+    TResponseInputItem,
+)
+from agents.tool_context import ToolContext
+
+from genie_core.agent.provider.openai.attachments import Item
+from genie_core.agent.provider.openai.history import result_of
+
+
+class Ledger(RunHooks[Any]):
+    """Writes down responses and tool results as they come, for a run that does not reach its end.
+
+    The SDK itself gives up what a cancelled run has done in its current turn.
+    """
+
+    def __init__(self) -> None:
+        self._items: list[Any] = []
+        self._text = ""
+
+    def items(self) -> list[Any]:
+        """Return everything so far, the text in the making last."""
+        if not self._text:
+            return list(self._items)
+        return [*self._items, {"role": "assistant", "content": self._text}]
+
+    def heard(self, text: str) -> None:
+        """Note a piece of a response that is not complete yet."""
+        self._text += text
+
+    def settle(self, call_id: str, text: str) -> None:
+        """Note the result of a call that was not made."""
+        result: Item = result_of(call_id, text)
+        self._items.append(result)
+
+    async def on_llm_start(
+        self,
+        context: RunContextWrapper[Any],
+        agent: Agent[Any],
+        system_prompt: str | None,
+        input_items: list[TResponseInputItem],
+    ) -> None:
+        """Forget the pieces of an attempt that failed and is made again."""
+        self._text = ""
+
+    async def on_llm_end(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse
+    ) -> None:
+        """Note a complete response, in place of its pieces."""
+        self._text = ""
+        self._items += response.to_input_items()
+
+    async def on_tool_end(
+        self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: object
+    ) -> None:
+        """Note the result of a function call."""
+        if isinstance(context, ToolContext) and context.tool_call is not None:
+            self._items.append(ItemHelpers.tool_call_output_item(context.tool_call, result))

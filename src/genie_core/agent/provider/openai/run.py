@@ -1,0 +1,91 @@
+"""One run of the SDK's agent, from the user's message to the answer."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from agents import Agent, RunConfig, Runner, RunResult, RunResultStreaming
+from openai.types.responses import (
+    ResponseOutputItemAddedEvent,
+    ResponseOutputMessage,
+    ResponseRefusalDeltaEvent,
+    ResponseTextDeltaEvent,
+)
+
+from genie_core.agent.provider.openai.attachments import Item
+from genie_core.agent.provider.openai.ledger import Ledger
+from genie_core.errors import GenieError
+
+_GRACE_SECONDS: Final = 1.0
+"""How long a cancelled run waits for its tools to end before it leaves them behind."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run needs: the agent, the conversation with the user's message last, and limits."""
+
+    agent: Agent[Any]
+    messages: list[Item]
+    ledger: Ledger
+    max_turns: int
+    config: RunConfig
+
+    async def answer(self, emit: Callable[[str], None] | None) -> tuple[str, list[Any]]:
+        """Return the answer, and what the run added to the conversation.
+
+        Streams if there is somebody to `emit` to.
+        """
+        options: dict[str, Any] = {
+            "hooks": self.ledger,
+            "max_turns": self.max_turns,
+            "run_config": self.config,
+        }
+        conversation: Any = self.messages
+        result: RunResult | RunResultStreaming
+        if emit is None:
+            result = await Runner.run(self.agent, conversation, **options)
+        else:
+            result = Runner.run_streamed(self.agent, conversation, **options)
+            await self._follow(result, emit)
+        if result.interruptions:
+            raise GenieError("a tool asked for approval in a way that nobody can answer here")
+        return str(result.final_output), result.to_input_list()[len(self.messages) - 1 :]
+
+    async def _follow(self, result: RunResultStreaming, emit: Callable[[str], None]) -> None:
+        voice = _Voice(self.ledger, emit)
+        try:
+            async for event in result.stream_events():
+                if event.type == "raw_response_event":
+                    voice.hear(event.data)
+        finally:
+            await _ended(result)
+
+
+class _Voice:
+    """Passes on the text of one or more messages, with a blank line between two of them."""
+
+    def __init__(self, ledger: Ledger, emit: Callable[[str], None]) -> None:
+        self._ledger = ledger
+        self._emit = emit
+        self._spoke = False
+        self._pause = False
+
+    def hear(self, event: object) -> None:
+        match event:
+            case ResponseOutputItemAddedEvent(item=ResponseOutputMessage()):
+                self._pause = self._spoke
+            case ResponseTextDeltaEvent(delta=text) | ResponseRefusalDeltaEvent(delta=text):
+                self._ledger.heard(text)
+                self._emit(f"\n\n{text}" if self._pause else text)
+                self._spoke, self._pause = True, False
+            case _:
+                pass
+
+
+async def _ended(result: RunResultStreaming) -> None:
+    """See a run that was left early to its end: the SDK cancels it without waiting."""
+    if (task := result.run_loop_task) is None or task.done():
+        return
+    result.cancel()
+    await asyncio.wait({task}, timeout=_GRACE_SECONDS)

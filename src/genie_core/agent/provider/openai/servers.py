@@ -1,0 +1,146 @@
+"""Keeping an agent's MCP servers available."""
+
+import asyncio
+import logging
+from asyncio import Event, Future, Task
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from agents import Agent, RunContextWrapper, Tool
+from agents.mcp import MCPServer
+
+from genie_core.errors import StageFailed, summary
+
+log = logging.getLogger(__name__)
+
+START_SECONDS: Final = 30.0
+"""How long a server may take to start, or to say which tools it has."""
+
+CLOSE_SECONDS: Final = 5.0
+"""How long a server may take to end; one that needs longer is cut off."""
+
+
+@dataclass
+class Offer:
+    """The tools there are for a run, and what is missing, by server and with the reason."""
+
+    tools: list[Tool] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+class ToolServers:
+    """All servers of one agent. They start with the first run that needs them."""
+
+    def __init__(self, servers: Sequence[MCPServer]) -> None:
+        self._servers = [_ToolServer(server) for server in servers]
+
+    async def offer(self, agent: Agent[Any]) -> Offer:
+        """Ask every server for its tools; one that died is started again.
+
+        A server that fails is left out, as long as another one works; else `StageFailed` is raised.
+        """
+        answers = await asyncio.gather(
+            *(server.tools(agent) for server in self._servers), return_exceptions=True
+        )
+        offer = Offer()
+        for server, answer in zip(self._servers, answers, strict=True):
+            if isinstance(answer, Exception):
+                log.warning("tool server %r is not available: %s", server.name, summary(answer))
+                offer.missing[server.name] = summary(answer)
+                failure = StageFailed("tools", f"tool server {server.name!r}", answer)
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                offer.tools += answer
+        if offer.missing and len(offer.missing) == len(self._servers):
+            raise failure from failure.cause if isinstance(failure.cause, Exception) else None
+        return offer
+
+    async def close(self) -> None:
+        """End all servers, which takes no longer than twice `CLOSE_SECONDS`."""
+        await asyncio.gather(*(server.close() for server in self._servers))
+
+
+class _ToolServer:
+    """One server and the connection to it, if there is one."""
+
+    def __init__(self, server: MCPServer) -> None:
+        self._server = server
+        self._connection: _Connection | None = None
+
+    @property
+    def name(self) -> str:
+        return self._server.name
+
+    async def tools(self, agent: Agent[Any]) -> list[Tool]:
+        if self._connection is not None:
+            try:
+                return await self._listed(agent, self._connection)
+            except Exception as error:  # noqa: BLE001 - whatever it is, a new connection is due
+                log.info("connecting again to tool server %r: %s", self.name, summary(error))
+                await self.close()
+        self._connection = _Connection(self._server)
+        return await self._listed(agent, self._connection)
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    async def _listed(self, agent: Agent[Any], connection: "_Connection") -> list[Tool]:
+        await connection.opened()
+        if (forget := getattr(self._server, "invalidate_tools_cache", None)) is not None:
+            forget()  # what a dead server once had would be offered
+        async with asyncio.timeout(START_SECONDS):
+            return await agent.clone(mcp_servers=[self._server]).get_mcp_tools(
+                RunContextWrapper(None)
+            )
+
+
+class _Connection:
+    """A connection that one task opens and closes, as the MCP client demands.
+
+    A run that is cancelled while it waits for a server leaves it starting: the next run needs it.
+    """
+
+    def __init__(self, server: MCPServer) -> None:
+        self._server = server
+        self._leave = Event()
+        self._opened: Future[None] = asyncio.get_running_loop().create_future()
+        self._task: Task[None] = asyncio.create_task(self._hold(), name=f"mcp {server.name}")
+
+    async def opened(self) -> None:
+        """Wait until the server is there; raises what kept it from starting."""
+        await asyncio.shield(self._opened)
+
+    async def close(self) -> None:
+        """Disconnect, by force if need be."""
+        self._leave.set()
+        await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
+        if not self._task.done():
+            log.warning("tool server %r does not end; cutting it off", self._server.name)
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
+        if self._opened.done() and not self._opened.cancelled():
+            self._opened.exception()  # it may be that nobody has waited for it
+
+    async def _hold(self) -> None:
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await self._server.connect()  # type: ignore[no-untyped-call]  # the SDK gives no types
+            self._opened.set_result(None)
+            await self._leave.wait()
+        except Exception as error:  # noqa: BLE001 - it is for whoever waits for the server
+            self._opened.set_exception(error)
+        finally:
+            if not self._opened.done():
+                self._opened.set_exception(ConnectionError("closed while it was starting"))
+            await self._clean_up()
+
+    async def _clean_up(self) -> None:
+        try:
+            await self._server.cleanup()  # type: ignore[no-untyped-call]  # the SDK gives no types
+        except Exception:
+            # The process or connection may have ended before: then there is nothing to close.
+            log.debug("tool server %r did not close cleanly", self._server.name, exc_info=True)

@@ -1,0 +1,72 @@
+"""Telling what became of a request, from what the SDK raises."""
+
+from urllib.parse import urlsplit
+
+import httpx2
+from agents import AgentsException, MaxTurnsExceeded, ModelBehaviorError, ModelTimeoutError
+from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, OpenAIError
+
+from genie_core.agent.provider.failures import Asked, code_in, kind_of_status, message_in
+from genie_core.errors import GenieError, ModelFailed, summary
+
+_ENDPOINTS = ("/chat/completions", "/responses")
+
+
+def model_failed(error: Exception, model: str) -> ModelFailed | None:
+    """Describe an error of the model or on the way to it; None if it is of another origin."""
+    asked = _asked(error, model)
+    match error:
+        case APIStatusError():
+            kind = kind_of_status(error.status_code, code_in(error.body))
+            detail = message_in(error.body) or error.message
+            return asked.failed(kind, detail, _seconds(error.response.headers.get("retry-after")))
+        case APITimeoutError() | ModelTimeoutError():
+            return asked.failed("timeout")
+        case APIConnectionError():
+            detail = summary(error.__cause__) if error.__cause__ else ""
+            return asked.failed("connection" if _never_there(error) else "cut", detail)
+        case APIError():
+            return asked.failed("server", message_in(error.body) or error.message)
+        case OpenAIError():  # the client finds no key to begin with
+            return asked.failed("key", str(error))
+        case ModelBehaviorError():
+            return asked.failed("answer", error.message)
+        case _:
+            return None
+
+
+def run_failed(error: Exception, model: str) -> Exception:
+    """Give an error the form in which people are told of it."""
+    if isinstance(error, GenieError):
+        return error
+    if isinstance(error, MaxTurnsExceeded):
+        return GenieError(
+            f"model {model!r} went on calling tools without coming to an answer; ask for less at "
+            f"once, or allow more turns by 'max_turns' ({error.message})"
+        )
+    if isinstance(error, AgentsException) and isinstance(error.__cause__, Exception):
+        return model_failed(error.__cause__, model) or model_failed(error, model) or error
+    return model_failed(error, model) or error
+
+
+def _asked(error: Exception, model: str) -> Asked:
+    request = error.request if isinstance(error, (APIConnectionError, APIError)) else None
+    if not isinstance(request, httpx2.Request):
+        return Asked(model, "", "openai")
+    address = str(request.url)
+    for endpoint in _ENDPOINTS:
+        address = address.partition(endpoint)[0]
+    key = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+    provider = "openai" if (urlsplit(address).hostname or "").endswith("openai.com") else ""
+    return Asked(model, address, provider, key or None)
+
+
+def _never_there(error: APIConnectionError) -> bool:
+    return isinstance(error.__cause__, (httpx2.ConnectError, httpx2.UnsupportedProtocol))
+
+
+def _seconds(header: str | None) -> float | None:
+    try:
+        return float(header) if header else None
+    except ValueError:  # a date, which is allowed too
+        return None
