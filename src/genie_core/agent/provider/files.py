@@ -26,6 +26,7 @@ _TEXTS: Final = frozenset(
         "application/toml",
         "application/javascript",
         "application/sql",
+        "application/x-sh",
     }
 )
 
@@ -64,12 +65,12 @@ def described(attachment: Attachment) -> str:
 def family_of(media_type: str) -> Family | None:
     """Tell which kind of file a media type means; None if it is one that no model reads."""
     bare = _bare(media_type)
+    if bare in _TEXTS or bare.endswith(("+json", "+xml")):  # a drawing in SVG is read as text
+        return "text"
     match bare.partition("/")[0]:
         case "image" | "audio" | "video" | "text" as family:
             return family
-    if bare == "application/pdf":
-        return "pdf"
-    return "text" if bare in _TEXTS or bare.endswith(("+json", "+xml")) else None
+    return "pdf" if bare == "application/pdf" else None
 
 
 async def read_file(

@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
         ("Text/Markdown; charset=utf-8", "text"),
         ("application/json", "text"),
         ("application/ld+json", "text"),
-        ("image/svg+xml", "image"),
+        ("image/svg+xml", "text"),
         ("application/pdf", "pdf"),
         ("audio/wav", "audio"),
         ("application/zip", None),

@@ -1,20 +1,22 @@
 """An agent on pydantic-ai."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pydantic_ai
+from pydantic_ai import capture_run_messages
 from pydantic_ai.capabilities import AgentCapability, NativeTool
 from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import (
     AgentStreamEvent,
+    ModelMessage,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
     TextPartDelta,
+    ToolReturnPart,
 )
 from pydantic_ai.models import Model, infer_model
 from pydantic_ai.native_tools import AbstractNativeTool
@@ -24,10 +26,17 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool
+from genie_core.agent.provider.failures import STALL_TIMEOUT
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
+from genie_core.agent.provider.pydantic_ai.failures import failures_told, with_timeout
 from genie_core.agent.provider.pydantic_ai.gate import ApprovalGate
 from genie_core.agent.provider.pydantic_ai.history import History
-from genie_core.errors import stage
+from genie_core.agent.provider.pydantic_ai.servers import (
+    close_clients,
+    raise_if_all_failed,
+    tolerated,
+)
+from genie_core.errors import ModelFailed, stage
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +50,14 @@ class DefaultAgent(Agent):
     The system prompt and the user's preferences are sent with each run but are not part of the
     history: changing them takes effect at once. `builtin_tools`, also named `native_tools`, run
     at the provider and are not asked for. `capabilities` are pydantic-ai's.
+
+    A model may be silent for `STALL_TIMEOUT` seconds unless `model_settings` or the model's own
+    settings have a "timeout" or "request_timeout". The time that approvals and tools take does not
+    count. How often a request is tried again is up to the model's client. A request that fails in
+    the end raises `ModelFailed`.
+
+    A toolset whose server is down costs the run its tools, of which the model is told. If all
+    toolsets are down, the run fails.
     """
 
     def __init__(
@@ -48,19 +65,20 @@ class DefaultAgent(Agent):
         system_prompt: str,
         model: str | Model,
         model_settings: ModelSettings | None = None,
-        toolsets: Sequence[AbstractToolset[Any]] = (),
-        tools: Sequence[AsyncTool] = (),
-        builtin_tools: Sequence[AbstractNativeTool] = (),
+        toolsets: Sequence[AbstractToolset[Any]] = [],
+        tools: Sequence[AsyncTool] = [],
+        builtin_tools: Sequence[AbstractNativeTool] = [],
         *,
         native_tools: Sequence[AbstractNativeTool] = (),
         capabilities: Sequence[AgentCapability[Any]] = (),
     ) -> None:
         self._model = infer_model(model)
+        self._servers = tolerated(toolsets)
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
             self._model,
             instructions=system_prompt,
-            model_settings=model_settings,
-            toolsets=list(toolsets),
+            model_settings=with_timeout(self._model, model_settings, STALL_TIMEOUT),
+            toolsets=self._servers,
             tools=list(tools),
             retries={"tools": _TOOL_RETRIES},
             capabilities=[
@@ -68,7 +86,6 @@ class DefaultAgent(Agent):
                 *capabilities,
             ],
         )
-        self._toolsets = list(toolsets)
         self._history = History()
 
     def get_serialized(self) -> Any:
@@ -92,8 +109,8 @@ class DefaultAgent(Agent):
         try:
             yield self
         finally:
-            for toolset in self._toolsets:
-                await _close_clients(toolset)
+            for server in self._servers:
+                await close_clients(server)
 
     async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
         """Answer a query, without streaming."""
@@ -115,24 +132,31 @@ class DefaultAgent(Agent):
         self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None
     ) -> str:
         prompt = await prompt_with(query.query, query.attachments)
-        async with self._opened():
+        with capture_run_messages() as messages:
             try:
-                result = await self._agent.run(
-                    prompt,
-                    message_history=self._history.messages,
-                    instructions=_PREFERENCES + query.preferences if query.preferences else None,
-                    capabilities=[ApprovalGate(callback)],
-                    event_stream_handler=_text_handler(emit) if emit else None,
-                )
-            except asyncio.CancelledError as cancellation:
-                if (cancelled := RunCancelled.from_cancellation(cancellation)) is not None:
-                    self._history.update(cancelled.all_messages())
-                raise
-            except RunCancelled as cancelled:
-                self._history.update(cancelled.all_messages())
+                async with self._opened():
+                    with failures_told(self._model):
+                        result = await self._agent.run(
+                            prompt,
+                            message_history=self._history.messages,
+                            instructions=_PREFERENCES + query.preferences
+                            if query.preferences
+                            else None,
+                            capabilities=[ApprovalGate(callback)],
+                            event_stream_handler=_text_handler(emit) if emit else None,
+                        )
+            except BaseException as error:
+                self._remember_unfinished(messages, error)
                 raise
         self._history.update(result.all_messages())
         return result.output
+
+    def _remember_unfinished(self, messages: list[ModelMessage], error: BaseException) -> None:
+        """Keep what was said and done, unless it is why the model refused to go on."""
+        if (cancelled := RunCancelled.from_cancellation(error)) is not None:
+            self._history.update(cancelled.all_messages())
+        elif _may_go_on(error) and any(map(_has_results, messages[len(self._history.messages) :])):
+            self._history.update(messages)
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[None]:
@@ -140,13 +164,14 @@ class DefaultAgent(Agent):
         with stage("tools", "tool servers"):
             await servers.enter_async_context(self._agent)
         try:
+            raise_if_all_failed(self._servers)
             yield
         finally:
             try:
                 await servers.aclose()
             except Exception:
-                # The run is over; a server that died is started anew for the next one.
-                log.warning("a tool server did not close cleanly", exc_info=True)
+                # The run is over; what did not close is opened anew for the next one.
+                log.warning("an agent's model or tools did not close cleanly", exc_info=True)
 
 
 def _text_handler(
@@ -176,14 +201,9 @@ def _can_stream(model: Model) -> bool:
     return type(model).request_stream is not Model.request_stream
 
 
-async def _close_clients(toolset: AbstractToolset[Any]) -> None:
-    clients: list[Any] = []
-    toolset.apply(lambda leaf: clients.append(getattr(leaf, "client", None)))
-    for client in clients:
-        if (close := getattr(client, "close", None)) is None:
-            continue
-        try:
-            await close()
-        except Exception:
-            # The process or connection may have ended before: then there is nothing to close.
-            log.debug("a tool server's connection did not close cleanly", exc_info=True)
+def _may_go_on(error: BaseException) -> bool:
+    return isinstance(error, ModelFailed) and error.kind not in {"refused", "length"}
+
+
+def _has_results(message: ModelMessage) -> bool:
+    return any(isinstance(part, ToolReturnPart) for part in message.parts)

@@ -1,19 +1,14 @@
 """Handing files to a model."""
 
-import asyncio
-from pathlib import Path
 from typing import Final
 
 from pydantic_ai.messages import BinaryContent, UserContent
 
-from genie_core.errors import AttachmentError, summary
+from genie_core.agent.provider.files import Family, File, described, read_file
 from genie_core.message import Attachment
 
-MAX_BYTES: Final = 20 * 1024 * 1024
-"""The largest file that is sent; providers refuse larger ones, some of them without a reason."""
-
-_FAMILIES: Final = frozenset({"image", "audio", "video", "text"})
-_TYPES: Final = frozenset({"application/pdf", "application/json", "application/xml"})
+READABLE: Final[tuple[Family, ...]] = ("image", "audio", "video", "text", "pdf")
+"""What pydantic-ai can send. Whether the model can read it is for its provider to say."""
 
 
 async def prompt_with(query: str, attachments: list[Attachment]) -> str | list[UserContent]:
@@ -25,25 +20,15 @@ async def prompt_with(query: str, attachments: list[Attachment]) -> str | list[U
         return query
     prompt: list[UserContent] = [query]
     for attachment in attachments:
-        prompt.append(
-            f"Attached file: name={attachment.name!r} media_type={attachment.media_type!r} "
-            f"path={attachment.path!r}"
-        )
-        prompt.append(await asyncio.to_thread(_content, attachment))
+        file = await read_file(attachment, READABLE)
+        prompt.append(described(attachment))
+        prompt.append(_content(file))
     return prompt
 
 
-def _content(attachment: Attachment) -> BinaryContent:
-    media_type = attachment.media_type.partition(";")[0].strip().lower()
-    if media_type.partition("/")[0] not in _FAMILIES and media_type not in _TYPES:
-        raise AttachmentError(attachment.name, f"cannot be read as {attachment.media_type!r}")
-    try:
-        size = Path(attachment.path).stat().st_size
-        if size > MAX_BYTES:
-            raise AttachmentError(
-                attachment.name, f"has {size:,} bytes, more than the {MAX_BYTES:,} that can be sent"
-            )
-        data = attachment.bytes()
-    except OSError as error:
-        raise AttachmentError(attachment.name, summary(error)) from error
-    return BinaryContent(data=data, media_type=media_type)
+def _content(file: File) -> BinaryContent:
+    if file.family != "text":
+        return BinaryContent(data=file.data, media_type=file.media_type)
+    # Each SDK has its own list of further types that it takes for text.
+    media_type = file.media_type if file.media_type.startswith("text/") else "text/plain"
+    return BinaryContent(data=file.text.encode(), media_type=media_type)

@@ -1,16 +1,29 @@
 """Putting every tool call before a person."""
 
+import logging
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ApprovalRequired,
+    CallDeferred,
+    ModelRetry,
+    ToolFailed,
+)
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext, ToolDenied
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_jsonable_python
 
 from genie_core.agent.approval import ApprovalCallback, Verdict
-from genie_core.errors import GenieError
+from genie_core.errors import GenieError, summary
+
+log = logging.getLogger(__name__)
+
+_PASSED_ON: Final = (ModelRetry, ToolFailed, CallDeferred, ApprovalRequired, AgentRunError)
+"""What a tool raises to speak to pydantic-ai, and what ends its run."""
 
 _DENIED: Final = "The user did not allow this tool call."
 
@@ -43,8 +56,8 @@ class ApprovalGate(AbstractCapability[Any]):
 class _GatedToolset(WrapperToolset[Any]):
     """Asks right before the call, when the arguments are final.
 
-    Calls that a model makes in parallel are asked for in parallel. A denial is a result for the
-    model to read, never an error.
+    Calls that a model makes in parallel are asked for in parallel. A denial, and whatever a tool
+    raises, is a result for the model to read, never the end of the run.
     """
 
     ask: ApprovalCallback
@@ -63,8 +76,13 @@ class _GatedToolset(WrapperToolset[Any]):
             if verdict.arguments is not None:
                 tool_args = _validated(tool, verdict.arguments)
             return await self.wrapped.call_tool(name, tool_args, ctx, tool)
-        except GenieError as error:
-            return f"Error: {error}"  # such as an unknown subagent: for the model to put right
+        except _PASSED_ON:
+            raise
+        except GenieError as error:  # such as an unknown subagent: for the model to put right
+            raise ToolFailed(str(error)) from error
+        except Exception as error:
+            log.warning("tool %s raised", name, exc_info=True)
+            raise ToolFailed(summary(error)) from error
 
 
 @dataclass

@@ -3,7 +3,6 @@ from pathlib import Path
 import pytest
 from pydantic_ai.messages import BinaryContent
 
-from genie_core.agent.provider.pydantic_ai import attachments
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
 from genie_core.errors import AttachmentError
 from genie_core.message import Attachment
@@ -46,9 +45,14 @@ async def test_a_missing_file_is_named(tmp_path: Path) -> None:
         await prompt_with("q", [Attachment(str(tmp_path / "gone"), "report", "text/plain")])
 
 
-async def test_a_file_that_is_too_large_is_not_read(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(attachments, "MAX_BYTES", 3)
-    with pytest.raises(AttachmentError, match="7 bytes"):
-        await prompt_with("q", [Attachment(str(file), "big", "text/plain")])
+@pytest.mark.parametrize("media_type", ["application/json", "application/x-sh", "image/svg+xml"])
+async def test_text_of_any_type_is_sent_as_text(file: Path, media_type: str) -> None:
+    prompt = await prompt_with("q", [Attachment(str(file), "code", media_type)])
+    assert isinstance(prompt[-1], BinaryContent)
+    assert prompt[-1].media_type == "text/plain"
+
+
+async def test_a_text_file_that_is_no_text_is_named(file: Path) -> None:
+    file.write_bytes(b"\xff\xfe\xfa")
+    with pytest.raises(AttachmentError, match="letter"):
+        await prompt_with("q", [Attachment(str(file), "letter", "text/plain")])

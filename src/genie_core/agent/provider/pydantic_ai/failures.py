@@ -1,0 +1,145 @@
+"""Telling what pydantic-ai raises about a model in the engine's terms."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from pydantic_ai.exceptions import (
+    ContentFilterError,
+    FallbackExceptionGroup,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelRequestTimeout,
+    ModelServerError,
+    ModelTimeoutError,
+    ModelUnavailableError,
+    UnexpectedModelBehavior,
+)
+from pydantic_ai.models import Model
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+
+from genie_core.agent.provider.failures import Asked, kind_of_status, message_in
+from genie_core.errors import ModelFailed, ModelTrouble
+
+REQUEST_TIMEOUT: Final = 600.0
+"""Seconds for a whole request to a model whose SDK cannot tell how long it has been silent."""
+
+_KINDS: Final[tuple[tuple[type[Exception], ModelTrouble], ...]] = (  # narrower classes first
+    (ModelAuthenticationError, "key"),
+    (ModelNotFoundError, "model"),
+    (ModelContextWindowExceededError, "length"),
+    (ModelRequestRejectedError, "refused"),
+    (ModelQuotaExceededError, "quota"),
+    (ModelRateLimitError, "limit"),
+    (ModelUnavailableError, "server"),
+    (ModelServerError, "server"),
+    (ModelTimeoutError, "timeout"),
+    (ModelRequestTimeout, "timeout"),
+    (ModelConnectionError, "connection"),
+    (ContentFilterError, "refused"),
+    (UnexpectedModelBehavior, "answer"),
+)
+
+
+@contextmanager
+def failures_told(model: Model) -> Iterator[None]:
+    """Turn what is raised about the model inside into `ModelFailed`.
+
+    Of several models that were tried one after another, the last one's failure is told.
+    """
+    try:
+        yield
+    except FallbackExceptionGroup as group:
+        told = [_failed(each, model) for each in group.exceptions if _is_about_model(each)]
+        if not told:
+            raise
+        raise told[-1] from group
+    except (ModelAPIError, UnexpectedModelBehavior) as error:
+        raise _failed(error, model) from error
+
+
+def with_timeout(
+    model: Model, settings: ModelSettings | None, timeout: float
+) -> ModelSettings | None:
+    """Add a time limit, in seconds of silence, to settings that have none."""
+    given = {**(model.settings or {}), **(settings or {})}
+    if "timeout" in given or "request_timeout" in given:
+        return settings
+    if "timeout" in model.unsupported_settings:
+        return ModelSettings(**{"request_timeout": REQUEST_TIMEOUT, **(settings or {})})
+    return ModelSettings(**{"timeout": timeout, **(settings or {})})
+
+
+def _is_about_model(error: Exception) -> bool:
+    return isinstance(error, ModelAPIError | UnexpectedModelBehavior)
+
+
+def _failed(error: Exception, model: Model) -> ModelFailed:
+    name = getattr(error, "model_name", None)
+    asked = _asked(model, name)
+    retry_after = getattr(error, "retry_after", None)
+    return asked.failed(_kind(error), _words(error), retry_after)
+
+
+def _kind(error: Exception) -> ModelTrouble:
+    if isinstance(error, ModelConnectionError) and error.phase == "read":
+        return "timeout" if isinstance(error, ModelTimeoutError) else "cut"
+    for category, kind in _KINDS:
+        if isinstance(error, category):
+            return kind
+    if isinstance(error, ModelHTTPError):
+        return kind_of_status(error.status_code, error.provider_error_code)
+    return "server"
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, ModelAPIError):
+        return message_in(error.body) or (
+            f"HTTP status {error.status_code}"
+            if isinstance(error, ModelHTTPError)
+            else _innermost(error)
+        )
+    return getattr(error, "message", str(error))
+
+
+def _innermost(error: BaseException) -> str:
+    """Find the words of what happened first: an SDK wraps them into something general."""
+    words = str(error)
+    cause = error.__cause__
+    while cause is not None:
+        words = str(cause) or words
+        cause = cause.__cause__
+    return words
+
+
+def _asked(model: Model, name: str | None) -> Asked:
+    """Find the model that was asked, below wrappers and among alternatives."""
+    while isinstance(model, WrapperModel):
+        model = model.wrapped
+    if isinstance(model, FallbackModel):
+        named = [each for each in model.models if each.model_name == name]
+        return _asked((named or list(model.models))[-1], name)
+    return Asked(
+        name or model.model_name,
+        getattr(model, "base_url", None) or "",
+        model.system,
+        _key(getattr(model, "client", None)),
+    )
+
+
+def _key(client: Any) -> str | None:
+    """Find the key in an SDK's client. They have no common interface for it."""
+    for holder in (client, getattr(client, "_api_client", None)):
+        for name in ("api_key", "token"):
+            if isinstance(key := getattr(holder, name, None), str):
+                return key
+    return None

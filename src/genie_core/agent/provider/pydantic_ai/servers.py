@@ -1,0 +1,180 @@
+"""Doing without tool servers that do not work."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+from pydantic_ai.exceptions import ModelRetry, ToolFailed
+from pydantic_ai.messages import InstructionPart
+from pydantic_ai.tools import RunContext
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+
+from genie_core.agent.provider.failures import without_secrets
+from genie_core.errors import StageFailed, summary
+
+log = logging.getLogger(__name__)
+
+START_TIMEOUT: Final = 30.0
+"""Seconds a tool server may take to start, if its own settings are not stricter."""
+
+CLOSE_TIMEOUT: Final = 5.0
+"""Seconds a tool server may take to be let go of."""
+
+_CONNECTION_CLOSED: Final = -32000  # the code of MCP's error for a server that has gone
+
+
+@dataclass(slots=True)
+class Health:
+    """Whether a tool server can be used in this run, and how often it has been opened for it."""
+
+    opened: list[bool] = field(default_factory=list)  # for each enclosing opening: did it succeed
+    outage: Exception | None = None
+
+
+@dataclass
+class ToleratedServer(WrapperToolset[Any]):
+    """A toolset whose server may be down: it then has no tools, and the model is told why.
+
+    A server that was down is tried again when the toolset is opened the next time, which is with
+    the next run. One that goes away in between is out for the rest of the run.
+    """
+
+    health: Health = field(default_factory=Health)
+
+    @property
+    def name(self) -> str:
+        """What to call the server."""
+        leaves: list[AbstractToolset[Any]] = []
+        self.wrapped.apply(leaves.append)
+        return ", ".join(_name(leaf) for leaf in leaves) or type(self.wrapped).__name__
+
+    @property
+    def failure(self) -> StageFailed | None:
+        """Why it cannot be used, as an error for the whole run."""
+        if self.health.outage is None:
+            return None
+        return StageFailed("tools", f"tool server {self.name}", self.health.outage)
+
+    async def __aenter__(self) -> Self:
+        """Open the toolset, or note why it cannot be opened."""
+        if not self.health.opened:
+            self.health.outage = None
+        if self.health.outage is None:
+            try:
+                async with asyncio.timeout(START_TIMEOUT) as limit:
+                    await self.wrapped.__aenter__()
+            except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on without
+                late = TimeoutError(f"it did not start within {START_TIMEOUT:.0f} seconds")
+                self._went_out(late if limit.expired() else error)
+        self.health.opened.append(self.health.outage is None)
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        """Close the toolset if it was opened; a server that has gone needs no closing."""
+        if not self.health.opened.pop():
+            return
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT):
+                await self.wrapped.__aexit__(*exception)
+        except Exception:
+            # The run is over; a server that died is started anew for the next one.
+            log.warning("tool server %s did not close cleanly", self.name, exc_info=True)
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """Return the tools that can be used now."""
+        if self.health.outage is None:
+            try:
+                return await super().get_tools(ctx)
+            except Exception as error:
+                if not _has_gone(error):
+                    raise
+                self._went_out(error)
+        return {}
+
+    async def get_instructions(self, ctx: RunContext[Any]) -> Any:
+        """Tell the model about an outage."""
+        if self.health.outage is not None:
+            return InstructionPart(content=self._notice())
+        return await super().get_instructions(ctx)
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        """Call the tool; if the server has gone, say so instead of asking for another try."""
+        if self.health.outage is not None:
+            raise ToolFailed(self._notice())
+        try:
+            return await super().call_tool(name, tool_args, ctx, tool)
+        except Exception as error:
+            if not _has_gone(error):
+                raise
+            self._went_out(error)
+            raise ToolFailed(self._notice()) from error
+
+    def _went_out(self, error: Exception) -> None:
+        if self.health.outage is None:
+            log.warning("tool server %s cannot be used: %s", self.name, summary(error))
+        self.health.outage = error
+
+    def _notice(self) -> str:
+        assert self.health.outage is not None, "only asked for after an outage"  # noqa: S101 - both callers look
+        reason = without_secrets(summary(self.health.outage))
+        return (
+            f"The tools of the server {self.name} cannot be used at the moment ({reason}). "
+            "Do without them, and say so if the answer suffers."
+        )
+
+
+def tolerated(toolsets: Sequence[AbstractToolset[Any]]) -> list[ToleratedServer]:
+    """Wrap toolsets for one agent."""
+    return [ToleratedServer(toolset) for toolset in toolsets]
+
+
+def raise_if_all_failed(servers: list[ToleratedServer]) -> None:
+    """Give up on a run that would have none of its toolsets."""
+    failures = [failure for server in servers if (failure := server.failure)]
+    if failures and len(failures) == len(servers):
+        raise failures[0]
+
+
+async def close_clients(toolset: AbstractToolset[Any]) -> None:
+    """Close the connections that a toolset has kept open between runs, and end its processes."""
+    clients: list[Any] = []
+    toolset.apply(lambda leaf: clients.append(getattr(leaf, "client", None)))
+    for client in clients:
+        if (close := getattr(client, "close", None)) is None:
+            continue
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT):
+                await close()
+        except Exception:
+            # The process or connection may have ended before: then there is nothing to close.
+            log.debug("a tool server's connection did not close cleanly", exc_info=True)
+
+
+def _has_gone(error: BaseException) -> bool:
+    """Tell whether an error, or what led to it, means that there is no server any more."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(_has_gone(each) for each in error.exceptions)
+    if isinstance(error, ConnectionError | EOFError):
+        return True
+    if getattr(getattr(error, "error", None), "code", None) == _CONNECTION_CLOSED:
+        return True
+    return isinstance(error, ModelRetry | RuntimeError) and (
+        error.__cause__ is not None and _has_gone(error.__cause__)
+    )
+
+
+def _name(leaf: AbstractToolset[Any]) -> str:
+    """Name a server by its id, or by the command that starts it without its further arguments."""
+    if leaf.id:
+        return repr(leaf.id)
+    transport: Any = getattr(getattr(leaf, "client", None), "transport", None)
+    command = getattr(transport, "command", None)
+    if not isinstance(command, str):
+        return type(leaf).__name__
+    words = [Path(command).name, *(each for each in transport.args if not each.startswith("-"))]
+    return repr(" ".join(words[:2]))
