@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+PEER   := .venv-bench/.ready
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check format bench shots lock clean
@@ -27,7 +28,8 @@ format: $(READY) ## Format the code and apply safe fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY) ## Run the benchmarks and print their tables
+bench: $(READY) ## Run the benchmarks and print their tables (ARGS="engine --messages 1000")
+	@$(MAKE) --no-print-directory $(PEER) || echo "Going on without group-genie to compare with."
 	$(BIN)/python -m benchmarks $(ARGS)
 
 shots: $(READY) ## Make screenshots/*.svg and *.png from the real app
@@ -41,7 +43,7 @@ lock: $(READY) ## Resolve the pinned versions in constraints.txt anew
 	    --no-emit-find-links --no-emit-options --output-file constraints.txt $(VENV)/requirements.in
 
 clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(dir $(PEER)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # constraints.txt names everything, dependencies of dependencies too, so pip has nothing to resolve.
 # The stamp is newer than the pins, so a second run starts in the time the program itself needs.
@@ -53,4 +55,11 @@ $(READY): constraints.txt pyproject.toml
 	@echo "Setting up $(VENV) (once)…"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r constraints.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# What benchmarks compare with lives apart: its dependencies and ours exclude each other.
+$(PEER): benchmarks/peers.txt
+	@test -x $(dir $@)bin/python || $(PYTHON) -m venv $(dir $@)
+	@echo "Setting up $(dir $@) (once)…"
+	@$(dir $@)bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@

@@ -1,22 +1,23 @@
-"""`python -m benchmarks [NAME …]`: run the named benchmarks, or all, and print their tables."""
+"""`python -m benchmarks [NAME [FLAG …]]`: run one benchmark, or all, and print their tables."""
 
 import sys
 
 from benchmarks import start
+from benchmarks.engine import command as engine
 
-ALL = {"start": start.main}
+ALL = {"start": start.main, "engine": engine.main}
 
 
 def main() -> int:
-    names = sys.argv[1:] or list(ALL)
-    unknown = [name for name in names if name not in ALL]
-    if unknown:
-        sys.stderr.write(f"no benchmark {', '.join(unknown)}; there are: {', '.join(ALL)}\n")
+    name, *flags = sys.argv[1:] or [""]
+    if name and name not in ALL:
+        sys.stderr.write(f"no benchmark {name}; there are: {', '.join(ALL)}\n")
         return 2
-    for name in names:
-        print(f"## {name}   (python -m benchmarks {name})")
-        ALL[name]()
-    return 0
+    status = 0
+    for each in [name] if name else ALL:
+        print(f"## {each}   (python -m benchmarks {each})", flush=True)
+        status = max(status, ALL[each](flags))
+    return status
 
 
 sys.exit(main())

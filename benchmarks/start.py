@@ -24,7 +24,10 @@ TIMEOUT = 60.0
 ESCAPES = re.compile(rb"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b\][^\x07]*\x07")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> int:
+    if arguments:
+        sys.stderr.write(f"start takes no flags, such as {arguments[0]}\n")
+        return 2
     python = [sys.executable, "-c", "print('first words')"]
     app = [sys.executable, "-m", "genie_tui"]
     loaded = rb"offline helper\s+127"  # in the status bar, where "loading engine" stood before
@@ -39,6 +42,7 @@ def main() -> None:
         samples = [_measure(command, paint, ready) for _ in range(RUNS + 1)][1:]
         painted, done, memory = (statistics.median(column) for column in zip(*samples, strict=True))
         print(f"{label:24}{painted * 1000:>9.0f} ms{done * 1000:>7.0f} ms{memory:>7.0f} MB")
+    return 0
 
 
 def _measure(command: Sequence[str], paint: bytes, ready: bytes) -> tuple[float, float, float]:

@@ -1,0 +1,31 @@
+"""The process that measures: one engine, one conversation, one line of JSON.
+
+Imports nothing but the standard library and the engine, since it also runs where only the other
+engine is installed.
+"""
+
+import argparse
+import asyncio
+import tempfile
+from pathlib import Path
+
+from benchmarks.engine.drive import measure
+from benchmarks.engine.package import load
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine.child")
+    parser.add_argument("package")
+    parser.add_argument("--messages", type=int, required=True)
+    parser.add_argument("--in-flight", type=int, required=True)
+    parser.add_argument("--limit", type=float, required=True)
+    parser.add_argument("--folder", type=Path, required=True)
+    args = parser.parse_args()
+    package = load(args.package)
+    with tempfile.TemporaryDirectory(dir=args.folder, prefix="genie-bench-") as folder:
+        run = measure(package, Path(folder), args.messages, args.in_flight, args.limit)
+        print(asyncio.run(run).to_json())
+
+
+if __name__ == "__main__":
+    main()
