@@ -3,13 +3,17 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+import agents
+from agents import ModelSettings, OpenAIChatCompletionsModel
+from agents import OpenAIResponsesModel as OpenAIAgentsResponsesModel
 from openai import AsyncOpenAI
 from pydantic_ai.models import Model
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from genie_core.agent import Agent, AsyncTool
-from genie_core.agent.provider.pydantic_ai import DefaultAgent
+from genie_core.agent.provider import openai, pydantic_ai
+from genie_core.testing import Play, ScriptedAgent
 from genie_core.testing.contract import AgentContract, Rig
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Turn
@@ -38,7 +42,7 @@ class PydanticAI(AgentContract):
     ) -> AbstractAsyncContextManager[Rig]:
         def make(client: AsyncOpenAI, tools: Sequence[AsyncTool]) -> Agent:
             model = type(self).model(OpenAIProvider(openai_client=client))
-            return DefaultAgent(INSTRUCTIONS, model, tools=tools)
+            return pydantic_ai.DefaultAgent(INSTRUCTIONS, model, tools=tools)
 
         return on_fake_openai(make, turns, tools)
 
@@ -49,3 +53,38 @@ class TestPydanticAIChat(PydanticAI):
 
 class TestPydanticAIResponses(PydanticAI):
     model = staticmethod(lambda provider: OpenAIResponsesModel("scripted", provider=provider))
+
+
+class OpenAIAgents(AgentContract):
+    model: Callable[[AsyncOpenAI], agents.Model]
+
+    def scripted(
+        self, *turns: Turn, tools: Sequence[AsyncTool] = ()
+    ) -> AbstractAsyncContextManager[Rig]:
+        def make(client: AsyncOpenAI, tools: Sequence[AsyncTool]) -> Agent:
+            model = type(self).model(client)
+            return openai.DefaultAgent(INSTRUCTIONS, model, ModelSettings(), tools=tools)
+
+        return on_fake_openai(make, turns, tools)
+
+
+class TestOpenAIAgentsChat(OpenAIAgents):
+    model = staticmethod(lambda client: OpenAIChatCompletionsModel("scripted", client))
+
+
+class TestOpenAIAgentsResponses(OpenAIAgents):
+    model = staticmethod(lambda client: OpenAIAgentsResponsesModel("scripted", client))
+
+
+class TestScriptedAgent(AgentContract):
+    lacks = {
+        "schemas": "tools are called as the script says",
+        "memory": "every run of a script is told in full",
+        "attachments": "a script knows what is in the files",
+        "retries": "there is no provider",
+    }
+
+    @asynccontextmanager
+    async def scripted(self, *turns: Turn, tools: Sequence[AsyncTool] = ()) -> AsyncIterator[Rig]:
+        play = Play(*turns, tools=tools)
+        yield Rig(lambda: ScriptedAgent(play), play)
