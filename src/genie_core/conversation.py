@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from genie_core.datastore import DataStore
-from genie_core.errors import GenieError, InvalidMessage, MissingKey, summary
-from genie_core.message import Attachment, Message, Thread
+from genie_core.errors import GenieError, MissingKey, summary
+from genie_core.message import Message
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +34,11 @@ class Conversation:
         self._deferred: list[Callable[[], object]] = []
 
     def open(self) -> None:
-        """Begin to take over what is on disk. What cannot be read is reported and left there."""
-        if not self._is_open and self._opening is None:
+        """Begin to take over what is on disk. What cannot be read is reported and left there.
+
+        If that is killed on its way, the next call begins anew.
+        """
+        if not self._is_open and (self._opening is None or self._opening.done()):
             self._opening = asyncio.create_task(self._load(), name="loading messages")
 
     def when_open(self, action: Callable[[], object]) -> None:
@@ -165,20 +168,3 @@ def _as_json(messages: list[Message]) -> str:
         some = [message.serialize() for message in messages[start : start + _AT_ONCE]]
         parts.append(json.dumps(some, ensure_ascii=False)[1:-1])
     return f"[{', '.join(parts)}]"
-
-
-def check_message(message: Any) -> None:
-    """Refuse what could not be shown, stored or answered."""
-    if not isinstance(message, Message):
-        raise InvalidMessage(f"{type(message).__name__} is not a Message")
-    sender: object = message.sender
-    content: object = message.content
-    if not isinstance(sender, str) or not sender.strip():
-        raise InvalidMessage("it has no sender")
-    if not isinstance(content, str):
-        raise InvalidMessage(f"its content is {type(content).__name__}, not text")
-    if not content.strip() and not message.attachments:
-        raise InvalidMessage("it is empty")
-    for kind, parts in ((Attachment, message.attachments), (Thread, message.threads)):
-        if not all(isinstance(part, kind) for part in parts):
-            raise InvalidMessage(f"something among its {kind.__name__.lower()}s is none")

@@ -53,10 +53,14 @@ class Patience:
 
 
 def abandon(task: "Task[Any]") -> None:
-    """Cancel a task and wait for it no longer; what it still raises goes to the log."""
+    """Cancel a task, unless it has ended, and wait for it no longer.
+
+    What it still raises goes to the log.
+    """
+    if task.done():
+        return
     task.cancel()
-    if not task.done():
-        _abandoned.add(task)
+    _abandoned.add(task)
     task.add_done_callback(_forget)
 
 

@@ -1,23 +1,27 @@
 """The entry point: a group chat whose messages are reasoned about and answered."""
 
 import asyncio
-from asyncio import Future, Task
+from asyncio import CancelledError, Future, Task
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeAlias
 
 from genie_core.actor import Actor
+from genie_core.admission import check_asker, check_attachments, check_message, check_setting
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.runner import AgentRunner, Query, Reply
-from genie_core.conversation import Conversation, check_message, load_messages
+from genie_core.conversation import Conversation, load_messages
 from genie_core.datastore import DataStore
-from genie_core.errors import InvalidMessage, SessionStopped, StageFailed, stage, summary
+from genie_core.errors import SessionStopped, StageFailed, StateError, summary
 from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
 from genie_core.message import SYSTEM, Attachment, Message
+from genie_core.patience import Patience
 from genie_core.preferences import PreferencesSource
 from genie_core.reasoner.base import Decision, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.reasoner.runner import ReasonerRunner, Ruling
+from genie_core.wishes import Wishes
 
 __all__ = ["Execution", "GroupSession"]
 
@@ -48,11 +52,18 @@ class GroupSession:
         data_store: DataStore | None = None,
         preferences_source: PreferencesSource | None = None,
     ) -> None:
+        check_setting("id", id, str)
+        check_setting("group_reasoner_factory", group_reasoner_factory, GroupReasonerFactory)
+        check_setting("agent_factory", agent_factory, AgentFactory)
+        check_setting("data_store", data_store, DataStore, optional=True)
+        check_setting("preferences_source", preferences_source, PreferencesSource, optional=True)
         self.id = id
         self._reasoner_factory = group_reasoner_factory
         self._agent_factory = agent_factory
         self._store = data_store.narrowed(id) if data_store else None
         self._preferences = preferences_source
+        self._patience = Patience()
+        self._wishes = Wishes(preferences_source, self._patience)
         self._conversation = Conversation(self._store)
         self._reasoners: dict[str, ReasonerRunner] = {}
         self._agents: dict[str, AgentRunner] = {}
@@ -75,12 +86,12 @@ class GroupSession:
     def handle(self, message: Message) -> Execution:
         """Add a message to the chat and begin to work on it.
 
-        `SessionStopped` after `stop`; `InvalidMessage` for an empty one, and for one from
-        "system", since what agents say is not reasoned about.
+        `SessionStopped` after `stop`; `InvalidMessage` for one that is empty or could not be
+        stored, and for one from "system" in any spelling, since what agents say is not reasoned
+        about.
         """
         check_message(message)
-        if message.sender == SYSTEM:
-            raise InvalidMessage(f"{SYSTEM!r} speaks for agents; use append() for its messages")
+        check_asker(message.sender)
         execution = self._accept()
 
         def begin() -> None:
@@ -112,8 +123,10 @@ class GroupSession:
 
         The query itself is not added to the chat, its answer is.
         """
-        origin = Message(query, sender, request_id=request_id)
+        origin = Message(query, sender, receiver, request_id=request_id)
         check_message(origin)
+        check_asker(sender)
+        check_attachments(attachments)
         response = Response(Decision.DELEGATE, query, receiver, reason)
         execution = self._accept()
 
@@ -159,19 +172,25 @@ class GroupSession:
     def stop(self) -> None:
         """Refuse new messages and deny pending approvals; running work goes on to its end.
 
+        What is no work, but only leads to it, is given up if it takes longer than
+        `patience.GRACE` from now on: secrets, preferences and tool servers that do not come.
         Calling it again changes nothing.
         """
         self._stopping = True
+        self._patience.limit()
         for execution in self._executions:
             execution.refuse_approvals(_STOPPING)
 
     async def join(self) -> None:
         """Wait until all work has ended and everything is on disk; stops the session if needed.
 
-        Cancelling the wait changes nothing: the work goes on, and `join` can be called again.
+        A reasoner or agent at work is waited for as long as it needs. To wait no longer, cancel
+        what is `running`: whoever ignores that, and tool servers that do not close, are left
+        behind after a few seconds. Cancelling the wait itself changes nothing: the work goes on,
+        and `join` can be called again.
         """
         self.stop()
-        if self._shutdown is None:
+        if self._shutdown is None or self._shutdown.cancelled():
             self._shutdown = asyncio.create_task(self._close(), name=f"closing {self.id}")
         await asyncio.shield(self._shutdown)
 
@@ -187,7 +206,8 @@ class GroupSession:
         for runner in runners:
             await runner.join()
         if self._store is not None:
-            await self._store.flush()
+            with suppress(StateError):  # the store was closed before, which wrote everything
+                await self._store.flush()
 
     def _accept(self) -> Execution:
         self._refuse_when_stopped()
@@ -224,7 +244,9 @@ class GroupSession:
     async def _see_through(self, execution: Execution, work: _Work) -> None:
         try:
             await work()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the execution must end with it
+        except (CancelledError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the execution must end with it
             execution.fail(error, "agent")
 
     async def _decide(
@@ -260,14 +282,7 @@ class GroupSession:
     ) -> None:
         execution.record(_decided(response, elapsed))
         try:
-            query = Query(
-                text=response.query or "",
-                approvals=execution.approvals(),
-                attachments=list(attachments),
-                preferences=await self._wishes(response.receiver),
-                emit=execution.emit,
-            )
-            reply = await _reply(self._agent(message.sender), query)
+            reply = await self._ask(execution, message.sender, response, attachments)
         except Exception:
             await _report_unsaved(execution, *unsaved)
             raise
@@ -278,11 +293,27 @@ class GroupSession:
         await _report_unsaved(execution, *unsaved, reply.saved, self._conversation.add(answer))
         execution.record(Answered(answer, reply.elapsed))
 
-    async def _wishes(self, receiver: str | None) -> str | None:
-        if self._preferences is None or receiver is None:
-            return None
-        with stage("preferences", f"preferences of {receiver}"):
-            return await self._preferences.get_preferences(receiver)
+    async def _ask(
+        self,
+        execution: Execution,
+        owner: str,
+        response: Response,
+        attachments: Sequence[Attachment],
+    ) -> Reply:
+        async with self._wishes.along_with_query(owner, response.receiver) as preferences:
+            query = Query(
+                text=response.query or "",
+                approvals=execution.approvals(),
+                attachments=list(attachments),
+                preferences=preferences,
+                emit=execution.emit,
+            )
+            agent = self._agent(owner)
+            promise = agent.submit(query)
+        reply = await promise
+        if not reply.text.strip():
+            raise StageFailed("agent", agent.name, "the agent gave an empty answer")
+        return reply
 
     def _reasoner(self, owner: str) -> ReasonerRunner:
         if owner not in self._reasoners:
@@ -292,6 +323,7 @@ class GroupSession:
                 self._reasoner_factory,
                 self._store.narrowed(owner) if self._store else None,
                 restored=self._conversation.restored,
+                patience=self._patience,
             )
         return self._reasoners[owner]
 
@@ -304,19 +336,13 @@ class GroupSession:
                 agent_factory=self._agent_factory,
                 data_store=self._store,
                 extra_tools={"get_group_chat_messages": self.get_group_chat_messages},
+                patience=self._patience,
             )
         return self._agents[owner]
 
 
 def _decided(response: Response, elapsed: float) -> Decided:
     return Decided(response.decision, response.query, response.receiver, response.reason, elapsed)
-
-
-async def _reply(agent: AgentRunner, query: Query) -> Reply:
-    reply = await agent.submit(query)
-    if not reply.text.strip():
-        raise StageFailed("agent", agent.name, "the agent gave an empty answer")
-    return reply
 
 
 async def _report_unsaved(execution: Execution, *promises: "Future[None]") -> None:

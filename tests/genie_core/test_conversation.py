@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from genie_core.conversation import Conversation, check_message, load_messages
+from genie_core.conversation import Conversation, load_messages
 from genie_core.datastore import DataStore
-from genie_core.errors import InvalidMessage, StateError
+from genie_core.errors import StateError
 from genie_core.message import Message
 
 
@@ -104,6 +104,22 @@ async def test_loading_that_fails_in_any_way_is_told_and_opens(
     assert store.problems == ["the saved messages can't be read: MemoryError: too much"]
 
 
+async def test_loading_that_is_killed_begins_anew(tmp_path: Path) -> None:
+    await (await opened(tmp_path)).add(Message("old", "alice"))
+    conversation = Conversation(DataStore(tmp_path))
+    done: list[str] = []
+    before = asyncio.all_tasks()
+    conversation.when_open(lambda: done.append("first"))
+    (loading,) = asyncio.all_tasks() - before
+    loading.cancel()
+    await asyncio.wait({loading})
+    conversation.when_open(lambda: done.append("second"))
+    async with asyncio.timeout(10):
+        await conversation.opened()
+    assert done == ["first", "second"]
+    assert [message.content for message in conversation.messages] == ["old"]
+
+
 async def test_an_action_that_raises_does_not_keep_the_later_ones_waiting(tmp_path: Path) -> None:
     def broken() -> None:
         raise RuntimeError("not my day")
@@ -174,22 +190,3 @@ async def test_which_of_several_sessions_is_meant_must_be_said(tmp_path: Path) -
     assert await load_messages(store) is None
     assert "2 sessions" in store.problems[0]
     assert await load_messages(store.narrowed("two")) == [Message("two", "alice")]
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        Message("", "alice"),
-        Message(" \n", "alice"),
-        Message("hi", ""),
-        Message("hi", "  "),
-        "hi",
-        Message(None, "alice"),  # type: ignore[arg-type]  # the mistake is the test
-        Message("hi", "alice", attachments=["file"]),  # type: ignore[list-item]  # the mistake is the test
-        Message("hi", "alice", threads=[None]),  # type: ignore[list-item]  # the mistake is the test
-        Message("hi", 3),  # type: ignore[arg-type]  # the mistake is the test
-    ],
-)
-def test_what_cannot_be_shown_stored_or_answered_is_refused(message: Any) -> None:
-    with pytest.raises(InvalidMessage):
-        check_message(message)

@@ -11,11 +11,13 @@ from genie_core.actor import Actor
 from genie_core.datastore import DataStore
 from genie_core.errors import ActorStopped, MissingKey, StageFailed, stage
 from genie_core.message import Attachment, Message
+from genie_core.patience import Patience
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.state import StateKeeper
 
-_HANDED_OVER: Final = "attachments"  # the key under which a person's position is saved
+_HANDED_OVER: Final = "attachments"  # the key of how far a person's attachments are handed over
+_AHEAD: Final = "ahead"  # the key of how many messages the reasoner knows that were lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,9 @@ class ReasonerRunner(Actor[int, Ruling]):
         data_store: DataStore | None = None,
         *,
         restored: int = 0,
+        patience: Patience | None = None,
     ) -> None:
-        super().__init__(f"reasoner of {owner}", factory.group_reasoner_idle_timeout)
+        super().__init__(f"reasoner of {owner}", factory.group_reasoner_idle_timeout, patience)
         self._owner = owner
         self._messages = messages
         self._factory = factory
@@ -70,11 +73,10 @@ class ReasonerRunner(Actor[int, Ruling]):
         """Make the reasoner and give it its memory."""
         reasoner = await self._factory.make_group_reasoner(self._owner)
         await self._state.restore(reasoner)
-        self._reasoner = reasoner
         if self._restored is not None:
-            self._handed_over = min(await self._saved_position(), self._restored)
-            self._ahead = max(0, reasoner.processed - self._restored)
+            await self._find_place(reasoner, self._restored)
             self._restored = None
+        self._reasoner = reasoner
         try:
             yield
         finally:
@@ -108,15 +110,29 @@ class ReasonerRunner(Actor[int, Ruling]):
             _ = self._store.save(_HANDED_OVER, self._handed_over)
         return attachments
 
-    async def _saved_position(self) -> int:
+    async def _find_place(self, reasoner: GroupReasoner, restored: int) -> None:
+        """Work out which of the restored messages the reasoner has not seen.
+
+        It may know some that were lost. How many is remembered: once newer ones have taken their
+        places, it could not be told any more.
+        """
+        self._handed_over = min(await self._saved_count(_HANDED_OVER), restored)
+        before = await self._saved_count(_AHEAD)
+        with stage("reasoner", self.name):
+            processed = reasoner.processed
+            self._ahead = max(before if processed >= before else 0, processed - restored)
+        if self._store is not None and self._ahead != before:
+            _ = self._store.save(_AHEAD, self._ahead)  # a failure is among the store's problems
+
+    async def _saved_count(self, key: str) -> int:
         if self._store is None:
             return 0
         with stage("state", f"saved state of {self.name}"):
             try:
-                position = await self._store.load(_HANDED_OVER)
+                count = await self._store.load(key)
             except MissingKey:
                 return 0
-        return position if isinstance(position, int) and position > 0 else 0
+        return count if isinstance(count, int) and count > 0 else 0
 
     def _updates(self, reasoner: GroupReasoner, position: int) -> list[Message]:
         seen = reasoner.processed - self._ahead

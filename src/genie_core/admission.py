@@ -1,0 +1,85 @@
+"""What a session lets in, and what it refuses before any harm is done."""
+
+import unicodedata
+from typing import Any, Final
+
+from genie_core.errors import InvalidMessage, InvalidSetting
+from genie_core.message import SYSTEM, Attachment, Message, Thread
+
+_UNSEEN: Final = frozenset({"Cc", "Cf"})  # control and format characters
+
+
+def check_setting(name: str, value: object, kind: type[Any], *, optional: bool = False) -> None:
+    """Refuse a constructor argument of another kind, such as a path instead of a store."""
+    if isinstance(value, kind) or (optional and value is None):
+        return
+    article = "an" if kind.__name__[0] in "AEIOU" else "a"
+    raise InvalidSetting(name, value, f"{article} {kind.__name__}")
+
+
+def check_message(message: Any) -> None:
+    """Refuse what could not be shown, stored or answered."""
+    _check_kind(message, Message, "what was handed in")
+    _check_parts(message)
+    if not message.sender.strip():
+        raise InvalidMessage("it has no sender")
+    if not message.content.strip() and not message.attachments:
+        raise InvalidMessage("it is empty")
+
+
+def check_asker(sender: str) -> None:
+    """Refuse a sender whose messages an agent would answer although it is one, or looks like it."""
+    if _as_seen(sender) == SYSTEM:
+        raise InvalidMessage(
+            f"{sender!r} speaks for agents and is not answered; append() takes {SYSTEM!r}"
+        )
+
+
+def check_attachments(attachments: Any) -> None:
+    """Refuse what does not describe files."""
+    for each in _list(attachments, "attachments"):
+        _check_kind(each, Attachment, "something among its attachments")
+        for field in ("path", "name", "media_type"):
+            _check_text(getattr(each, field), f"the {field} of attachment {each.name!r}")
+
+
+def _check_parts(message: Message) -> None:
+    """Check the types of all fields, also in quoted threads: everything must become JSON."""
+    _check_text(message.sender, "its sender")
+    _check_text(message.content, "its content")
+    for field in ("receiver", "request_id"):
+        if getattr(message, field) is not None:
+            _check_text(getattr(message, field), f"its {field}")
+    check_attachments(message.attachments)
+    for thread in _list(message.threads, "threads"):
+        _check_kind(thread, Thread, "something among its threads")
+        _check_text(thread.id, "the id of a thread")
+        for quoted in _list(thread.messages, "quoted messages"):
+            _check_kind(quoted, Message, "something it quotes")
+            _check_parts(quoted)
+
+
+def _list(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise InvalidMessage(f"its {what} are {_kind(value)}, not a list")
+    return list(value)
+
+
+def _check_kind(value: object, kind: type[Any], what: str) -> None:
+    if not isinstance(value, kind):
+        raise InvalidMessage(f"{what} is {_kind(value)}, not {kind.__name__}")
+
+
+def _check_text(value: object, what: str) -> None:
+    if not isinstance(value, str):
+        raise InvalidMessage(f"{what} is {_kind(value)}, not text")
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
+
+
+def _as_seen(name: str) -> str:
+    """Reduce a name to what a reader, or a model, makes of it."""
+    plain = unicodedata.normalize("NFKC", name)
+    return "".join(c for c in plain if unicodedata.category(c) not in _UNSEEN).strip().casefold()
