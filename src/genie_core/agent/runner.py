@@ -72,9 +72,10 @@ class _Place:
 
 @dataclass(slots=True, eq=False)
 class _Run:
+    """Who is at work, for the tools that are called meanwhile. The query is gone afterwards."""
+
     runner: "AgentRunner"
-    query: Query
-    over: bool = False
+    query: Query | None
 
 
 _current: ContextVar[_Run | None] = ContextVar("run", default=None)
@@ -176,7 +177,7 @@ class AgentRunner(Actor[Query, Reply]):
                 self._remember_partial(agent)
             raise
         finally:
-            run.over = True
+            run.query = None
         if self._agent is not agent:
             raise ActorStopped(self.name)  # left behind: another instance has the memory now
         if not isinstance(text, str):
@@ -270,7 +271,7 @@ class AgentRunner(Actor[Query, Reply]):
 
     def _query_at_work(self) -> Query:
         run = _current.get()
-        if run is None or run.runner is not self or run.over:
+        if run is None or run.runner is not self or run.query is None:
             raise GenieError(f"{self.name} can run subagents only while it answers a query")
         if self._place.depth == DEEPEST:
             raise GenieError(
