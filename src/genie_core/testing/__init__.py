@@ -1,5 +1,6 @@
 """What tests of reasoners, agents and sessions need, without any model or network."""
 
+from genie_core.testing.play import Play as Play
 from genie_core.testing.scripted import DecideFn as DecideFn
 from genie_core.testing.scripted import Emit as Emit
 from genie_core.testing.scripted import RunFn as RunFn

@@ -1,8 +1,11 @@
 """What a scripted model was shown, whoever plays it."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +42,22 @@ class ScriptedModel(Protocol):
 
     async def reached(self, count: int) -> None:
         """Wait until so many requests have come."""
+
+
+class Arrivals(Generic[T]):
+    """Things that have come, in order, and waiting for them."""
+
+    def __init__(self) -> None:
+        self.items: list[T] = []
+        self._more = asyncio.Condition()
+
+    async def add(self, item: T) -> None:
+        """Take one more."""
+        async with self._more:
+            self.items.append(item)
+            self._more.notify_all()
+
+    async def reached(self, count: int) -> None:
+        """Wait until there are so many."""
+        async with self._more:
+            await self._more.wait_for(lambda: len(self.items) >= count)

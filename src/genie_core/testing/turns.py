@@ -1,5 +1,6 @@
 """What a scripted model does when it is its turn to speak."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -64,3 +65,8 @@ class Cut:
 
 
 Turn: TypeAlias = Say | Call | Calls | Refuse | Stall | Cut
+
+
+def split_words(text: str) -> list[str]:
+    """Cut a text the way models stream it."""
+    return re.findall(r"\s*\S+\s*|\s+", text)

@@ -1,7 +1,8 @@
 """The agents of this package, run through the contract."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import ClassVar
 
 import agents
 from agents import ModelSettings, OpenAIChatCompletionsModel
@@ -14,7 +15,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from genie_core.agent import Agent, AsyncTool
 from genie_core.agent.provider import openai, pydantic_ai
 from genie_core.testing import Play, ScriptedAgent
-from genie_core.testing.contract import AgentContract, Rig
+from genie_core.testing.contract import AgentContract, Feature, Rig
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Turn
 
@@ -77,7 +78,7 @@ class TestOpenAIAgentsResponses(OpenAIAgents):
 
 
 class TestScriptedAgent(AgentContract):
-    lacks = {
+    lacks: ClassVar[Mapping[Feature, str]] = {
         "schemas": "tools are called as the script says",
         "memory": "every run of a script is told in full",
         "attachments": "a script knows what is in the files",

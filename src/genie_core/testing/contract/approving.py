@@ -83,7 +83,7 @@ class Approving(Case):
     async def test_edited_arguments_that_do_not_fit_are_an_error_the_model_sees(
         self, streaming: bool
     ) -> None:
-        edit = Approver(Verdict(approved=True, arguments={"file": "old.txt"}))
+        edit = Approver(Verdict(approved=True, arguments={}))
         seen: list[str] = []
         async with self._deleting(seen) as rig:
             assert await ask(rig.agent, "go", edit, streaming=streaming) == "Done."
@@ -93,7 +93,7 @@ class Approving(Case):
     async def test_parallel_calls_wait_together_and_are_answered_in_any_order(
         self, streaming: bool
     ) -> None:
-        self.needs("tools", "parallel calls")
+        self.needs("tools")
         calls = Calls(*(Call("delete", {"path": f"{name}.txt"}) for name in "abc"))
         seen: list[str] = []
         async with self.opened(calls, Say("Done."), tools=[_deleter(seen)]) as rig:
@@ -113,7 +113,7 @@ class Approving(Case):
         assert (second, third) == ("deleted z.txt", "deleted c.txt")
 
     async def test_an_approved_call_runs_while_another_still_waits(self) -> None:
-        self.needs("tools", "parallel calls")
+        self.needs("tools")
         ran = asyncio.Event()
 
         async def delete(path: str) -> str:

@@ -55,6 +55,7 @@ class Calling(Case):
     async def test_arguments_of_the_wrong_type_are_an_error_the_model_sees(
         self, streaming: bool
     ) -> None:
+        self.needs("schemas")
         await self._survives(Call("halve", {"number": "a few"}), streaming=streaming)
 
     async def test_arguments_that_are_missing_are_an_error_the_model_sees(
@@ -68,7 +69,7 @@ class Calling(Case):
         await self._survives(Call("halve", '{"number": 4'), streaming=streaming)
 
     async def test_parallel_results_belong_to_their_calls(self, streaming: bool) -> None:
-        self.needs("tools", "parallel calls")
+        self.needs("tools")
 
         async def square(number: int) -> str:
             """Square a number."""

@@ -61,7 +61,7 @@ class Ending(Case):
             await _works(rig)
 
     async def test_cancelling_when_one_of_two_calls_is_done(self, streaming: bool) -> None:
-        self.needs("tools", "parallel calls")
+        self.needs("tools")
         rested, begun = asyncio.Event(), asyncio.Event()
 
         async def rest() -> str:

@@ -14,9 +14,13 @@ from genie_core.testing.shown import ScriptedModel, Shown
 from genie_core.testing.turns import Turn
 
 Feature: TypeAlias = Literal[
-    "streaming", "tools", "parallel calls", "memory", "preferences", "attachments", "retries"
+    "streaming", "tools", "schemas", "memory", "preferences", "attachments", "retries"
 ]
-"""What an agent may do without; "memory" is that of the conversation with the model."""
+"""What an agent may do without.
+
+"schemas" means that arguments are checked before a tool gets them, "memory" that the model is shown
+the runs before, and "retries" that a request is repeated when a provider is busy.
+"""
 
 
 class Rig:

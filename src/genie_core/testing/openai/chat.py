@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from genie_core.testing.openai.reply import Reply, WrittenCall, media_type, split_text, split_words
+from genie_core.testing.openai.reply import Reply, WrittenCall, media_type, split_text
 from genie_core.testing.openai.request import ApiName, Entry
+from genie_core.testing.turns import split_words
 
 
 class ChatApi:

@@ -2,14 +2,13 @@
 
 import itertools
 import json
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from genie_core.testing.openai.request import ModelRequest
-from genie_core.testing.turns import Call, Calls, Cut, Say, Stall
+from genie_core.testing.turns import Call, Calls, Cut, Say, Stall, split_words
 
 _PART_LENGTH: Final = 5
 
@@ -51,11 +50,6 @@ def reply_to(request: ModelRequest, number: int, turn: Say | Call | Calls | Stal
     written = [_written(f"call_{number}_{index}", call) for index, call in enumerate(calls)]
     words = sum(len(split_words(each)) for each in request.texts)
     return Reply(number, request.body, text, written, tokens_in=words)
-
-
-def split_words(text: str) -> list[str]:
-    """Cut a text the way models stream it."""
-    return re.findall(r"\s*\S+\s*|\s+", text)
 
 
 def split_text(text: str) -> list[str]:

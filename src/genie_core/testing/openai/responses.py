@@ -4,8 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from genie_core.testing.openai.reply import Reply, media_type, split_text, split_words
+from genie_core.testing.openai.reply import Reply, media_type, split_text
 from genie_core.testing.openai.request import ApiName, Entry, Role
+from genie_core.testing.turns import split_words
 
 _ROLES: Final[dict[str, Role]] = {
     "system": "system",

@@ -1,6 +1,5 @@
 """The server itself: whose turn it is, and what it has been asked."""
 
-import asyncio
 import itertools
 import json
 from collections import deque
@@ -26,6 +25,7 @@ from genie_core.testing.openai.refusal import (
 from genie_core.testing.openai.reply import reply_to
 from genie_core.testing.openai.request import ModelRequest, unmatched
 from genie_core.testing.openai.responses import ResponsesApi
+from genie_core.testing.shown import Arrivals
 from genie_core.testing.turns import Call, Calls, Refuse, Say, Stall, Turn
 
 _EVENTS: Final = "text/event-stream"
@@ -49,12 +49,11 @@ class FakeOpenAI:
         self, *turns: Turn, api_key: str = "sk-scripted-key", models: Sequence[str] = ()
     ) -> None:
         self.api_key = api_key
-        self.requests: list[ModelRequest] = []
+        self._asked: Arrivals[ModelRequest] = Arrivals()
         self._models = tuple(models)
         self._turns: deque[Turn] = deque(turns)
         self._json = "{}"
         self._numbers = itertools.count(1)
-        self._arrived = asyncio.Condition()
         self._listener: Listener | None = None
 
     @property
@@ -64,14 +63,18 @@ class FakeOpenAI:
             raise RuntimeError("FakeOpenAI has no address outside its `async with`")
         return f"http://127.0.0.1:{self._listener.port}/v1"
 
+    @property
+    def requests(self) -> list[ModelRequest]:
+        """Every request that named a model, in the order of their coming."""
+        return self._asked.items
+
     def script(self, *turns: Turn) -> None:
         """Append turns."""
         self._turns.extend(turns)
 
     async def reached(self, count: int) -> None:
         """Wait until so many requests have come, refused ones included."""
-        async with self._arrived:
-            await self._arrived.wait_for(lambda: len(self.requests) >= count)
+        await self._asked.reached(count)
 
     async def __aenter__(self) -> Self:
         routes = [
@@ -114,9 +117,7 @@ class FakeOpenAI:
             request = _read(api, await http.json(), _key(http))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             return refusal(Refuse(400, f"The body is not a request to this endpoint: {error!r}"))
-        async with self._arrived:
-            self.requests.append(request)
-            self._arrived.notify_all()
+        await self._asked.add(request)
         if refused := self._objection(api, request):
             return refusal(refused)
         return self._deliver(api, request, self._next_turn(request))
