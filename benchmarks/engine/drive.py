@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Final
 
 from benchmarks.engine import script, usage
@@ -74,13 +74,13 @@ async def measure(
         data_store=store,
     )
     memory_before, written_before = usage.peak_memory(), usage.bytes_written()
-    began = perf_counter()
+    began, began_cpu = perf_counter(), process_time()
     talk = Talk(package, session, until=began + limit)
     async with asyncio.timeout(limit + GRACE):
         await talk.run(messages, in_flight)
         session.stop()
         await session.join()
-    seconds = perf_counter() - began
+    seconds, cpu = perf_counter() - began, process_time() - began_cpu
     written, peak = usage.bytes_written(), usage.peak_memory()
     first, last = first_tenth(talk.latencies), last_tenth(talk.latencies)
     return Measurement(
@@ -89,6 +89,7 @@ async def measure(
         asked=messages,
         handled=len(talk.latencies),
         seconds=seconds,
+        cpu=cpu,
         first_p50=percentile(first, 50),
         first_p99=percentile(first, 99),
         last_p50=percentile(last, 50),

@@ -13,7 +13,7 @@ class Measurement:
     """Times are in seconds, sizes in bytes.
 
     `handled` of the `asked` messages were handled within the time limit. `seconds` run from the
-    first `handle` to the return of `join`. `expected` is what belongs on disk, answers included,
+    first `handle` to the return of `join`, and `cpu` counts those of all threads in it. `expected` is what belongs on disk, answers included,
     and `found` what a fresh store reads there.
     """
 
@@ -22,6 +22,7 @@ class Measurement:
     asked: int
     handled: int
     seconds: float
+    cpu: float
     first_p50: float
     first_p99: float
     last_p50: float
@@ -41,6 +42,11 @@ class Measurement:
     def kept_rate(self) -> float:
         """Messages per second that are there afterwards, answers included."""
         return self.found / self.seconds
+
+    @property
+    def cpu_each(self) -> float | None:
+        """Processor time per message handled, which says more than time on a busy machine."""
+        return ratio(self.cpu, self.handled)
 
     @property
     def growth(self) -> float | None:

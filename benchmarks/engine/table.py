@@ -33,6 +33,7 @@ ROWS: Final = (
     Row("last tenth p50", lambda run: run.last_p50, "{:,.0f} µs", 1e6),
     Row("last tenth p99", lambda run: run.last_p99, "{:,.0f} µs", 1e6),
     Row("last p50 / first p50", lambda run: run.growth, "{:.2f}"),
+    Row("processor time/message", lambda run: run.cpu_each, "{:,.0f} µs", 1e6),
     Row("bytes written/message", lambda run: run.written_each, "{:,.0f}"),
     Row("memory before", lambda run: run.memory_before, "{:,.1f} MB", 1e-6),
     Row("memory added at peak", lambda run: run.memory, "{:,.1f} MB", 1e-6),

@@ -8,6 +8,7 @@ RUN = Measurement(
     asked=1_000,
     handled=800,
     seconds=2.0,
+    cpu=1.6,
     first_p50=0.001,
     first_p99=0.002,
     last_p50=0.0015,

@@ -14,6 +14,7 @@ def test_survives_json() -> None:
 def test_what_follows() -> None:
     assert RUN.rate == 400
     assert RUN.kept_rate == 250
+    assert RUN.cpu_each == pytest.approx(0.002)
     assert RUN.growth == pytest.approx(1.5)
     assert RUN.written_each == 100
     assert RUN.memory == 20_000_000
