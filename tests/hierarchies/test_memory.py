@@ -23,6 +23,8 @@ from genie_core.agent.runner import Query
 from genie_core.datastore import DataStore
 from genie_core.testing import ScriptedAgent
 
+pytestmark = pytest.mark.timeout(20)
+
 ODD = [
     "..",
     ".",

@@ -33,6 +33,8 @@ from genie_core.errors import AttachmentError, GenieError, UnknownAgent
 from genie_core.message import Attachment
 from genie_core.testing import ScriptedAgent
 
+pytestmark = pytest.mark.timeout(20)
+
 FILE = Attachment("/tmp/a.txt", "a.txt", "text/plain")
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from asyncio import Future
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -184,7 +184,7 @@ class AgentRunner(Actor[Query, Reply]):
             raise StageFailed("agent", self.name, f"answered with {type(text).__name__}, not text")
         return Reply(text, perf_counter() - began, self._state.save(agent))
 
-    async def run(self, input: AgentInput) -> AsyncIterator[Approval | str]:  # noqa: A002 - as in Agent.run
+    async def run(self, input: AgentInput) -> AsyncGenerator[Approval | str, None]:  # noqa: A002 - as in Agent.run
         """Put a query and yield the requests for approval as they come, then the answer.
 
         For use without a session. Who leaves early, by closing the iterator, cancels the run.

@@ -3,6 +3,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import agents
+import pydantic_ai
 import pytest
 
 from genie_core.agent import (
@@ -19,7 +21,8 @@ from genie_core.agent import (
 from genie_core.agent.runner import Query
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError, StageFailed, UnknownAgent
-from genie_core.testing import Emit, ScriptedAgent, agent_factory
+from genie_core.session import GroupSession
+from genie_core.testing import Emit, ScriptedAgent, agent_factory, reasoner_factory
 
 pytestmark = pytest.mark.timeout(10)
 
@@ -166,7 +169,7 @@ class Servers(ScriptedAgent):
 
 class Unsaveable(ScriptedAgent):
     def get_serialized(self) -> Any:
-        return object()
+        return {**super().get_serialized(), "what": object()}
 
 
 class Picky(ScriptedAgent):
@@ -304,3 +307,81 @@ async def test_without_a_store_subagents_are_kept_for_their_memory() -> None:
             await asyncio.sleep(0.01)
     await runner.submit(query("search two"))
     assert innermost((await runner.submit(query(f"search:{first} three"))).text) == "one,three"
+
+
+async def test_a_runner_alone_yields_requests_for_approval_and_then_the_answer() -> None:
+    async def run(input: AgentInput, ask: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+        first = await ask("first", {"a": 1})
+        second = await ask("second", {})
+        return f"{input.query} {input.preferences} {bool(first)} {bool(second)}"
+
+    runner = AgentRunner("mine", "system", "alice", agent_factory(run))
+    seen: list[Any] = []
+    async for element in runner.run(AgentInput("q", preferences="short")):
+        seen.append(element)
+        if isinstance(element, Approval):
+            element.approve() if element.tool_name == "first" else element.deny()
+    assert [(each.sender, each.tool_name) for each in seen[:-1]] == [
+        ("mine", "first"),
+        ("mine", "second"),
+    ]
+    assert seen[-1] == "q short True False"
+    runner.stop()
+    await runner.join()
+
+
+async def test_a_runner_alone_raises_what_its_agent_raises() -> None:
+    runner = system(AgentFactory(lambda _: Broken()))
+    with pytest.raises(StageFailed, match="out of ideas"):
+        await anext(runner.run(AgentInput("q")))
+
+
+async def test_closing_the_iterator_cancels_the_run() -> None:
+    cancelled = asyncio.Event()
+
+    async def run(_input: AgentInput, ask: ApprovalCallback, _emit: Emit) -> str:
+        try:
+            await ask("f", {})
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return "never"
+
+    running = system(agent_factory(run)).run(AgentInput("q"))
+    assert isinstance(await anext(running), Approval)
+    await running.aclose()
+    await cancelled.wait()
+
+
+def schema_of_pydantic_ai(tool: AsyncTool) -> tuple[str, str | None, dict[str, Any]]:
+    made = pydantic_ai.Tool(tool)
+    return made.name, made.description, made.function_schema.json_schema
+
+
+def schema_of_openai_agents(tool: AsyncTool) -> tuple[str, str | None, dict[str, Any]]:
+    made = agents.function_tool(tool)
+    return made.name, made.description, made.params_json_schema
+
+
+@pytest.mark.parametrize("schema_of", [schema_of_pydantic_ai, schema_of_openai_agents])
+def test_any_framework_can_make_a_tool_of_run_subagent(schema_of: Any) -> None:
+    name, description, schema = schema_of(system(hierarchy()).run_subagent)
+    assert name == "run_subagent"
+    assert description.startswith("Put a query to another agent")
+    assert "Args:" not in description
+    properties = schema["properties"]
+    assert list(properties) == ["query", "subagent_name", "subagent_instance", "attachments"]
+    assert all(each["description"] for each in properties.values())
+    assert {"type": "null"} in properties["subagent_instance"]["anyOf"]
+    assert properties["attachments"]["items"] == {"$ref": "#/$defs/Attachment"}
+    assert list(schema["$defs"]["Attachment"]["properties"]) == ["path", "name", "media_type"]
+    assert schema["required"][:2] == ["query", "subagent_name"]
+
+
+@pytest.mark.parametrize("schema_of", [schema_of_pydantic_ai, schema_of_openai_agents])
+def test_any_framework_can_make_a_tool_of_get_group_chat_messages(schema_of: Any) -> None:
+    session = GroupSession("s", reasoner_factory(), agent_factory())
+    name, description, schema = schema_of(session.get_group_chat_messages)
+    assert name == "get_group_chat_messages"
+    assert "oldest first" in description
+    assert schema["properties"] == {}
