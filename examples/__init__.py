@@ -1,0 +1,1 @@
+"""Small programs that embed the engine; run one with `python -m examples.tutorial`."""
