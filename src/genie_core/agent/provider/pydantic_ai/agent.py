@@ -102,12 +102,13 @@ class DefaultAgent(Agent):
 
     @asynccontextmanager
     async def mcp(self) -> AsyncIterator["DefaultAgent"]:
-        """Close, at the end, the connections that toolsets have kept open between runs.
+        """Keep the connections to the model and, once opened, to the tool servers until the end.
 
         Each run opens the toolsets itself, so that a server that died is started again.
         """
         try:
-            yield self
+            async with self._model:
+                yield self
         finally:
             for server in self._servers:
                 await close_clients(server)

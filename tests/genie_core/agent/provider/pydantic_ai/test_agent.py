@@ -1,5 +1,6 @@
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.models import Model
 from pydantic_ai.models.function import (
     AgentInfo as ModelInfo,
 )
@@ -22,11 +24,15 @@ from pydantic_ai.models.function import (
 )
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import WrapperToolset
+from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model, responses_model
 
-from genie_core.agent import AgentInput, Verdict
+from genie_core.agent import AgentInput, AsyncTool, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
 from genie_core.errors import AttachmentError, StageFailed, UnknownAgent
 from genie_core.message import Attachment
+from genie_core.testing.contract import AgentContract, Rig
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Turn
 
 pytestmark = pytest.mark.timeout(20)
 
@@ -350,3 +356,22 @@ async def test_a_tool_server_that_does_not_start_fails_at_its_stage_and_may_come
     assert caught.value.stage == "tools"
     server.fails = False
     assert await agent.run(AgentInput("q"), allow) == "ok"
+
+
+@pytest.mark.usefixtures("loopback")
+class TestOnChatCompletions(AgentContract):
+    """What every agent must do, on the chat completions API."""
+
+    model: Callable[[FakeOpenAI], Model] = staticmethod(chat_model)
+
+    @asynccontextmanager
+    async def scripted(self, *turns: Turn, tools: Sequence[AsyncTool] = ()) -> AsyncIterator[Rig]:
+        async with FakeOpenAI(*turns) as server:
+            yield Rig(lambda: DefaultAgent("be nice", self.model(server), tools=tools), server)
+
+
+@pytest.mark.usefixtures("loopback")
+class TestOnResponses(TestOnChatCompletions):
+    """The same on the responses API."""
+
+    model = staticmethod(responses_model)
