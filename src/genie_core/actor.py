@@ -31,10 +31,10 @@ class Actor(ABC, Generic[Request, Reply]):
     The task starts with the first request. It has `resources()` entered once, serves requests, and
     has `resources()` left after `idle_timeout` seconds without one, or when stopped; the next
     request starts it anew. A failure to enter is the reply to one request only: the next one tries
-    again. Entering goes on as long as a request waits for it, and `patience` lasts.
+    again. Once `patience` is limited, entering that takes too long is the last attempt.
 
-    Cancelling a reply cancels the request: it is skipped if it still waits, and its `serve` is
-    cancelled if it runs. The others are not affected.
+    Cancelling a reply cancels the request: it is skipped if it still waits, and the entering or
+    `serve` that is done for it is cancelled. The others are not affected.
 
     Work that does not end when it is cancelled is left behind, and `resources()` with it: what
     it still does happens to something that nobody uses any more. The same becomes of resources
@@ -106,26 +106,25 @@ class Actor(ABC, Generic[Request, Reply]):
             await asyncio.wait({task})
 
     async def _work(self) -> None:
-        while self._next_letter() is not None:
+        while (letter := self._next_letter()) is not None:
             held = Tenure(self._name, self.resources)
             try:
-                if await self._started(held):
+                if await self._started(held, letter):
                     await self._serve_until_idle(held)
             finally:
                 await held.end()
         self._task = None  # nothing may be awaited after the last look into the mailbox
 
-    async def _started(self, held: Tenure) -> bool:
-        """Wait for resources; False if there are none, of which somebody has been told."""
-        while (letter := self._next_letter()) is not None:
-            if not await self._patience.wait(held.started, letter.reply):
-                self._refuse_all(ActorStopped(self._name, "did not start while being stopped"))
-            elif held.started.done():
-                error = held.started.exception()
-                if error is not None and not letter.reply.done():
-                    letter.reply.set_exception(error)
-                return error is None
-        return False
+    async def _started(self, held: Tenure, letter: _Letter[Request, Reply]) -> bool:
+        """Wait for the resources that a request needs; False if it has got another reply."""
+        if not await self._patience.wait(held.started, letter.reply):
+            self._refuse_all(ActorStopped(self._name, "did not start while being stopped"))
+        if not held.started.done():
+            return False
+        error = held.started.exception()
+        if error is not None and not letter.reply.done():
+            letter.reply.set_exception(error)
+        return error is None
 
     async def _serve_until_idle(self, held: Tenure) -> None:
         while await self._has_mail(held):

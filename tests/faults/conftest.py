@@ -1,0 +1,1 @@
+from tests.faults.scene import hurried as hurried

@@ -1,0 +1,177 @@
+"""Whatever raises, and whatever it raises: one execution fails and the session serves on."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.faults.scene import VICTIM, events, joined, last_event, session
+from tests.faults.traps import STAGES, Trap, trapped_session
+
+from genie_core.agent import AgentFactory, AgentInput
+from genie_core.datastore import DataStore
+from genie_core.errors import ExecutionFailed
+from genie_core.execution import Answered, Decided, Failed
+from genie_core.message import Message
+from genie_core.reasoner import Decision, Response
+from genie_core.reasoner.runner import ReasonerRunner
+from genie_core.session import GroupSession
+from genie_core.testing import ScriptedAgent, reasoner_factory
+
+pytestmark = pytest.mark.timeout(30)
+
+
+class Panic(BaseException):
+    """What libraries written in other languages raise when they are at their wits' end."""
+
+
+def raising(error: BaseException) -> Callable[[], Any]:
+    def fault() -> None:
+        raise error
+
+    return fault
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ConnectionError("it\nbroke"), StopIteration(), asyncio.CancelledError(), Panic("it broke")],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("place", STAGES)
+async def test_a_fault_ends_its_executions_and_no_others(
+    tmp_path: Path, place: str, error: BaseException
+) -> None:
+    trap = Trap(place, raising(error))
+    trap.armed = False
+    store = DataStore(tmp_path)
+    earlier_life = trapped_session(trap, store)
+    assert isinstance(await last_event(earlier_life.handle(Message("0", VICTIM))), Answered)
+    await joined(earlier_life)
+
+    trap.armed = True
+    chat = trapped_session(trap, store)
+    broken = [chat.handle(Message(text, VICTIM)) for text in ("1", "2")]
+    fine = chat.handle(Message("hi", "alice"))
+    for execution in broken:
+        last = await last_event(execution)
+        assert isinstance(last, Failed)
+        assert last.stage == STAGES[place]
+        assert VICTIM in last.error
+        assert "\n" not in last.error
+    assert isinstance(await last_event(fine), Answered)
+    trap.armed = False
+    assert isinstance(await last_event(chat.handle(Message("3", VICTIM))), Answered)
+    await joined(chat)
+
+
+@pytest.mark.parametrize("error", [OSError("broken pipe"), asyncio.CancelledError(), Panic()])
+async def test_tool_servers_that_close_badly_harm_nobody(error: BaseException) -> None:
+    chat = trapped_session(Trap("tools end", raising(error)), idle_timeout=0.01)
+    for text in ("1", "2"):
+        assert isinstance(await last_event(chat.handle(Message(text, VICTIM))), Answered)
+        (runner,) = chat._agents.values()
+        await runner.join()
+    await joined(chat)
+
+
+async def test_a_failing_reasoner_streams_as_ignored() -> None:
+    chat = trapped_session(Trap("reasoner run", raising(ConnectionError("model away"))))
+    execution = chat.handle(Message("hi", VICTIM))
+    assert [element async for element in execution.stream()] == [Decision.IGNORE]
+    await joined(chat)
+
+
+async def test_a_failing_agent_raises_from_stream_and_result() -> None:
+    chat = trapped_session(Trap("agent run", raising(ConnectionError("model away"))))
+    execution = chat.handle(Message("hi", VICTIM))
+    for _ in range(2):
+        with pytest.raises(ExecutionFailed, match="model away"):
+            await execution.result()
+    await joined(chat)
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+async def test_an_empty_answer_is_a_failure_of_the_agent(text: str) -> None:
+    async def run(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run
+        return text if input.query == "one" else "ok"
+
+    chat = session(run)
+    decided, failed = await events(chat.handle(Message("one", "alice")))
+    assert isinstance(decided, Decided)
+    assert isinstance(failed, Failed)
+    assert failed.stage == "agent"
+    assert failed.error.endswith("the agent gave an empty answer")
+    assert isinstance(await last_event(chat.handle(Message("two", "alice"))), Answered)
+    await joined(chat)
+
+
+@pytest.mark.parametrize("query", [None, "", "  "])
+async def test_delegating_without_a_query_is_a_failure_of_the_reasoner(query: str | None) -> None:
+    chat = session(decide=lambda _updates: Response(Decision.DELEGATE, query=query))
+    (failed,) = await events(chat.handle(Message("hi", "alice")))
+    assert isinstance(failed, Failed)
+    assert failed.stage == "reasoner"
+    await joined(chat)
+
+
+async def test_a_state_that_is_no_json_fails_the_execution(tmp_path: Path) -> None:
+    class Unsaveable(ScriptedAgent):
+        def get_serialized(self) -> Any:
+            return {"when": object()}
+
+    chat = GroupSession(
+        "s", reasoner_factory(), AgentFactory(lambda _: Unsaveable()), DataStore(tmp_path)
+    )
+    last = await last_event(chat.handle(Message("hi", "alice")))
+    assert isinstance(last, Failed)
+    assert last.stage == "state"
+    assert "agent 'system' of alice" in last.error
+    await joined(chat)
+
+
+async def test_what_cannot_begin_fails_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def create(owner: str, *args: Any, **options: Any) -> ReasonerRunner:
+        if owner == VICTIM:
+            raise RuntimeError("a fault in the engine itself")
+        return ReasonerRunner(owner, *args, **options)
+
+    monkeypatch.setattr("genie_core.session.ReasonerRunner", create)
+    chat = session(store=DataStore(tmp_path))
+    broken = chat.handle(Message("one", VICTIM))
+    fine = chat.handle(Message("two", "alice"))
+    assert isinstance(await last_event(broken), Failed)
+    assert isinstance(await last_event(fine), Answered)
+    await joined(chat)
+    assert chat.running == []
+
+
+@pytest.mark.parametrize("worker", ["reasoner of mallory", "agent 'system' of mallory"])
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 5])
+async def test_a_worker_that_dies_at_its_start_leaves_nobody_waiting(
+    worker: str, steps: int
+) -> None:
+    """Killed after some steps of the event loop, with messages in its mailbox."""
+    chat = session()
+    executions = [chat.handle(Message(str(n), VICTIM)) for n in range(3)]
+    fine = chat.handle(Message("hi", "alice"))
+    task = await _named(worker)
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    task.cancel()
+    for execution in executions:
+        assert isinstance(await last_event(execution), Failed | Answered)
+    assert isinstance(await last_event(fine), Answered)
+    assert isinstance(await last_event(chat.handle(Message("after", VICTIM))), Answered)
+    await joined(chat)
+
+
+async def _named(name: str) -> "asyncio.Task[Any]":
+    async with asyncio.timeout(10):
+        while True:
+            for task in asyncio.all_tasks():
+                if task.get_name() == name:
+                    return task
+            await asyncio.sleep(0)
