@@ -132,8 +132,9 @@ class DefaultAgent(Agent):
         try:
             # One trace that is off covers everything below it, whatever the SDK's settings are.
             with trace("genie", disabled=True):
-                agent = await self._prepared(query, ApprovalGate(callback, ledger))
-                answer, items = await self._begun(agent, message, ledger).answer(emit)
+                gate = ApprovalGate(callback, ledger)
+                agent = await self._prepared(query, gate)
+                answer, items = await self._begun(agent, message, gate).answer(emit)
         except asyncio.CancelledError:
             self._history.add([message, *ledger.items()])
             raise
@@ -150,14 +151,15 @@ class DefaultAgent(Agent):
         self._history.add(items)
         return answer
 
-    def _begun(self, agent: agents.Agent[Any], message: Item, ledger: Ledger) -> Run:
+    def _begun(self, agent: agents.Agent[Any], message: Item, gate: ApprovalGate) -> Run:
         return Run(
             agent,
             [*self._history.items, message],
-            ledger,
+            gate.ledger,
             max_turns=self._max_turns,
             config=RunConfig(
                 tracing_disabled=True,
+                tool_error_formatter=gate.explained,
                 tool_not_found_behavior="return_error_to_model",
                 tool_name_collision_policy="error",
             ),
@@ -178,10 +180,7 @@ class DefaultAgent(Agent):
         paragraphs = [self._system_prompt] if self._system_prompt else []
         if query.preferences:
             paragraphs.append(_PREFERENCES + query.preferences)
-        if offer.missing:
-            names = ", ".join(offer.missing)
-            paragraphs.append(f"These tool servers and their tools are not available now: {names}")
-        return paragraphs
+        return paragraphs + offer.notices
 
     def _resolved(self) -> Model:
         if isinstance(self._model, Model):

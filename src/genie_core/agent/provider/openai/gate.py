@@ -5,15 +5,16 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # it ships no type information
 from agents import (
     ApplyPatchTool,
     CustomTool,
     FunctionTool,
     HostedMCPTool,
     LocalShellTool,
+    ModelBehaviorError,
     ShellTool,
     Tool,
+    ToolErrorFormatterArgs,
     ToolGuardrailFunctionOutput,
     ToolInputGuardrail,
     ToolInputGuardrailData,
@@ -22,9 +23,10 @@ from agents.tool_context import ToolContext
 
 from genie_core.agent.approval import ApprovalCallback, Verdict
 from genie_core.agent.provider.consent import InvalidArgumentsError, as_verdict, denial
+from genie_core.agent.provider.openai.arguments import objections, parsed
 from genie_core.agent.provider.openai.ledger import Ledger
 from genie_core.agent.provider.openai.offhand import OffhandGate
-from genie_core.errors import GenieError
+from genie_core.errors import GenieError, summary
 
 
 @dataclass
@@ -39,6 +41,7 @@ class ApprovalGate:
     ask: ApprovalCallback
     ledger: Ledger
     _edited: dict[str, str] = field(default_factory=dict, init=False)
+    _tools: dict[str, FunctionTool] = field(default_factory=dict, init=False)
 
     def around(self, tool: Tool) -> Tool:
         """Return a copy of the tool that can be called only through the gate."""
@@ -49,6 +52,22 @@ class ApprovalGate:
                 return OffhandGate(self._verdict).around(tool)
             case _:
                 return tool
+
+    def explained(self, failure: ToolErrorFormatterArgs[Any]) -> str | None:
+        """Tell the model what a tool raised, of which the SDK says nothing by itself."""
+        if failure.kind != "tool_exception" or failure.error is None:
+            return None
+        tool = self._tools.get(failure.tool_name)
+        context = failure.run_context
+        if (
+            isinstance(failure.error, ModelBehaviorError)
+            and tool is not None
+            and isinstance(context, ToolContext)
+        ):
+            arguments = parsed(tool.name, context.tool_arguments)
+            wrong = objections(tool.params_json_schema, arguments) or failure.error.message
+            return f"Error: the arguments do not fit {tool.name}: {wrong}"
+        return f"Error: {summary(failure.error)}"
 
     def _function(self, tool: FunctionTool) -> FunctionTool:
         """Ask in a guardrail, since the SDK waits for those outside the tool's own time limit."""
@@ -65,6 +84,7 @@ class ApprovalGate:
                 context.tool_arguments = arguments = edited
             return await inner(context, arguments)
 
+        self._tools[tool.qualified_name] = tool
         gated = copy.copy(tool)
         inner = gated.on_invoke_tool
         gated.on_invoke_tool = invoke
@@ -78,11 +98,12 @@ class ApprovalGate:
     async def _refusal(self, tool: FunctionTool, context: ToolContext[Any]) -> str | None:
         """Return what the model is to read instead of a result, or None if the call is made."""
         try:
-            verdict = await self._verdict(tool.name, _parsed(tool, context.tool_arguments))
+            verdict = await self._verdict(tool.name, parsed(tool.name, context.tool_arguments))
             if not verdict:
                 return denial(verdict)
             if verdict.arguments is not None:
-                _validate(tool, verdict.arguments)
+                if wrong := objections(tool.params_json_schema, verdict.arguments):
+                    raise InvalidArgumentsError(tool.name, wrong)
                 self._edited[context.tool_call_id] = json.dumps(verdict.arguments)
         except GenieError as error:
             return f"Error: {error}"
@@ -90,28 +111,3 @@ class ApprovalGate:
 
     async def _verdict(self, name: str, arguments: dict[str, Any]) -> Verdict:
         return as_verdict(await self.ask(name, arguments))
-
-
-class _UnreadableArguments(GenieError):
-    """Arguments that a model wrote and that are no JSON object."""
-
-
-def _parsed(tool: FunctionTool, text: str) -> dict[str, Any]:
-    try:
-        arguments = json.loads(text or "{}")
-    except ValueError as error:
-        reason = f"the arguments of {tool.name} are no valid JSON: {error}"
-        raise _UnreadableArguments(reason) from error
-    if not isinstance(arguments, dict):
-        raise _UnreadableArguments(f"the arguments of {tool.name} are no JSON object")
-    return arguments
-
-
-def _validate(tool: FunctionTool, arguments: dict[str, Any]) -> None:
-    errors = jsonschema.Draft202012Validator(tool.params_json_schema).iter_errors(arguments)
-    details = [
-        f"{'.'.join(map(str, each.absolute_path)) or 'arguments'}: {each.message}"
-        for each in errors
-    ]
-    if details:
-        raise InvalidArgumentsError(tool.name, "; ".join(details))

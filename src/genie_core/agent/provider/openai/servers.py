@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from agents import Agent, RunContextWrapper, Tool
+from agents.agent import MCPConfig
 from agents.mcp import MCPServer
+from mcp import MCPError
+from mcp.types import CONNECTION_CLOSED
 
+from genie_core.agent.provider.failures import without_secrets
 from genie_core.errors import StageFailed, summary
 
 log = logging.getLogger(__name__)
@@ -23,10 +27,10 @@ CLOSE_SECONDS: Final = 5.0
 
 @dataclass
 class Offer:
-    """The tools there are for a run, and what is missing, by server and with the reason."""
+    """The tools there are for a run, and what the model must know about those there are not."""
 
     tools: list[Tool] = field(default_factory=list)
-    missing: dict[str, str] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
 
 
 class ToolServers:
@@ -44,17 +48,18 @@ class ToolServers:
             *(server.tools(agent) for server in self._servers), return_exceptions=True
         )
         offer = Offer()
+        failures: list[StageFailed] = []
         for server, answer in zip(self._servers, answers, strict=True):
-            if isinstance(answer, Exception):
-                log.warning("tool server %r is not available: %s", server.name, summary(answer))
-                offer.missing[server.name] = summary(answer)
-                failure = StageFailed("tools", f"tool server {server.name!r}", answer)
-            elif isinstance(answer, BaseException):
-                raise answer
-            else:
+            if isinstance(answer, list):
                 offer.tools += answer
-        if offer.missing and len(offer.missing) == len(self._servers):
-            raise failure from failure.cause if isinstance(failure.cause, Exception) else None
+            elif isinstance(answer, Exception):
+                log.warning("tool server %s cannot be used: %s", server.name, summary(answer))
+                offer.notices.append(_notice(server.name, answer))
+                failures.append(StageFailed("tools", f"tool server {server.name}", answer))
+            else:
+                raise answer
+        if failures and len(failures) == len(self._servers):
+            raise failures[0]
         return offer
 
     async def close(self) -> None:
@@ -71,14 +76,14 @@ class _ToolServer:
 
     @property
     def name(self) -> str:
-        return self._server.name
+        return repr(self._server.name)
 
     async def tools(self, agent: Agent[Any]) -> list[Tool]:
         if self._connection is not None:
             try:
                 return await self._listed(agent, self._connection)
             except Exception as error:  # noqa: BLE001 - whatever it is, a new connection is due
-                log.info("connecting again to tool server %r: %s", self.name, summary(error))
+                log.info("connecting again to tool server %s: %s", self.name, summary(error))
                 await self.close()
         self._connection = _Connection(self._server)
         return await self._listed(agent, self._connection)
@@ -92,10 +97,16 @@ class _ToolServer:
         await connection.opened()
         if (forget := getattr(self._server, "invalidate_tools_cache", None)) is not None:
             forget()  # what a dead server once had would be offered
+        config: MCPConfig = {"failure_error_function": self._explained, **agent.mcp_config}
+        alone = agent.clone(mcp_servers=[self._server], mcp_config=config)
         async with asyncio.timeout(START_SECONDS):
-            return await agent.clone(mcp_servers=[self._server]).get_mcp_tools(
-                RunContextWrapper(None)
-            )
+            return await alone.get_mcp_tools(RunContextWrapper(None))
+
+    def _explained(self, _context: RunContextWrapper[Any], error: Exception) -> str:
+        """Tell the model what became of a call; the SDK says only that something did."""
+        if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
+            return _notice(self.name, error)
+        return f"Error: {without_secrets(summary(error))}"
 
 
 class _Connection:
@@ -127,12 +138,13 @@ class _Connection:
 
     async def _hold(self) -> None:
         try:
-            async with asyncio.timeout(START_SECONDS):
+            async with asyncio.timeout(START_SECONDS) as limit:
                 await self._server.connect()  # type: ignore[no-untyped-call]  # the SDK gives no types
             self._opened.set_result(None)
             await self._leave.wait()
         except Exception as error:  # noqa: BLE001 - it is for whoever waits for the server
-            self._opened.set_exception(error)
+            late = TimeoutError(f"it did not start within {START_SECONDS:.0f} seconds")
+            self._opened.set_exception(late if limit.expired() else _first(error))
         finally:
             if not self._opened.done():
                 self._opened.set_exception(ConnectionError("closed while it was starting"))
@@ -144,3 +156,17 @@ class _Connection:
         except Exception:
             # The process or connection may have ended before: then there is nothing to close.
             log.debug("tool server %r did not close cleanly", self._server.name, exc_info=True)
+
+
+def _first(error: Exception) -> Exception:
+    """Find what happened, in the groups that the MCP client's task groups make of it."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _notice(server: str, error: Exception) -> str:
+    return (
+        f"The tools of the server {server} cannot be used at the moment "
+        f"({without_secrets(summary(error))}). Do without them, and say so if the answer suffers."
+    )

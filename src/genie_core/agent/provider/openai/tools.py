@@ -1,14 +1,16 @@
 """Making tools of coroutine functions."""
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
-from agents import ComputerTool, FunctionTool, RunContextWrapper, Tool, function_tool
+from agents import ComputerTool, FunctionTool, Tool
+from agents.function_schema import function_schema
+from agents.tool_context import ToolContext
+from pydantic import ValidationError
 
 from genie_core.agent.base import AsyncTool
+from genie_core.agent.provider.openai.arguments import complaints
 from genie_core.errors import InvalidSetting, summary
-
-_STRICT: Final = False  # strict schemas make every parameter required, also those with a default
 
 
 def tools_from(tools: Iterable[Tool | AsyncTool]) -> list[Tool]:
@@ -25,9 +27,30 @@ def tools_from(tools: Iterable[Tool | AsyncTool]) -> list[Tool]:
 
 
 def _function_tool(function: AsyncTool) -> FunctionTool:
-    return function_tool(function, strict_mode=_STRICT, failure_error_function=_explained)
+    """Describe a function to the model by its signature and docstring.
 
+    Not with the SDK's decorator: what it tells the model of wrong arguments is only that they are.
+    """
+    schema = function_schema(
+        function, strict_json_schema=False
+    )  # strict has no optional parameters
 
-def _explained(_context: RunContextWrapper[Any], error: Exception) -> str:
-    """Tell the model what was raised, for it to put right."""
-    return f"Error: {summary(error)}"
+    async def invoke(context: ToolContext[Any], arguments: str) -> Any:
+        try:
+            values = schema.params_pydantic_model.model_validate_json(arguments or "{}")
+            positional, named = schema.to_call_args(values)
+            if schema.takes_context:
+                positional = [context, *positional]
+            return await function(*positional, **named)
+        except ValidationError as error:
+            return f"Error: the arguments do not fit {schema.name}: {complaints(error)}"
+        except Exception as error:  # noqa: BLE001 - for the model to put right
+            return f"Error: {summary(error)}"
+
+    return FunctionTool(
+        name=schema.name,
+        description=schema.description or "",
+        params_json_schema=schema.params_json_schema,
+        on_invoke_tool=invoke,
+        strict_json_schema=False,
+    )

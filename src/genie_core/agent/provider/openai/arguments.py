@@ -1,0 +1,42 @@
+"""The arguments of a tool call, as JSON."""
+
+import json
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # it ships no type information
+from pydantic import ValidationError
+
+from genie_core.errors import GenieError
+
+
+class UnfitArguments(GenieError):
+    """Arguments that a model wrote and that a tool cannot be called with."""
+
+
+def parsed(tool: str, text: str) -> dict[str, Any]:
+    """Read what a model wrote; `UnfitArguments` if it is no JSON object."""
+    try:
+        arguments = json.loads(text or "{}")
+    except ValueError as error:
+        raise UnfitArguments(f"the arguments of {tool} are no valid JSON: {error}") from error
+    if not isinstance(arguments, dict):
+        raise UnfitArguments(f"the arguments of {tool} are no JSON object")
+    return arguments
+
+
+def objections(schema: dict[str, Any], arguments: dict[str, Any]) -> str:
+    """Say in what way arguments do not fit a JSON schema; nothing if they do."""
+    return "; ".join(
+        _located(error.absolute_path, error.message)
+        for error in jsonschema.Draft202012Validator(schema).iter_errors(arguments)
+    )
+
+
+def complaints(error: ValidationError) -> str:
+    """Say the same of arguments that pydantic did not take."""
+    return "; ".join(_located(each["loc"], each["msg"]) for each in error.errors())
+
+
+def _located(path: Any, message: str) -> str:
+    place = ".".join(map(str, path))
+    return f"{place}: {message}" if place else message

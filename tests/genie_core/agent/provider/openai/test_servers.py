@@ -1,0 +1,235 @@
+"""Tool servers that are real processes, alive and dead."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agents.mcp import MCPServerStdio, MCPServerStreamableHttp
+from tests.genie_core.agent.provider.openai.doubles import Approver, Desk, ask, desk
+
+from genie_core.agent import AgentInput, Verdict
+from genie_core.agent.provider.openai import DefaultAgent, servers
+from genie_core.errors import StageFailed
+from genie_core.testing.turns import Call, Calls, Say
+
+pytestmark = pytest.mark.timeout(60)
+
+DEMO = str(Path(__file__).with_name("mcp_demo.py"))
+SHOUT = Call("shout", {"text": "hey"})
+
+
+@pytest.fixture(name="desk")  # which of the two interfaces it is makes no difference here
+async def _desk() -> AsyncIterator[Desk]:
+    async with desk("responses") as opened:
+        yield opened
+
+
+def stdio(**options: Any) -> MCPServerStdio:
+    return MCPServerStdio({"command": sys.executable, "args": [DEMO]}, name="demo", **options)
+
+
+def missing(name: str = "absent") -> MCPServerStdio:
+    return MCPServerStdio({"command": "/nowhere/at-all"}, name=name)
+
+
+@asynccontextmanager
+async def http(port: int = 0) -> AsyncIterator[tuple[int, asyncio.subprocess.Process]]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, DEMO, str(port), stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert process.stdout is not None
+        yield int(await process.stdout.readline()), process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def kill_server(agent: DefaultAgent, desk: Desk) -> None:
+    desk.server.script(Call("process", {}), Say("ok"))
+    await ask(agent)
+    os.kill(int(desk.last.tool_results[-1]), signal.SIGKILL)
+
+
+async def test_its_tools_are_asked_for_and_called(desk: Desk) -> None:
+    desk.server.script(SHOUT, Say("ok"))
+    approver = Approver()
+    agent = desk.agent(mcp_servers=[stdio()])
+    async with agent.mcp():
+        assert await agent.run(AgentInput("go"), approver) == "ok"
+    assert approver.asked == [("shout", {"text": "hey"})]
+    assert desk.last.tool_results == ["HEY"]
+
+
+async def test_denials_and_edited_arguments_count_as_for_any_other_tool(desk: Desk) -> None:
+    desk.server.script(Calls(*[SHOUT] * 3), Say("ok"))
+    verdicts = (
+        Verdict(approved=False, reason="too loud"),
+        Verdict(approved=True, arguments={"text": "psst"}),
+        Verdict(approved=True, arguments={"words": "psst"}),
+    )
+    async with (agent := desk.agent(mcp_servers=[stdio()])).mcp():
+        await ask(agent, "go", *verdicts)
+    denied, edited, unfit = desk.last.tool_results
+    assert "not allow" in denied
+    assert "too loud" in denied
+    assert edited == "PSST"
+    assert "do not fit shout" in unfit
+
+
+async def test_one_process_serves_run_after_run_and_ends_with_the_agent(desk: Desk) -> None:
+    desk.server.script(*[Call("process", {}), Say("ok")] * 2)
+    async with (agent := desk.agent(mcp_servers=[stdio()])).mcp():
+        await ask(agent)
+        await ask(agent)
+    first, second = desk.last.tool_results
+    assert first == second
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(first), 0)
+
+
+async def test_without_mcp_a_server_lives_for_one_run(desk: Desk) -> None:
+    desk.server.script(Call("process", {}), Say("ok"))
+    await ask(desk.agent(mcp_servers=[stdio()]))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(desk.last.tool_results[0]), 0)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+async def test_one_that_died_between_runs_is_started_again(desk: Desk, cached: bool) -> None:
+    async with (agent := desk.agent(mcp_servers=[stdio(cache_tools_list=cached)])).mcp():
+        await kill_server(agent, desk)
+        desk.server.script(SHOUT, Say("ok"))
+        assert await ask(agent) == "ok"
+    assert desk.last.tool_results[-1] == "HEY"
+
+
+async def test_one_that_dies_in_a_run_is_told_of_and_is_there_for_the_next(desk: Desk) -> None:
+    server = stdio(client_session_timeout_seconds=None)  # the SDK would wait for ever
+    async with (agent := desk.agent(mcp_servers=[server])).mcp():
+        desk.server.script(Call("crash", {}), SHOUT, Say("sorry"))
+        assert await ask(agent) == "sorry"
+        assert all("demo" in result for result in desk.last.tool_results)
+        assert all("cannot be used" in result for result in desk.last.tool_results)
+        desk.server.script(SHOUT, Say("ok"))
+        assert await ask(agent) == "ok"
+    assert desk.last.tool_results[-1] == "HEY"
+
+
+async def test_one_that_cannot_start_fails_the_run_at_its_stage_but_not_the_agent(
+    desk: Desk, tmp_path: Path
+) -> None:
+    late = tmp_path / "server"
+    server = MCPServerStdio({"command": str(late)}, name="late")
+    async with (agent := desk.agent(mcp_servers=[server])).mcp():
+        with pytest.raises(StageFailed, match="late") as failed:
+            await ask(agent)
+        assert failed.value.stage == "tools"
+        late.write_text(f"#!/bin/sh\nexec {sys.executable} {DEMO}\n")
+        late.chmod(0o700)
+        desk.server.script(Say("ok"))
+        assert await ask(agent) == "ok"
+    assert "shout" in desk.last.tools
+
+
+async def test_a_dead_one_does_not_fail_the_run_for_the_others(desk: Desk) -> None:
+    desk.server.script(SHOUT, Say("ok"))
+    async with (agent := desk.agent("be nice", mcp_servers=[missing(), stdio()])).mcp():
+        assert await ask(agent) == "ok"
+    assert desk.last.tool_results == ["HEY"]
+    assert "'absent' cannot be used" in desk.last.instructions
+
+
+async def test_a_server_on_http_may_go_and_come_back(desk: Desk) -> None:
+    async with http() as (port, process):
+        address = f"http://127.0.0.1:{port}/mcp"
+        agent = desk.agent(mcp_servers=[MCPServerStreamableHttp({"url": address}, name="web")])
+        async with agent.mcp():
+            desk.server.script(SHOUT, Say("ok"))
+            assert await ask(agent) == "ok"
+            process.kill()
+            await process.wait()
+            with pytest.raises(StageFailed, match="web"):
+                await ask(agent)
+            async with http(port):
+                desk.server.script(SHOUT, Say("ok"))
+                assert await ask(agent) == "ok"
+    assert desk.last.tool_results == ["HEY", "HEY"]
+
+
+async def test_a_server_on_http_that_goes_in_a_run_is_told_of(desk: Desk) -> None:
+    async with http() as (port, process):
+        address = f"http://127.0.0.1:{port}/mcp"
+        agent = desk.agent(mcp_servers=[MCPServerStreamableHttp({"url": address}, name="web")])
+
+        async def kill(_name: str, _arguments: dict[str, Any]) -> Verdict:
+            process.kill()
+            await process.wait()
+            return Verdict(approved=True)
+
+        async with agent.mcp():
+            desk.server.script(SHOUT, Say("sorry"))
+            assert await agent.run(AgentInput("go"), kill) == "sorry"
+    assert "'web' cannot be used" in desk.last.tool_results[0]
+
+
+class Stubborn(MCPServerStdio):
+    """A server that can be told not to start or not to end."""
+
+    def __init__(self) -> None:
+        super().__init__({"command": sys.executable, "args": [DEMO]}, name="stubborn")
+        self.starting = asyncio.Event()
+        self.may_start = asyncio.Event()
+        self.may_end = asyncio.Event()
+
+    async def connect(self) -> None:
+        self.starting.set()
+        await self.may_start.wait()
+        await super().connect()  # type: ignore[no-untyped-call]  # the SDK gives no types
+
+    async def cleanup(self) -> None:
+        await self.may_end.wait()
+        await super().cleanup()  # type: ignore[no-untyped-call]  # the SDK gives no types
+
+
+async def test_a_run_can_be_cancelled_while_a_server_starts(desk: Desk) -> None:
+    server = Stubborn()
+    server.may_end.set()
+    async with (agent := desk.agent(mcp_servers=[server])).mcp():
+        run = asyncio.create_task(ask(agent))
+        await server.starting.wait()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        server.may_start.set()
+        desk.server.script(SHOUT, Say("ok"))
+        assert await ask(agent) == "ok"
+
+
+async def test_one_that_never_starts_is_given_up(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(servers, "START_SECONDS", 0.1)
+    server = Stubborn()
+    server.may_end.set()
+    async with (agent := desk.agent(mcp_servers=[server])).mcp():
+        with pytest.raises(StageFailed, match="did not start within"):
+            await ask(agent)
+
+
+async def test_one_that_never_ends_is_cut_off(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "CLOSE_SECONDS", 0.1)
+    server = Stubborn()
+    server.may_start.set()
+    desk.server.script(Say("ok"))
+    async with asyncio.timeout(10), (agent := desk.agent(mcp_servers=[server])).mcp():
+        assert await ask(agent) == "ok"
+    server.may_end.set()
+    await server.cleanup()
