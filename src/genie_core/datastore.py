@@ -2,17 +2,19 @@
 
 import asyncio
 import hashlib
-import json
 from asyncio import Future
-from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from genie_core.disk import Disk
+from genie_core.durable import reason
+from genie_core.earlier import earlier_name
 from genie_core.errors import MissingKey, StateError, summary
-from genie_core.journal import encode_json, encode_line
+from genie_core.journal import decode_value, encode_line
 
+T = TypeVar("T")
 Data: TypeAlias = Any
 """A JSON value: None, bool, int, float, str, or lists and string-keyed dicts of these."""
 
@@ -23,9 +25,13 @@ _LONGEST_NAME: Final = 120
 class DataStore:
     """JSON values and append-only journals in a folder, by key.
 
-    A key's value lives in `<key>.json` and its journal in `<key>.jsonl`. `narrow` opens a folder
-    inside, with the same worker. Reads see all writes asked for before them. All files are
-    private to the user.
+    A key's value lives in `<key>.json` and its journal in `<key>.jsonl`, with checksums; plain JSON
+    is read as well. `narrow` opens a folder inside, with the same worker. Reads see all writes
+    asked for before them. All files are private to the user.
+
+    A promise whose write failed raises `StateError`, and what was on disk before is still there.
+    A value is then to be saved again; lines are written before the next ones to their journal, or
+    by `flush` or `close`, as soon as the disk takes them.
 
     `problems` collects, for the store and everything narrowed from it, what a person should know:
     damaged files and failed writes. What keeps failing is one line with a count.
@@ -33,12 +39,21 @@ class DataStore:
 
     def __init__(self, root_path: Path) -> None:
         self._root = Path(root_path)
+        self._earlier = self._root
         self._disk = Disk()
 
     @property
     def root_path(self) -> Path:
         """The folder this store writes to."""
         return self._root
+
+    @property
+    def earlier_path(self) -> Path:
+        """The folder where group-genie would keep what is kept here.
+
+        It may be that of other keys too: group-genie wrote `_` for many characters.
+        """
+        return self._earlier
 
     @property
     def problems(self) -> list[str]:
@@ -57,40 +72,49 @@ class DataStore:
         a newer one of the same key before their turn are never written.
         """
         path = self._file(key, "json")
-        return self._disk.replace(path, _encoded("save", path, encode_json, data))
+        return self._disk.replace(path, _encoded(path, [data]))
+
+    def save_instead(self, key: str, data: Data) -> "Future[None]":
+        """Do what `save` does, and put the key's journal aside under another name."""
+        path = self._file(key, "json")
+        return self._disk.replace(path, _encoded(path, [data]), ousted=self._file(key, "jsonl"))
 
     async def load(self, key: str) -> Data:
         """Return the value of a key; `MissingKey`, a `KeyError`, if there is none.
 
-        A file that is no JSON is put aside under another name, reported, and counts as missing.
+        A damaged file is put aside under another name, reported, and counts as missing.
         """
         path = self._file(key, "json")
         return await self._disk.read(lambda: self._read_value(path))
 
     def append(self, key: str, lines: Iterable[Data], *, sync: bool = True) -> "Future[None]":
-        """Add values to the end of a key's journal, together or not at all in this process.
+        """Add values to the end of a key's journal, together or not at all.
 
         `StateError` at once if one of them is no JSON value. The future is done when they are
         safe on disk, and may be ignored. Without `sync` it is done when they would survive the
         death of this process, but perhaps not a power cut within the next second.
         """
         path = self._file(key, "jsonl")
-        content = b"".join(_encoded("save", path, encode_line, line) for line in lines)
-        return self._disk.append(path, content, sync=sync)
+        return self._disk.append(path, _encoded(path, lines), sync=sync)
 
     async def load_lines(self, key: str) -> list[Data]:
         """Return a journal's values in order, or nothing if there is no journal.
 
-        A torn last line is cut off and a damaged one left out; both are reported.
+        A torn last line, which the next append cuts off, and damaged ones are left out and
+        reported.
         """
         path = self._file(key, "jsonl")
         try:
             journal = await self._disk.read(lambda: self._disk.read_journal(path))
         except OSError as error:
-            failure = StateError("load", str(path), summary(error))
+            failure = StateError("load", str(path), reason(error))
             self.report(str(failure))
             raise failure from error
         return journal.values
+
+    async def run(self, action: Callable[[], T]) -> T:
+        """Do other work with the store's files, in its thread and in its turn."""
+        return await self._disk.read(action)
 
     @asynccontextmanager
     async def narrow(self, key: str) -> AsyncIterator["DataStore"]:
@@ -99,7 +123,8 @@ class DataStore:
 
     def narrowed(self, *keys: str) -> "DataStore":
         """Return the part of the store below these keys, sharing worker and problems."""
-        return self._part(self.narrow_path(*keys))
+        earlier = self._earlier.joinpath(*map(earlier_name, keys))
+        return self._part(self.narrow_path(*keys), earlier)
 
     async def parts_with(self, key: str) -> list["DataStore"]:
         """Return the parts directly below this store that hold something under a key."""
@@ -109,7 +134,7 @@ class DataStore:
             found = {path.parent for name in names for path in self._root.glob(f"*/{name}")}
             return sorted(found)
 
-        return [self._part(folder) for folder in await self._disk.read(look)]
+        return [self._part(folder, folder) for folder in await self._disk.read(look)]
 
     def narrow_path(self, *keys: str) -> Path:
         """Return the folder below these keys; it need not exist.
@@ -130,8 +155,9 @@ class DataStore:
         """Do what `close` does without blocking the event loop."""
         await asyncio.to_thread(self._disk.close)
 
-    def _part(self, folder: Path) -> "DataStore":
+    def _part(self, folder: Path, earlier: Path) -> "DataStore":
         part = DataStore(folder)
+        part._earlier = earlier
         part._disk = self._disk
         return part
 
@@ -144,12 +170,13 @@ class DataStore:
         except FileNotFoundError:
             raise MissingKey(str(path)) from None
         except OSError as error:
-            raise StateError("load", str(path), summary(error)) from error
+            raise StateError("load", str(path), reason(error)) from error
         try:
-            return json.loads(content)
+            return decode_value(content)
         except ValueError as error:
             aside = path.with_name(f"{path.name}.damaged")
-            path.replace(aside)
+            with suppress(OSError):  # it counts as missing, wherever it is
+                path.replace(aside)
             self._disk.report(f"{path} is damaged ({error}) and was put aside as {aside.name}")
             raise MissingKey(str(path)) from error
 
@@ -168,9 +195,8 @@ def path_name(key: str) -> str:
     return f"{name[:48]}%%{hashlib.sha256(raw).hexdigest()}"
 
 
-def _encoded(action: str, path: Path, encode: Any, value: Data) -> bytes:
+def _encoded(path: Path, values: Iterable[Data]) -> bytes:
     try:
-        content: bytes = encode(value)
+        return b"".join(map(encode_line, values))
     except (TypeError, ValueError, RecursionError) as error:
-        raise StateError(action, str(path), summary(error)) from error
-    return content
+        raise StateError("save", str(path), summary(error)) from error

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 import threading
 from asyncio import AbstractEventLoop, Future
 from collections import deque
@@ -13,17 +12,17 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final, TypeAlias, TypeVar
 
-from genie_core.errors import StateError, summary
-from genie_core.journal import Journal, decode_journal
+from genie_core.durable import reason, replace_file, sync_folder
+from genie_core.errors import StateError
+from genie_core.journal import Journal
+from genie_core.journal_file import JournalFile
 from genie_core.problems import Problems
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-_NAMED: Final = 5  # damaged lines given by number
 _LINGER: Final = 0.2  # seconds an idle thread waits before it ends
 _SYNC_INTERVAL: Final = 1.0  # seconds an append that asked for no sync may stay without one
-_sync_data: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
 @dataclass(slots=True, eq=False)
@@ -33,6 +32,7 @@ class _Write:
     promise: "Future[Any]"
     replaces: bool
     sync: bool = True
+    ousted: Path | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +54,9 @@ class Disk:
     operating system has them, which is enough to survive the death of this process. Those are
     synced a second later at most. The thread starts when there is work and ends by itself, with
     nothing left to sync, so a program that forgets `close` still exits with everything written.
+
+    What could not be written raises `StateError` from its promise. Appends are then made up for
+    as soon as the disk lets them, in their order; replacements are not.
     """
 
     _problems: Problems = field(default_factory=Problems, init=False)
@@ -61,8 +64,8 @@ class Disk:
     _ready: threading.Condition = field(default_factory=threading.Condition, init=False)
     _thread: threading.Thread | None = field(default=None, init=False)
     _closed: bool = field(default=False, init=False)
-    _checked: set[Path] = field(default_factory=set, init=False)
-    _unsynced: set[Path] = field(default_factory=set, init=False)
+    _journals: dict[Path, JournalFile] = field(default_factory=dict, init=False)
+    _behind: set[Path] = field(default_factory=set, init=False)  # journals to write to or to sync
     _last_sync: float = field(default=0.0, init=False)
 
     def append(self, path: Path, content: bytes, *, sync: bool = True) -> "Future[None]":
@@ -71,39 +74,36 @@ class Disk:
             lambda promise: _Write(path, content, promise, replaces=False, sync=sync)
         )
 
-    def replace(self, path: Path, content: bytes) -> "Future[None]":
-        """Put a new file in the place of an old one; a reader sees either, never a mixture."""
-        return self._submit(lambda promise: _Write(path, content, promise, replaces=True))
+    def replace(self, path: Path, content: bytes, *, ousted: Path | None = None) -> "Future[None]":
+        """Put a new file in the place of an old one; a reader sees either, never a mixture.
+
+        A journal that it ousts is put aside afterwards.
+        """
+        return self._submit(
+            lambda promise: _Write(path, content, promise, replaces=True, ousted=ousted)
+        )
 
     def read(self, action: Callable[[], T]) -> "Future[T]":
         """Run something in the thread, after everything asked for before it."""
         return self._submit(partial(_Read, action))
 
     def read_journal(self, path: Path) -> Journal:
-        """Read a journal, cutting off a torn tail. Only for use inside `read`."""
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError:
-            return Journal([], [], 0)
-        journal = decode_journal(content)
-        if torn := len(content) - journal.intact:
-            os.truncate(path, journal.intact)
-            self.report(f"{path}: cut off an unfinished last line of {torn} bytes")
-        if journal.damaged:
-            self.report(f"{path}: {_damaged_lines(journal.damaged)} left out")
-        self._checked.add(path)
-        return journal
+        """Read a journal as far as it is intact. Only for use inside `read`."""
+        return self._journal(path).read()
 
     def sync(self) -> None:
-        """Sync the appends that have not been yet. Only for use inside `read`."""
+        """Write and sync what has not been yet. Only for use inside `read`."""
         self._last_sync = monotonic()
-        while self._unsynced:
-            path = self._unsynced.pop()
+        for path in list(self._behind):
+            journal = self._journal(path)
             try:
-                _sync_file(path)
+                journal.catch_up()
             except OSError as error:
-                failure = f"{path}: not synced"
-                self.report(f"{failure}: {summary(error)}", failure)
+                log.debug("%s: still behind", path, exc_info=True)
+                if not journal.behind:  # written, but perhaps not for long
+                    self._report_failure(path, error)
+            if not journal.behind:
+                self._behind.discard(path)
 
     @property
     def problems(self) -> list[str]:
@@ -122,6 +122,7 @@ class Disk:
             thread = self._thread
         if thread is not None:
             thread.join()
+        self.sync()  # a last chance for what the disk refused
 
     def _submit(self, build: "Callable[[Future[Any]], _Write | _Read]") -> "Future[Any]":
         promise: Future[Any] = asyncio.get_running_loop().create_future()
@@ -129,10 +130,11 @@ class Disk:
         with self._ready:
             if self._closed:
                 raise StateError("use", "the data store", "it is closed")
-            self._queue.append(build(promise))
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="genie-disk")
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="genie-disk")
+                thread.start()
+                self._thread = thread
+            self._queue.append(build(promise))
             self._ready.notify()
         return promise
 
@@ -175,102 +177,52 @@ class Disk:
         for write in writes:
             by_file.setdefault((write.path, write.replaces), []).append(write)
         for (path, replaces), group in by_file.items():
-            action = (
-                partial(replace_file, path, group[-1].content)
-                if replaces
-                else partial(
-                    self._append_file,
-                    path,
-                    b"".join(each.content for each in group),
-                    sync=any(each.sync for each in group),
-                )
-            )
-            first, *others = group
-            promise, _, error = _outcome(first.promise, action)
-            if error is not None:
-                failure = f"{path}: not saved"
-                self.report(f"{failure}: {summary(error)}", failure)
-            yield from ((each, None, error) for each in (promise, *(o.promise for o in others)))
+            error = self._attempt(path, self._replace if replaces else self._append, group)
+            yield from ((write.promise, None, error) for write in group)
 
-    def _append_file(self, path: Path, content: bytes, *, sync: bool) -> None:
-        if path not in self._checked:
-            make_private_folder(path.parent)
-            self.read_journal(path)
-        created = not path.exists()
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    def _attempt(
+        self, path: Path, write: Callable[[Path, list[_Write]], None], group: list[_Write]
+    ) -> StateError | None:
         try:
-            _append_whole(descriptor, content, sync=sync)
-        except OSError:
-            self._checked.discard(path)  # look for a torn tail again before the next append
-            raise
-        finally:
-            os.close(descriptor)
-        if created:
-            sync_folder(path.parent)
-        self._checked.add(path)
-        (self._unsynced.discard if sync else self._unsynced.add)(path)
+            write(path, group)
+        except Exception as error:  # noqa: BLE001 - the thread must survive; the promise carries it on
+            failure = self._report_failure(path, error)
+            failure.__cause__ = error
+            return failure
+        return None
 
+    def _report_failure(self, path: Path, error: Exception) -> StateError:
+        failure = StateError("save", str(path), reason(error))
+        self.report(str(failure), f"saving {path}")
+        return failure
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file next to the old one, sync it, and let it take the old one's name."""
-    make_private_folder(path.parent)
-    fresh = path.with_name(f"{path.name}.new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise
-    sync_folder(path.parent)
+    def _append(self, path: Path, group: list[_Write]) -> None:
+        journal = self._journal(path)
+        content = b"".join(write.content for write in group)
+        self._behind.add(path)
+        journal.append(content, sync=any(write.sync for write in group))
+        if not journal.behind:
+            self._behind.discard(path)
 
+    def _replace(self, path: Path, group: list[_Write]) -> None:
+        replace_file(path, group[-1].content)
+        for write in group:
+            if write.ousted is not None:
+                self._put_aside(write.ousted)
 
-def make_private_folder(folder: Path) -> None:
-    """Create a folder and its missing parents, open to their owner only."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    for each in reversed(missing):
-        each.mkdir(mode=0o700, exist_ok=True)
+    def _put_aside(self, path: Path) -> None:
+        self._journals.pop(path, None)
+        self._behind.discard(path)
+        try:
+            path.replace(path.with_name(f"{path.name}.replaced"))
+        except FileNotFoundError:
+            return
+        sync_folder(path.parent)
 
-
-def sync_folder(folder: Path) -> None:
-    """Make new names in a folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _damaged_lines(numbers: list[int]) -> str:
-    if len(numbers) == 1:
-        return f"line {numbers[0]} is damaged and was"
-    named = ", ".join(map(str, numbers[:_NAMED]))
-    more = ", …" if len(numbers) > _NAMED else ""
-    return f"{len(numbers)} damaged lines ({named}{more}) were"
-
-
-def _sync_file(path: Path) -> None:
-    descriptor = os.open(path, os.O_WRONLY)
-    try:
-        _sync_data(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _append_whole(descriptor: int, content: bytes, *, sync: bool) -> None:
-    before = os.fstat(descriptor).st_size
-    rest = memoryview(content)
-    try:
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-        if sync:
-            _sync_data(descriptor)
-    except OSError:
-        os.ftruncate(descriptor, before)
-        raise
+    def _journal(self, path: Path) -> JournalFile:
+        if path not in self._journals:
+            self._journals[path] = JournalFile(path, self.report)
+        return self._journals[path]
 
 
 def _outcome(promise: "Future[Any]", action: Callable[[], Any]) -> _Outcome:

@@ -1,13 +1,21 @@
-"""The line format of append-only files: one JSON object per line, each with its checksum."""
+"""How values are written to files: as JSON with a checksum, one value per line in a journal.
+
+Files without checksums, as group-genie wrote them, are read as well.
+"""
 
 import json
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 _PREFIX: Final = b'{"crc":"%08x","data":'
 _DATA_STARTS: Final = len(_PREFIX % 0)
-_CRC: Final = slice(8, 16)
+CHECKED: Final = _PREFIX[: _PREFIX.index(b"%")]
+"""How every line and value with a checksum begins."""
+
+_NAMED: Final = 5  # damaged lines given by number
+_CHECKSUM_LENGTH: Final = 8
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _encode_ascii: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
@@ -21,7 +29,7 @@ def encode_json(value: Any) -> bytes:
 
 
 def encode_line(value: Any) -> bytes:
-    """Encode one journal line, its newline included."""
+    """Encode one value with its checksum, a newline at the end."""
     data = encode_json(value)
     return b"%b%b}\n" % (_PREFIX % zlib.crc32(data), data)
 
@@ -31,17 +39,46 @@ class Journal:
     """What a journal file holds.
 
     `intact` is the number of bytes up to the torn tail, if there is one: a last line that was
-    never finished, or never reached the disk whole. `damaged` are the numbers, from 1, of
-    unreadable lines that have readable ones behind them.
+    never finished, or never reached the disk whole. `damaged` are the numbers, from 1, of other
+    unreadable lines. A `plain` journal is one without checksums; of such a file nothing is torn
+    off, since it is not ours.
     """
 
     values: list[Any]
     damaged: list[int]
     intact: int
+    plain: bool = False
+
+    @property
+    def damage(self) -> str:
+        """Say which lines are damaged, for a sentence that goes on with a participle."""
+        if len(self.damaged) == 1:
+            return f"line {self.damaged[0]} is damaged and was"
+        named = ", ".join(map(str, self.damaged[:_NAMED]))
+        more = ", …" if len(self.damaged) > _NAMED else ""
+        return f"{len(self.damaged)} damaged lines ({named}{more}) were"
 
 
 def decode_journal(content: bytes) -> Journal:
-    """Read all lines whose checksum holds."""
+    """Read all lines whose checksum holds or, in a plain journal, all that are JSON."""
+    journal = _decode_own(content)
+    if journal.values or content.startswith(CHECKED):
+        return journal
+    plain = _decode_plain(content)
+    return plain if plain.values else journal
+
+
+def decode_value(content: bytes) -> Any:
+    """Read a single value, with its checksum or plain; `ValueError` if it is damaged."""
+    try:
+        return _decode_line(content.removesuffix(b"\n"))
+    except ValueError:
+        if content.startswith(CHECKED):
+            raise
+        return _plain_value(content)
+
+
+def _decode_own(content: bytes) -> Journal:
     values: list[Any] = []
     damaged: list[int] = []
     last = start = number = 0
@@ -58,8 +95,50 @@ def decode_journal(content: bytes) -> Journal:
     return Journal(values, damaged, intact=start)
 
 
+def _decode_plain(content: bytes) -> Journal:
+    values: list[Any] = []
+    damaged: list[int] = []
+    for number, line in _lines_with_something(content):
+        try:
+            values.append(_plain_value(line))
+        except ValueError:
+            damaged.append(number)
+    return Journal(values, damaged, intact=len(content), plain=True)
+
+
+def _lines_with_something(content: bytes) -> Iterable[tuple[int, bytes]]:
+    lines = enumerate(content.split(b"\n"), start=1)
+    return ((number, line) for number, line in lines if line.strip())
+
+
 def _decode_line(line: bytes) -> Any:
     data = line[_DATA_STARTS:-1]
     if line[:_DATA_STARTS] != _PREFIX % zlib.crc32(data) or line[-1:] != b"}":
         raise ValueError("the checksum does not match")
-    return json.loads(data)
+    return _parse(data)
+
+
+def _plain_value(text: bytes) -> Any:
+    value = _parse(text)
+    if isinstance(value, dict) and _was_checked(list(value.items())):
+        raise ValueError("a line with a checksum, damaged before its data")
+    return value
+
+
+def _was_checked(fields: list[tuple[str, Any]]) -> bool:
+    """Tell one of our own lines although one of its names is damaged."""
+    match fields:
+        case [("crc", str(crc)), _] | [(_, str(crc)), ("data", _)]:
+            return len(crc) == _CHECKSUM_LENGTH
+    return False
+
+
+def _parse(text: bytes) -> Any:
+    try:
+        return json.loads(text, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("too deeply nested") from None
+
+
+def _no_number(_name: str) -> None:
+    """Read NaN and the infinities, which are no JSON though some write them, as null."""

@@ -3,7 +3,7 @@
 import asyncio
 from asyncio import Future
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from genie_core.datastore import DataStore
 from genie_core.errors import MissingKey, stage
@@ -23,8 +23,11 @@ class StateKeeper:
     """Saves and restores what lives under one key, for one owner.
 
     Implementations that can report what is new are appended to a journal; all others are saved
-    whole each time. Without a store, or while the disk refuses, the memory is kept here from one
-    life to the next.
+    whole each time. So is one that can report what is new but was restored from a whole state: it
+    alone knows how to go on from that. Only a list may become the beginning of a journal, since a
+    journal is restored as the list of its lines.
+
+    Without a store, or while the disk refuses, the memory is kept here from one life to the next.
     """
 
     def __init__(self, subject: str, key: str, store: DataStore | None) -> None:
@@ -32,14 +35,15 @@ class StateKeeper:
         self._key = key
         self._store = store
         self._kept: list[Any] = []  # at most one state, which may itself be None
-        self._backlog: list[Any] = []  # journal lines that are not on disk
+        self._backlog: list[Any] = []  # lines to append
+        self._found: Literal["nothing", "journal", "whole"] = "nothing"
         self._unsaved = store is None
-        self._writing = 0
+        self._latest: Future[None] | None = None
 
     @property
     def on_disk(self) -> bool:
         """Whether the memory saved last is on disk, and none is kept here."""
-        return not (self._unsaved or self._writing or self._kept)
+        return not (self._unsaved or self._kept)
 
     async def restore(self, holder: Stateful) -> None:
         """Hand a fresh instance what was saved last, if anything was."""
@@ -50,51 +54,63 @@ class StateKeeper:
     def save(self, holder: Stateful) -> "Future[None]":
         """Begin to save; the future is done when the state is on disk.
 
-        State that is no JSON value raises `StageFailed` at once.
+        State that is no JSON value raises `StageFailed` at once, and again with each later save.
         """
         with stage("state", f"state of {self._subject}"):
             news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)
+            if news is not None:
+                self._backlog += news()  # also without a store, or the holder collects for ever
             if self._store is None:
-                if news is not None:
-                    news()  # or the holder would collect for ever what nobody takes
+                self._backlog.clear()
                 return _done()
-            if news is None:
-                promise = self._store.save(self._key, holder.get_serialized())
-                lines = []
-            else:
-                lines, self._backlog = [*self._backlog, *news()], []
-                if not lines:
-                    return _done()
-                # Memory that lags behind the messages is caught up with; one sync per message,
-                # that of the message itself, is what makes a chat fast.
-                promise = self._store.append(self._key, lines, sync=False)
-        self._writing += 1
-        promise.add_done_callback(lambda written: self._written(written, lines))
+            journals = news is not None and self._found != "whole"
+            if journals and not self._backlog:
+                return _done()
+            self._unsaved, self._latest = True, None
+            write = self._append if journals else self._save_whole
+            self._latest = promise = write(self._store, holder)
+            self._backlog.clear()
+        promise.add_done_callback(self._written)
         return promise
 
     def release(self, holder: Stateful) -> None:
-        """Keep in memory what the disk does not have, before an instance is dropped."""
+        """Keep in memory what the disk does not have yet, before an instance is dropped."""
         if self._unsaved:
             with stage("state", f"state of {self._subject}"):
                 self._kept = [holder.get_serialized()]
         else:
             self._kept = []
 
+    def _append(self, store: DataStore, _holder: Stateful) -> "Future[None]":
+        # Memory that lags behind the messages is caught up with; one sync per message, that of the
+        # message itself, is what makes a chat fast.
+        return store.append(self._key, self._backlog, sync=False)
+
+    def _save_whole(self, store: DataStore, holder: Stateful) -> "Future[None]":
+        save = store.save_instead if self._found == "journal" else store.save
+        return save(self._key, holder.get_serialized())
+
     async def _load(self) -> list[Any]:
         if self._store is None:
             return []
         if lines := await self._store.load_lines(self._key):
+            self._found = "journal"
             return [lines]
         try:
-            return [await self._store.load(self._key)]
+            whole = await self._store.load(self._key)
         except MissingKey:
             return []
+        self._found = "whole"
+        if isinstance(whole, list):
+            self._found, self._backlog = "journal", list(whole)
+        return [whole]
 
-    def _written(self, promise: "Future[None]", lines: list[Any]) -> None:
-        self._writing -= 1
+    def _written(self, promise: "Future[None]") -> None:
+        if promise is not self._latest:
+            return
         self._unsaved = promise.cancelled() or promise.exception() is not None
-        if self._unsaved:
-            self._backlog = lines + self._backlog
+        if not self._unsaved:
+            self._kept = []
 
 
 def _done() -> "Future[None]":

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from genie_core.datastore import DataStore
-from genie_core.errors import StageFailed
+from genie_core.errors import StageFailed, StateError
 from genie_core.state import StateKeeper
 
 
@@ -85,7 +85,7 @@ async def test_while_the_disk_refuses_the_state_lives_on_in_memory(tmp_path: Pat
     (tmp_path / "blocked").write_text("not a folder")
     keeper, holder = StateKeeper("it", "key", DataStore(tmp_path / "blocked")), Growing()
     holder.add(1)
-    with pytest.raises(OSError, match="blocked"):
+    with pytest.raises(StateError, match="blocked"):
         await keeper.save(holder)
     assert not keeper.on_disk
     keeper.release(holder)
@@ -98,7 +98,7 @@ async def test_lines_that_could_not_be_written_are_written_with_the_next(tmp_pat
     store = DataStore(blocker)
     keeper, holder = StateKeeper("it", "key", store), Growing()
     holder.add(1)
-    with pytest.raises(OSError, match="folder"):
+    with pytest.raises(StateError, match="folder"):
         await keeper.save(holder)
     blocker.unlink()
     holder.add(2)

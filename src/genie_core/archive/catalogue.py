@@ -13,7 +13,7 @@ from typing import Any, Final
 from genie_core.archive.errors import AmbiguousRoom, ArchiveError, UnknownRoom, disk_access
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME, Kind, RoomRecord, SavedRoom
 from genie_core.datastore import path_name
-from genie_core.disk import make_private_folder, sync_folder
+from genie_core.durable import make_private_folder, sync_folder
 from genie_core.room.codec import whole_text
 
 TITLE_CHARS: Final = 120

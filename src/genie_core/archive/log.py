@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Self
 
 from genie_core.archive.errors import check_ordinary, disk_access
 from genie_core.archive.lines import LogContent, encode_line, put_in_order, read_lines
-from genie_core.disk import make_private_folder, sync_folder
+from genie_core.durable import make_private_folder, sync_folder
 from genie_core.room.event import Event, Unreadable
 
 _sync: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync

@@ -10,7 +10,7 @@ import msgspec
 from genie_core.archive.errors import DamagedRoom, NewerVersion, check_ordinary, disk_access
 from genie_core.archive.lock import hold
 from genie_core.archive.log import EventLog, OpenedLog
-from genie_core.disk import replace_file
+from genie_core.durable import replace_file
 from genie_core.room.event import ROOM, Event, Opened, Said, Unreadable
 from genie_core.room.fold import RoomState
 

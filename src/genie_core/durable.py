@@ -1,0 +1,77 @@
+"""File operations that leave either the old or the new content behind, whatever interrupts them."""
+
+import errno
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from genie_core.errors import summary
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file next to the old one, sync it, and let it take the old one's name."""
+    make_private_folder(path.parent)
+    fresh = path.with_name(f"{path.name}.new")
+    try:
+        _write_new(fresh, content)
+        fresh.replace(path)
+    except OSError:
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder and its missing parents, open to their owner only, to survive a power cut."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
+        sync_folder(each.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make new names in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_file(path: Path) -> None:
+    """Make what was appended to a file survive a power cut."""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        sync_data(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_data(descriptor: int) -> None:
+    """Sync the content of an open file, and of what is known about it only its size."""
+    getattr(os, "fdatasync", os.fsync)(descriptor)  # macOS has no fdatasync
+
+
+def write_whole(descriptor: int, content: bytes) -> None:
+    """Write all of it, in as many pieces as the system takes."""
+    rest = memoryview(content)
+    while rest:
+        written = os.write(descriptor, rest)
+        if not written:
+            raise OSError(errno.EIO, "the system took nothing")
+        rest = rest[written:]
+
+
+def reason(error: BaseException) -> str:
+    """Say what went wrong, without the path that an `OSError` may repeat."""
+    return (isinstance(error, OSError) and error.strerror) or summary(error)
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        write_whole(descriptor, content)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

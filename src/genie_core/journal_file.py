@@ -1,0 +1,108 @@
+"""One journal on disk, and what is known of its end."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from genie_core.durable import make_private_folder, sync_data, sync_file, sync_folder, write_whole
+from genie_core.earlier import convert
+from genie_core.journal import Journal, decode_journal
+
+
+class JournalFile:
+    """A file that only grows, for the use of one thread.
+
+    Lines that could not be written are owed: they come before the next ones, so that no journal
+    has a gap in the middle. A line is written whole or cut off again.
+    """
+
+    def __init__(self, path: Path, report: Callable[[str], None]) -> None:
+        self._path = path
+        self._report = report
+        self._owed: list[bytes] = []
+        self._cut: int | None = None  # bytes to go back to: what follows was not written whole
+        self._plain: bool | None = None  # unknown before the first look
+        self._ready = False  # to be appended to
+        self._unsynced = False
+
+    def read(self) -> Journal:
+        """Return what is on disk up to a torn tail, which the next append cuts off."""
+        try:
+            content = self._path.read_bytes()[: self._cut]
+        except FileNotFoundError:
+            return Journal([], [], 0)
+        journal = decode_journal(content)
+        self._plain = journal.plain
+        if torn := len(content) - journal.intact:
+            self._cut = journal.intact
+            self._report(f"{self._path}: cut off an unfinished last line of {torn} bytes")
+        if journal.damaged:
+            self._report(f"{self._path}: {journal.damage} left out")
+        return journal
+
+    @property
+    def behind(self) -> bool:
+        """Whether lines are owed, or not synced."""
+        return bool(self._owed) or self._unsynced
+
+    def append(self, content: bytes, *, sync: bool) -> None:
+        """Add complete lines, and before them those that are owed.
+
+        After `OSError` they are owed too.
+        """
+        self._owed.append(content)
+        self._write_owed(sync=sync)
+
+    def catch_up(self) -> None:
+        """Write what is owed and sync what is not synced."""
+        if self._owed:
+            self._write_owed(sync=True)
+        elif self._unsynced:
+            self._unsynced = False  # after a failure the system may have forgotten what to write
+            sync_file(self._path)
+
+    def _write_owed(self, *, sync: bool) -> None:
+        if not self._ready:
+            self._prepare()
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+        except OSError:
+            self._ready = False  # the file or its folder may have gone
+            raise
+        try:
+            self._write(descriptor, b"".join(self._owed), sync=sync)
+        finally:
+            os.close(descriptor)
+        self._owed.clear()
+
+    def _prepare(self) -> None:
+        make_private_folder(self._path.parent)
+        if not self._path.exists():
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
+        sync_folder(self._path.parent)
+        if self._plain is None:
+            self.read()
+        if self._plain:
+            convert(self._path)
+            self._plain = False
+        self._ready = True
+
+    def _write(self, descriptor: int, content: bytes, *, sync: bool) -> None:
+        self._cut_back(descriptor)
+        before = os.fstat(descriptor).st_size
+        try:
+            write_whole(descriptor, content)
+            if sync:
+                sync_data(descriptor)
+        except OSError:
+            self._cut = before
+            with suppress(OSError):
+                self._cut_back(descriptor)
+            raise
+        self._unsynced = not sync
+
+    def _cut_back(self, descriptor: int) -> None:
+        if self._cut is not None:
+            os.ftruncate(descriptor, self._cut)
+            self._cut = None
