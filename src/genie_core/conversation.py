@@ -7,6 +7,7 @@ from asyncio import Future, Task
 from collections.abc import Callable
 from typing import Any, Final
 
+from genie_core.carryover import carry_over
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError, MissingKey, summary
 from genie_core.message import Message
@@ -97,6 +98,7 @@ class Conversation:
         self._deferred.clear()
 
     async def _take_over(self, store: DataStore) -> None:
+        await carry_over(store)
         stored = await _messages_in(store) or []
         ids = await asyncio.to_thread(lambda: {message.request_id for message in stored})
         self.messages += stored
@@ -115,6 +117,8 @@ async def load_messages(store: DataStore) -> list[Message] | None:
     The store is either narrowed to the session's id or the one that was given to the session,
     provided that it holds no other. Which one is meant cannot be told from several.
     """
+    if store.earlier_path != store.root_path:
+        await carry_over(store)
     if (messages := await _messages_in(store)) is not None:
         return messages
     sessions = await store.parts_with(_KEY)
