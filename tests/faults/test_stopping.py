@@ -1,0 +1,166 @@
+"""Every way to end a session, and what becomes of what was going on."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.faults.scene import (
+    DEADLINE,
+    asks,
+    events,
+    first_approval,
+    joined,
+    last_event,
+    session,
+)
+
+from genie_core.datastore import DataStore
+from genie_core.errors import SessionStopped
+from genie_core.execution import Answered, ApprovalResolved, Cancelled
+from genie_core.message import Message
+from genie_core.session import GroupSession
+
+pytestmark = pytest.mark.timeout(30)
+
+
+async def test_stopping_denies_pending_approvals_and_those_still_to_come() -> None:
+    chat = session(asks)
+    waiting = chat.handle(Message("hi", "alice"))
+    await first_approval(waiting)
+    behind = chat.handle(Message("behind it", "alice"))
+    chat.stop()
+    chat.stop()
+    await joined(chat)
+    for execution in (waiting, behind):
+        recorded = await events(execution)
+        (resolved,) = [event for event in recorded if isinstance(event, ApprovalResolved)]
+        assert resolved.verdict.reason == "session is stopping"
+        last = recorded[-1]
+        assert isinstance(last, Answered)
+        assert last.message.content == "refused: session is stopping"
+    await joined(chat)
+
+
+async def test_a_stopped_session_refuses_everything_new() -> None:
+    chat = session()
+    chat.stop()
+    for call in (
+        lambda: chat.handle(Message("hi", "alice")),
+        lambda: chat.append(Message("hi", "alice")),
+        lambda: chat.delegate("hi", sender="alice"),
+    ):
+        with pytest.raises(SessionStopped):
+            call()
+    await joined(chat)
+
+
+async def test_joining_without_stopping_stops() -> None:
+    chat = session()
+    execution = chat.handle(Message("hi", "alice"))
+    await joined(chat)
+    assert execution.done
+    with pytest.raises(SessionStopped):
+        chat.handle(Message("hi", "alice"))
+
+
+async def test_a_session_that_was_never_used_ends(tmp_path: Path) -> None:
+    for store in (None, DataStore(tmp_path)):
+        await joined(session(store=store))
+
+
+@pytest.mark.parametrize("how", ["timeout", "cancel"])
+async def test_a_join_that_is_given_up_leaves_the_work_alone_and_can_be_repeated(how: str) -> None:
+    release = asyncio.Event()
+
+    async def run(*_: Any) -> str:
+        await release.wait()
+        return "at last"
+
+    chat = session(run)
+    execution = chat.handle(Message("hi", "alice"))
+    if how == "timeout":
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(chat.join(), 0.02)
+    else:
+        joining = asyncio.create_task(chat.join())
+        await asyncio.sleep(0)
+        joining.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await joining
+    assert chat.running == [execution]
+    release.set()
+    await joined(chat)
+    assert isinstance(await last_event(execution), Answered)
+    assert chat.running == []
+
+
+async def test_many_can_join_at_once() -> None:
+    chat = session()
+    execution = chat.handle(Message("hi", "alice"))
+    async with asyncio.timeout(DEADLINE):
+        await asyncio.gather(*(chat.join() for _ in range(5)))
+    assert execution.done
+
+
+async def test_what_was_accepted_before_the_stop_is_done_after_it(tmp_path: Path) -> None:
+    """Also what could not begin yet, since the messages from disk were still being read."""
+    chat = session(store=DataStore(tmp_path))
+    executions = [chat.handle(Message(text, sender)) for text in "12" for sender in ("a", "b")]
+    chat.append(Message("context", "c"))
+    chat.stop()
+    await joined(chat)
+    for execution in executions:
+        assert isinstance(await last_event(execution), Answered)
+    saved = await GroupSession.load_messages(DataStore(tmp_path))
+    assert saved is not None
+    assert len(saved) == 4 + 4 + 1
+
+
+async def test_a_store_that_was_closed_too_early_does_not_keep_the_session_from_ending(
+    tmp_path: Path,
+) -> None:
+    store = DataStore(tmp_path)
+    chat = session(store=store)
+    assert isinstance(await last_event(chat.handle(Message("hi", "alice"))), Answered)
+    await store.aclose()
+    late = chat.handle(Message("late", "alice"))
+    await joined(chat)
+    assert late.done
+
+
+async def test_a_session_whose_closing_was_killed_can_be_joined_again() -> None:
+    chat = session()
+    before = asyncio.all_tasks()
+    joining = asyncio.create_task(chat.join())
+    await asyncio.sleep(0)
+    (closing,) = [t for t in asyncio.all_tasks() - before if t is not joining]
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await joining
+    await joined(chat)
+
+
+@pytest.mark.parametrize("with_store", [True, False])
+def test_a_session_can_be_made_before_the_event_loop_runs(tmp_path: Path, with_store: bool) -> None:
+    chat = session(store=DataStore(tmp_path) if with_store else None)
+
+    async def use() -> Message | None:
+        answer = await chat.handle(Message("hi", "alice")).result()
+        await joined(chat)
+        return answer
+
+    assert asyncio.run(use()) is not None
+
+
+def test_a_program_that_forgets_to_stop_ends_nevertheless() -> None:
+    chat = session(asks)
+
+    async def forget() -> Any:
+        execution = chat.handle(Message("hi", "alice"))
+        await first_approval(execution)
+        return execution
+
+    execution = asyncio.run(forget())
+    assert execution.done
+    assert asyncio.run(events(execution))[-1] == Cancelled("interrupted")
