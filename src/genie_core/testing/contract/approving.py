@@ -46,10 +46,12 @@ class Approving(Case):
 
     async def test_denials_do_not_wear_out_the_run(self) -> None:
         self.needs("tools")
-        async with self.opened(*[DELETE] * 8, Say("I stop."), tools=[_deleter([])]) as rig:
+        seen: list[str] = []
+        async with self.opened(*[DELETE] * 8, Say("I stop."), tools=[_deleter(seen)]) as rig:
             deny = Approver(Verdict(approved=False, reason="no"))
             assert await ask(rig.agent, "go", deny) == "I stop."
         assert len(deny.asked) == 8
+        assert seen == []
 
     async def test_a_plain_true_approves(self) -> None:
         seen: list[str] = []

@@ -26,7 +26,7 @@ class Ending(Case):
         async with self.opened(Stall()) as rig:
             run = asyncio.create_task(ask(rig.agent, "think", streaming=streaming))
             await _until(rig.model.reached(1), run)
-            await _cancel(run)
+            await self._cancel(run)
             await _works(rig)
 
     async def test_cancelling_while_text_is_streamed(self) -> None:
@@ -37,7 +37,7 @@ class Ending(Case):
                 ask(rig.agent, "tell", streaming=True, emit=lambda _piece: spoken.set())
             )
             await _until(spoken.wait(), run)
-            await _cancel(run)
+            await self._cancel(run)
             await _works(rig)
 
     async def test_cancelling_while_an_approval_is_pending(self, streaming: bool) -> None:
@@ -47,7 +47,7 @@ class Ending(Case):
         async with self.opened(WORK, tools=[_worker()]) as rig:
             run = asyncio.create_task(ask(rig.agent, "work", callback, streaming=streaming))
             await _until(asked.get(), run)
-            await _cancel(run)
+            await self._cancel(run)
             await _works(rig)
 
     async def test_cancelling_while_a_tool_runs_ends_the_tool(self, streaming: bool) -> None:
@@ -56,7 +56,7 @@ class Ending(Case):
         async with self.opened(WORK, tools=[_worker(begun, ended)]) as rig:
             run = asyncio.create_task(ask(rig.agent, "work", streaming=streaming))
             await _until(begun.wait(), run)
-            await _cancel(run)
+            await self._cancel(run)
             await ended.wait()
             await _works(rig)
 
@@ -74,7 +74,7 @@ class Ending(Case):
             run = asyncio.create_task(ask(rig.agent, "work", streaming=streaming))
             await _until(rested.wait(), run)
             await _until(begun.wait(), run)
-            await _cancel(run)
+            await self._cancel(run)
             await _works(rig)
 
     async def test_what_a_cancelled_run_leaves_can_be_saved_and_restored(self) -> None:
@@ -83,7 +83,7 @@ class Ending(Case):
         async with self.opened(WORK, tools=[_worker(begun)]) as rig:
             run = asyncio.create_task(ask(rig.agent, "work"))
             await _until(begun.wait(), run)
-            await _cancel(run)
+            await self._cancel(run)
             other = rig.again()
             other.set_serialized(json.loads(json.dumps(rig.agent.get_serialized())))
             async with other.mcp():
@@ -94,7 +94,7 @@ class Ending(Case):
             run = asyncio.create_task(ask(rig.agent, "think"))
             await _until(rig.model.reached(1), run)
             run.cancel()
-            await _cancel(run)
+            await self._cancel(run)
             await _works(rig)
 
     async def test_a_refused_request_fails_the_run_and_says_why(self, streaming: bool) -> None:
@@ -141,6 +141,12 @@ class Ending(Case):
             with pytest.raises(Exception, match="come back tomorrow"):
                 await ask(rig.agent)
 
+    async def _cancel(self, run: "asyncio.Task[str]") -> None:
+        run.cancel()
+        await asyncio.wait({run}, timeout=self.promptness)
+        assert run.done(), "cancelling did not end the run"
+        assert run.cancelled(), f"a cancelled run must end as cancelled: {run!r}"
+
 
 async def _until(event: Any, run: "asyncio.Task[str]") -> None:
     """Wait for an event that the run leads to; if the run ends before, tell how."""
@@ -151,13 +157,6 @@ async def _until(event: Any, run: "asyncio.Task[str]") -> None:
             pytest.fail(f"the run ended too early: {run!r}")
     finally:
         waiting.cancel()
-
-
-async def _cancel(run: "asyncio.Task[str]") -> None:
-    run.cancel()
-    await asyncio.wait({run}, timeout=5)
-    assert run.done(), "cancelling did not end the run"
-    assert run.cancelled(), f"a cancelled run must end as cancelled: {run!r}"
 
 
 async def _works(rig: Rig) -> None:

@@ -54,8 +54,8 @@ class Reading(Case):
             assert "holiday" in "\n".join(rig.last.texts)
 
     async def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
-        gone = Attachment(str(tmp_path / "gone.png"), "gone.png", "image/png")
-        await self._refused(gone, "gone.png")
+        gone = Attachment(str(tmp_path / "gone.png"), "the holiday", "image/png")
+        await self._refused(gone, "the holiday")
 
     async def test_a_folder_is_no_file(self, tmp_path: Path) -> None:
         await self._refused(Attachment(str(tmp_path), "folder.png", "image/png"), "folder.png")

@@ -69,14 +69,15 @@ class Case:
     """What the tests of the contract have in common.
 
     `lacks` gives, for each feature the agent does without, the reason to show for skipped tests.
-    `patience` is how many seconds a test may take: with the time it needs to answer, whatever
-    hangs has failed.
+    `patience` is how many seconds a test may take before it counts as hanging, and `promptness`
+    how many a run may take to end once it is cancelled.
     """
 
     pytestmark = pytest.mark.asyncio
 
     lacks: ClassVar[Mapping[Feature, str]] = {}
     patience: ClassVar[float] = 20.0
+    promptness: ClassVar[float] = 5.0
 
     def scripted(
         self, *turns: Turn, tools: Sequence[AsyncTool] = ()

@@ -1,23 +1,45 @@
 """Sending an answer in time, too late, or not to the end."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any, Final, TypeAlias
 
-from starlette.types import Receive, Scope, Send
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-Drop = Callable[[Scope], None]
+from genie_core.testing.openai.chat import ChatApi
+from genie_core.testing.openai.reply import Reply
+from genie_core.testing.openai.responses import ResponsesApi
+from genie_core.testing.turns import Call, Calls, Cut, Say, Stall
+
+Api: TypeAlias = ChatApi | ResponsesApi
+Drop: TypeAlias = Callable[[Scope], None]
+
+_EVENTS: Final = "text/event-stream"
+_JSON: Final = "application/json"
 
 
-class Delivery:
+def delivery(api: Api, reply: Reply, turn: Say | Call | Calls | Stall | Cut, drop: Drop) -> ASGIApp:
+    """Choose how a reply is sent: whole or in events, and how it ends."""
+    streamed = bool(reply.body.get("stream"))
+    match turn:
+        case Stall():
+            return InPieces(api.beginning(reply), _EVENTS, stall) if streamed else stall
+        case Cut():
+            if streamed:
+                return InPieces(api.beginning(reply), _EVENTS, cut(drop))
+            return InPieces(_half(api.whole(reply)), _JSON, cut(drop))
+        case _:
+            if streamed:
+                return InPieces(chain(api.beginning(reply), api.rest(reply)), _EVENTS, complete)
+            return JSONResponse(api.whole(reply))
+
+
+class InPieces:
     """A response that sends pieces one by one and then does what `ending` says."""
 
-    def __init__(
-        self,
-        pieces: Iterable[str],
-        media_type: str,
-        ending: Callable[[Scope, Receive, Send], Awaitable[None]],
-    ) -> None:
+    def __init__(self, pieces: Iterable[str], media_type: str, ending: ASGIApp) -> None:
         self._pieces = pieces
         self._media_type = media_type
         self._ending = ending
@@ -42,7 +64,7 @@ async def stall(_scope: Scope, receive: Receive, _send: Send) -> None:
         pass
 
 
-def cut(drop: Drop) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
+def cut(drop: Drop) -> ASGIApp:
     """Make the ending that closes the connection under the client."""
 
     async def ending(scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,7 +74,7 @@ def cut(drop: Drop) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
     return ending
 
 
-def half(document: dict[str, Any]) -> list[str]:
+def _half(document: dict[str, Any]) -> list[str]:
     """Write the first half of a JSON document, as far as a broken connection lets it through."""
     text = json.dumps(document)
     return [text[: len(text) // 2]]

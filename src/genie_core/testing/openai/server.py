@@ -5,7 +5,7 @@ import json
 from collections import deque
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -14,7 +14,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Scope
 
 from genie_core.testing.openai.chat import ChatApi
-from genie_core.testing.openai.delivery import Delivery, complete, cut, half, stall
+from genie_core.testing.openai.delivery import Api, delivery
 from genie_core.testing.openai.listener import Listener
 from genie_core.testing.openai.refusal import (
     incomplete_history,
@@ -26,10 +26,7 @@ from genie_core.testing.openai.reply import reply_to
 from genie_core.testing.openai.request import ModelRequest, unmatched
 from genie_core.testing.openai.responses import ResponsesApi
 from genie_core.testing.shown import Arrivals
-from genie_core.testing.turns import Call, Calls, Refuse, Say, Stall, Turn
-
-_EVENTS: Final = "text/event-stream"
-_JSON: Final = "application/json"
+from genie_core.testing.turns import Refuse, Say, Turn
 
 
 class FakeOpenAI:
@@ -112,7 +109,7 @@ class FakeOpenAI:
     async def _responses(self, request: Request) -> ASGIApp:
         return await self._answer(ResponsesApi(), request)
 
-    async def _answer(self, api: ChatApi | ResponsesApi, http: Request) -> ASGIApp:
+    async def _answer(self, api: Api, http: Request) -> ASGIApp:
         try:
             request = _read(api, await http.json(), _key(http))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -120,9 +117,13 @@ class FakeOpenAI:
         await self._asked.add(request)
         if refused := self._objection(api, request):
             return refusal(refused)
-        return self._deliver(api, request, self._next_turn(request))
+        turn = self._next_turn(request)
+        if isinstance(turn, Refuse):
+            return refusal(turn)
+        reply = reply_to(request, next(self._numbers), turn)
+        return delivery(api, reply, turn, self._drop)
 
-    def _objection(self, api: ChatApi | ResponsesApi, request: ModelRequest) -> Refuse | None:
+    def _objection(self, api: Api, request: ModelRequest) -> Refuse | None:
         if request.key != self.api_key:
             return wrong_key(request.key)
         if self._models and request.model not in self._models:
@@ -139,25 +140,6 @@ class FakeOpenAI:
             return turn
         return Say(self._json if request.structured else f"echo: {request.query}")
 
-    def _deliver(self, api: ChatApi | ResponsesApi, request: ModelRequest, turn: Turn) -> ASGIApp:
-        if isinstance(turn, Refuse):
-            return refusal(turn)
-        reply = reply_to(request, next(self._numbers), turn)
-        match turn, request.streamed:
-            case Say() | Call() | Calls(), False:
-                return JSONResponse(api.whole(reply))
-            case Say() | Call() | Calls(), True:
-                events = itertools.chain(api.beginning(reply), api.rest(reply))
-                return Delivery(events, _EVENTS, complete)
-            case Stall(), True:
-                return Delivery(api.beginning(reply), _EVENTS, stall)
-            case Stall(), _:
-                return stall
-            case _, True:
-                return Delivery(api.beginning(reply), _EVENTS, cut(self._drop))
-            case _:
-                return Delivery(half(api.whole(reply)), _JSON, cut(self._drop))
-
     def _drop(self, scope: Scope) -> None:
         if self._listener is not None:  # otherwise everybody is being dropped already
             self._listener.drop(scope)
@@ -167,7 +149,7 @@ def _key(request: Request) -> str:
     return request.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
 
-def _read(api: ChatApi | ResponsesApi, body: dict[str, Any], key: str) -> ModelRequest:
+def _read(api: Api, body: dict[str, Any], key: str) -> ModelRequest:
     if not isinstance(body["model"], str):
         raise TypeError("model must be a string")
     return ModelRequest(

@@ -1,0 +1,56 @@
+from typing import Any
+
+import pytest
+from tests.genie_core.testing.contract.faulty import Emit, SoundAgent, noticed, passes
+
+from genie_core.agent import AgentInput, ApprovalCallback
+
+
+class Shouting(SoundAgent):
+    async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
+        return (await super().answer(given, callback, emit)).upper()
+
+
+class Hearsay(SoundAgent):
+    async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
+        return await super().answer(AgentInput("something"), callback, emit)
+
+
+class Mute(SoundAgent):
+    async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
+        return await super().answer(given, callback, None)
+
+
+class InOnePiece(SoundAgent):
+    async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
+        text = await super().answer(given, callback, None)
+        if emit is not None:
+            emit(text)
+        return text
+
+
+class Stuttering(SoundAgent):
+    async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
+        def twice(text: str) -> None:
+            if emit is not None:
+                emit(text)
+                emit(text)
+
+        return await super().answer(given, callback, twice)
+
+
+@pytest.mark.parametrize(
+    ("kind", "test"),
+    [
+        (Shouting, "test_the_answer_is_what_the_model_said"),
+        (Hearsay, "test_the_model_is_shown_the_query"),
+        (Mute, "test_the_pieces_that_are_streamed_add_up_to_the_answer"),
+        (Mute, "test_pieces_come_before_the_answer_is_complete"),
+        (InOnePiece, "test_the_pieces_that_are_streamed_add_up_to_the_answer"),
+        (Stuttering, "test_the_pieces_that_are_streamed_add_up_to_the_answer"),
+        (Shouting, "test_streaming_or_not_gives_the_same_answer"),
+    ],
+)
+async def test_the_contract_notices(kind: Any, test: str) -> None:
+    assert await noticed(kind, test)
+    assert await passes(SoundAgent, test)

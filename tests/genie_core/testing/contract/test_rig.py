@@ -1,0 +1,50 @@
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from genie_core.agent import AsyncTool
+from genie_core.testing import Play, ScriptedAgent
+from genie_core.testing.contract import AgentContract, Rig
+from genie_core.testing.turns import Turn
+
+
+class Plain(AgentContract):
+    """An agent about whose model nothing is known."""
+
+    @asynccontextmanager
+    async def scripted(self, *turns: Turn, tools: Sequence[AsyncTool] = ()) -> AsyncIterator[Rig]:
+        play = Play(*turns, tools=tools)
+        yield Rig(lambda: ScriptedAgent(play))
+
+
+class WithoutTools(Plain):
+    lacks = {"tools": "it only talks"}  # noqa: RUF012 - what a user would write
+
+
+class Hurried(Plain):
+    patience = 0.05
+
+
+async def test_what_an_agent_lacks_is_skipped_with_the_reason() -> None:
+    with pytest.raises(pytest.skip.Exception, match="no tools: it only talks"):
+        await WithoutTools().test_a_plain_true_approves()
+    await WithoutTools().test_a_fresh_agent_has_a_state_to_restore()
+
+
+async def test_what_nobody_can_see_is_skipped() -> None:
+    await Plain().test_a_denied_call_does_not_run(streaming=False)
+    with pytest.raises(pytest.skip.Exception, match="can't tell"):
+        await Plain().test_the_model_is_shown_the_query(streaming=False)
+
+
+async def test_a_test_that_hangs_fails() -> None:
+    with pytest.raises(TimeoutError):
+        async with Hurried().opened():
+            await asyncio.Event().wait()
+
+
+def test_the_hook_has_to_be_implemented() -> None:
+    with pytest.raises(NotImplementedError, match="scripted"):
+        AgentContract().scripted()
