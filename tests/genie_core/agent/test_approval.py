@@ -1,5 +1,6 @@
 import asyncio
-from threading import Barrier, Thread
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError, Thread, current_thread, main_thread
 from typing import Any
 
 import pytest
@@ -71,6 +72,32 @@ async def test_one_of_many_threads_wins_and_wakes_the_loop() -> None:
         assert wins == [verdict.reason] == [approval.by]
 
 
+class Crossroads(asyncio.Future[bool]):
+    """A future at which two threads meet, if nothing keeps them apart, when they look at it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meeting = Barrier(2)
+
+    def done(self) -> bool:
+        found = super().done()
+        if current_thread() is not main_thread():
+            with suppress(BrokenBarrierError):
+                self.meeting.wait(0.2)
+        return found
+
+
+async def test_two_threads_that_answer_at_the_same_moment_do_not_both_win() -> None:
+    approval = Approval("system", "f", (), {}, Crossroads())
+    async with asyncio.timeout(10):
+        wins = await asyncio.gather(
+            asyncio.to_thread(approval.approve), asyncio.to_thread(approval.deny, "no")
+        )
+        verdict = await approval.approved()
+    assert sorted(wins) == [False, True]
+    assert wins[0] is verdict.approved
+
+
 async def test_cancelling_the_wait_leaves_the_request_open() -> None:
     approval = request()
     with pytest.raises(TimeoutError):
@@ -94,6 +121,15 @@ async def test_a_future_resolved_from_outside_is_an_answer() -> None:
     assert not approval.deny()
     assert await approval.approved() == Verdict(approved=True) == approval.verdict
     assert approval.resolved_at is not None
+
+
+async def test_who_follows_the_future_finds_the_verdict() -> None:
+    approval = request()
+    seen: list[Verdict | None] = []
+    approval.ftr.add_done_callback(lambda _: seen.append(approval.verdict))
+    approval.ftr.set_result(True)
+    await asyncio.sleep(0)
+    assert seen == [Verdict(approved=True)]
 
 
 async def test_a_future_that_is_cancelled_or_fails_is_a_denial_with_its_reason() -> None:

@@ -48,5 +48,11 @@ def test_no_two_instances_share_a_key_or_look_the_same(
     assert (one == other) is (path_name(one.key) == path_name(other.key))
 
 
+def test_nobody_can_be_called_what_another_is_shown_as() -> None:
+    shown = Instance("a/b", "../x").title
+    name, _, wanted = shown.partition(":")
+    assert Instance(name, "../x").title != shown != Instance("a/b", wanted).title
+
+
 def test_half_a_surrogate_pair_is_an_id_like_any_other() -> None:
     assert Instance("search", "\ud800").title != Instance("search", "?").title
