@@ -156,7 +156,11 @@ class ModelFailed(GenieError):
 
     @property
     def _when(self) -> str:
-        return "later" if self.retry_after is None else f"in {self.retry_after:.0f} s"
+        return (
+            f"in {self.retry_after:.0f} s"
+            if self.retry_after and self.retry_after >= 1
+            else "later"
+        )
 
 
 class StateError(GenieError):

@@ -17,7 +17,7 @@ STALL_TIMEOUT: Final = 120.0
 """Seconds an agent's model may keep silent, between two pieces of an answer or before the first."""
 
 DECISION_TIMEOUT: Final = 60.0
-"""The same for a reasoner's model, which has less to say and for which people wait."""
+"""Seconds a reasoner's model has for a decision, attempts that fail included: people wait for it."""
 
 KEY_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),

@@ -26,9 +26,8 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool
-from genie_core.agent.provider.failures import STALL_TIMEOUT
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
-from genie_core.agent.provider.pydantic_ai.failures import failures_told, with_timeout
+from genie_core.agent.provider.pydantic_ai.failures import failures_told, silence_limit, with_limit
 from genie_core.agent.provider.pydantic_ai.gate import ApprovalGate
 from genie_core.agent.provider.pydantic_ai.history import History
 from genie_core.agent.provider.pydantic_ai.servers import (
@@ -51,7 +50,7 @@ class DefaultAgent(Agent):
     history: changing them takes effect at once. `builtin_tools`, also named `native_tools`, run
     at the provider and are not asked for. `capabilities` are pydantic-ai's.
 
-    A model may be silent for `STALL_TIMEOUT` seconds unless `model_settings` or the model's own
+    A model may be silent for 120 seconds in each attempt unless `model_settings` or the model's own
     settings have a "timeout" or "request_timeout". The time that approvals and tools take does not
     count. How often a request is tried again is up to the model's client. A request that fails in
     the end raises `ModelFailed`.
@@ -77,7 +76,7 @@ class DefaultAgent(Agent):
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
             self._model,
             instructions=system_prompt,
-            model_settings=with_timeout(self._model, model_settings, STALL_TIMEOUT),
+            model_settings=with_limit(self._model, model_settings, silence_limit(self._model)),
             toolsets=self._servers,
             tools=list(tools),
             retries={"tools": _TOOL_RETRIES},

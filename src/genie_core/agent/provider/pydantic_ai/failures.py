@@ -25,9 +25,9 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.models import Model
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.settings import ModelSettings
+from pydantic_ai.settings import ModelSettings, merge_model_settings
 
-from genie_core.agent.provider.failures import Asked, kind_of_status, message_in
+from genie_core.agent.provider.failures import STALL_TIMEOUT, Asked, kind_of_status, message_in
 from genie_core.errors import ModelFailed, ModelTrouble
 
 REQUEST_TIMEOUT: Final = 600.0
@@ -67,16 +67,21 @@ def failures_told(model: Model) -> Iterator[None]:
         raise _failed(error, model) from error
 
 
-def with_timeout(
-    model: Model, settings: ModelSettings | None, timeout: float
+def with_limit(
+    model: Model, settings: ModelSettings | None, limit: ModelSettings
 ) -> ModelSettings | None:
-    """Add a time limit, in seconds of silence, to settings that have none."""
-    given = {**(model.settings or {}), **(settings or {})}
-    if "timeout" in given or "request_timeout" in given:
+    """Add a time limit to settings, unless they or the model's own have one."""
+    given = {*(model.settings or ()), *(settings or ())}
+    if given & {"timeout", "request_timeout"}:
         return settings
-    if "timeout" in model.unsupported_settings:
-        return ModelSettings(**{"request_timeout": REQUEST_TIMEOUT, **(settings or {})})
-    return ModelSettings(**{"timeout": timeout, **(settings or {})})
+    return merge_model_settings(limit, settings)
+
+
+def silence_limit(model: Model) -> ModelSettings:
+    """Give up on a model that is silent for too long or, if its SDK can't tell, takes too long."""
+    if "timeout" in _unwrapped(model).unsupported_settings:
+        return ModelSettings(request_timeout=REQUEST_TIMEOUT)
+    return ModelSettings(timeout=STALL_TIMEOUT)
 
 
 def _is_about_model(error: Exception) -> bool:
@@ -123,8 +128,7 @@ def _innermost(error: BaseException) -> str:
 
 def _asked(model: Model, name: str | None) -> Asked:
     """Find the model that was asked, below wrappers and among alternatives."""
-    while isinstance(model, WrapperModel):
-        model = model.wrapped
+    model = _unwrapped(model)
     if isinstance(model, FallbackModel):
         named = [each for each in model.models if each.model_name == name]
         return _asked((named or list(model.models))[-1], name)
@@ -134,6 +138,12 @@ def _asked(model: Model, name: str | None) -> Asked:
         model.system,
         _key(getattr(model, "client", None)),
     )
+
+
+def _unwrapped(model: Model) -> Model:
+    while isinstance(model, WrapperModel):
+        model = model.wrapped
+    return model
 
 
 def _key(client: Any) -> str | None:

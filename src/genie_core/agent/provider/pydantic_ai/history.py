@@ -1,18 +1,20 @@
 """An agent's conversation with its model, and what of it is not saved yet."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest
+from pydantic_ai.messages import ModelMessage
+
+from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
 
 
 class History:
     """Messages to and from the model.
 
     As JSON it is either one object with all `messages`, or a list of such objects, each of which
-    keeps the first `keep` messages (all, if it does not say) and adds its own. Instructions are
-    left out: they belong to a run, and the next run brings its own.
+    keeps the first `keep` messages (all, if it does not say) and adds its own. A bare message in
+    the list is added to those before, as in the files of older programs. Instructions are left
+    out: they belong to a run, and the next run brings its own.
     """
 
     def __init__(self) -> None:
@@ -28,11 +30,11 @@ class History:
         keep = min(len(self.messages), len(messages))
         while keep and messages[keep - 1] != self.messages[keep - 1]:
             keep -= 1
-        added = [_without_instructions(message) for message in messages[keep:]]
+        added = [without_prompt(message) for message in messages[keep:]]
         if not added and keep == len(self.messages):
             return
         self.messages[keep:] = added
-        self._unsaved.append({"keep": keep, "messages": _to_json(added)})
+        self._unsaved.append({"keep": keep, "messages": to_json(added)})
 
     def take_unsaved(self) -> list[dict[str, Any]]:
         """Return the lines to append to the journal since the last call."""
@@ -41,26 +43,18 @@ class History:
 
     def to_state(self) -> dict[str, Any]:
         """Return everything as one JSON object."""
-        return {"messages": _to_json(self.messages)}
+        return {"messages": to_json(self.messages)}
 
-    def restore(self, state: dict[str, Any] | list[dict[str, Any]]) -> None:
-        """Take over either form; `ValueError` if it is neither."""
-        lines = [state] if isinstance(state, dict) else state
-        raw: list[Any] = []
+    def restore(self, state: Any) -> None:
+        """Take over either form; `ValueError`, and no change, if it is neither."""
+        values: list[Any] = []
         try:
-            for line in lines:
-                raw[line.get("keep", len(raw)) :] = line["messages"]
+            for line in [state] if isinstance(state, dict) else state:
+                if "kind" in line:
+                    values.append(line)
+                else:
+                    values[line.get("keep", len(values)) :] = line["messages"]
         except (AttributeError, LookupError, TypeError) as error:
             raise ValueError(f"not the history of such an agent: {error!r}") from error
-        self.messages = ModelMessagesTypeAdapter.validate_python(raw)
+        self.messages = from_json(values)
         self._unsaved = []
-
-
-def _to_json(messages: list[ModelMessage]) -> Any:
-    return ModelMessagesTypeAdapter.dump_python(messages, mode="json")
-
-
-def _without_instructions(message: ModelMessage) -> ModelMessage:
-    if isinstance(message, ModelRequest) and message.instructions is not None:
-        return replace(message, instructions=None)
-    return message

@@ -1,27 +1,21 @@
 """A reasoner on group-sense."""
 
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import asynccontextmanager
-from dataclasses import replace
-from html import escape
 from typing import Any, Final
 
 import group_sense  # type: ignore[import-untyped]  # it ships no type information
-from pydantic import Field
+from group_sense.reasoner.prompt import user_prompt  # type: ignore[import-untyped]  # as above
+from pydantic import Field, field_validator
 from pydantic_ai import Agent, NativeOutput
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelMessagesTypeAdapter,
-    ModelRequest,
-    ModelResponse,
-    UserPromptPart,
-)
-from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, infer_model
-from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.models import Model, infer_model
 from pydantic_ai.settings import ModelSettings
-from pydantic_ai.tools import RunContext
 
-from genie_core.message import Attachment, Message, Thread
+from genie_core.agent.provider.failures import DECISION_TIMEOUT
+from genie_core.agent.provider.pydantic_ai.failures import failures_told, with_limit
+from genie_core.agent.provider.pydantic_ai.quoting import quoted
+from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
+from genie_core.agent.provider.pydantic_ai.structured import StructuredOutputAnywhere
+from genie_core.message import Message
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
 
 DEFAULT_MODEL: Final = "google:gemini-3-flash-preview"
@@ -35,7 +29,11 @@ Cut in steps, its beginning stays the same from one call to the next, which prov
 prompts reward.
 """
 
-_SETTINGS: Final = ModelSettings(timeout=60.0)  # seconds; group-sense replaces empty settings
+MAX_MESSAGES: Final = 200
+"""How many messages, the latest ones, the model is shown in one turn."""
+
+_LEFT_OUT: Final = "(Before these messages came {count} more, which are not shown.)\n\n"
+_RETRIES: Final = 2  # how often a model may correct an answer that cannot be used
 
 
 class ReasonedResponse(group_sense.Response):  # type: ignore[misc]  # untyped base
@@ -49,16 +47,28 @@ class ReasonedResponse(group_sense.Response):  # type: ignore[misc]  # untyped b
         ),
     )
 
+    @field_validator("decision", mode="before")
+    @classmethod
+    def _plain(cls, decision: Any) -> Any:
+        """Accept "Ignore." and "DELEGATE", as models say that are held to no schema."""
+        return decision.strip(" .!\"'").lower() if isinstance(decision, str) else decision
+
 
 class DefaultGroupReasoner(GroupReasoner):
     """Decides with one model call per increment, remembering the latest before.
 
     The model is sent the last 30 to 60 turns, so that a decision costs the same however long the
-    chat is. A turn is what was new when a decision was due, and that decision.
+    chat is. A turn is what was new when a decision was due, and that decision. Of more than
+    `MAX_MESSAGES` that are new, as for somebody who joins an old chat, it is shown the latest and
+    told how many came before; all of them count as taken in.
 
     Works with models that cannot be held to a JSON schema: they are asked for JSON in words.
     What people write reaches the model with `<`, `>`, `&` and, in names, quotes as HTML entities,
     so that nobody can write a message that looks like another person's.
+
+    A decision may take `DECISION_TIMEOUT` seconds, whatever is tried again meanwhile, unless
+    `model_settings` or the model's own settings have a "timeout" or "request_timeout". A request
+    that fails in the end raises `ModelFailed`, and nothing counts as taken in.
     """
 
     def __init__(
@@ -67,73 +77,78 @@ class DefaultGroupReasoner(GroupReasoner):
         model: str | Model | None = None,
         model_settings: ModelSettings | None = None,
     ) -> None:
-        self._reasoner = _Reasoner(
-            system_prompt,
-            StructuredOutputAnywhere(infer_model(model or DEFAULT_MODEL)),
-            model_settings or _SETTINGS,
+        self._model = StructuredOutputAnywhere(infer_model(model or DEFAULT_MODEL))
+        limit = ModelSettings(request_timeout=DECISION_TIMEOUT)
+        self._agent = Agent(
+            self._model,
+            instructions=system_prompt,  # a system prompt would stay as it was when first sent
+            output_type=NativeOutput(ReasonedResponse),
+            model_settings=with_limit(self._model, model_settings, limit),
+            retries={"output": _RETRIES},
         )
+        self._history: list[ModelMessage] = []
+        self._processed = 0
+        self._unsaved: list[dict[str, Any]] = []
 
     @property
     def processed(self) -> int:
         """How many messages the reasoner has taken in."""
-        return int(self._reasoner.processed)
+        return self._processed
 
     def get_serialized(self) -> Any:
         """Return the conversation with the model and the number of messages taken in."""
-        return self._reasoner.state()
+        return {"agent": to_json(self._history), "processed": self._processed}
 
     def get_new_messages(self) -> list[Any]:
-        """Return what the last run added, to be journalled."""
-        return [_without_instructions(line) for line in self._reasoner.get_new_messages()]
+        """Return what was added since the last call, to be journalled."""
+        lines, self._unsaved = self._unsaved, []
+        return lines
 
     def set_serialized(self, serialized: Any) -> None:
-        """Take over a state, or the lines of a journal."""
-        if isinstance(serialized, dict):
-            lines = [{"messages": serialized["agent"], "processed": serialized["processed"]}]
-        else:
-            lines = serialized
-        self._reasoner.set_serialized(lines)
+        """Take over a state or the lines of a journal, as group-sense writes them too.
+
+        `ValueError`, and no change, if it is neither.
+        """
+        lines = [serialized] if isinstance(serialized, dict) else serialized
+        try:
+            # Each line has at least one turn, and no more of them are used.
+            values = [each for line in lines[-MIN_TURNS:] for each in _messages_of(line)]
+            processed = int(lines[-1]["processed"]) if lines else 0
+        except (LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"not the state of such a reasoner: {error!r}") from error
+        self._history = from_json(values)
+        self._processed = processed
+        self._unsaved = []
 
     async def run(self, updates: list[Message]) -> Response:
         """Take in messages and decide on the last one."""
-        raw = await self._reasoner.process([_foreign(message) for message in updates])
+        if not updates:
+            raise ValueError("there is nothing to decide on")
+        # Entered, for otherwise another one's end would close the connection that they share.
+        async with self._model:
+            with failures_told(self._model):
+                result = await self._agent.run(
+                    self._prompt(updates), message_history=_latest(self._history)
+                )
+        self._history = [without_prompt(each) for each in result.all_messages()]
+        self._processed += len(updates)
+        added = to_json([without_prompt(each) for each in result.new_messages()])
+        self._unsaved.append({"messages": added, "processed": self._processed})
+        said: ReasonedResponse = result.output
         return Response(
-            decision=Decision(raw.decision.value),
-            query=raw.query,
-            receiver=raw.receiver or None,
-            reason=raw.reason if isinstance(raw, ReasonedResponse) else None,
+            Decision(said.decision.value), said.query, said.receiver or None, said.reason
         )
 
+    def _prompt(self, updates: list[Message]) -> str:
+        shown = [quoted(message) for message in updates[-MAX_MESSAGES:]]
+        left_out = len(updates) - len(shown)
+        prompt: str = user_prompt(shown, self._processed + left_out)
+        return _LEFT_OUT.format(count=left_out) + prompt if left_out else prompt
 
-class _Reasoner(group_sense.DefaultGroupReasoner):  # type: ignore[misc]  # untyped base
-    """group-sense's reasoner, asking for our response."""
 
-    def __init__(self, system_prompt: str, model: Model, settings: ModelSettings) -> None:
-        super().__init__(system_prompt, model=model, model_settings=settings)
-        # Its constructor settles the output type, and has no parameter for another one. As
-        # instructions, unlike as a system prompt, a changed prompt is obeyed from then on.
-        self._agent = Agent(
-            model,
-            instructions=system_prompt,
-            output_type=NativeOutput(ReasonedResponse),
-            model_settings=settings,
-        )
-
-    async def process(self, updates: list[Any]) -> Any:
-        """Take in messages and decide, with no more history than is useful."""
-        self._history: list[ModelMessage] = _latest(self._history)
-        return await super().process(updates)
-
-    def set_serialized(self, lines: list[dict[str, Any]]) -> None:
-        """Restore from the latest lines of a journal, each of which has at least one turn."""
-        super().set_serialized(lines[-MIN_TURNS:])
-
-    def state(self) -> dict[str, Any]:
-        """Return the whole state, in the form of group-sense before 0.0.5."""
-        return {
-            "agent": ModelMessagesTypeAdapter.dump_python(self._history, mode="json"),
-            "processed": self.processed,
-        }
+def _messages_of(line: dict[str, Any]) -> list[Any]:
+    messages: list[Any] = line["agent"] if "agent" in line else line["messages"]
+    return messages
 
 
 def _latest(history: list[ModelMessage]) -> list[ModelMessage]:
@@ -145,74 +160,3 @@ def _latest(history: list[ModelMessage]) -> list[ModelMessage]:
         and any(isinstance(part, UserPromptPart) for part in message.parts)
     ]
     return history[starts[1 - MIN_TURNS] :] if len(starts) >= MAX_TURNS else history
-
-
-def _without_instructions(line: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the prompt, which every run brings anew and which would be saved every time."""
-    return {
-        **line,
-        "messages": [
-            {**each, "instructions": None} if each["kind"] == "request" else each
-            for each in line["messages"]
-        ],
-    }
-
-
-class StructuredOutputAnywhere(WrapperModel):
-    """Asks in words for the JSON that the wrapped model cannot be held to by a schema."""
-
-    async def request(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-    ) -> ModelResponse:
-        """Pass the request on."""
-        return await self.wrapped.request(
-            messages, model_settings, self._within_reach(model_request_parameters)
-        )
-
-    @asynccontextmanager
-    async def request_stream(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-        run_context: RunContext[Any] | None = None,
-    ) -> AsyncGenerator[StreamedResponse]:
-        """Pass the request on."""
-        async with self.wrapped.request_stream(
-            messages, model_settings, self._within_reach(model_request_parameters), run_context
-        ) as response:
-            yield response
-
-    def _within_reach(self, parameters: ModelRequestParameters) -> ModelRequestParameters:
-        able = self.wrapped.profile.get("supports_json_schema_output", False)
-        if able or parameters.output_mode != "native":
-            return parameters
-        return replace(parameters, output_mode="prompted")
-
-
-def _foreign(message: Message) -> group_sense.Message:
-    return group_sense.Message(
-        content=escape(message.content, quote=False),
-        sender=escape(message.sender),
-        receiver=escape(message.receiver) if message.receiver else None,
-        threads=[_foreign_thread(thread) for thread in message.threads],
-        attachments=list(_foreign_attachments(message.attachments)),
-    )
-
-
-def _foreign_thread(thread: Thread) -> group_sense.Thread:
-    return group_sense.Thread(
-        id=escape(thread.id), messages=[_foreign(message) for message in thread.messages]
-    )
-
-
-def _foreign_attachments(attachments: list[Attachment]) -> Iterable[Any]:
-    for each in attachments:
-        yield group_sense.Attachment(
-            path=escape(each.path, quote=False),
-            name=escape(each.name),
-            media_type=escape(each.media_type),
-        )

@@ -1,0 +1,36 @@
+"""Handing messages to group-sense so that none can pass for another.
+
+Its prompt marks messages up without escaping what people write. Here `<`, `>`, `&` and, in names,
+quotes become entities before it gets them.
+"""
+
+from html import escape
+
+import group_sense  # type: ignore[import-untyped]  # it ships no type information
+
+from genie_core.message import Attachment, Message, Thread
+
+
+def quoted(message: Message) -> group_sense.Message:
+    """Give group-sense a message that stays within its marks."""
+    return group_sense.Message(
+        content=escape(message.content, quote=False),
+        sender=escape(message.sender),
+        receiver=escape(message.receiver) if message.receiver else None,
+        threads=[_quoted_thread(thread) for thread in message.threads],
+        attachments=[_quoted_attachment(attachment) for attachment in message.attachments],
+    )
+
+
+def _quoted_thread(thread: Thread) -> group_sense.Thread:
+    return group_sense.Thread(
+        id=escape(thread.id), messages=[quoted(message) for message in thread.messages]
+    )
+
+
+def _quoted_attachment(attachment: Attachment) -> group_sense.Attachment:
+    return group_sense.Attachment(
+        path=escape(attachment.path, quote=False),
+        name=escape(attachment.name),
+        media_type=escape(attachment.media_type),
+    )

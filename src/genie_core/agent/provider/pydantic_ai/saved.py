@@ -1,0 +1,66 @@
+"""Reading messages to and from a model that were saved as JSON, by this version or an older one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    SystemPromptPart,
+)
+
+
+def to_json(messages: Sequence[ModelMessage]) -> list[Any]:
+    """Turn messages into JSON values."""
+    values: list[Any] = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json")
+    return values
+
+
+def from_json(values: Sequence[Any]) -> list[ModelMessage]:
+    """Turn JSON values into messages; `ValueError` names what this version does not know.
+
+    Prompts of the agent itself are left out: they belong to a run, and the next run brings its
+    own. A message with nothing else in it comes back without parts, so that the number of
+    messages stays the same.
+    """
+    try:
+        messages = ModelMessagesTypeAdapter.validate_python(list(values))
+    except ValidationError as error:
+        raise ValueError(_strange(values)) from error
+    return [without_prompt(message) for message in messages]
+
+
+def without_prompt(message: ModelMessage) -> ModelMessage:
+    """Leave out instructions and system prompts."""
+    if not isinstance(message, ModelRequest):
+        return message
+    parts = [part for part in message.parts if not isinstance(part, SystemPromptPart)]
+    if message.instructions is None and len(parts) == len(message.parts):
+        return message
+    return replace(message, parts=parts, instructions=None)
+
+
+def _strange(values: Sequence[Any]) -> str:
+    """Say which of the values are not messages."""
+    for number, value in enumerate(values, start=1):
+        if _is_known(value):
+            continue
+        if not isinstance(value, dict) or not isinstance(value.get("parts"), list):
+            return f"message {number} of {len(values)} is no message of a model's conversation"
+        for part in value["parts"]:
+            if not _is_known({**value, "parts": [part]}):
+                kind = part.get("part_kind") if isinstance(part, dict) else part
+                return f"message {number} of {len(values)} has a part of an unknown kind: {kind!r}"
+        return f"message {number} of {len(values)} is of an unknown kind: {value.get('kind')!r}"
+    return "the messages do not fit together"
+
+
+def _is_known(value: Any) -> bool:
+    try:
+        ModelMessagesTypeAdapter.validate_python([value])
+    except ValidationError:
+        return False
+    return True
