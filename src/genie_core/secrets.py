@@ -14,5 +14,5 @@ class SecretsProvider(ABC):
     def get_secrets(self, username: str) -> dict[str, str] | None:
         """Return the person's credentials by name, or None if there are none.
 
-        Runs on the event loop: an implementation that must wait should keep its own cache.
+        It may block, since sessions call it in a thread of its own, for several people at once.
         """

@@ -13,3 +13,4 @@ from genie_core.agent.factory import MultiAgentFactoryFn as MultiAgentFactoryFn
 from genie_core.agent.factory import SingleAgentFactoryFn as SingleAgentFactoryFn
 from genie_core.agent.runner import AgentRunner as AgentRunner
 from genie_core.reasoner.base import Decision as Decision
+from genie_core.reasoner.base import Response as Response
