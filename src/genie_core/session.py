@@ -126,7 +126,7 @@ class GroupSession:
         origin = Message(query, sender, receiver, request_id=request_id)
         check_message(origin)
         check_asker(sender)
-        check_attachments(attachments)
+        check_attachments(list(attachments))
         response = Response(Decision.DELEGATE, query, receiver, reason)
         execution = self._accept()
 

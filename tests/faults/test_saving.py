@@ -1,0 +1,218 @@
+"""Disks that refuse, files that disagree, and names that file systems dislike."""
+
+import asyncio
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.faults.scene import DEADLINE, events, joined, last_event, session
+
+from genie_core.agent import AgentInput
+from genie_core.datastore import DataStore
+from genie_core.execution import Answered, Decided, Failed, Unsaved
+from genie_core.message import Message
+from genie_core.reasoner import Response
+from genie_core.session import GroupSession
+from genie_core.testing import agent_factory, ignore_all, reasoner_factory
+
+pytestmark = pytest.mark.timeout(30)
+
+
+async def test_where_nothing_can_be_written_it_is_told_and_the_chat_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "s").symlink_to("/nowhere/at/all")  # no permissions stop a test that root runs
+    chat = session(store=DataStore(tmp_path))
+    for text in ("one", "two"):
+        recorded = await events(chat.handle(Message(text, "alice")))
+        unsaved = [event for event in recorded if isinstance(event, Unsaved)]
+        assert isinstance(recorded[-1], Answered)
+        assert unsaved
+        assert all(str(tmp_path) in event.error for event in unsaved)
+    assert any("session.jsonl" in problem for problem in chat.problems)
+    assert len(json.loads(await chat.get_group_chat_messages())) == 4
+    await joined(chat)
+
+
+async def test_a_failed_answer_tells_too_what_could_not_be_saved(tmp_path: Path) -> None:
+    async def fail(_input: AgentInput, *_: Any) -> str:
+        raise ConnectionError("model away")
+
+    (tmp_path / "s" / "session.jsonl").mkdir(parents=True)
+    chat = session(fail, store=DataStore(tmp_path))
+    recorded = await events(chat.handle(Message("hi", "alice")))
+    assert [type(event) for event in recorded] == [Decided, Unsaved, Failed]
+    await joined(chat)
+
+
+FULL_DISK = """
+import asyncio, json, resource, sys
+from pathlib import Path
+from genie_core.datastore import DataStore
+from genie_core.execution import Answered, Unsaved
+from genie_core.message import Message
+from genie_core.session import GroupSession
+from genie_core.testing import agent_factory, reasoner_factory
+
+def allow(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+async def main():
+    chat = GroupSession("s", reasoner_factory(), agent_factory(), DataStore(Path(sys.argv[1])))
+    async def say(text):
+        events = [each async for each in chat.handle(Message(text, "alice")).events()]
+        assert isinstance(events[-1], Answered), events
+        return any(isinstance(event, Unsaved) for event in events)
+    allow(1500)
+    unsaved = [await say(f"before {number}") for number in range(20)]
+    problems = chat.problems
+    allow(resource.RLIM_INFINITY)
+    unsaved_after = [await say(f"after {number}") for number in range(3)]
+    await chat.join()
+    print(json.dumps([unsaved, problems, unsaved_after]))
+
+asyncio.run(main())
+"""
+
+
+async def test_a_disk_that_fills_up_fails_no_answer_and_is_used_again_when_it_can_be(
+    tmp_path: Path,
+) -> None:
+    """A limit on the size of files makes the operating system refuse what exceeds it."""
+    ended = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", FULL_DISK, str(tmp_path)],
+        capture_output=True,
+        timeout=DEADLINE,
+        check=True,
+    )
+    unsaved, problems, unsaved_after = json.loads(ended.stdout)
+    assert not unsaved[0]
+    assert unsaved[-1]
+    assert any("session.jsonl" in problem for problem in problems)
+    assert not any(unsaved_after)
+    saved = await GroupSession.load_messages(DataStore(tmp_path))
+    assert saved is not None
+    texts = [message.content for message in saved]
+    assert len(set(texts)) == len(texts)
+    acknowledged = [f"before {n}" for n, failed in enumerate(unsaved) if not failed]
+    assert {*acknowledged, *(f"after {n}" for n in range(3))} <= set(texts)
+
+
+class Witness:
+    """Decides nothing, but remembers what it was shown."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __call__(self, updates: list[Message]) -> Response:
+        self.seen += [message.content for message in updates]
+        return ignore_all(updates)
+
+
+async def life(folder: Path, *texts: str) -> list[str]:
+    """Handle messages in a session of their own; return what the reasoner saw meanwhile."""
+    witness = Witness()
+    store = DataStore(folder)
+    chat = session(decide=witness, store=store)
+    for text in texts:
+        await last_event(chat.handle(Message(text, "alice")))
+    await joined(chat)
+    await store.aclose()
+    return witness.seen
+
+
+def lose_messages(folder: Path, count: int) -> None:
+    journal = folder / "s" / "session.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[: len(lines) - count]))
+
+
+@pytest.mark.parametrize("lost", [1, 2, 4])
+async def test_a_reasoner_ahead_of_the_messages_misses_none_that_follow(
+    tmp_path: Path, lost: int
+) -> None:
+    await life(tmp_path, "1", "2", "3", "4")
+    lose_messages(tmp_path, lost)
+    assert await life(tmp_path, "a", "b") == ["a", "b"]
+    assert await life(tmp_path, "c") == ["c"]
+    lose_messages(tmp_path, 1)
+    assert await life(tmp_path, "d", "e") == ["d", "e"]
+    assert await life(tmp_path, "f") == ["f"]
+
+
+async def test_what_was_added_without_a_decision_is_seen_after_a_loss(tmp_path: Path) -> None:
+    await life(tmp_path, "1", "2", "3")
+    lose_messages(tmp_path, 2)
+    await life(tmp_path, "4")
+    store = DataStore(tmp_path)
+    chat = session(store=store)
+    for text in ("x", "y", "z"):
+        chat.append(Message(text, "bob"))
+    await joined(chat)
+    await store.aclose()
+    assert await life(tmp_path, "5") == ["x", "y", "z", "5"]
+
+
+async def test_a_reasoner_behind_the_messages_sees_them_again(tmp_path: Path) -> None:
+    await life(tmp_path, "1", "2")
+    shutil.copytree(tmp_path / "s" / "alice", tmp_path / "earlier")
+    await life(tmp_path, "3", "4")
+    shutil.rmtree(tmp_path / "s" / "alice")
+    shutil.copytree(tmp_path / "earlier", tmp_path / "s" / "alice")
+    assert await life(tmp_path, "5") == ["3", "4", "5"]
+    shutil.rmtree(tmp_path / "s" / "alice")
+    assert await life(tmp_path, "6") == ["1", "2", "3", "4", "5", "6"]
+
+
+ALIKE = [
+    *("a/b", "a_b", "a:b", "a\\b", "a%2fb", "a b", "a b ", "a.b", ".", "..", "../s", "-", "%"),
+    *("A", "a", "é", "e\u0301", "名前", "имя", "x" * 300, "x" * 299 + "y", "session", "system"),
+    *("nul", "con", "a\x00b", "a\nb", "~", "\ud800", "ﬁ", "fi", "ß", "ss"),
+]
+
+
+async def test_people_whose_names_look_alike_share_nothing(tmp_path: Path) -> None:
+    names = [name for name in ALIKE if name != "system"]
+    for number in range(2):
+        store = DataStore(tmp_path / "store")
+        chat = session(recall, store=store)
+        for name in names:
+            last = await last_event(chat.handle(Message(f"{name} {number}", name)))
+            assert isinstance(last, Answered)
+        await joined(chat)
+        for name in names:
+            state = await store.narrowed("s", name).load("system")
+            assert state == {"queries": [f"{name} {n}" for n in range(number + 1)]}
+        await store.aclose()
+    assert [each.name for each in tmp_path.iterdir()] == ["store"]
+
+
+async def recall(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run
+    return f"echo: {input.query}"
+
+
+async def test_sessions_whose_ids_look_alike_share_nothing(tmp_path: Path) -> None:
+    ids = ["", *ALIKE]
+    store = DataStore(tmp_path / "store")
+    for number in range(2):
+        for name in ids:
+            chat = GroupSession(name, reasoner_factory(), agent_factory(), store)
+            remembered = [message.content for message in await chat.remembered()]
+            assert remembered == [f"{name} {n}" for n in range(number)]
+            chat.append(Message(f"{name} {number}", "alice"))
+            await joined(chat)
+    await store.aclose()
+    assert [each.name for each in tmp_path.iterdir()] == ["store"]
+
+
+async def test_a_damaged_state_file_keeps_nobody_waiting(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    await store.narrowed("s").save("session", {"messages": 5})
+    chat = session(store=store)
+    for execution in [chat.handle(Message("hi", sender)) for sender in ("alice", "bob")]:
+        assert isinstance(await last_event(execution), Answered)
+    assert chat.problems
+    await joined(chat)
