@@ -20,10 +20,18 @@ def main() -> None:
     parser.add_argument("--in-flight", type=int, required=True)
     parser.add_argument("--limit", type=float, required=True)
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--settle", action="store_true")
     args = parser.parse_args()
     package = load(args.package)
     with tempfile.TemporaryDirectory(dir=args.folder, prefix="genie-bench-") as folder:
-        run = measure(package, Path(folder), args.messages, args.in_flight, args.limit)
+        run = measure(
+            package,
+            Path(folder),
+            args.messages,
+            args.in_flight,
+            args.limit,
+            settle=args.settle,
+        )
         print(asyncio.run(run).to_json())
 
 

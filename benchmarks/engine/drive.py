@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, time
 from typing import Any, Final
 
 from benchmarks.engine import script, usage
@@ -21,6 +21,7 @@ from benchmarks.engine.package import Package
 from benchmarks.engine.workload import SENDERS, line
 
 SESSION_ID: Final = "bench"
+QUIET: Final = 0.25  # seconds without a write after which there will be none
 GRACE: Final = 60.0  # seconds to end what is under way when the time is up
 
 
@@ -63,9 +64,19 @@ class Talk:
 
 
 async def measure(
-    package: Package, folder: Path, messages: int, in_flight: int, limit: float
+    package: Package,
+    folder: Path,
+    messages: int,
+    in_flight: int,
+    limit: float,
+    *,
+    settle: bool = False,
 ) -> Measurement:
-    """Run the workload in an empty folder; `TimeoutError` if what was begun does not end."""
+    """Run the workload in an empty folder; `TimeoutError` if what was begun does not end.
+
+    With `settle` the session is stopped only when its files have ceased to grow, and the wait counts up to then. For an engine
+    that forgets at its end what it has not written, that is the only way to keep everything.
+    """
     store = package.store(folder)
     session = package.session(
         id=SESSION_ID,
@@ -78,9 +89,10 @@ async def measure(
     talk = Talk(package, session, until=began + limit)
     async with asyncio.timeout(limit + GRACE):
         await talk.run(messages, in_flight)
+        idle = await _settled(folder) if settle else 0.0
         session.stop()
         await session.join()
-    seconds, cpu = perf_counter() - began, process_time() - began_cpu
+    seconds, cpu = perf_counter() - began - idle, process_time() - began_cpu
     written, peak = usage.bytes_written(), usage.peak_memory()
     first, last = first_tenth(talk.latencies), last_tenth(talk.latencies)
     return Measurement(
@@ -100,6 +112,17 @@ async def measure(
         expected=len(talk.latencies) + talk.answers,
         found=await _messages_found(package, folder),
     )
+
+
+async def _settled(folder: Path) -> float:
+    """Wait until nothing is written to a folder any more; return for how long that has been so."""
+    while (quiet := time() - _last_write(folder)) < QUIET:
+        await asyncio.sleep(QUIET - quiet)
+    return quiet
+
+
+def _last_write(folder: Path) -> float:
+    return max(each.stat().st_mtime for each in (folder, *folder.rglob("*.jsonl")))
 
 
 async def _messages_found(package: Package, folder: Path) -> int:

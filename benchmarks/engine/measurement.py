@@ -13,8 +13,9 @@ class Measurement:
     """Times are in seconds, sizes in bytes.
 
     `handled` of the `asked` messages were handled within the time limit. `seconds` run from the
-    first `handle` to the return of `join`, and `cpu` counts those of all threads in it. `expected` is what belongs on disk, answers included,
-    and `found` what a fresh store reads there.
+    first `handle` to the return of `join`, and `cpu` counts those of all threads meanwhile.
+    `expected` is what belongs on disk, answers included, and `found` what a fresh store reads
+    there.
     """
 
     package: str
