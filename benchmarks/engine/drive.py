@@ -116,7 +116,7 @@ async def measure(
 
 async def _settled(folder: Path) -> float:
     """Wait until nothing is written to a folder any more; return for how long that has been so."""
-    while (quiet := time() - _last_write(folder)) < QUIET:
+    while (quiet := time() - _last_write(folder)) < QUIET:  # noqa: ASYNC110 - a file reports nothing
         await asyncio.sleep(QUIET - quiet)
     return quiet
 
