@@ -65,14 +65,15 @@ class Approving(Case):
             assert await ask(rig.agent, "go", Approver(False)) == "Done."  # noqa: FBT003 - the point
         assert seen == []
 
-    async def test_the_callback_may_name_its_parameters_as_it_likes(self) -> None:
-        async def approve(tool: str, arguments: dict[str, Any]) -> Verdict:
-            return Verdict(approved=(tool, arguments) == ("delete", {"path": "notes.txt"}))
-
+    async def test_the_callback_of_the_engine_is_called_as_it_can_be(self, streaming: bool) -> None:
+        queue: asyncio.Queue[Approval] = asyncio.Queue()
+        context = ApprovalContext(queue, auto_approve=True)
         seen: list[str] = []
         async with self._deleting(seen) as rig:
-            await ask(rig.agent, "go", approve)
+            callback = context.approval_callback("system")
+            assert await ask(rig.agent, "go", callback, streaming=streaming) == "Done."
         assert seen == ["deleted notes.txt"]
+        assert queue.empty()
 
     async def test_edited_arguments_are_what_the_tool_gets(self, streaming: bool) -> None:
         edit = Approver(Verdict(approved=True, arguments={"path": "old.txt"}))

@@ -48,7 +48,7 @@ class Calling(Case):
     async def test_a_tool_nobody_has_is_an_error_the_model_sees(self, streaming: bool) -> None:
         self.needs("tools")
         turns = (Call("teleport", {"to": "Mars"}), Say("I stay here."))
-        async with self.opened(*turns, tools=[_greet]) as rig:
+        async with self.opened(*turns, tools=[greet]) as rig:
             assert await ask(rig.agent, streaming=streaming) == "I stay here."
             assert "teleport" in rig.last.exchanges[0].result
 
@@ -97,6 +97,6 @@ class Calling(Case):
             assert len(rig.last.exchanges) == 2
 
 
-async def _greet(name: str) -> str:
+async def greet(name: str) -> str:
     """Greet somebody."""
     return f"Hello {name}"

@@ -112,7 +112,7 @@ class Ending(Case):
     async def test_a_request_refused_after_a_tool_ran(self, streaming: bool) -> None:
         self.needs("tools")
         turns = (Call("rest", {}), Refuse(400, "no more"))
-        async with self.opened(*turns, tools=[_rest]) as rig:
+        async with self.opened(*turns, tools=[rest]) as rig:
             with pytest.raises(Exception, match="no more"):
                 await ask(rig.agent, "work", streaming=streaming)
             await _works(rig)
@@ -163,12 +163,9 @@ async def _works(rig: Rig) -> None:
     assert await ask(rig.agent, "are you there") == "echo: are you there"
 
 
-async def _rest() -> str:
+async def rest() -> str:
     """Rest for a moment."""
     return "rested"
-
-
-_rest.__name__ = "rest"
 
 
 def _worker(begun: asyncio.Event | None = None, ended: asyncio.Event | None = None) -> AsyncTool:

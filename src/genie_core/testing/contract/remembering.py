@@ -55,7 +55,7 @@ class Remembering(Case):
             assert _through_json(rig.again().get_serialized()) == empty
 
     async def test_the_journal_restores_what_the_state_does(self) -> None:
-        tools = [] if "tools" in self.lacks else [_double]
+        tools = [] if "tools" in self.lacks else [double]
         turns = [Call("double", {"number": 4}), Say("eight")] if tools else [Say("eight")]
         async with self.opened(*turns, Say("nine"), Say("ten"), tools=tools) as rig:
             lines: list[Any] = []
@@ -113,12 +113,9 @@ class Remembering(Case):
                 _shows_all(rig, "first", "one", "second")
 
 
-async def _double(number: int) -> int:
+async def double(number: int) -> int:
     """Double a number."""
     return 2 * number
-
-
-_double.__name__ = "double"
 
 
 def _through_json(state: Any) -> Any:

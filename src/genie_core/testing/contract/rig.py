@@ -53,7 +53,10 @@ class Rig:
 
 
 class Approver:
-    """An approval callback that gives one answer to all and remembers what it was asked."""
+    """An approval callback that gives one answer to all and remembers what it was asked.
+
+    As with the engine's own, an agent may name the parameters when it calls it.
+    """
 
     def __init__(self, answer: Verdict | bool = True) -> None:  # noqa: FBT001, FBT002 - an answer is what it takes
         self._answer = answer

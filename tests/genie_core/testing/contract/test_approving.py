@@ -46,6 +46,11 @@ class ByName(Interposed):
         return await ask(tool_name=name, tool_args=arguments)
 
 
+class ByAnotherName(Interposed):
+    async def decide(self, ask: Any, name: str, arguments: dict[str, Any]) -> Any:
+        return await ask(tool=name, tool_args=arguments)
+
+
 class KeepingArguments(Interposed):
     async def decide(self, ask: Any, name: str, arguments: dict[str, Any]) -> Any:
         verdict = await ask(name, arguments)
@@ -83,7 +88,7 @@ class AllOrNothing(Interposed):
         (GivingIn, "test_denials_do_not_wear_out_the_run"),
         (NotTakingBools, "test_a_plain_true_approves"),
         (NotTakingBools, "test_a_plain_false_denies"),
-        (ByName, "test_the_callback_may_name_its_parameters_as_it_likes"),
+        (ByAnotherName, "test_the_callback_of_the_engine_is_called_as_it_can_be"),
         (Deaf, "test_edited_arguments_are_what_the_tool_gets"),
         (KeepingArguments, "test_edited_arguments_that_do_not_fit_are_an_error_the_model_sees"),
         (OneAtATime, "test_parallel_calls_wait_together_and_are_answered_in_any_order"),
@@ -94,3 +99,4 @@ class AllOrNothing(Interposed):
 async def test_the_contract_notices(kind: Any, test: str) -> None:
     assert await noticed(kind, test)
     assert await passes(Interposed, test)
+    assert await passes(ByName, test)

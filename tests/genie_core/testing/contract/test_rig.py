@@ -1,4 +1,6 @@
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -48,3 +50,15 @@ async def test_a_test_that_hangs_fails() -> None:
 def test_the_hook_has_to_be_implemented() -> None:
     with pytest.raises(NotImplementedError, match="scripted"):
         AgentContract().scripted()
+
+
+def test_no_vendor_library_comes_along() -> None:
+    code = (
+        "import sys, genie_core.testing.contract, genie_core.testing.openai\n"
+        "vendors = {'pydantic_ai', 'group_sense', 'agents', 'openai'}\n"
+        "sys.exit(', '.join(vendors & sys.modules.keys()) or None)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
