@@ -45,12 +45,17 @@ class DefaultAgent(Agent):
 
     The system prompt and the user's preferences are sent with each run but are not part of the
     history: changing them takes effect at once. `tools` are the SDK's, or plain coroutine
-    functions. Those that run at the provider are not asked for. Further keyword arguments are
-    those of the SDK's `Agent`, except `handoffs`: the tools of an agent that takes over would run
-    unasked. `max_turns` limits the model's answers in one run.
+    functions. Those that run at the provider are not asked for, and an agent that was made a tool
+    is asked for as one call, whatever tools of its own it uses. Further keyword arguments are those
+    of the SDK's `Agent`, except `handoffs`: an agent that takes over would not be asked for at all.
+    `max_turns` limits the model's answers in one run.
 
     A model may be silent for `STALL_TIMEOUT` seconds, unless its own client or
-    `model_settings.extra_args["timeout"]` say otherwise. Nothing is traced.
+    `model_settings.extra_args["timeout"]` say otherwise. Its client decides how often a request is
+    tried again; one that fails in the end raises `ModelFailed`. Nothing is traced.
+
+    A tool server that is down costs the run its tools, of which the model is told. If all servers
+    are down, the run fails.
     """
 
     def __init__(
@@ -58,8 +63,8 @@ class DefaultAgent(Agent):
         system_prompt: str,
         model: str | Model,
         model_settings: ModelSettings,
-        tools: Sequence[Tool | AsyncTool] = (),
-        mcp_servers: Sequence[MCPServer] = (),
+        tools: Sequence[Tool | AsyncTool] = [],
+        mcp_servers: Sequence[MCPServer] = [],
         *,
         max_turns: int = MAX_TURNS,
         **kwargs: Any,
@@ -144,6 +149,8 @@ class DefaultAgent(Agent):
                 self._history.add([message, *said])
             if failure is error:
                 raise
+            if failure is error.__cause__:
+                raise failure  # noqa: B904 - the one caught only wraps it
             raise failure from error
         finally:
             if not self._kept_open:

@@ -23,10 +23,10 @@ from agents.tool_context import ToolContext
 
 from genie_core.agent.approval import ApprovalCallback, Verdict
 from genie_core.agent.provider.consent import InvalidArgumentsError, as_verdict, denial
-from genie_core.agent.provider.openai.arguments import objections, parsed
+from genie_core.agent.provider.openai.arguments import UnfitArguments, objections, parsed
 from genie_core.agent.provider.openai.ledger import Ledger
 from genie_core.agent.provider.openai.offhand import OffhandGate
-from genie_core.errors import GenieError, summary
+from genie_core.errors import summary
 
 
 @dataclass
@@ -98,15 +98,16 @@ class ApprovalGate:
     async def _refusal(self, tool: FunctionTool, context: ToolContext[Any]) -> str | None:
         """Return what the model is to read instead of a result, or None if the call is made."""
         try:
-            verdict = await self._verdict(tool.name, parsed(tool.name, context.tool_arguments))
-            if not verdict:
-                return denial(verdict)
-            if verdict.arguments is not None:
-                if wrong := objections(tool.params_json_schema, verdict.arguments):
-                    raise InvalidArgumentsError(tool.name, wrong)
-                self._edited[context.tool_call_id] = json.dumps(verdict.arguments)
-        except GenieError as error:
+            arguments = parsed(tool.name, context.tool_arguments)
+        except UnfitArguments as error:
             return f"Error: {error}"
+        verdict = await self._verdict(tool.name, arguments)
+        if not verdict:
+            return denial(verdict)
+        if verdict.arguments is not None:
+            if wrong := objections(tool.params_json_schema, verdict.arguments):
+                return f"Error: {InvalidArgumentsError(tool.name, wrong)}"
+            self._edited[context.tool_call_id] = json.dumps(verdict.arguments)
         return None
 
     async def _verdict(self, name: str, arguments: dict[str, Any]) -> Verdict:

@@ -128,6 +128,8 @@ class _Connection:
     async def close(self) -> None:
         """Disconnect, by force if need be."""
         self._leave.set()
+        if not self._opened.done():
+            self._task.cancel()
         await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
         if not self._task.done():
             log.warning("tool server %r does not end; cutting it off", self._server.name)

@@ -1,5 +1,6 @@
 """Telling what became of a request, from what the SDK raises."""
 
+from typing import Final
 from urllib.parse import urlsplit
 
 import httpx2
@@ -9,7 +10,8 @@ from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
 from genie_core.agent.provider.failures import Asked, code_in, kind_of_status, message_in
 from genie_core.errors import GenieError, ModelFailed, summary
 
-_ENDPOINTS = ("/chat/completions", "/responses")
+_ENDPOINTS: Final = ("/chat/completions", "/responses")
+_UNKNOWN: Final = 500  # what an error in the midst of a stream counts as
 
 
 def model_failed(error: Exception, model: str) -> ModelFailed | None:
@@ -26,9 +28,10 @@ def model_failed(error: Exception, model: str) -> ModelFailed | None:
             detail = summary(error.__cause__) if error.__cause__ else ""
             return asked.failed("connection" if _never_there(error) else "cut", detail)
         case APIError():
-            return asked.failed("server", message_in(error.body) or error.message)
+            kind = kind_of_status(_UNKNOWN, error.code)
+            return asked.failed(kind, message_in(error.body) or error.message)
         case OpenAIError():  # the client finds no key to begin with
-            return asked.failed("key", str(error))
+            return Asked(model, "", "openai").failed("key", str(error))
         case ModelBehaviorError():
             return asked.failed("answer", error.message)
         case _:
@@ -39,6 +42,8 @@ def run_failed(error: Exception, model: str) -> Exception:
     """Give an error the form in which people are told of it."""
     if isinstance(error, GenieError):
         return error
+    if isinstance(error, AgentsException) and isinstance(error.__cause__, GenieError):
+        return error.__cause__
     if isinstance(error, MaxTurnsExceeded):
         return GenieError(
             f"model {model!r} went on calling tools without coming to an answer; ask for less at "
@@ -52,11 +57,12 @@ def run_failed(error: Exception, model: str) -> Exception:
 def _asked(error: Exception, model: str) -> Asked:
     request = error.request if isinstance(error, (APIConnectionError, APIError)) else None
     if not isinstance(request, httpx2.Request):
-        return Asked(model, "", "openai")
+        return Asked(model, "")
     address = str(request.url)
     for endpoint in _ENDPOINTS:
         address = address.partition(endpoint)[0]
-    key = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+    headers = request.headers
+    key = headers.get("api-key") or headers.get("authorization", "").removeprefix("Bearer ").strip()
     provider = "openai" if (urlsplit(address).hostname or "").endswith("openai.com") else ""
     return Asked(model, address, provider, key or None)
 

@@ -1,6 +1,6 @@
 """Agents on a scripted provider, and who answers for their tools."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,10 @@ from genie_core.agent.provider.openai import DefaultAgent
 from genie_core.testing.openai import FakeOpenAI, ModelRequest
 from genie_core.testing.turns import Turn
 
-MODELS = {"chat": OpenAIChatCompletionsModel, "responses": OpenAIResponsesModel}
+MODELS: dict[str, Callable[[str, AsyncOpenAI], Model]] = {
+    "chat": OpenAIChatCompletionsModel,
+    "responses": OpenAIResponsesModel,
+}
 
 
 @dataclass

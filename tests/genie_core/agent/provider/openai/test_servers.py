@@ -85,7 +85,7 @@ async def test_denials_and_edited_arguments_count_as_for_any_other_tool(desk: De
 
 
 async def test_one_process_serves_run_after_run_and_ends_with_the_agent(desk: Desk) -> None:
-    desk.server.script(*[Call("process", {}), Say("ok")] * 2)
+    desk.server.script(Call("process", {}), Say("ok"), Call("process", {}), Say("ok"))
     async with (agent := desk.agent(mcp_servers=[stdio()])).mcp():
         await ask(agent)
         await ask(agent)

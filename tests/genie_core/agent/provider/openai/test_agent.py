@@ -1,0 +1,367 @@
+"""Runs of an agent on the OpenAI Agents SDK, beyond the contract that every agent fulfils."""
+
+import asyncio
+import json
+from typing import Any
+
+import agents
+import pytest
+from agents import ModelSettings, set_trace_processors
+from agents.tracing.processors import default_processor
+from openai import AsyncOpenAI
+from tests.genie_core.agent.provider.openai.doubles import Approver, Desk, ask, outputs
+
+from genie_core.agent import AgentInput, Verdict
+from genie_core.agent.provider.openai import DefaultAgent
+from genie_core.agent.provider.openai.history import INTERRUPTED
+from genie_core.errors import GenieError, InvalidSetting, ModelFailed
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say, Stall
+
+pytestmark = pytest.mark.timeout(20)
+
+
+async def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+ADD = Call("add", {"a": 1, "b": 2})
+
+
+async def run(agent: DefaultAgent, query: str = "go", *, streaming: bool = True) -> str:
+    if streaming:
+        return await ask(agent, query)
+    return await agent.run(AgentInput(query), Approver())
+
+
+async def test_text_before_and_after_tool_calls_is_kept_apart(desk: Desk) -> None:
+    pieces: list[str] = []
+    desk.server.script(ADD, Say("It is 3."))
+    agent = desk.agent(tools=[add])
+    answer = await agent.run_streaming(AgentInput("go"), Approver(), pieces.append)
+    assert "".join(pieces) == answer == "It is 3."
+
+
+async def test_a_changed_prompt_counts_from_the_next_run_on(desk: Desk) -> None:
+    agent = desk.agent("old prompt")
+    await ask(agent, preferences="in rhymes")
+    assert desk.last.instructions == "old prompt\n\nHow the user likes to be answered:\nin rhymes"
+    fresh = desk.agent("new prompt")
+    fresh.set_serialized(agent.get_serialized())
+    await ask(fresh)
+    assert desk.last.instructions == "new prompt"
+    assert desk.last.texts[1:] == ["go", "echo: go", "go"]
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_a_cancelled_run_is_remembered_as_far_as_it_came(desk: Desk, streaming: bool) -> None:
+    asked = asyncio.Event()
+
+    async def callback(_name: str, arguments: dict[str, Any]) -> Verdict:
+        match arguments["a"]:
+            case 1:
+                return Verdict(approved=True)
+            case 2:
+                return Verdict(approved=False, reason="no twos")
+        await done.wait()
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    done = asyncio.Event()
+
+    async def noted(a: int, b: int) -> int:
+        done.set()
+        return a + b
+
+    noted.__name__ = "add"
+    calls = Calls(*(Call("add", {"a": number, "b": 10}) for number in (1, 2, 3)))
+    desk.server.script(calls)
+    agent = desk.agent(tools=[noted])
+    query = AgentInput("first")
+    task = asyncio.create_task(
+        agent.run_streaming(query, callback, lambda _piece: None)
+        if streaming
+        else agent.run(query, callback)
+    )
+    async with asyncio.timeout(10):
+        await asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    kept = outputs(agent.get_serialized())
+    assert sorted(kept) == sorted(
+        ["11", "The user did not allow this tool call. Reason given: no twos", INTERRUPTED]
+    )
+    assert await run(agent, "second", streaming=streaming) == "echo: second"
+    assert {each.result for each in desk.last.exchanges} == set(kept)
+
+
+async def test_text_in_the_making_is_remembered_when_a_run_is_cancelled(desk: Desk) -> None:
+    heard = asyncio.Event()
+    desk.server.script(Stall("Once upon"))
+    agent = desk.agent()
+    task = asyncio.create_task(
+        agent.run_streaming(AgentInput("tell"), Approver(), lambda _piece: heard.set())
+    )
+    async with asyncio.timeout(10):
+        await heard.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    [_, said] = agent.get_serialized()
+    assert said["role"] == "assistant"
+    assert "Once upon".startswith(said["content"])
+    assert await run(agent, "go on") == "echo: go on"
+    assert desk.last.texts[:2] == ["tell", said["content"]]
+
+
+async def test_a_failed_run_is_remembered_if_tools_had_run(desk: Desk) -> None:
+    agent = desk.agent(tools=[add])
+    desk.server.script(ADD, Refuse(500))
+    with pytest.raises(ModelFailed):
+        await run(agent)
+    assert outputs(agent.get_serialized()) == ["3"]
+    assert await run(agent, "again") == "echo: again"
+    assert json.loads(desk.last.exchanges[0].arguments) == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("turns", [[Refuse(500)], [ADD, Refuse(400)]])
+async def test_it_is_forgotten_if_nothing_was_said_or_the_model_would_refuse_again(
+    desk: Desk, turns: list[Any]
+) -> None:
+    agent = desk.agent(tools=[add])
+    desk.server.script(*turns)
+    with pytest.raises(ModelFailed):
+        await run(agent)
+    assert agent.get_serialized() == []
+    assert agent.get_new_messages() == []
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.parametrize(
+    ("turn", "kind"),
+    [
+        (Refuse(401), "key"),
+        (Refuse(403), "key"),
+        (Refuse(404), "model"),
+        (Refuse(429, retry_after=7), "limit"),
+        (Refuse(429, code="insufficient_quota"), "quota"),
+        (Refuse(400, code="context_length_exceeded"), "length"),
+        (Refuse(400), "refused"),
+        (Refuse(503), "server"),
+        (Stall(), "timeout"),
+        (Stall("half"), "timeout"),
+        (Cut(), "cut"),
+        (Cut("half"), "cut"),
+    ],
+    ids=str,
+)
+async def test_what_the_model_does_wrong_is_told_in_one_line(
+    desk: Desk, turn: Any, kind: str, streaming: bool
+) -> None:
+    desk.server.script(turn)
+    agent = desk.agent(settings=ModelSettings(extra_args={"timeout": 0.5}))
+    with pytest.raises(ModelFailed) as failed:
+        await run(agent, streaming=streaming)
+    assert failed.value.kind == kind
+    told = str(failed.value)
+    assert "'gpt-x'" in told
+    assert desk.server.base_url in told
+    assert "\n" not in told
+    assert failed.value.__cause__ is not None
+    assert await run(agent, "again", streaming=streaming) == "echo: again"
+
+
+async def test_a_refused_key_is_named_but_not_shown(desk: Desk) -> None:
+    key = "sk-wrong-0123456789-abcd"
+    async with AsyncOpenAI(base_url=desk.server.base_url, api_key=key) as client:
+        with pytest.raises(ModelFailed) as failed:
+            await run(desk.agent(client=client))
+    assert failed.value.kind == "key"
+    assert "ending in 'abcd'" in str(failed.value)
+    assert key[:-4] not in str(failed.value)
+
+
+async def test_a_server_that_is_not_there_is_named(desk: Desk) -> None:
+    nowhere = "http://127.0.0.1:1/v1"
+    async with AsyncOpenAI(base_url=nowhere, api_key="sk-x", max_retries=0) as client:
+        with pytest.raises(ModelFailed, match="cannot be reached") as failed:
+            await run(desk.agent(client=client))
+    assert nowhere in str(failed.value)
+
+
+@pytest.mark.parametrize("status", [429, 500])
+async def test_the_client_tries_again_before_the_run_fails(desk: Desk, status: int) -> None:
+    again = Refuse(status, retry_after=0.01)
+    async with desk.client.with_options(max_retries=2) as client:
+        agent = desk.agent(client=client)
+        desk.server.script(again, again, Say("at last"))
+        assert await run(agent) == "at last"
+        desk.server.script(again, again, again)
+        with pytest.raises(ModelFailed):
+            await run(agent)
+    assert len(desk.server.requests) == 6
+
+
+def limits(monkeypatch: pytest.MonkeyPatch, client: AsyncOpenAI) -> list[Any]:
+    """Collect how long each request may take to be read."""
+    seen: list[Any] = []
+    send = client._client.send
+
+    async def note(request: Any, **options: Any) -> Any:
+        seen.append(request.extensions["timeout"]["read"])
+        return await send(request, **options)
+
+    monkeypatch.setattr(client._client, "send", note)
+    return seen
+
+
+async def test_a_model_may_be_silent_for_two_minutes_unless_told_otherwise(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = limits(monkeypatch, desk.client)
+    await run(desk.agent())
+    await run(desk.agent(settings=ModelSettings(extra_args={"timeout": 7})))
+    await run(desk.agent(client=desk.client.with_options(timeout=9)))
+    assert seen == [120, 7, 9]
+
+
+async def test_the_time_that_people_and_tools_take_does_not_count(desk: Desk) -> None:
+    async def slow(_name: str, _arguments: dict[str, Any]) -> Verdict:
+        await asyncio.sleep(0.5)
+        return Verdict(approved=True)
+
+    async def nap() -> str:
+        await asyncio.sleep(0.5)
+        return "rested"
+
+    desk.server.script(Call("nap", {}), Say("ok"))
+    agent = desk.agent(tools=[nap], settings=ModelSettings(extra_args={"timeout": 0.3}))
+    assert await agent.run_streaming(AgentInput("go"), slow, lambda _piece: None) == "ok"
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_a_model_that_never_stops_calling_tools_is_stopped(
+    desk: Desk, streaming: bool
+) -> None:
+    agent = desk.agent(tools=[add], max_turns=3)
+    desk.server.script(*[ADD] * 3)
+    with pytest.raises(GenieError, match="max_turns"):
+        await run(agent, streaming=streaming)
+    assert len(desk.server.requests) == 3
+    assert outputs(agent.get_serialized()) == ["3"] * 3
+    assert await run(agent, "again", streaming=streaming) == "echo: again"
+
+
+async def test_long_chains_of_calls_are_fine(desk: Desk) -> None:
+    desk.server.script(*[ADD] * 20, Say("ok"))
+    assert await run(desk.agent(tools=[add])) == "ok"
+
+
+class Tracer(agents.tracing.TracingProcessor):
+    """Whoever would upload what is traced."""
+
+    def __init__(self) -> None:
+        self.traced: list[Any] = []
+
+    def on_trace_start(self, trace: Any) -> None:
+        self.traced.append(trace)
+
+    def on_span_start(self, span: Any) -> None:
+        self.traced.append(span)
+
+    def on_trace_end(self, trace: Any) -> None: ...
+
+    def on_span_end(self, span: Any) -> None: ...
+
+    def shutdown(self) -> None: ...
+
+    def force_flush(self) -> None: ...
+
+
+async def test_nothing_is_traced_not_even_agents_that_are_tools(desk: Desk) -> None:
+    tracer = Tracer()
+    set_trace_processors([tracer])
+    try:
+        helper = agents.Agent(name="helper", model=desk.model)
+        desk.server.script(Call("helper", {"input": "please"}), Say("helped"), Say("done"))
+        tool = helper.as_tool("helper", "Helps.")
+        assert await run(desk.agent(tools=[tool])) == "done"
+    finally:
+        set_trace_processors([default_processor()])
+    assert desk.last.tool_results == ["helped"]
+    assert tracer.traced == []
+
+
+async def test_items_of_earlier_versions_are_taken_over_and_mended(desk: Desk) -> None:
+    lines = [
+        {"role": "user", "content": [{"type": "input_text", "text": "first"}]},
+        {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "c1",
+            "name": "add",
+            "arguments": "{}",
+            "status": "completed",
+        },
+        {
+            "type": "message",
+            "id": "m1",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": "one", "annotations": []}],
+        },
+    ]
+    agent = desk.agent()
+    agent.set_serialized(lines)
+    assert await run(agent, "second") == "echo: second"
+    assert desk.last.texts[0] == "first"
+    assert desk.last.texts[-1] == "second"
+    assert len(agent.get_new_messages()) == 2
+
+
+async def test_a_model_can_be_given_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with FakeOpenAI() as server:
+        monkeypatch.setenv("OPENAI_API_KEY", server.api_key)
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        agent = DefaultAgent("", "gpt-named", ModelSettings())
+        async with agent.mcp():
+            assert await run(agent) == "echo: go"
+    assert server.requests[0].model == "gpt-named"
+
+
+async def test_a_model_by_name_without_a_key_is_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelFailed, match="OPENAI_API_KEY") as failed:
+        await run(DefaultAgent("", "gpt-named", ModelSettings()))
+    assert failed.value.kind == "key"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "name"),
+    [
+        ({"max_turns": 0}, InvalidSetting, "max_turns"),
+        ({"handoffs": [agents.Agent(name="other")]}, InvalidSetting, "handoffs"),
+        ({"colour": "red"}, TypeError, "colour"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_at_once(
+    options: dict[str, Any], error: type[Exception], name: str
+) -> None:
+    with pytest.raises(error, match=name):
+        DefaultAgent("", "gpt-x", ModelSettings(), **options)
+
+
+async def test_further_arguments_are_those_of_the_sdk(desk: Desk) -> None:
+    ended: list[str] = []
+
+    class Hooks(agents.AgentHooks):
+        async def on_end(self, _context: Any, agent: Any, _output: Any) -> None:
+            ended.append(agent.name)
+
+    await run(desk.agent(name="scribe", hooks=Hooks()))
+    assert ended == ["scribe"]

@@ -1,0 +1,77 @@
+"""The items of a conversation, and how they are kept."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_core.agent.provider.openai.history import INTERRUPTED, History, closed
+
+USER = {"role": "user", "content": "hello"}
+SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}
+
+
+def call(number: int) -> dict[str, Any]:
+    return {"type": "function_call", "call_id": f"c{number}", "name": "add", "arguments": "{}"}
+
+
+def result(number: int, output: str = "3") -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": f"c{number}", "output": output}
+
+
+def test_lines_and_whole_state_are_restored_alike() -> None:
+    history = History()
+    history.add([USER, call(1), result(1), SAID])
+    lines = history.take_unsaved()
+    assert history.take_unsaved() == []
+    history.add([USER, SAID])
+    lines += history.take_unsaved()
+    assert lines == history.to_state()
+    restored = History()
+    restored.restore(lines)
+    assert restored.to_state() == history.to_state()
+    assert restored.take_unsaved() == []
+
+
+def test_bytes_are_kept_as_text() -> None:
+    history = History()
+    history.add([{"role": "user", "content": [{"type": "input_file", "file_data": b"\xff"}]}])
+    assert history.to_state()[0]["content"][0]["file_data"] == "_w=="
+
+
+@pytest.mark.parametrize("state", [{"messages": []}, "items", [3], [{"keep": 1}], None])
+def test_a_state_of_another_kind_is_refused(state: Any) -> None:
+    with pytest.raises(ValueError, match="history"):
+        History().restore(state)
+
+
+def test_a_call_that_never_ended_gets_a_result_before_the_user_speaks_again() -> None:
+    items = closed([USER, call(1), call(2), result(2), USER, SAID])
+    assert items == [USER, call(1), call(2), result(2), result(1, INTERRUPTED), USER, SAID]
+
+
+def test_results_of_calls_that_are_lost_are_dropped() -> None:
+    assert closed([result(1), USER, SAID]) == [USER, SAID]
+
+
+def test_calls_for_which_no_result_can_be_made_up_are_dropped() -> None:
+    shell = {"type": "shell_call", "call_id": "s", "action": {}}
+    assert closed([USER, shell]) == [USER]
+
+
+@given(st.lists(st.sampled_from([USER, SAID, *map(call, range(3)), *map(result, range(3))])))
+def test_whatever_was_lost_calls_and_results_pair_up(items: list[dict[str, Any]]) -> None:
+    once = closed(items)
+    waiting: list[str] = []
+    for item in once:
+        kind = item.get("type")
+        if kind == "function_call":
+            waiting.append(item["call_id"])
+        elif kind == "function_call_output":
+            assert item["call_id"] in waiting
+            waiting = [each for each in waiting if each != item["call_id"]]
+        elif item.get("role") == "user":
+            assert waiting == []
+    assert waiting == []
+    assert closed(once) == once

@@ -1,0 +1,123 @@
+"""Plain coroutine functions as tools."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agents import ComputerTool, ModelSettings, RunContextWrapper
+from tests.genie_core.agent.provider.openai.doubles import Approver, Desk, ask
+
+from genie_core.agent import AgentFactory, AgentInfo, AgentInput
+from genie_core.agent.approval import ApprovalContext
+from genie_core.agent.provider.openai import DefaultAgent
+from genie_core.agent.runner import AgentRunner, Query
+from genie_core.errors import InvalidSetting
+from genie_core.message import Attachment
+from genie_core.testing import ScriptedAgent
+from genie_core.testing.turns import Call, Calls, Say
+
+pytestmark = pytest.mark.timeout(20)
+
+
+async def search(query: str, limit: int = 3, sources: list[Attachment] = []) -> str:  # noqa: B006 - as in the contract
+    """Search the library.
+
+    Args:
+        query: What to look for.
+        limit: How many results to return.
+        sources: Where to look.
+    """
+    assert all(isinstance(each, Attachment) for each in sources)
+    return f"{query} x{limit} in {[each.name for each in sources]}"
+
+
+async def test_the_model_is_told_of_parameters_and_which_are_optional(desk: Desk) -> None:
+    await ask(desk.agent(tools=[search]))
+    [tool] = desk.last.body["tools"]
+    described = tool.get("function", tool)
+    assert described["name"] == "search"
+    assert described["description"] == "Search the library."
+    assert described["parameters"]["required"] == ["query"]
+    assert described["parameters"]["properties"]["limit"]["description"].startswith("How many")
+    assert not described.get("strict")
+
+
+async def test_optional_arguments_may_be_left_out_and_nested_ones_become_objects(
+    desk: Desk,
+) -> None:
+    source = {"path": "/a", "name": "atlas", "media_type": "text/plain"}
+    desk.server.script(
+        Calls(
+            Call("search", {"query": "maps"}),
+            Call("search", {"query": "maps", "limit": 1, "sources": [source]}),
+        ),
+        Say("ok"),
+    )
+    await ask(desk.agent(tools=[search]))
+    assert desk.last.tool_results == ["maps x3 in []", "maps x1 in ['atlas']"]
+
+
+async def test_wrong_arguments_are_explained_to_the_model(desk: Desk) -> None:
+    desk.server.script(Call("search", {"limit": "lots"}), Say("ok"))
+    await ask(desk.agent(tools=[search]))
+    [result] = desk.last.tool_results
+    assert result.startswith("Error: the arguments do not fit search: query: Field required; limit")
+
+
+async def test_a_function_may_take_the_context_of_the_sdk(desk: Desk) -> None:
+    async def who(context: RunContextWrapper[Any]) -> str:
+        return type(context).__name__
+
+    desk.server.script(Call("who", {}), Say("ok"))
+    await ask(desk.agent(tools=[who]))
+    assert desk.last.tool_results == ["ToolContext"]
+
+
+def test_a_computer_is_refused_since_nobody_could_be_asked() -> None:
+    computer: Any = object()
+    with pytest.raises(InvalidSetting, match="approval"):
+        DefaultAgent("", "gpt-x", ModelSettings(), tools=[ComputerTool(computer)])
+
+
+async def test_subagents_are_directed_through_such_a_function(desk: Desk, tmp_path: Path) -> None:
+    """With attachments, without, and under a name that does not exist."""
+    given: list[AgentInput] = []
+
+    async def answer(query: AgentInput, *_rest: Any) -> str:
+        given.append(query)
+        return f"found {query.query}"
+
+    factory = AgentFactory(
+        lambda _secrets, tools, _infos: desk.agent(tools=[tools["run_subagent"]])
+    )
+    factory.add_agent_factory_fn(
+        lambda _secrets: ScriptedAgent(answer), AgentInfo("finder", "Finds things")
+    )
+    book = {"path": str(tmp_path / "b"), "name": "book", "media_type": "text/plain"}
+    desk.server.script(
+        Calls(
+            Call("run_subagent", {"query": "one", "subagent_name": "finder"}),
+            Call(
+                "run_subagent",
+                {"query": "two", "subagent_name": "finder", "attachments": [book]},
+            ),
+            Call("run_subagent", {"query": "three", "subagent_name": "keeper"}),
+        ),
+        Say("done"),
+    )
+    queue: Any = Approver()
+    runner = AgentRunner("system", "system", "alice", factory)
+    try:
+        reply = await runner.submit(Query("go", ApprovalContext(queue, auto_approve=True)))
+    finally:
+        runner.stop()
+        await runner.join()
+    assert reply.text == "done"
+    one, two, three = desk.last.tool_results
+    assert json.loads(one)["subagent_response"] == "found one"
+    assert json.loads(two)["subagent_response"] == "found two"
+    assert "keeper" in three
+    assert "finder" in three
+    attached = {query.query: query.attachments for query in given}
+    assert attached == {"one": [], "two": [Attachment(**book)]}
