@@ -2,14 +2,13 @@
 # ruff: noqa: D102, FBT001, S101 - these are tests: their names say it all, flags are fixtures
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
 
 from genie_core.agent.approval import Approval, ApprovalContext
 from genie_core.agent.base import AsyncTool
-from genie_core.testing.contract.rig import Case, Rig, ask
+from genie_core.testing.contract.rig import Case, Rig, ask, new_lines, through_json
 from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say, Stall
 
 WORK = Call("work", {"hours": 8})
@@ -85,7 +84,24 @@ class Ending(Case):
             await _until(begun.wait(), run)
             await self._cancel(run)
             other = rig.again()
-            other.set_serialized(json.loads(json.dumps(rig.agent.get_serialized())))
+            other.set_serialized(through_json(rig.agent.get_serialized()))
+            async with other.mcp():
+                assert await ask(other, "go on") == "echo: go on"
+
+    async def test_what_a_cancelled_run_leaves_can_be_journalled(self) -> None:
+        self.needs("tools")
+        begun = asyncio.Event()
+        async with self.opened(WORK, tools=[_worker(begun)]) as rig:
+            run = asyncio.create_task(ask(rig.agent, "work"))
+            await _until(begun.wait(), run)
+            await self._cancel(run)
+            lines = new_lines(rig.agent)
+            await _works(rig)
+            lines += new_lines(rig.agent)
+            other = rig.again()
+            other.set_serialized(lines)
+            restored = through_json(other.get_serialized())
+            assert restored == through_json(rig.agent.get_serialized())
             async with other.mcp():
                 assert await ask(other, "go on") == "echo: go on"
 

@@ -4,10 +4,7 @@
 import json
 from typing import Any
 
-import pytest
-
-from genie_core.agent.base import Agent
-from genie_core.testing.contract.rig import Case, Rig, ask
+from genie_core.testing.contract.rig import Case, Rig, ask, new_lines, through_json
 from genie_core.testing.turns import Call, Say
 
 
@@ -23,7 +20,7 @@ class Remembering(Case):
 
     async def test_a_fresh_agent_has_a_state_to_restore(self) -> None:
         async with self.opened(Say("hello")) as rig:
-            state = _through_json(rig.agent.get_serialized())
+            state = through_json(rig.agent.get_serialized())
             other = rig.again()
             other.set_serialized(state)
             async with other.mcp():
@@ -34,7 +31,7 @@ class Remembering(Case):
         async with self.opened(Say("Nice to meet you, Bob."), Say("Bob.")) as rig:
             await ask(rig.agent, "My name is Bob.")
             other = rig.again()
-            other.set_serialized(_through_json(rig.agent.get_serialized()))
+            other.set_serialized(through_json(rig.agent.get_serialized()))
             async with other.mcp():
                 assert await ask(other, "What is my name?") == "Bob."
             _shows_all(rig, "My name is Bob.", "Nice to meet you, Bob.", "What is my name?")
@@ -43,16 +40,16 @@ class Remembering(Case):
         async with self.opened(Say("one"), Say("two")) as rig:
             await ask(rig.agent, "first")
             await ask(rig.agent, "second")
-            state = _through_json(rig.agent.get_serialized())
+            state = through_json(rig.agent.get_serialized())
             other = rig.again()
             other.set_serialized(state)
-            assert _through_json(other.get_serialized()) == state
+            assert through_json(other.get_serialized()) == state
 
     async def test_two_instances_share_no_memory(self) -> None:
         async with self.opened(Say("one")) as rig:
-            empty = _through_json(rig.again().get_serialized())
+            empty = through_json(rig.again().get_serialized())
             await ask(rig.agent, "first")
-            assert _through_json(rig.again().get_serialized()) == empty
+            assert through_json(rig.again().get_serialized()) == empty
 
     async def test_the_journal_restores_what_the_state_does(self) -> None:
         tools = [] if "tools" in self.lacks else [double]
@@ -61,29 +58,29 @@ class Remembering(Case):
             lines: list[Any] = []
             for query in ("first", "second", "third"):
                 await ask(rig.agent, query)
-                new = _new_lines(rig.agent)
+                new = new_lines(rig.agent)
                 assert new
-                assert _new_lines(rig.agent) == []
+                assert new_lines(rig.agent) == []
                 lines += new
             other = rig.again()
             other.set_serialized(lines)
-            restored = _through_json(other.get_serialized())
-            assert restored == _through_json(rig.agent.get_serialized())
+            restored = through_json(other.get_serialized())
+            assert restored == through_json(rig.agent.get_serialized())
 
     async def test_what_was_restored_is_not_journalled_again(self) -> None:
         async with self.opened(Say("one"), Say("two")) as rig:
             await ask(rig.agent, "first")
-            lines = _new_lines(rig.agent)
+            lines = new_lines(rig.agent)
             other = rig.again()
             other.set_serialized(lines)
-            assert _new_lines(other) == []
+            assert new_lines(other) == []
             async with other.mcp():
                 await ask(other, "second")
-            lines += _new_lines(other)
+            lines += new_lines(other)
             third = rig.again()
             third.set_serialized(lines)
-            restored = _through_json(third.get_serialized())
-            assert restored == _through_json(other.get_serialized())
+            restored = through_json(third.get_serialized())
+            assert restored == through_json(other.get_serialized())
 
     async def test_preferences_count_for_one_run(self) -> None:
         self.needs("preferences")
@@ -101,7 +98,7 @@ class Remembering(Case):
             await ask(rig.agent, "first", preferences=wish)
             assert wish not in json.dumps(rig.agent.get_serialized())
             if hasattr(rig.agent, "get_new_messages"):
-                assert wish not in json.dumps(_new_lines(rig.agent))
+                assert wish not in json.dumps(new_lines(rig.agent))
 
     async def test_an_agent_that_was_put_away_can_be_taken_out_again(self) -> None:
         async with self.scripted(Say("one"), Say("two")) as rig:
@@ -116,18 +113,6 @@ class Remembering(Case):
 async def double(number: int) -> int:
     """Double a number."""
     return 2 * number
-
-
-def _through_json(state: Any) -> Any:
-    return json.loads(json.dumps(state, allow_nan=False))
-
-
-def _new_lines(agent: Agent) -> list[Any]:
-    if not hasattr(agent, "get_new_messages"):
-        pytest.skip("this agent's state is saved as a whole")
-    lines = agent.get_new_messages()
-    assert isinstance(lines, list)
-    return [_through_json(line) for line in lines]
 
 
 def _shows_all(rig: Rig, *texts: str) -> None:

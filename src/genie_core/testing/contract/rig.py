@@ -1,6 +1,7 @@
 """What the contract needs from those who run their agent through it."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -126,3 +127,18 @@ async def ask(
     if streaming:
         return await agent.run_streaming(given, approve, emit)
     return await agent.run(given, approve)
+
+
+def through_json(state: Any) -> Any:
+    """Make of a state what is left of it after a restart."""
+    return json.loads(json.dumps(state, allow_nan=False))
+
+
+def new_lines(agent: Agent) -> list[Any]:
+    """Take what the agent wants in its journal; skips the test if it keeps none."""
+    if not hasattr(agent, "get_new_messages"):
+        pytest.skip("this agent's state is saved as a whole")
+    lines = agent.get_new_messages()
+    if not isinstance(lines, list):
+        pytest.fail(f"get_new_messages() must return a list, not {lines!r}")
+    return [through_json(line) for line in lines]

@@ -47,6 +47,17 @@ class BrokenState(SoundAgent):
         raise RuntimeError("in pieces")
 
 
+class Unwritten(SoundAgent):
+    """Keeps out of its journal what was cancelled."""
+
+    async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
+        try:
+            return await super().answer(given, callback, emit)
+        except asyncio.CancelledError:
+            self.get_new_messages()
+            raise
+
+
 class Cheerful(SoundAgent):
     async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
         try:
@@ -95,6 +106,7 @@ REFUSALS = [
     [
         *((kind, test) for test in CANCELLATIONS for kind in (Swallowing, Dogged, Broken)),
         (BrokenState, "test_what_a_cancelled_run_leaves_can_be_saved_and_restored"),
+        (Unwritten, "test_what_a_cancelled_run_leaves_can_be_journalled"),
         *((kind, test) for test in REFUSALS for kind in (Cheerful, Vague)),
         (Broken, "test_a_refused_request_fails_the_run_and_says_why"),
         (Hasty, "test_half_an_answer_is_no_answer"),
