@@ -204,6 +204,9 @@ async def test_sessions_whose_ids_look_alike_share_nothing(tmp_path: Path) -> No
             assert remembered == [f"{name} {n}" for n in range(number)]
             chat.append(Message(f"{name} {number}", "alice"))
             await joined(chat)
+    async with store.narrow("a_b") as part:
+        saved = await GroupSession.load_messages(part)
+    assert saved == [Message(f"a_b {number}", "alice") for number in range(2)]
     await store.aclose()
     assert [each.name for each in tmp_path.iterdir()] == ["store"]
 
