@@ -43,7 +43,10 @@ ModelTrouble: TypeAlias = Literal[
 _TROUBLE: Final[dict[ModelTrouble, tuple[str, str]]] = {  # what happened, what to do about it
     "key": ("does not accept the {key}", "use a valid key that may use this model"),
     "limit": ("takes no more requests for now", "try again {when}"),
-    "quota": ("is out of reach: the account's quota or credit is used up", "add to it"),
+    "quota": (
+        "is out of reach: the account's quota or credit is used up",
+        "raise it with the provider",
+    ),
     "model": ("does not exist there", "check the model's name and the address"),
     "length": (
         "was sent more than it can read at once",
@@ -156,11 +159,8 @@ class ModelFailed(GenieError):
 
     @property
     def _when(self) -> str:
-        return (
-            f"in {self.retry_after:.0f} s"
-            if self.retry_after and self.retry_after >= 1
-            else "later"
-        )
+        seconds = self.retry_after or 0
+        return f"in {seconds:.0f} s" if seconds >= 1 else "later"
 
 
 class StateError(GenieError):

@@ -50,11 +50,14 @@ def _strange(values: Sequence[Any]) -> str:
             continue
         if not isinstance(value, dict) or not isinstance(value.get("parts"), list):
             return f"message {number} of {len(values)} is no message of a model's conversation"
+        if not _is_known({**value, "parts": []}):
+            return (
+                f"message {number} of {len(values)} is not understood: kind {value.get('kind')!r}"
+            )
         for part in value["parts"]:
             if not _is_known({**value, "parts": [part]}):
                 kind = part.get("part_kind") if isinstance(part, dict) else part
-                return f"message {number} of {len(values)} has a part of an unknown kind: {kind!r}"
-        return f"message {number} of {len(values)} is of an unknown kind: {value.get('kind')!r}"
+                return f"message {number} of {len(values)}: a part is not understood: kind {kind!r}"
     return "the messages do not fit together"
 
 

@@ -47,9 +47,7 @@ class ToleratedServer(WrapperToolset[Any]):
     @property
     def name(self) -> str:
         """What to call the server."""
-        leaves: list[AbstractToolset[Any]] = []
-        self.wrapped.apply(leaves.append)
-        return ", ".join(_name(leaf) for leaf in leaves) or type(self.wrapped).__name__
+        return ", ".join(map(_name, _leaves(self.wrapped))) or type(self.wrapped).__name__
 
     @property
     def failure(self) -> StageFailed | None:
@@ -65,7 +63,7 @@ class ToleratedServer(WrapperToolset[Any]):
         if self.health.outage is None:
             try:
                 async with asyncio.timeout(START_TIMEOUT) as limit:
-                    await self.wrapped.__aenter__()
+                    await self._open()
             except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on without
                 late = TimeoutError(f"it did not start within {START_TIMEOUT:.0f} seconds")
                 self._went_out(late if limit.expired() else error)
@@ -74,14 +72,8 @@ class ToleratedServer(WrapperToolset[Any]):
 
     async def __aexit__(self, *exception: object) -> None:
         """Close the toolset if it was opened; a server that has gone needs no closing."""
-        if not self.health.opened.pop():
-            return
-        try:
-            async with asyncio.timeout(CLOSE_TIMEOUT):
-                await self.wrapped.__aexit__(*exception)
-        except Exception:
-            # The run is over; a server that died is started anew for the next one.
-            log.warning("tool server %s did not close cleanly", self.name, exc_info=True)
+        if self.health.opened.pop():
+            await self._close(*exception)
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """Return the tools that can be used now."""
@@ -114,6 +106,22 @@ class ToleratedServer(WrapperToolset[Any]):
             self._went_out(error)
             raise ToolFailed(self._notice()) from error
 
+    async def _open(self) -> None:
+        await self.wrapped.__aenter__()
+        if self.health.opened or not await _is_stale(self.wrapped):
+            return
+        await self._close(None, None, None)
+        await close_clients(self.wrapped)
+        await self.wrapped.__aenter__()
+
+    async def _close(self, *exception: object) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT):
+                await self.wrapped.__aexit__(*exception)
+        except Exception:
+            # Nobody uses it any more; a server that died is started anew for the next run.
+            log.warning("tool server %s did not close cleanly", self.name, exc_info=True)
+
     def _went_out(self, error: Exception) -> None:
         if self.health.outage is None:
             log.warning("tool server %s cannot be used: %s", self.name, summary(error))
@@ -142,10 +150,8 @@ def raise_if_all_failed(servers: list[ToleratedServer]) -> None:
 
 async def close_clients(toolset: AbstractToolset[Any]) -> None:
     """Close the connections that a toolset has kept open between runs, and end its processes."""
-    clients: list[Any] = []
-    toolset.apply(lambda leaf: clients.append(getattr(leaf, "client", None)))
-    for client in clients:
-        if (close := getattr(client, "close", None)) is None:
+    for leaf in _leaves(toolset):
+        if (close := getattr(getattr(leaf, "client", None), "close", None)) is None:
             continue
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT):
@@ -153,6 +159,28 @@ async def close_clients(toolset: AbstractToolset[Any]) -> None:
         except Exception:
             # The process or connection may have ended before: then there is nothing to close.
             log.debug("a tool server's connection did not close cleanly", exc_info=True)
+
+
+async def _is_stale(toolset: AbstractToolset[Any]) -> bool:
+    """Tell whether a connection was kept to a server that has died since it was last used.
+
+    Only using it shows. What a server answers is kept for the run, so asking costs nothing.
+    """
+    for leaf in _leaves(toolset):
+        if (list_tools := getattr(leaf, "list_tools", None)) is None:
+            continue
+        try:
+            await list_tools()
+        except Exception as error:  # noqa: BLE001 - anything else comes up again when it is used
+            if _has_gone(error):
+                return True
+    return False
+
+
+def _leaves(toolset: AbstractToolset[Any]) -> list[AbstractToolset[Any]]:
+    leaves: list[AbstractToolset[Any]] = []
+    toolset.apply(leaves.append)
+    return leaves
 
 
 def _has_gone(error: BaseException) -> bool:

@@ -1,4 +1,6 @@
+import asyncio
 import json
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,26 @@ from pydantic_ai.models.function import AgentInfo as ModelInfo
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.profiles import ModelProfile
+from pydantic_ai.settings import ModelSettings
+from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model
 
-from genie_core.agent import Decision
-from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
-from genie_core.agent.provider.pydantic_ai.reasoner import MAX_TURNS, MIN_TURNS
+from genie_core.agent import AgentInput, Decision, Verdict
+from genie_core.agent.provider.pydantic_ai import DefaultAgent, DefaultGroupReasoner
+from genie_core.agent.provider.pydantic_ai.reasoner import MAX_MESSAGES, MAX_TURNS, MIN_TURNS
 from genie_core.datastore import DataStore
 from genie_core.message import Attachment, Message, Thread
 from genie_core.reasoner import GroupReasonerFactory, Response
 from genie_core.session import GroupSession
 from genie_core.testing import agent_factory
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Stall
 
 ABLE = ModelProfile(supports_json_schema_output=True)
 UNABLE = ModelProfile(supports_json_schema_output=False)
+
+
+async def allow(_name: str, _arguments: dict[str, Any]) -> Verdict:
+    return Verdict(approved=True)
 
 
 class Scripted:
@@ -180,6 +190,55 @@ async def test_a_long_history_is_restored_as_far_as_it_is_used(journalled: bool)
     assert MIN_TURNS <= len(asked) // 2 + 1 <= MAX_TURNS
     assert f"m{2 * MAX_TURNS - 1}." in str(asked[-3])
     assert fresh.processed == 2 * MAX_TURNS + 1
+
+
+async def test_who_joins_a_long_chat_is_shown_its_end_and_told_how_much_came_before() -> None:
+    scripted = Scripted()
+    reasoner = DefaultGroupReasoner("p", scripted.model)
+    await reasoner.run([Message(f"m{number}.", "alice") for number in range(10_000)])
+    assert scripted.prompt.count("<message ") == MAX_MESSAGES
+    assert f'seq_nr="{10_000 - MAX_MESSAGES}"' in scripted.prompt
+    assert f"{10_000 - MAX_MESSAGES} more" in scripted.prompt.partition("<update>")[0]
+    assert "m9999." in scripted.prompt
+    assert f"m{10_000 - MAX_MESSAGES - 1}." not in scripted.prompt
+    assert reasoner.processed == 10_000
+    await reasoner.run([Message("next.", "alice")])
+    assert 'seq_nr="10000"' in scripted.prompt
+    assert " more" not in scripted.prompt
+    fresh = DefaultGroupReasoner("p", scripted.model)
+    fresh.set_serialized(reasoner.get_new_messages())
+    assert fresh.processed == 10_001
+
+
+async def test_as_many_as_are_shown_are_not_called_more() -> None:
+    scripted = Scripted()
+    updates = [Message(f"m{number}.", "alice") for number in range(MAX_MESSAGES)]
+    await DefaultGroupReasoner("p", scripted.model).run(updates)
+    assert scripted.prompt.startswith("<update>")
+    assert "m0." in scripted.prompt
+
+
+async def test_nothing_is_nothing_to_decide_on() -> None:
+    with pytest.raises(ValueError, match="nothing to decide"):
+        await DefaultGroupReasoner("p", Scripted().model).run([])
+
+
+async def test_an_agent_on_the_same_model_that_is_put_away_disturbs_no_decision(
+    loopback: None,
+) -> None:
+    async with asyncio.timeout(20), FakeOpenAI(Stall()) as server, AsyncExitStack() as put_away:
+        model = chat_model(server)
+        agent = DefaultAgent("p", model)
+        await put_away.enter_async_context(agent.mcp())
+        settings = ModelSettings(max_retries=0)
+        reasoner = DefaultGroupReasoner("p", model, settings)
+        deciding = asyncio.create_task(reasoner.run([Message("hi", "alice")]))
+        await server.reached(1)
+        assert await agent.run(AgentInput("q"), allow) == "echo: q"
+        await put_away.aclose()
+        done, _ = await asyncio.wait({deciding}, timeout=0.3)
+        deciding.cancel()
+        assert not done
 
 
 async def test_a_failed_run_counts_nothing() -> None:
