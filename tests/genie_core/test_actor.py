@@ -15,6 +15,7 @@ class Worker(Actor[Work, str]):
         super().__init__("worker", idle_timeout)
         self.log: list[str] = []
         self.start_errors: list[Exception] = []
+        self.start_hangs = False
         self.close_error: Exception | None = None
         self.closed = asyncio.Event()
 
@@ -22,6 +23,8 @@ class Worker(Actor[Work, str]):
     async def resources(self) -> AsyncIterator[None]:
         if self.start_errors:
             raise self.start_errors.pop(0)
+        if self.start_hangs:
+            await asyncio.Event().wait()
         self.log.append("open")
         self.closed.clear()
         try:
@@ -236,3 +239,73 @@ async def test_work_that_ends_within_the_grace_keeps_its_resources() -> None:
     reply.cancel()
     assert await waiting == "fine"
     assert worker.log == ["open"]
+
+
+async def test_cancelling_the_request_that_waits_for_a_start_cancels_the_start() -> None:
+    worker = Worker()
+    worker.start_hangs = True
+    first, second = (worker.submit(says(text)) for text in "ab")
+    await asyncio.sleep(0)
+    first.cancel()
+    worker.start_hangs = False
+    assert await second == "b"
+    assert worker.log == ["open"]
+
+
+async def test_a_start_that_hangs_is_given_up_for_all_when_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("genie_core.patience.GRACE", 0.02)
+    worker = Worker()
+    worker.start_hangs = True
+    replies = [worker.submit(says(text)) for text in "abc"]
+    worker.stop()
+    await worker.join()
+    for reply in replies:
+        with pytest.raises(ActorStopped, match="worker did not start"):
+            await reply
+    assert worker.log == []
+
+
+async def test_resources_that_break_while_held_are_acquired_anew() -> None:
+    broken = asyncio.Event()
+
+    class Breaking(Worker):
+        @asynccontextmanager
+        async def resources(self) -> AsyncIterator[None]:
+            self.log.append("open")
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.fail_when_told())
+                yield
+
+        async def fail_when_told(self) -> None:
+            await broken.wait()
+            raise OSError("the server died")
+
+    worker = Breaking()
+    assert await worker.submit(says("a")) == "a"
+    broken.set()
+    await worker.join()
+    broken.clear()
+    reply = worker.submit(says("b"))
+    assert await reply == "b"
+    assert worker.log == ["open", "open"]
+    broken.set()
+    await worker.join()
+
+
+async def test_a_worker_that_dies_while_starting_leaves_nobody_waiting() -> None:
+    worker = Worker()
+    worker.start_hangs = True
+    before = asyncio.all_tasks()
+    replies = [worker.submit(says(text)) for text in "ab"]
+    (task,) = asyncio.all_tasks() - before
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    for reply in replies:
+        with pytest.raises(ActorStopped):
+            await reply
+    await worker.join()
+    worker.start_hangs = False
+    assert await worker.submit(says("c")) == "c"

@@ -1,3 +1,5 @@
+import asyncio
+from threading import current_thread
 from typing import Any
 
 import pytest
@@ -41,9 +43,38 @@ def test_what_cannot_be_called_is_refused() -> None:
         GroupReasonerFactory(wrong)
 
 
-def test_failures_say_which_stage_it_was() -> None:
+async def test_failures_say_which_stage_it_was() -> None:
     nothing: Any = lambda secrets, owner: None  # noqa: E731 - a factory that is wrong on purpose
+    factory = GroupReasonerFactory(nothing, secrets_provider=Vault())
     for owner, stage in [("mallory", "secrets"), ("alice", "factory")]:
         with pytest.raises(StageFailed, match=owner) as caught:
-            GroupReasonerFactory(nothing, secrets_provider=Vault()).create_group_reasoner(owner)
+            factory.create_group_reasoner(owner)
         assert caught.value.stage == stage
+        with pytest.raises(StageFailed, match=owner) as caught:
+            await factory.make_group_reasoner(owner)
+        assert caught.value.stage == stage
+
+
+async def test_secrets_are_looked_up_in_a_thread_and_reasoners_made_on_the_loop() -> None:
+    threads: list[str] = []
+
+    class Keyring(SecretsProvider):
+        def get_secrets(self, username: str) -> dict[str, str] | None:
+            threads.append(current_thread().name)
+            return None
+
+    def create(secrets: dict[str, str], _owner: str, **kwargs: Any) -> GroupReasoner:
+        asyncio.get_running_loop()  # raises if this is not on it
+        assert (secrets, kwargs) == ({}, {"model": "m"})
+        threads.append(current_thread().name)
+        return ScriptedReasoner()
+
+    factory = GroupReasonerFactory(create, secrets_provider=Keyring())
+    assert isinstance(await factory.make_group_reasoner("alice", model="m"), ScriptedReasoner)
+    assert threads == ["secrets of alice", current_thread().name]
+
+
+def test_a_provider_of_another_kind_is_refused() -> None:
+    wrong: Any = {"alice": {"KEY": "k"}}
+    with pytest.raises(InvalidSetting, match="secrets_provider must be a SecretsProvider"):
+        GroupReasonerFactory(lambda _secrets, _owner: ScriptedReasoner(), secrets_provider=wrong)
