@@ -18,7 +18,7 @@ from pydantic_ai.messages import (
     TextPartDelta,
     ToolReturnPart,
 )
-from pydantic_ai.models import Model, infer_model
+from pydantic_ai.models import Model
 from pydantic_ai.native_tools import AbstractNativeTool
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
@@ -30,6 +30,7 @@ from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
 from genie_core.agent.provider.pydantic_ai.failures import failures_told, silence_limit, with_limit
 from genie_core.agent.provider.pydantic_ai.gate import ApprovalGate
 from genie_core.agent.provider.pydantic_ai.history import History
+from genie_core.agent.provider.pydantic_ai.naming import model_named
 from genie_core.agent.provider.pydantic_ai.servers import (
     close_clients,
     raise_if_all_failed,
@@ -71,7 +72,7 @@ class DefaultAgent(Agent):
         native_tools: Sequence[AbstractNativeTool] = (),
         capabilities: Sequence[AgentCapability[Any]] = (),
     ) -> None:
-        self._model = infer_model(model)
+        self._model = model_named(model)
         self._servers = tolerated(toolsets)
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
             self._model,

@@ -7,11 +7,12 @@ from group_sense.reasoner.prompt import user_prompt  # type: ignore[import-untyp
 from pydantic import Field, field_validator
 from pydantic_ai import Agent, NativeOutput
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
-from pydantic_ai.models import Model, infer_model
+from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from genie_core.agent.provider.failures import DECISION_TIMEOUT
 from genie_core.agent.provider.pydantic_ai.failures import failures_told, with_limit
+from genie_core.agent.provider.pydantic_ai.naming import model_named
 from genie_core.agent.provider.pydantic_ai.quoting import quoted
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
 from genie_core.agent.provider.pydantic_ai.structured import StructuredOutputAnywhere
@@ -77,7 +78,7 @@ class DefaultGroupReasoner(GroupReasoner):
         model: str | Model | None = None,
         model_settings: ModelSettings | None = None,
     ) -> None:
-        self._model = StructuredOutputAnywhere(infer_model(model or DEFAULT_MODEL))
+        self._model = StructuredOutputAnywhere(model_named(model or DEFAULT_MODEL))
         limit = ModelSettings(request_timeout=DECISION_TIMEOUT)
         self._agent = Agent(
             self._model,

@@ -1,21 +1,20 @@
 """Choosing which tools of a toolset an agent gets."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic_ai.tools import RunContext, ToolDefinition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToolFilter:
     """Lets a tool through if it is in `included`, when given, and not in `excluded`.
 
     To be passed to `AbstractToolset.filtered()`.
     """
 
-    included: Sequence[str] | None = None
-    excluded: Sequence[str] | None = None
+    included: list[str] | None = None
+    excluded: list[str] | None = None
 
     def __call__(self, _ctx: RunContext[Any], tool_def: ToolDefinition) -> bool:
         """Decide about one tool, by its name."""

@@ -1,6 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +13,6 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
-from pydantic_ai.models import Model
 from pydantic_ai.models.function import (
     AgentInfo as ModelInfo,
 )
@@ -23,16 +21,15 @@ from pydantic_ai.models.function import (
     FunctionModel,
 )
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.native_tools import WebSearchTool
 from pydantic_ai.toolsets import WrapperToolset
-from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model, responses_model
+from tests.genie_core.agent.provider.pydantic_ai.clients import responses_model
 
-from genie_core.agent import AgentInput, AsyncTool, Verdict
+from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
 from genie_core.errors import AttachmentError, StageFailed, UnknownAgent
 from genie_core.message import Attachment
-from genie_core.testing.contract import AgentContract, Rig
 from genie_core.testing.openai import FakeOpenAI
-from genie_core.testing.turns import Turn
 
 pytestmark = pytest.mark.timeout(20)
 
@@ -359,19 +356,11 @@ async def test_a_tool_server_that_does_not_start_fails_at_its_stage_and_may_come
 
 
 @pytest.mark.usefixtures("loopback")
-class TestOnChatCompletions(AgentContract):
-    """What every agent must do, on the chat completions API."""
-
-    model: Callable[[FakeOpenAI], Model] = staticmethod(chat_model)
-
-    @asynccontextmanager
-    async def scripted(self, *turns: Turn, tools: Sequence[AsyncTool] = ()) -> AsyncIterator[Rig]:
-        async with FakeOpenAI(*turns) as server:
-            yield Rig(lambda: DefaultAgent("be nice", self.model(server), tools=tools), server)
-
-
-@pytest.mark.usefixtures("loopback")
-class TestOnResponses(TestOnChatCompletions):
-    """The same on the responses API."""
-
-    model = staticmethod(responses_model)
+@pytest.mark.parametrize("parameter", ["builtin_tools", "native_tools"])
+async def test_a_tool_of_the_providers_is_offered_and_not_asked_for(parameter: str) -> None:
+    tools: dict[str, Any] = {parameter: [WebSearchTool()]}
+    async with FakeOpenAI() as server:
+        agent = DefaultAgent("", responses_model(server), tools=[add], **tools)
+        assert await agent.run(AgentInput("q"), allow) == "echo: q"
+        offered = [tool["type"] for tool in server.requests[0].body["tools"]]
+    assert sorted(offered) == ["function", "web_search"]
