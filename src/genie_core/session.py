@@ -126,12 +126,13 @@ class GroupSession:
         origin = Message(query, sender, receiver, request_id=request_id)
         check_message(origin)
         check_asker(sender)
-        check_attachments(list(attachments))
+        files = list(attachments)
+        check_attachments(files)
         response = Response(Decision.DELEGATE, query, receiver, reason)
         execution = self._accept()
 
         def begin() -> None:
-            work = partial(self._answer, execution, origin, response, 0.0, attachments)
+            work = partial(self._answer, execution, origin, response, 0.0, files)
             self._start(execution, work)
 
         self._begin_when_open(execution, begin)
