@@ -1,5 +1,6 @@
 """An agent on pydantic-ai."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -51,8 +52,8 @@ class DefaultAgent(Agent):
     history: changing them takes effect at once. `builtin_tools`, also named `native_tools`, run
     at the provider and are not asked for. `capabilities` are pydantic-ai's.
 
-    A model may be silent for 120 seconds in each attempt unless `model_settings` or the model's own
-    settings have a "timeout" or "request_timeout". The time that approvals and tools take does not
+    A model may be silent for `STALL_TIMEOUT` seconds in each attempt, unless `model_settings` or
+    the model's own settings have a "timeout" or "request_timeout". The time that approvals and tools take does not
     count. How often a request is tried again is up to the model's client. A request that fails in
     the end raises `ModelFailed`.
 
@@ -140,9 +141,7 @@ class DefaultAgent(Agent):
                         result = await self._agent.run(
                             prompt,
                             message_history=self._history.messages,
-                            instructions=_PREFERENCES + query.preferences
-                            if query.preferences
-                            else None,
+                            instructions=_wishes(query.preferences),
                             capabilities=[ApprovalGate(callback)],
                             event_stream_handler=_text_handler(emit) if emit else None,
                         )
@@ -154,8 +153,9 @@ class DefaultAgent(Agent):
 
     def _remember_unfinished(self, messages: list[ModelMessage], error: BaseException) -> None:
         """Keep what was said and done, unless it is why the model refused to go on."""
-        if (cancelled := RunCancelled.from_cancellation(error)) is not None:
-            self._history.update(cancelled.all_messages())
+        if isinstance(error, asyncio.CancelledError | RunCancelled):
+            if (cancelled := RunCancelled.from_cancellation(error)) is not None:
+                self._history.update(cancelled.all_messages())
         elif _may_go_on(error) and any(map(_has_results, messages[len(self._history.messages) :])):
             self._history.update(messages)
 
@@ -173,6 +173,10 @@ class DefaultAgent(Agent):
             except Exception:
                 # The run is over; what did not close is opened anew for the next one.
                 log.warning("an agent's model or tools did not close cleanly", exc_info=True)
+
+
+def _wishes(preferences: str | None) -> str | None:
+    return _PREFERENCES + preferences if preferences else None
 
 
 def _text_handler(

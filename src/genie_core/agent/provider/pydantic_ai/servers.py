@@ -184,11 +184,12 @@ def _leaves(toolset: AbstractToolset[Any]) -> list[AbstractToolset[Any]]:
 
 
 def _has_gone(error: BaseException) -> bool:
-    """Tell whether an error, or what led to it, means that there is no server any more."""
+    """Tell whether an error, or what led to it, means that there is no server any more.
+
+    A tool that has trouble with a connection of its own is another matter.
+    """
     if isinstance(error, BaseExceptionGroup):
         return any(_has_gone(each) for each in error.exceptions)
-    if isinstance(error, ConnectionError | EOFError):
-        return True
     if getattr(getattr(error, "error", None), "code", None) == _CONNECTION_CLOSED:
         return True
     return isinstance(error, ModelRetry | RuntimeError) and (

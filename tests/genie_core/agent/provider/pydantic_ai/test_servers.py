@@ -139,6 +139,17 @@ async def test_one_that_dies_in_a_run_is_told_of_and_is_there_for_the_next(
     assert "cannot be used" not in provider.requests[-1].instructions
 
 
+async def test_a_tool_that_cannot_reach_something_is_still_there(provider: FakeOpenAI) -> None:
+    async def fetch() -> str:
+        """Fetch a page."""
+        raise ConnectionResetError("no luck")
+
+    async with agent_with(provider, FunctionToolset[Any]([fetch])) as agent:
+        last = await ask(agent, provider, Call("fetch", {}), Call("fetch", {}))
+    assert "no luck" in last.tool_results[-1]
+    assert list(last.tools) == ["fetch"]
+
+
 async def test_calls_in_parallel_to_one_that_dies_all_end(provider: FakeOpenAI) -> None:
     async with agent_with(provider, stdio()) as agent:
         calls = Calls(Call("crash", {}), SHOUT, SHOUT)
