@@ -51,7 +51,14 @@ def _sync(folder: Path) -> str:
 def _commit() -> str | None:
     command = ["git", "describe", "--always", "--dirty"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+        done = subprocess.run(
+            command,
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
