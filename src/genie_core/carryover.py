@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from genie_core.datastore import DataStore, path_name
-from genie_core.durable import reason
+from genie_core.durable import make_private_folder, reason, sync_folder
 from genie_core.earlier import (
     JOURNAL,
     VALUE,
@@ -43,9 +43,9 @@ _RAN_SUBAGENT: Final = '"subagent_instance"'
 async def carry_over(store: DataStore) -> None:
     """Make what group-genie kept for a session the content of its store, once.
 
-    The originals stay where they were, as `*.group-genie`. What group-genie let several people
-    share goes to none of them. The messages come last: if it does not get there, everything is
-    done again the next time.
+    The originals stay beside, as `*.group-genie`. What group-genie let several people share goes
+    to none of them. Folders change hands as a whole, and the messages are rewritten last: until
+    then, opening the session goes on where it was interrupted.
     """
     session = _Session(store.root_path, store.earlier_path, store.report)
     await store.run(session.carry_over)
@@ -61,6 +61,8 @@ class _Session:
 
     def carry_over(self) -> None:
         try:
+            if self._belongs_to_nobody():
+                _rename(self.earlier, self.folder)
             messages = self._messages()
             if messages is None:
                 return
@@ -71,20 +73,25 @@ class _Session:
             self.report(f"{self.earlier} can't be taken over from group-genie: {reason(error)}")
             return
         log.warning(
-            "took over group-genie's session in %s into %s, with %d messages and what %d reasoners "
-            "and agents remember; its own files end in .group-genie now",
+            "took over group-genie's session %s as %s, with %d messages and what %d reasoners and "
+            "agents remember; the files as they were end in .group-genie",
             self.earlier,
             self.folder,
             len(messages.values),
             helpers,
         )
 
+    def _belongs_to_nobody(self) -> bool:
+        if self.folder == self.earlier or taken_over(self.folder / _SESSION):
+            return False
+        return plain_file(self.earlier, _SESSION) is not None
+
     def _messages(self) -> Memory | None:
-        """Return the messages, unless there are none or they were taken over before."""
+        """Return the messages, unless there are none or they are rewritten."""
         target = self.folder / f"{_SESSION}{JOURNAL}"
-        if target.exists() and (self.folder != self.earlier or not is_plain(target)):
+        if target.exists() and not is_plain(target):
             return None
-        path = plain_file(self.earlier, _SESSION)
+        path = plain_file(self.folder, _SESSION)
         memory = read_memory(path, self.report) if path else None
         if memory is None or memory.suffix == JOURNAL:
             return memory
@@ -93,45 +100,47 @@ class _Session:
         return replace(memory, values=listed, suffix=JOURNAL) if isinstance(listed, list) else None
 
     def _owners(self, messages: list[Any]) -> dict[str, list[str]]:
-        """Say who had which folder."""
-        senders = {message.get("sender") for message in messages if isinstance(message, dict)}
+        """Say who had which folder: those who said something."""
+        found = [message.get("sender") for message in messages if isinstance(message, dict)]
+        senders = {sender for sender in found if isinstance(sender, str)} - {SYSTEM, ""}
         owners: dict[str, list[str]] = {}
-        for sender in sorted(each for each in senders if isinstance(each, str) and each):
+        for sender in sorted(senders):
             owners.setdefault(earlier_name(sender), []).append(sender)
         return owners
 
     def _carry_helpers(self, name: str, owners: list[str]) -> int:
-        source = self.earlier / name
+        source, target = self.folder / name, self.folder / path_name(owners[0])
         if len(owners) > 1:
             self._leave_to_nobody(source, owners)
             return 0
-        helpers = list(_Owner(source, self.folder / path_name(owners[0]), self.report).helpers())
+        if source != target and source.exists() and not target.exists():
+            _rename(source, target)
+        helpers = list(_Owner(target, self.report).helpers())
         for memory, place in helpers:
             memory.move(place)
         return len(helpers)
 
-    def _leave_to_nobody(self, source: Path, owners: list[str]) -> None:
+    def _leave_to_nobody(self, folder: Path, owners: list[str]) -> None:
         """Put aside what would otherwise be found by the one whose name the folder has."""
-        shared = plain_files(source)
+        shared = plain_files(folder)
         for path in shared:
             keep_original(path)
             path.unlink()
         if shared:
             names = " and ".join(map(repr, owners))
-            self.report(f"{source} was shared by {names}, so none of them remembers it")
+            self.report(f"{folder} was shared by {names}, so none of them remembers it")
 
 
 @dataclass(frozen=True, slots=True)
 class _Owner:
-    """The folder with what one person's helpers remember, and the one it belongs into."""
+    """The folder with what one person's helpers remember."""
 
-    source: Path
-    target: Path
+    folder: Path
     report: Callable[[str], None]
 
     def helpers(self) -> Iterator[tuple[Memory, Path]]:
         """Yield each memory and its place, without the suffix."""
-        place = self.target / _REASONER
+        place = self.folder / _REASONER
         if reasoner := self._read(_REASONER, place):
             yield reasoner, place
         yield from self._agents()
@@ -142,23 +151,31 @@ class _Owner:
         Who directed whom stands in the parent's memory: it got the id with the answer. Those that
         nobody remembers are taken for the system agent's.
         """
-        left = {path.stem for path in plain_files(self.source)} - {_REASONER, SYSTEM}
-        waiting = deque([(SYSTEM, self.target / SYSTEM)])
+        left = {path.stem for path in plain_files(self.folder)} - {_REASONER, SYSTEM}
+        waiting = deque([(SYSTEM, self.folder / SYSTEM)])
         while waiting:
             name, place = waiting.popleft()
             if memory := self._read(name, place):
                 yield _unwrapped(memory), place
-                for key in _subagents_in(memory.values):
-                    if (child := earlier_name(key)) in left:
-                        left.remove(child)
-                        waiting.append((child, place / path_name(key)))
+                for key in sorted(set(_subagents_in(memory.values))):
+                    child, below = earlier_name(key), place / path_name(key)
+                    if child in left or taken_over(below):
+                        left.discard(child)
+                        waiting.append((child, below))
             if not waiting:
-                waiting += _orphans(left, self.target / SYSTEM)
+                waiting += _orphans(left, self.folder / SYSTEM)
                 left.clear()
 
     def _read(self, name: str, place: Path) -> Memory | None:
-        path = plain_file(self.source, name) or taken_over(place)
+        path = plain_file(self.folder, name) or taken_over(place)
         return read_memory(path, self.report) if path else None
+
+
+def _rename(source: Path, target: Path) -> None:
+    make_private_folder(target.parent)
+    source.rename(target)
+    sync_folder(source.parent)
+    sync_folder(target.parent)
 
 
 def _unwrapped(memory: Memory) -> Memory:
