@@ -162,10 +162,9 @@ class DefaultAgent(Agent):
         return Run(
             agent,
             [*self._history.items, message],
-            gate.ledger,
+            gate,
             max_turns=self._max_turns,
             config=RunConfig(
-                tracing_disabled=True,
                 tool_error_formatter=gate.explained,
                 tool_not_found_behavior="return_error_to_model",
                 tool_name_collision_policy="error",

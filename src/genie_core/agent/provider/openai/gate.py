@@ -1,9 +1,13 @@
 """Putting every tool call before a person."""
 
+import asyncio
 import copy
 import json
+from asyncio import Task
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from agents import (
     ApplyPatchTool,
@@ -28,6 +32,9 @@ from genie_core.agent.provider.openai.ledger import Ledger
 from genie_core.agent.provider.openai.offhand import OffhandGate
 from genie_core.errors import summary
 
+_GRACE_SECONDS: Final = 1.0
+"""How long a cancelled run waits for its tool calls to end before it leaves them behind."""
+
 
 @dataclass
 class ApprovalGate:
@@ -42,6 +49,7 @@ class ApprovalGate:
     ledger: Ledger
     _edited: dict[str, str] = field(default_factory=dict, init=False)
     _tools: dict[str, FunctionTool] = field(default_factory=dict, init=False)
+    _under_way: set[Task[Any]] = field(default_factory=set, init=False)
 
     def around(self, tool: Tool) -> Tool:
         """Return a copy of the tool that can be called only through the gate."""
@@ -52,6 +60,17 @@ class ApprovalGate:
                 return OffhandGate(self._verdict).around(tool)
             case _:
                 return tool
+
+    async def settled(self) -> None:
+        """Wait, but not for long, until calls that were cancelled have ended.
+
+        The SDK leaves them behind, with whatever they have open.
+        """
+        for task in self._under_way:
+            if not task.cancelling():
+                task.cancel()
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=_GRACE_SECONDS)
 
     def explained(self, failure: ToolErrorFormatterArgs[Any]) -> str | None:
         """Tell the model what a tool raised, of which the SDK says nothing by itself."""
@@ -73,7 +92,8 @@ class ApprovalGate:
         """Ask in a guardrail, since the SDK waits for those outside the tool's own time limit."""
 
         async def check(data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
-            refusal = await self._refusal(tool, data.context)
+            with self._counted():
+                refusal = await self._refusal(tool, data.context)
             if refusal is None:
                 return ToolGuardrailFunctionOutput.allow()
             self.ledger.settle(data.context.tool_call_id, refusal)
@@ -82,7 +102,8 @@ class ApprovalGate:
         async def invoke(context: ToolContext[Any], arguments: str) -> Any:
             if (edited := self._edited.pop(context.tool_call_id, None)) is not None:
                 context.tool_arguments = arguments = edited
-            return await inner(context, arguments)
+            with self._counted():
+                return await inner(context, arguments)
 
         self._tools[tool.qualified_name] = tool
         gated = copy.copy(tool)
@@ -109,6 +130,16 @@ class ApprovalGate:
                 return f"Error: {InvalidArgumentsError(tool.name, wrong)}"
             self._edited[context.tool_call_id] = json.dumps(verdict.arguments)
         return None
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        task = asyncio.current_task()
+        assert task is not None, "tools are called in tasks"  # noqa: S101 - an invariant of asyncio
+        self._under_way.add(task)
+        try:
+            yield
+        finally:
+            self._under_way.discard(task)
 
     async def _verdict(self, name: str, arguments: dict[str, Any]) -> Verdict:
         return as_verdict(await self.ask(name, arguments))

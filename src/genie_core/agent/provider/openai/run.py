@@ -1,11 +1,12 @@
 """One run of the SDK's agent, from the user's message to the answer."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from agents import Agent, RunConfig, Runner, RunResult, RunResultStreaming
+from agents import Agent, RunConfig, Runner, RunResult, RunResultStreaming, StreamEvent
 from openai.types.responses import (
     ResponseOutputItemAddedEvent,
     ResponseOutputMessage,
@@ -14,11 +15,12 @@ from openai.types.responses import (
 )
 
 from genie_core.agent.provider.openai.attachments import Item
+from genie_core.agent.provider.openai.gate import ApprovalGate
 from genie_core.agent.provider.openai.ledger import Ledger
 from genie_core.errors import GenieError
 
 _GRACE_SECONDS: Final = 1.0
-"""How long a cancelled run waits for its tools to end before it leaves them behind."""
+"""How long a cancelled run waits for the SDK's own tasks to end."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Run:
 
     agent: Agent[Any]
     messages: list[Item]
-    ledger: Ledger
+    gate: ApprovalGate
     max_turns: int
     config: RunConfig
 
@@ -37,29 +39,34 @@ class Run:
         Streams if there is somebody to `emit` to.
         """
         options: dict[str, Any] = {
-            "hooks": self.ledger,
+            "hooks": self.gate.ledger,
             "max_turns": self.max_turns,
             "run_config": self.config,
         }
         conversation: Any = self.messages
         result: RunResult | RunResultStreaming
-        if emit is None:
-            result = await Runner.run(self.agent, conversation, **options)
-        else:
-            result = Runner.run_streamed(self.agent, conversation, **options)
-            await self._follow(result, emit)
+        try:
+            if emit is None:
+                result = await Runner.run(self.agent, conversation, **options)
+            else:
+                result = Runner.run_streamed(self.agent, conversation, **options)
+                await self._follow(result, emit)
+        finally:
+            await self.gate.settled()
         if result.interruptions:
             raise GenieError("a tool asked for approval in a way that nobody can answer here")
         return str(result.final_output), result.to_input_list()[len(self.messages) - 1 :]
 
     async def _follow(self, result: RunResultStreaming, emit: Callable[[str], None]) -> None:
-        voice = _Voice(self.ledger, emit)
-        try:
-            async for event in result.stream_events():
-                if event.type == "raw_response_event":
-                    voice.hear(event.data)
-        finally:
-            await _ended(result)
+        voice = _Voice(self.gate.ledger, emit)
+        events = cast("AsyncGenerator[StreamEvent]", result.stream_events())
+        async with aclosing(events):
+            try:
+                async for event in events:
+                    if event.type == "raw_response_event":
+                        voice.hear(event.data)
+            finally:
+                await _ended(result)
 
 
 class _Voice:

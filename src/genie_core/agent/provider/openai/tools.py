@@ -1,5 +1,6 @@
 """Making tools of coroutine functions."""
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +12,8 @@ from pydantic import ValidationError
 from genie_core.agent.base import AsyncTool
 from genie_core.agent.provider.openai.arguments import complaints
 from genie_core.errors import InvalidSetting, summary
+
+log = logging.getLogger(__name__)
 
 
 def tools_from(tools: Iterable[Tool | AsyncTool]) -> list[Tool]:
@@ -44,7 +47,8 @@ def _function_tool(function: AsyncTool) -> FunctionTool:
             return await function(*positional, **named)
         except ValidationError as error:
             return f"Error: the arguments do not fit {schema.name}: {complaints(error)}"
-        except Exception as error:  # noqa: BLE001 - for the model to put right
+        except Exception as error:
+            log.warning("tool %s raised", schema.name, exc_info=True)
             return f"Error: {summary(error)}"
 
     return FunctionTool(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import agents
@@ -115,6 +116,69 @@ async def test_text_in_the_making_is_remembered_when_a_run_is_cancelled(desk: De
     assert "Once upon".startswith(said["content"])
     assert await run(agent, "go on") == "echo: go on"
     assert desk.last.texts[:2] == ["tell", said["content"]]
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_tools_have_ended_when_a_cancelled_run_has(desk: Desk, streaming: bool) -> None:
+    runs, ended = asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        try:
+            runs.set()
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.05)  # such as closing a file
+            ended.set()
+
+    desk.server.script(Call("work", {}))
+    task = asyncio.create_task(run(desk.agent(tools=[work]), streaming=streaming))
+    async with asyncio.timeout(10):
+        await runs.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert ended.is_set()
+
+
+def _is_of_the_sdk(task: "asyncio.Task[Any]") -> bool:
+    coroutine: Any = task.get_coro()
+    return str(Path(agents.__file__).parent) in coroutine.cr_code.co_filename
+
+
+async def test_nothing_goes_on_behind_a_run_whose_listener_failed(desk: Desk) -> None:
+    def fail(_piece: str) -> None:
+        raise BrokenPipeError("nobody listens")
+
+    desk.server.script(Stall("Once upon"))
+    async with asyncio.timeout(10):
+        with pytest.raises(BrokenPipeError):
+            await desk.agent().run_streaming(AgentInput("tell"), Approver(), fail)
+    assert [task for task in asyncio.all_tasks() if _is_of_the_sdk(task)] == []
+
+
+async def test_a_tool_that_does_not_end_keeps_nobody_from_cancelling(desk: Desk) -> None:
+    runs, released = asyncio.Event(), asyncio.Event()
+
+    async def stubborn() -> None:
+        while not released.is_set():
+            runs.set()
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+
+    desk.server.script(Call("stubborn", {}))
+    agent = desk.agent(tools=[stubborn])
+    task = asyncio.create_task(run(agent))
+    try:
+        async with asyncio.timeout(5):
+            await runs.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        assert await run(agent, "again") == "echo: again"
+    finally:
+        released.set()
 
 
 async def test_a_failed_run_is_remembered_if_tools_had_run(desk: Desk) -> None:

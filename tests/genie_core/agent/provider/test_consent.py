@@ -1,0 +1,20 @@
+from genie_core.agent import Verdict
+from genie_core.agent.provider.consent import InvalidArgumentsError, as_verdict, denial
+
+
+def test_a_plain_bool_is_an_answer_too() -> None:
+    assert as_verdict(True) == Verdict(approved=True)  # noqa: FBT003 - the point
+    assert as_verdict(False) == Verdict(approved=False)  # noqa: FBT003 - the point
+    edited = Verdict(approved=True, arguments={"a": 1})
+    assert as_verdict(edited) is edited
+
+
+def test_the_model_is_told_of_a_denial_and_of_its_reason_if_there_is_one() -> None:
+    assert denial(Verdict(approved=False)) == "The user did not allow this tool call."
+    told = denial(Verdict(approved=False, reason="not today"))
+    assert told == "The user did not allow this tool call. Reason given: not today"
+
+
+def test_arguments_that_do_not_fit_are_named_with_their_tool() -> None:
+    told = str(InvalidArgumentsError("add", "a: not a number"))
+    assert told == "the arguments entered by the user do not fit add: a: not a number"
