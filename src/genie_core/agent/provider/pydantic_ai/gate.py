@@ -17,15 +17,14 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunCont
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_jsonable_python
 
-from genie_core.agent.approval import ApprovalCallback, Verdict
+from genie_core.agent.approval import ApprovalCallback
+from genie_core.agent.provider.consent import InvalidArgumentsError, as_verdict, denial
 from genie_core.errors import GenieError, summary
 
 log = logging.getLogger(__name__)
 
 _PASSED_ON: Final = (ModelRetry, ToolFailed, CallDeferred, ApprovalRequired, AgentRunError)
 """What a tool raises to speak to pydantic-ai, and what ends its run."""
-
-_DENIED: Final = "The user did not allow this tool call."
 
 
 @dataclass
@@ -66,12 +65,9 @@ class _GatedToolset(WrapperToolset[Any]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
         shown = to_jsonable_python(tool_args, fallback=repr)
-        verdict: Verdict | bool = await self.ask(name, shown)  # callbacks may give a plain bool
-        if not isinstance(verdict, Verdict):
-            verdict = Verdict(approved=verdict)
+        verdict = as_verdict(await self.ask(name, shown))
         if not verdict:
-            reason = f" Reason given: {verdict.reason}" if verdict.reason else ""
-            return ToolDenied(_DENIED + reason)
+            return ToolDenied(denial(verdict))
         try:
             if verdict.arguments is not None:
                 tool_args = _validated(tool, verdict.arguments)
@@ -83,17 +79,6 @@ class _GatedToolset(WrapperToolset[Any]):
         except Exception as error:
             log.warning("tool %s raised", name, exc_info=True)
             raise ToolFailed(summary(error)) from error
-
-
-@dataclass
-class InvalidArgumentsError(GenieError):
-    """Arguments that a person entered and that do not fit the tool."""
-
-    tool: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"the arguments entered by the user do not fit {self.tool}: {self.reason}"
 
 
 def _validated(tool: ToolsetTool[Any], arguments: dict[str, Any]) -> dict[str, Any]:
