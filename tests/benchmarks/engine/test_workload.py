@@ -15,7 +15,7 @@ def test_every_fourth_message_is_a_question() -> None:
 def test_everybody_says_and_asks_equally_much() -> None:
     said = Counter(each.sender for each in ROUNDS)
     asked = Counter(each.sender for each in ROUNDS if each.content.endswith("?"))
-    assert len(said) == SENDERS
+    assert len(said) == len(asked) == SENDERS
     assert len(set(said.values())) == len(set(asked.values())) == 1
 
 
