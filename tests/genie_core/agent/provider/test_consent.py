@@ -3,8 +3,8 @@ from genie_core.agent.provider.consent import InvalidArgumentsError, as_verdict,
 
 
 def test_a_plain_bool_is_an_answer_too() -> None:
-    assert as_verdict(True) == Verdict(approved=True)  # noqa: FBT003 - the point
-    assert as_verdict(False) == Verdict(approved=False)  # noqa: FBT003 - the point
+    assert as_verdict(True) == Verdict(approved=True)
+    assert as_verdict(False) == Verdict(approved=False)
     edited = Verdict(approved=True, arguments={"a": 1})
     assert as_verdict(edited) is edited
 
