@@ -89,7 +89,12 @@ class AgentFactory:
     async def make_agent(
         self, name: str, owner: str, extra_tools: dict[str, AsyncTool] | None = None
     ) -> Agent:
-        """Do what `create_agent` does, without blocking the event loop to look up secrets."""
+        """Do what `create_agent` does, without blocking the event loop to look up secrets.
+
+        A subclass that has its own `create_agent` makes agents with that.
+        """
+        if type(self).create_agent is not AgentFactory.create_agent:
+            return self.create_agent(name, owner, extra_tools)
         self.agent_info(name)
         secrets = await fetch_secrets(owner, self._secrets_provider)
         return self._create(name, owner, secrets, extra_tools)

@@ -54,7 +54,13 @@ class GroupReasonerFactory:
         return self._create(owner, secrets_of(owner, self._secrets_provider), **kwargs)
 
     async def make_group_reasoner(self, owner: str, **kwargs: Any) -> GroupReasoner:
-        """Do what `create_group_reasoner` does, without blocking the event loop for secrets."""
+        """Do what `create_group_reasoner` does, without blocking the event loop for secrets.
+
+        A subclass that has its own `create_group_reasoner` makes reasoners with that.
+        """
+        own = type(self).create_group_reasoner
+        if own is not GroupReasonerFactory.create_group_reasoner:
+            return self.create_group_reasoner(owner, **kwargs)
         return self._create(owner, await fetch_secrets(owner, self._secrets_provider), **kwargs)
 
     def _create(self, owner: str, secrets: dict[str, str], /, **kwargs: Any) -> GroupReasoner:

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from genie_core.agent import Agent, AgentFactory, AgentInfo
+from genie_core.agent import Agent, AgentFactory, AgentInfo, AsyncTool
 from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed, UnknownAgent
 from genie_core.secrets import SecretsProvider
-from genie_core.testing import ScriptedAgent
+from genie_core.testing import ScriptedAgent, echo
 
 
 class Vault(SecretsProvider):
@@ -146,3 +146,20 @@ def test_failures_say_which_stage_it_was() -> None:
         with pytest.raises(StageFailed, match=owner) as caught:
             AgentFactory(function, secrets_provider=Vault()).create_agent("system", owner)
         assert caught.value.stage == stage
+
+
+async def test_a_subclass_makes_agents_in_its_own_way() -> None:
+    class Own(AgentFactory):
+        def create_agent(
+            self, name: str, owner: str, extra_tools: dict[str, AsyncTool] | None = None
+        ) -> Agent:
+            return ScriptedAgent(echo) if owner == "alice" else super().create_agent(name, owner)
+
+    factory = Own(refuse)
+    assert isinstance(await factory.make_agent("system", "alice"), ScriptedAgent)
+    with pytest.raises(StageFailed):
+        await factory.make_agent("system", "bob")
+
+
+def refuse(_secrets: dict[str, str]) -> Agent:
+    raise RuntimeError("never made this way")

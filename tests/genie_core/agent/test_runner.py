@@ -285,13 +285,15 @@ async def test_a_run_left_behind_does_not_write_over_its_successors_memory(
 
 async def test_subagents_that_are_put_away_and_saved_are_let_go(tmp_path: Path) -> None:
     factory = hierarchy(idle_timeout=0.01)
-    runner = system(factory, DataStore(tmp_path))
+    store = DataStore(tmp_path)
+    runner = system(factory, store)
     first = json.loads((await runner.submit(query("search math:1 one"))).text)["subagent_instance"]
     for number in range(20):
         await runner.submit(query(f"search x{number}"))
         async with asyncio.timeout(10):
             while runner.active_subagents:
                 await asyncio.sleep(0.01)
+        await store.flush()
     assert len(runner.subagents) == 1
     again = await runner.submit(query(f"search:{first} math:1 two"))
     assert innermost(again.text) == "one,two"

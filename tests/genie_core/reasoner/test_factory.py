@@ -78,3 +78,14 @@ def test_a_provider_of_another_kind_is_refused() -> None:
     wrong: Any = {"alice": {"KEY": "k"}}
     with pytest.raises(InvalidSetting, match="secrets_provider must be a SecretsProvider"):
         GroupReasonerFactory(lambda _secrets, _owner: ScriptedReasoner(), secrets_provider=wrong)
+
+
+async def test_a_subclass_makes_reasoners_in_its_own_way() -> None:
+    class Own(GroupReasonerFactory):
+        def create_group_reasoner(self, owner: str, **kwargs: Any) -> GroupReasoner:
+            made.append(owner)
+            return super().create_group_reasoner(owner, **kwargs)
+
+    made: list[str] = []
+    await Own(lambda _secrets, _owner: ScriptedReasoner()).make_group_reasoner("alice")
+    assert made == ["alice"]
