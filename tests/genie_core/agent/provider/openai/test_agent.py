@@ -36,14 +36,6 @@ async def run(agent: DefaultAgent, query: str = "go", *, streaming: bool = True)
     return await agent.run(AgentInput(query), Approver())
 
 
-async def test_text_before_and_after_tool_calls_is_kept_apart(desk: Desk) -> None:
-    pieces: list[str] = []
-    desk.server.script(ADD, Say("It is 3."))
-    agent = desk.agent(tools=[add])
-    answer = await agent.run_streaming(AgentInput("go"), Approver(), pieces.append)
-    assert "".join(pieces) == answer == "It is 3."
-
-
 async def test_a_changed_prompt_counts_from_the_next_run_on(desk: Desk) -> None:
     agent = desk.agent("old prompt")
     await ask(agent, preferences="in rhymes")
@@ -418,6 +410,12 @@ def test_settings_that_make_no_sense_are_refused_at_once(
 ) -> None:
     with pytest.raises(error, match=name):
         DefaultAgent("", "gpt-x", ModelSettings(), **options)
+
+
+async def test_two_tools_of_one_name_are_refused_before_the_model_is_asked(desk: Desk) -> None:
+    with pytest.raises(agents.UserError, match="add"):
+        await run(desk.agent(tools=[add, agents.function_tool(add)]))
+    assert desk.server.requests == []
 
 
 async def test_further_arguments_are_those_of_the_sdk(desk: Desk) -> None:
