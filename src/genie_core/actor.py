@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 from genie_core.errors import ActorStopped, InvalidSetting
 from genie_core.patience import Patience, abandon
 from genie_core.tenure import CANCEL_GRACE, Tenure
+from genie_core.waiting import first_done
 
 log = logging.getLogger(__name__)
 
@@ -83,8 +84,8 @@ class Actor(ABC, Generic[Request, Reply]):
         if self._task is None:
             self._task = asyncio.create_task(self._work(), name=self._name)
             self._task.add_done_callback(self._worker_ended)
-        elif self._news is not None and not self._news.done():
-            self._news.set_result(None)
+        else:
+            self._wake()
         return reply
 
     def stop(self) -> None:
@@ -94,8 +95,7 @@ class Actor(ABC, Generic[Request, Reply]):
         """
         self._stopping = True
         self._patience.limit()
-        if self._news is not None and not self._news.done():
-            self._news.set_result(None)
+        self._wake()
 
     async def join(self) -> None:
         """Wait until the task has ended and `resources` are released.
@@ -127,30 +127,39 @@ class Actor(ABC, Generic[Request, Reply]):
         return error is None
 
     async def _serve_until_idle(self, held: Tenure) -> None:
+        held.task.add_done_callback(lambda _: self._wake())
         while await self._has_mail(held):
             letter = self._mailbox.popleft()
             if not letter.reply.done() and not await self._serve_letter(letter):
                 return
 
     async def _has_mail(self, held: Tenure) -> bool:
-        if not self._mailbox and not self._stopping:
-            self._news = asyncio.get_running_loop().create_future()
-            try:
-                await asyncio.wait(
-                    {self._news, held.task},
-                    timeout=self._idle_timeout,
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
-            finally:
-                self._news = None
+        if not (self._mailbox or self._stopping or held.task.done()):
+            await self._wait_for_news()
         return bool(self._mailbox) and not held.task.done()
+
+    async def _wait_for_news(self) -> None:
+        """Wait for `_wake`, at most until the idle timeout."""
+        loop = asyncio.get_running_loop()
+        self._news = loop.create_future()
+        timer = loop.call_later(self._idle_timeout, self._wake) if self._idle_timeout else None
+        try:
+            await self._news
+        finally:
+            self._news = None
+            if timer is not None:
+                timer.cancel()
+
+    def _wake(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
 
     async def _serve_letter(self, letter: _Letter[Request, Reply]) -> bool:
         """Serve one request; False if the work had to be left behind."""
         work = asyncio.create_task(self.serve(letter.request), name=f"{self._name}: request")
         try:
             # The reply is done before the work only if it was cancelled.
-            await asyncio.wait({work, letter.reply}, return_when=asyncio.FIRST_COMPLETED)
+            await first_done(work, letter.reply)
         finally:
             if not work.done():  # or this worker is being cancelled itself
                 work.cancel()

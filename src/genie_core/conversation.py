@@ -59,16 +59,12 @@ class Conversation:
     def add(self, message: Message) -> "Future[None]":
         """Add a message; the future is done when it is on disk, or says why it is not."""
         self._keep(message)
-        saved: Future[None] = asyncio.get_running_loop().create_future()
-        saved.add_done_callback(lambda promise: promise.cancelled() or promise.exception())
-        if self._store is None:
-            saved.set_result(None)
-            return saved
         try:
-            return self._store.append(_KEY, [message.serialize()])
+            if self._store is not None:
+                return self._store.append(_KEY, [message.serialize()])
         except Exception as error:  # noqa: BLE001 - a closed store, or what is no text; passed on
-            saved.set_exception(error)
-            return saved
+            return _settled(error)
+        return _settled()
 
     async def to_json(self) -> str:
         """Write the messages there are now as one JSON list, without holding up the event loop."""
@@ -164,6 +160,16 @@ def _message(line: Any) -> Message:
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("sender and content must be text")
     return message
+
+
+def _settled(error: Exception | None = None) -> "Future[None]":
+    promise: Future[None] = asyncio.get_running_loop().create_future()
+    if error is None:
+        promise.set_result(None)
+    else:
+        promise.set_exception(error)
+        promise.exception()  # nobody has to ask for it
+    return promise
 
 
 def _as_json(messages: list[Message]) -> str:

@@ -5,6 +5,7 @@ import hashlib
 from asyncio import Future
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -162,7 +163,7 @@ class DataStore:
         return part
 
     def _file(self, key: str, suffix: str) -> Path:
-        return self._root / f"{path_name(key)}.{suffix}"
+        return _file_in(self._root, key, suffix)
 
     def _read_value(self, path: Path) -> Data:
         try:
@@ -179,6 +180,11 @@ class DataStore:
                 path.replace(aside)
             self._disk.report(f"{path} is damaged ({error}) and was put aside as {aside.name}")
             raise MissingKey(str(path)) from error
+
+
+@lru_cache(maxsize=1024)  # a session writes to the same few files again and again
+def _file_in(folder: Path, key: str, suffix: str) -> Path:
+    return folder / f"{path_name(key)}.{suffix}"
 
 
 def path_name(key: str) -> str:

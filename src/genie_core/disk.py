@@ -126,7 +126,6 @@ class Disk:
 
     def _submit(self, build: "Callable[[Future[Any]], _Write | _Read]") -> "Future[Any]":
         promise: Future[Any] = asyncio.get_running_loop().create_future()
-        promise.add_done_callback(_mark_retrieved)
         with self._ready:
             if self._closed:
                 raise StateError("use", "the data store", "it is closed")
@@ -251,8 +250,4 @@ def _settle(outcomes: list[_Outcome]) -> None:
             promise.set_result(result)
         else:
             promise.set_exception(error)
-
-
-def _mark_retrieved(promise: "Future[Any]") -> None:
-    if not promise.cancelled():
-        promise.exception()  # failures are reported already; ignoring the promise is allowed
+            promise.exception()  # it is reported already: nobody has to ask for it

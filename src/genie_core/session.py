@@ -21,6 +21,7 @@ from genie_core.preferences import PreferencesSource
 from genie_core.reasoner.base import Decision, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.reasoner.runner import ReasonerRunner, Ruling
+from genie_core.waiting import first_done
 from genie_core.wishes import Wishes
 
 __all__ = ["Execution", "GroupSession"]
@@ -348,9 +349,8 @@ def _decided(response: Response, elapsed: float) -> Decided:
 
 async def _report_unsaved(execution: Execution, *promises: "Future[None]") -> None:
     """Wait until everything is on disk, and record what could not be written."""
-    if promises:
-        await asyncio.wait(promises)
     for promise in promises:
+        await first_done(promise)
         if not promise.cancelled() and (error := promise.exception()) is not None:
             execution.record(Unsaved(summary(error), error))
 
