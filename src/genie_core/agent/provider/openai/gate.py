@@ -47,7 +47,7 @@ class ApprovalGate:
 
     ask: ApprovalCallback
     ledger: Ledger
-    _edited: dict[str, str] = field(default_factory=dict, init=False)
+    _edited: dict[ToolContext[Any], str] = field(default_factory=dict, init=False)
     _tools: dict[str, FunctionTool] = field(default_factory=dict, init=False)
     _under_way: set[Task[Any]] = field(default_factory=set, init=False)
 
@@ -100,7 +100,7 @@ class ApprovalGate:
             return ToolGuardrailFunctionOutput.reject_content(refusal)
 
         async def invoke(context: ToolContext[Any], arguments: str) -> Any:
-            if (edited := self._edited.pop(context.tool_call_id, None)) is not None:
+            if (edited := self._edited.pop(context, None)) is not None:
                 context.tool_arguments = arguments = edited
             with self._counted():
                 return await inner(context, arguments)
@@ -128,7 +128,7 @@ class ApprovalGate:
         if verdict.arguments is not None:
             if wrong := objections(tool.params_json_schema, verdict.arguments):
                 return f"Error: {InvalidArgumentsError(tool.name, wrong)}"
-            self._edited[context.tool_call_id] = json.dumps(verdict.arguments)
+            self._edited[context] = json.dumps(verdict.arguments)
         return None
 
     @contextmanager

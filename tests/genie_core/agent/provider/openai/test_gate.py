@@ -88,6 +88,17 @@ async def test_edited_arguments_are_held_against_the_schema_of_a_hand_made_tool(
     assert told.startswith("Error: the arguments entered by the user do not fit roll: n: 'many'")
 
 
+async def test_edited_arguments_are_for_the_call_they_were_given_to(desk: Desk) -> None:
+    async def edit_twos(_name: str, arguments: dict[str, Any]) -> Verdict:
+        edited = {"a": 40, "b": 2} if arguments["a"] == 2 else None
+        return Verdict(approved=True, arguments=edited)
+
+    calls = [Call("add", {"a": number, "b": 0}) for number in (1, 2, 3)]
+    desk.server.script(Calls(*calls), Say("ok"))
+    await desk.agent(tools=[add]).run(AgentInput("go"), edit_twos)
+    assert desk.last.tool_results == ["1", "42", "3"]
+
+
 async def test_nobody_is_asked_about_arguments_that_cannot_be_read(desk: Desk) -> None:
     desk.server.script(Calls(Call("add", '{"a": 1'), Call("add", "[1, 2]")), Say("ok"))
     approver = Approver()
