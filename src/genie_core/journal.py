@@ -4,8 +4,10 @@ Files without checksums, as group-genie wrote them, are read as well.
 """
 
 import json
+import re
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +17,7 @@ CHECKED: Final = _PREFIX[: _PREFIX.index(b"%")]
 """How every line and value with a checksum begins."""
 
 _NAMED: Final = 5  # damaged lines given by number
+_A_LINE_STARTS: Final = re.compile(rb'\{"crc":"[0-9a-f]{8}","data":')
 _CHECKSUM_LENGTH: Final = 8
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _encode_ascii: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
@@ -84,15 +87,32 @@ def _decode_own(content: bytes) -> Journal:
     last = start = number = 0
     while (end := content.find(b"\n", start)) >= 0:
         number += 1
-        try:
-            values.append(_decode_line(content[start:end]))
-        except ValueError:
+        found, intact = _decode_lines(content[start:end])
+        values += found
+        if not intact:
             damaged.append(number)
         last, start = start, end + 1
     if damaged and damaged[-1] == number:
         damaged.pop()
         return Journal(values, damaged, intact=last)
     return Journal(values, damaged, intact=start)
+
+
+def _decode_lines(line: bytes) -> tuple[list[Any], bool]:
+    """Read a line, or those that became one by damage to the newlines between them.
+
+    Also returns whether that was everything.
+    """
+    try:
+        return [_decode_line(line)], True
+    except ValueError:
+        starts = [found.start() for found in _A_LINE_STARTS.finditer(line)]
+    ends = [start - 1 for start in starts[1:]] + [len(line)]
+    found = []
+    for start, end in zip(starts, ends, strict=False):
+        with suppress(ValueError):
+            found.append(_decode_line(line[start:end]))
+    return found, starts[:1] == [0] and len(found) == len(starts)
 
 
 def _decode_plain(content: bytes) -> Journal:

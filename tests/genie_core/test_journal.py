@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.journal import decode_journal, encode_json, encode_line
+from genie_core.journal import decode_journal, decode_value, encode_json, encode_line
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -56,3 +56,61 @@ def test_half_a_surrogate_pair_survives() -> None:
 def test_what_is_not_json_is_refused(value: object) -> None:
     with pytest.raises((TypeError, ValueError)):
         encode_json(value)
+
+
+LINES = [encode_line(value) for value in ({"n": [1, None]}, "é\n", {"crc": "x", "data": {}}, 4)]
+
+
+def test_any_single_bit_may_flip_in_a_journal() -> None:
+    content = b"".join(LINES)
+    written = decode_journal(content).values
+    ends = [content.index(line) + len(line) for line in LINES]
+    for at in range(len(content)):
+        hit = next(number for number, end in enumerate(ends) if at < end)
+        for bit in range(8):
+            damaged = bytearray(content)
+            damaged[at] ^= 1 << bit
+            journal = decode_journal(bytes(damaged))
+            others = written[:hit] + written[hit + 1 :]
+            between = at + 1 in ends[:-1]  # the newline: nothing that was written is lost
+            assert journal.values == (written if between else others), (at, bit)
+            assert not journal.plain
+
+
+def test_a_value_is_never_read_changed() -> None:
+    for value in ({"n": [1, None]}, "text", 3, {"crc": "01234567", "data": 1}):
+        content = encode_line(value)
+        assert decode_value(content) == value
+        for at in range(len(content)):
+            for damaged in (content[:at], *flipped(content, at)):
+                try:
+                    assert decode_value(damaged) == value
+                except ValueError:
+                    continue
+                assert at == len(content) - 1  # the newline does not matter
+
+
+def flipped(content: bytes, at: int) -> list[bytes]:
+    return [content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :] for bit in range(8)]
+
+
+def test_journals_without_checksums_are_read_and_never_cut() -> None:
+    journal = decode_journal(b'{"a": 1}\n\n  \nhalf a li\n{"crc": "x"}\n[NaN]\n{"torn')
+    assert journal.values == [{"a": 1}, {"crc": "x"}, [None]]
+    assert journal.damaged == [4, 7]
+    assert journal.plain
+    assert journal.intact == 48
+
+
+def test_deep_nesting_is_damage_not_a_crash() -> None:
+    deep = b"[" * 200_000 + b"]" * 200_000
+    assert decode_journal(b'{"n": 1}\n' + deep + b"\n").damaged == [2]
+    with pytest.raises(ValueError, match="nested"):
+        decode_value(deep)
+
+
+def test_what_is_damaged_is_named_as_far_as_one_wants_to_read() -> None:
+    good = encode_line(1)
+    assert decode_journal(b"x\n" + good).damage == "line 1 is damaged and was"
+    many = decode_journal(b"x\n" * 7 + good)
+    assert many.damage == "7 damaged lines (1, 2, 3, 4, 5, …) were"
