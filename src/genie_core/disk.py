@@ -98,7 +98,8 @@ class Disk:
             journal = self._journal(path)
             try:
                 journal.catch_up()
-            except OSError as error:
+            except Exception as error:
+                # Whatever it is, the thread must survive; it was told when the promise was broken.
                 log.debug("%s: still behind", path, exc_info=True)
                 if not journal.behind:  # written, but perhaps not for long
                     self._report_failure(path, error)
@@ -139,17 +140,15 @@ class Disk:
 
     def _work(self) -> None:
         while batch := self._next_batch():
-            outcomes: list[_Outcome] = []
             writes: list[_Write] = []
             for item in batch:
                 if isinstance(item, _Write):
                     writes.append(item)
-                else:
-                    outcomes += self._write(writes)
-                    writes = []
-                    outcomes.append(_outcome(item.promise, item.action))
-            outcomes += self._write(writes)
-            _deliver(outcomes)
+                    continue
+                _deliver(self._write(writes))
+                writes = []
+                _deliver([_outcome(item.promise, item.action)])
+            _deliver(self._write(writes))
             if monotonic() - self._last_sync > _SYNC_INTERVAL:
                 self.sync()
 
@@ -231,7 +230,7 @@ def _outcome(promise: "Future[Any]", action: Callable[[], Any]) -> _Outcome:
         return promise, None, error
 
 
-def _deliver(outcomes: list[_Outcome]) -> None:
+def _deliver(outcomes: Iterable[_Outcome]) -> None:
     by_loop: dict[AbstractEventLoop, list[_Outcome]] = {}
     for outcome in outcomes:
         by_loop.setdefault(outcome[0].get_loop(), []).append(outcome)

@@ -1,10 +1,13 @@
 import asyncio
+import errno
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.genie_core.faulty_files import FaultyFiles, failing, failing_from
 
 from genie_core.datastore import DataStore, path_name
 from genie_core.errors import MissingKey, StateError
@@ -102,3 +105,198 @@ def test_awkward_keys_have_distinct_harmless_names() -> None:
 @given(st.text(), st.text())
 def test_distinct_keys_have_distinct_names(one: str, other: str) -> None:
     assert (path_name(one).casefold() == path_name(other).casefold()) == (one == other)
+
+
+async def test_awkward_keys_never_share_anything(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    for number, key in enumerate(AWKWARD):
+        _ = store.save(key, number)
+        _ = store.append(key, [number])
+        _ = store.narrowed(key).save("inner", number)
+    await store.flush()
+    again = DataStore(tmp_path)
+    for number, key in enumerate(AWKWARD):
+        assert await again.load(key) == number
+        assert await again.load_lines(key) == [number]
+        assert await again.narrowed(key).load("inner") == number
+
+
+async def write_three(store: DataStore) -> tuple[list[int], int]:
+    """Write lines and values; return the acknowledged lines and the last acknowledged value."""
+    lines, value = [], 0
+    for number in (1, 2, 3):
+        with suppress(StateError):
+            await store.append("log", [number])
+            lines.append(number)
+        with suppress(StateError):
+            await store.save("key", number)
+            value = number
+    return lines, value
+
+
+async def value_of(store: DataStore) -> int:
+    try:
+        return int(await store.load("key"))
+    except MissingKey:
+        return 0
+
+
+async def test_any_single_call_may_fail_and_nothing_is_lost_once_the_disk_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = FaultyFiles(monkeypatch, tmp_path)
+    failed = 0
+    for number in range(100):
+        files.calls, files.fails = [], failing(number, errno.EIO)
+        folder = tmp_path / str(number)
+        store = DataStore(folder)
+        lines, value = await write_three(store)
+        files.fails = failing(-1)
+        await store.flush()
+        assert await store.load_lines("log") == [1, 2, 3]
+        await store.aclose()
+        again = DataStore(folder)
+        assert await again.load_lines("log") == [1, 2, 3]
+        assert await value_of(again) in {value, value + 1}
+        assert again.problems == []
+        await again.aclose()
+        if not store.problems:
+            assert (lines, value) == ([1, 2, 3], 3)
+            break
+        failed += 1
+        assert len(store.problems) == 1
+        assert "Input/output error" in store.problems[0]
+    assert failed > 20
+
+
+async def test_a_disk_that_fails_for_good_keeps_what_was_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = FaultyFiles(monkeypatch, tmp_path)
+    for number in range(100):
+        files.calls, files.fails = [], failing_from(number)
+        folder = tmp_path / str(number)
+        store = DataStore(folder)
+        lines, value = await write_three(store)
+        await store.aclose()
+        files.fails = failing(-1)
+        again = DataStore(folder)
+        assert await value_of(again) in {value, value + 1}
+        kept = await again.load_lines("log")
+        assert kept[: len(lines)] == lines
+        assert kept == [1, 2, 3][: len(kept)]
+        await again.aclose()
+        if value == 3:
+            return
+    pytest.fail("it never came to its end")
+
+
+async def test_a_full_disk_is_told_and_done_with_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = DataStore(tmp_path)
+    await store.append("log", ["before"])
+    await store.save("key", "before")
+    files = FaultyFiles(monkeypatch, tmp_path)
+    files.room = 10
+    for write in (store.append("log", ["during"]), store.save("key", "during")):
+        with pytest.raises(StateError, match=r"cannot save .*: No space left on device"):
+            await write
+    assert await store.load_lines("log") == ["before"]
+    assert await store.load("key") == "before"
+    files.room = None
+    await store.append("log", ["after"])
+    await store.save("key", "after")
+    assert await store.load_lines("log") == ["before", "during", "after"]
+    assert await store.load("key") == "after"
+
+
+async def test_what_the_disk_refused_is_written_at_the_end_if_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = DataStore(tmp_path)
+    files = FaultyFiles(monkeypatch, tmp_path)
+    files.room = 0
+    with pytest.raises(StateError):
+        await store.append("log", [1])
+    files.room = None
+    await store.aclose()
+    assert await DataStore(tmp_path).load_lines("log") == [1]
+
+
+async def test_what_a_crash_left_unfinished_is_no_obstacle(store: DataStore) -> None:
+    await store.save("key", "old")
+    (store.root_path / "key.json.new").write_text('"half')
+    assert await store.load("key") == "old"
+    await store.save("key", "new")
+    assert await store.load("key") == "new"
+
+
+async def test_a_journal_cut_anywhere_gives_its_whole_lines_and_goes_on(tmp_path: Path) -> None:
+    values = [{"text": "é\n"}, [1, 2], "three"]
+    await DataStore(tmp_path / "whole").append("log", values)
+    content = (tmp_path / "whole" / "log.jsonl").read_bytes()
+    for cut in range(len(content) + 1):
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        (folder / "log.jsonl").write_bytes(content[:cut])
+        store = DataStore(folder)
+        whole = values[: content[:cut].count(b"\n")]
+        assert await store.load_lines("log") == whole
+        assert len(store.problems) == (content[:cut][-1:] not in {b"", b"\n"})
+        await store.append("log", ["next"])
+        await store.aclose()
+        assert await DataStore(folder).load_lines("log") == [*whole, "next"]
+
+
+async def test_a_value_cut_anywhere_is_missing_and_can_be_saved_anew(tmp_path: Path) -> None:
+    await DataStore(tmp_path / "whole").save("key", {"text": "é\n"})
+    content = (tmp_path / "whole" / "key.json").read_bytes()
+    for cut in range(len(content) - 1):
+        folder = tmp_path / str(cut)
+        folder.mkdir()
+        (folder / "key.json").write_bytes(content[:cut])
+        store = DataStore(folder)
+        with pytest.raises(MissingKey):
+            await store.load("key")
+        assert len(store.problems) == 1
+        await store.save("key", 1)
+        assert await store.load("key") == 1
+        await store.aclose()
+
+
+async def test_a_damaged_value_on_a_disk_that_is_read_only_is_missing_too(
+    store: DataStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.save("key", 1)
+    (store.root_path / "key.json").write_text('{"half')
+    FaultyFiles(monkeypatch, store.root_path).fails = failing_from(0)
+    with pytest.raises(MissingKey):
+        await store.load("key")
+
+
+async def test_values_without_checksum_are_read(store: DataStore) -> None:
+    store.root_path.mkdir()
+    (store.root_path / "key.json").write_text('{\n  "agent": [1]\n}')
+    assert await store.load("key") == {"agent": [1]}
+
+
+async def test_saving_instead_of_a_journal_puts_it_aside(store: DataStore) -> None:
+    await store.append("key", [1, 2])
+    await store.save_instead("key", [3])
+    assert await store.load_lines("key") == []
+    assert await store.load("key") == [3]
+    assert (store.root_path / "key.jsonl.replaced").exists()
+    await store.append("key", [4])
+    assert await store.load_lines("key") == [4]
+
+
+async def test_other_work_is_done_in_its_turn(store: DataStore) -> None:
+    _ = store.append("log", [1])
+    assert await store.run((store.root_path / "log.jsonl").exists)
+
+
+def test_where_group_genie_would_keep_it() -> None:
+    store = DataStore(Path("root"))
+    assert store.narrowed("a b", "Zoë").earlier_path == Path("root", "a_b", "Zoë")
+    assert store.narrowed("..", "").earlier_path == Path("root", "__")

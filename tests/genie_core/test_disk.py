@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import os
 import stat
 import subprocess
@@ -7,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.genie_core.faulty_files import FaultyFiles
 
 from genie_core.disk import Disk
 from genie_core.errors import StateError
@@ -168,3 +170,93 @@ asyncio.run(main())
     env = {**os.environ, "PYTHONPATH": str(source)}
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=env)
     assert (tmp_path / "log.jsonl").read_bytes() == lines(*range(200))
+
+
+async def test_what_gathers_is_written_and_synced_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_begin = threading.Event()
+    disk = Disk()
+    await disk.append(tmp_path / "a.jsonl", lines("first"))
+    files = FaultyFiles(monkeypatch, tmp_path)
+    _ = disk.read(lambda: may_begin.wait(10))
+    promises = []
+    for number in range(100):
+        promises.append(disk.append(tmp_path / "a.jsonl", lines(number)))
+        promises.append(disk.replace(tmp_path / "b.json", str(number).encode()))
+    may_begin.set()
+    await asyncio.gather(*promises)
+    assert [name for name, path in files.calls if path == "a.jsonl"] == [
+        "open",
+        "write",
+        "fdatasync",
+    ]
+    assert [name for name, _ in files.calls].count("replace") == 1
+    assert (tmp_path / "b.json").read_text() == "99"
+    disk.close()
+
+
+async def test_a_promise_is_kept_after_the_sync(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk()
+    await disk.append(tmp_path / "a.jsonl", lines("first"))
+    syncing, may_sync = threading.Event(), threading.Event()
+
+    def slow(descriptor: int) -> None:
+        syncing.set()
+        may_sync.wait(10)
+        os.fsync(descriptor)
+
+    monkeypatch.setattr(os, "fdatasync", slow)
+    promise = disk.append(tmp_path / "a.jsonl", lines(1))
+    assert await asyncio.to_thread(syncing.wait, 10)
+    assert not promise.done()
+    may_sync.set()
+    await promise
+    disk.close()
+
+
+async def test_lines_do_not_overtake_those_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = FaultyFiles(monkeypatch, tmp_path)
+    disk = Disk()
+    path = tmp_path / "a.jsonl"
+    may_begin = threading.Event()
+    files.room = 0
+    first = disk.append(path, lines(1))
+    _ = disk.read(lambda: may_begin.wait(10))  # parts the batches
+    second = disk.append(path, lines(2))
+    with pytest.raises(StateError, match="No space left"):
+        await asyncio.wait_for(asyncio.shield(first), 10)
+    files.room = None
+    may_begin.set()
+    await second
+    assert path.read_bytes() == lines(1, 2)
+    disk.close()
+
+
+async def test_a_sync_that_fails_later_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk()
+    path = tmp_path / "a.jsonl"
+    await disk.append(path, lines(1))
+    files = FaultyFiles(monkeypatch, tmp_path)
+    files.fails = lambda _number, name: OSError(errno.EIO, "broken") if "sync" in name else None
+    await disk.append(path, lines(2), sync=False)
+    await disk.read(disk.sync)
+    (problem,) = disk.problems
+    assert "broken" in problem
+    disk.close()
+
+
+async def test_any_error_of_a_write_reaches_its_promise_and_spares_the_thread(
+    tmp_path: Path,
+) -> None:
+    disk = Disk()
+    with pytest.raises(StateError, match="null byte"):
+        await disk.append(tmp_path / "a\0b", lines(1))
+    await disk.append(tmp_path / "a.jsonl", lines(1))
+    disk.close()

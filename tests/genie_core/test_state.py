@@ -122,3 +122,75 @@ async def test_a_holder_that_rejects_its_state_fails_at_the_state_stage(tmp_path
         await StateKeeper("it", "key", DataStore(tmp_path)).restore(Picky())
     assert caught.value.stage == "state"
     assert isinstance(caught.value.cause, LookupError)
+
+
+async def test_a_list_that_was_saved_whole_becomes_the_beginning_of_a_journal(
+    tmp_path: Path,
+) -> None:
+    await StateKeeper("it", "key", DataStore(tmp_path)).save(Whole([1, 2]))
+    store = DataStore(tmp_path)
+    keeper, holder = StateKeeper("it", "key", store), Growing()
+    assert await restored(keeper, holder) == [1, 2]
+    holder.add(3)
+    await keeper.save(holder)
+    assert await store.load_lines("key") == [1, 2, 3]
+    assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Growing()) == [1, 2, 3]
+
+
+async def test_any_other_whole_state_goes_on_being_saved_whole(tmp_path: Path) -> None:
+    class Counting(Growing):
+        def get_serialized(self) -> Any:
+            return {"sum": sum(self.value)}
+
+        def set_serialized(self, state: Any, /) -> None:
+            self.value = [state["sum"]]
+
+    await StateKeeper("it", "key", DataStore(tmp_path)).save(Whole({"sum": 3}))
+    store = DataStore(tmp_path)
+    keeper, holder = StateKeeper("it", "key", store), Counting()
+    await keeper.restore(holder)
+    for number in (4, 5):
+        holder.add(number)
+        await keeper.save(holder)
+    assert await store.load_lines("key") == []
+    assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Counting()) == [12]
+
+
+async def test_a_state_saved_whole_counts_from_then_on_for_one_that_was_journalled(
+    tmp_path: Path,
+) -> None:
+    store = DataStore(tmp_path)
+    keeper, growing = StateKeeper("it", "key", store), Growing()
+    growing.add(1)
+    await keeper.save(growing)
+    keeper, whole = StateKeeper("it", "key", store), Whole()
+    assert await restored(keeper, whole) == [1]
+    for value in ("newer", "newest"):
+        whole.value = value
+        await keeper.save(whole)
+    assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Whole()) == "newest"
+
+
+async def test_what_is_no_json_is_refused_each_time_and_lives_on_in_memory(tmp_path: Path) -> None:
+    keeper, holder = StateKeeper("it", "key", DataStore(tmp_path)), Growing()
+    holder.add(1)
+    earlier = keeper.save(holder)
+    for item in (object(), 2):
+        holder.add(item)
+        with pytest.raises(StageFailed, match=r"state of it: .*key\.jsonl"):
+            _ = keeper.save(holder)
+    await earlier
+    assert not keeper.on_disk
+    keeper.release(holder)
+    assert await restored(keeper, Whole()) == holder.value
+    assert await restored(StateKeeper("it", "key", DataStore(tmp_path)), Growing()) == [1]
+
+
+async def test_what_is_still_being_written_is_kept_until_it_is(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    keeper, holder = StateKeeper("it", "key", store), Whole("state")
+    promise = keeper.save(holder)
+    keeper.release(holder)
+    assert await restored(keeper, Whole()) == "state"
+    await promise
+    assert keeper.on_disk
