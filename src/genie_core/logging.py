@@ -1,0 +1,80 @@
+"""Showing log records without waiting for whoever reads them."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from logging.handlers import QueueHandler, QueueListener
+from queue import SimpleQueue
+from typing import Any, Final
+
+FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+BACKLOG: Final = 10_000
+"""How many records may wait to be written."""
+
+
+@contextmanager
+def configure_logging(
+    format: str = FORMAT,  # noqa: A002 - its name in group-genie, whose examples call this
+    levels: Mapping[str, int] | None = None,
+) -> Iterator[None]:
+    """Write log records to standard error while the context is open.
+
+    `levels` says from which level on a logger and those below it are shown; for the engine's that
+    is INFO, unless said otherwise. A thread does the writing, so an event loop that logs never
+    waits for a terminal or a pipe. While one stalls and `BACKLOG` records wait, further ones are
+    left out; their number is written at the end.
+
+    Leaving waits until everything is written and puts the loggers back as they were.
+    """
+    wanted = {"genie_core": logging.INFO, **(levels or {})}
+    outlet = logging.StreamHandler()
+    outlet.setFormatter(logging.Formatter(format))
+    inlet = _Inlet(SimpleQueue())
+    writer = QueueListener(inlet.queue, outlet)
+    before = {name: logging.getLogger(name).level for name in wanted}
+    writer.start()
+    try:
+        for name in sorted(wanted):  # "a" comes before "a.b"
+            logger = logging.getLogger(name)
+            logger.setLevel(wanted[name])
+            if not _reaches(logger, inlet):
+                logger.addHandler(inlet)
+        yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).removeHandler(inlet)
+            logging.getLogger(name).setLevel(level)
+        writer.stop()
+        inlet.tell_what_was_left_out(outlet)
+
+
+class _Inlet(QueueHandler):
+    """Takes records in, as many as may wait."""
+
+    def __init__(self, queue: "SimpleQueue[Any]") -> None:
+        super().__init__(queue)
+        self._waiting = queue
+        self._left_out = 0
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        # The queue itself has no bound, or there might be no place for what ends the writer.
+        if self._waiting.qsize() < BACKLOG:
+            super().enqueue(record)
+        else:
+            self._left_out += 1
+
+    def tell_what_was_left_out(self, outlet: logging.Handler) -> None:
+        if self._left_out:
+            notice = {"name": __name__, "levelno": logging.WARNING, "levelname": "WARNING"}
+            text = f"{self._left_out} records were left out: they came faster than they were read"
+            outlet.handle(logging.makeLogRecord({**notice, "msg": text}))
+
+
+def _reaches(logger: logging.Logger | None, handler: logging.Handler) -> bool:
+    """Whether a logger's records come to a handler already, from it or from one above it."""
+    while logger is not None:
+        if handler in logger.handlers:
+            return True
+        logger = logger.parent if logger.propagate else None
+    return False

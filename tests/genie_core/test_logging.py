@@ -1,0 +1,132 @@
+"""Log records are shown, once and in order, and hold up nobody."""
+
+import io
+import logging
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from genie_core.logging import BACKLOG, configure_logging
+
+PLAIN = "%(levelname)s %(name)s: %(message)s"
+
+
+@pytest.fixture
+def logger() -> Iterator[logging.Logger]:
+    """Give a logger that nobody has configured."""
+    logger = logging.getLogger("shown")
+    yield logger
+    assert logger.handlers == []
+    assert logger.level == logging.NOTSET
+
+
+def lines(captured: pytest.CaptureFixture[str]) -> list[str]:
+    return captured.readouterr().err.splitlines()
+
+
+def test_named_loggers_and_those_below_are_shown_from_their_level_on(
+    capsys: pytest.CaptureFixture[str], logger: logging.Logger
+) -> None:
+    below = logging.getLogger("shown.below")
+    with configure_logging(PLAIN, levels={"shown": logging.INFO}):
+        logger.info("one")
+        logger.debug("hidden")
+        below.warning("two")
+        logging.getLogger("shownot").warning("of somebody else")
+    logger.error("afterwards")
+    assert lines(capsys) == ["INFO shown: one", "WARNING shown.below: two"]
+
+
+def test_a_logger_named_besides_the_one_above_it_is_shown_once_with_its_own_level(
+    capsys: pytest.CaptureFixture[str], logger: logging.Logger
+) -> None:
+    below = logging.getLogger("shown.below")
+    with configure_logging(PLAIN, levels={"shown.below": logging.DEBUG, "shown": logging.INFO}):
+        logger.debug("hidden")
+        below.debug("once")
+    assert lines(capsys) == ["DEBUG shown.below: once"]
+    assert below.level == logging.NOTSET
+
+
+def test_a_logger_that_keeps_its_records_to_itself_is_shown_too(
+    capsys: pytest.CaptureFixture[str], logger: logging.Logger
+) -> None:
+    private = logging.getLogger("shown.private")
+    private.propagate = False
+    with configure_logging(PLAIN, levels={"shown": logging.INFO, "shown.private": logging.INFO}):
+        private.info("seen")
+    assert lines(capsys) == ["INFO shown.private: seen"]
+    assert private.handlers == []
+
+
+@pytest.mark.parametrize(
+    ("levels", "shown"),
+    [
+        (None, ["INFO genie_core.any: said"]),
+        ({"genie_core": logging.DEBUG}, ["DEBUG genie_core.any: whispered", "INFO genie_core.any: said"]),
+        ({"genie_core": logging.ERROR}, []),
+    ],
+)  # fmt: skip
+def test_the_engine_is_shown_unless_said_otherwise(
+    levels: dict[str, int] | None, shown: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = logging.getLogger("genie_core.any")
+    with configure_logging(PLAIN, levels=levels):
+        engine.debug("whispered")
+        engine.info("said")
+    assert lines(capsys) == shown
+
+
+def test_whatever_is_logged_becomes_text_at_once(
+    capsys: pytest.CaptureFixture[str], logger: logging.Logger
+) -> None:
+    values = ["then"]
+    with configure_logging(levels={"shown": logging.DEBUG}):
+        logger.debug(values)
+        values[0] = "later"
+        try:
+            raise LookupError("no such thing")
+        except LookupError:
+            logger.exception("failed")
+    first, *rest = lines(capsys)
+    assert first.endswith("DEBUG shown: ['then']")
+    assert rest[-1] == "LookupError: no such thing"
+
+
+def test_an_error_inside_puts_the_loggers_back(logger: logging.Logger) -> None:
+    threads = threading.active_count()
+    with pytest.raises(LookupError), configure_logging(levels={logger.name: logging.DEBUG}):
+        raise LookupError
+    assert logger.handlers == []
+    assert threading.active_count() == threads
+
+
+class Stalled(io.StringIO):
+    """A terminal that takes nothing until it is let go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = threading.Event()
+        self.going_on = threading.Event()
+
+    def write(self, text: str) -> int:
+        self.asked.set()
+        assert self.going_on.wait(60)
+        return super().write(text)
+
+
+def test_a_stalled_terminal_holds_up_nobody_and_what_it_misses_is_counted(
+    monkeypatch: pytest.MonkeyPatch, logger: logging.Logger
+) -> None:
+    terminal = Stalled()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with configure_logging("%(message)s", levels={"shown": logging.INFO}):
+        logger.info("first")
+        assert terminal.asked.wait(60)
+        for number in range(BACKLOG + 3):
+            logger.info("%d", number)
+        terminal.going_on.set()
+    shown = terminal.getvalue().splitlines()
+    assert shown[:-1] == ["first", *map(str, range(BACKLOG))]
+    assert shown[-1].startswith("3 records were left out")
