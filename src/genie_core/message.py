@@ -1,12 +1,24 @@
 """What people and agents say to each other, and what they attach to it."""
 
 import builtins
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 SYSTEM: Final = "system"
 """The sender of everything an agent says. No person can have this name."""
+
+
+class Content(builtins.bytes):
+    """A file's bytes, which may also be awaited.
+
+    Programs written for group-genie, where reading a file is asynchronous, do so.
+    """
+
+    def __await__(self) -> Generator[None, None, "Content"]:
+        yield from ()
+        return self
 
 
 @dataclass(slots=True)
@@ -20,9 +32,9 @@ class Attachment:
     name: str
     media_type: str
 
-    def bytes(self) -> builtins.bytes:
-        """Read the file; `FileNotFoundError` if it has gone."""
-        return Path(self.path).read_bytes()
+    def bytes(self) -> Content:
+        """Read the file, now; `FileNotFoundError` if it has gone. The result may be awaited."""
+        return Content(Path(self.path).read_bytes())
 
     def serialize(self) -> dict[str, Any]:
         """Return the fields as JSON values, for `deserialize`."""

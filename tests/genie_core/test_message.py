@@ -37,6 +37,12 @@ def test_an_attachment_reads_its_file(tmp_path: Path) -> None:
     assert Attachment(str(path), "note", "text/plain").bytes() == b"text"
 
 
+async def test_what_an_attachment_reads_may_be_awaited(tmp_path: Path) -> None:
+    path = tmp_path / "note.txt"
+    path.write_bytes(b"text")
+    assert await Attachment(str(path), "note", "text/plain").bytes() == b"text"
+
+
 def test_an_attachment_without_file_says_so(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        Attachment(str(tmp_path / "gone"), "gone", "text/plain").bytes()
+        _ = Attachment(str(tmp_path / "gone"), "gone", "text/plain").bytes()
