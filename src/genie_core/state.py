@@ -19,6 +19,24 @@ class Stateful(Protocol):
         """Take over a memory."""
 
 
+class JournalSuffices:
+    """Lets a class that has `get_new_messages` do without the abstract `get_serialized`.
+
+    Newer agents and reasoners of group-genie's family have only the former. Type checkers miss the
+    latter all the same.
+    """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        whole = getattr(cls, "get_serialized", None)
+        if hasattr(cls, "get_new_messages") and getattr(whole, "__isabstractmethod__", False):
+            cls.get_serialized = _not_told  # type: ignore[attr-defined]  # abc looks afterwards
+
+
+def _not_told(self: object) -> Any:
+    raise NotImplementedError(f"{type(self).__name__} tells only what is new in its state")
+
+
 class StateKeeper:
     """Saves and restores what lives under one key, for one owner.
 
@@ -28,6 +46,7 @@ class StateKeeper:
     journal is restored as the list of its lines.
 
     Without a store, or while the disk refuses, the memory is kept here from one life to the next.
+    For those that tell only what is new, the lines they told are.
     """
 
     def __init__(self, subject: str, key: str, store: DataStore | None) -> None:
@@ -36,6 +55,7 @@ class StateKeeper:
         self._store = store
         self._kept: list[Any] = []  # at most one state, which may itself be None
         self._backlog: list[Any] = []  # lines to append
+        self._told: list[Any] = []  # all lines of a holder that cannot tell its whole state
         self._found: Literal["nothing", "journal", "whole"] = "nothing"
         self._unsaved = store is None
         self._latest: Future[None] | None = None
@@ -49,6 +69,8 @@ class StateKeeper:
         """Hand a fresh instance what was saved last, if anything was."""
         with stage("state", f"saved state of {self._subject}"):
             for state in self._kept or await self._load():
+                if not _tells_all(holder):
+                    self._told = _lines(state, holder)
                 holder.set_serialized(state)
 
     def save(self, holder: Stateful) -> "Future[None]":
@@ -59,7 +81,10 @@ class StateKeeper:
         with stage("state", f"state of {self._subject}"):
             news: Callable[[], list[Any]] | None = getattr(holder, "get_new_messages", None)
             if news is not None:
-                self._backlog += news()  # also without a store, or the holder collects for ever
+                lines = news()  # also without a store, or the holder collects for ever
+                self._backlog += lines
+                if not _tells_all(holder):
+                    self._told += lines
             if self._store is None:
                 self._backlog.clear()
                 return _done()
@@ -77,9 +102,10 @@ class StateKeeper:
         """Keep in memory what the disk does not have yet, before an instance is dropped."""
         if self._unsaved:
             with stage("state", f"state of {self._subject}"):
-                self._kept = [holder.get_serialized()]
+                self._kept = [holder.get_serialized() if _tells_all(holder) else self._told]
         else:
             self._kept = []
+        self._told = []
 
     def _append(self, store: DataStore, _holder: Stateful) -> "Future[None]":
         # Memory that lags behind the messages is caught up with; one sync per message, that of the
@@ -111,6 +137,16 @@ class StateKeeper:
         self._unsaved = promise.cancelled() or promise.exception() is not None
         if not self._unsaved:
             self._kept = []
+
+
+def _lines(state: Any, holder: Stateful) -> list[Any]:
+    if not isinstance(state, list):
+        raise ValueError(f"it was saved whole, and {type(holder).__name__} goes on from lines only")  # noqa: TRY004 - of the file, not of the caller
+    return list(state)
+
+
+def _tells_all(holder: Stateful) -> bool:
+    return getattr(type(holder), "get_serialized", None) is not _not_told
 
 
 def _done() -> "Future[None]":

@@ -1,3 +1,5 @@
+from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -5,7 +7,7 @@ import pytest
 
 from genie_core.datastore import DataStore
 from genie_core.errors import StageFailed, StateError
-from genie_core.state import StateKeeper
+from genie_core.state import JournalSuffices, StateKeeper
 
 
 class Whole:
@@ -194,3 +196,74 @@ async def test_what_is_still_being_written_is_kept_until_it_is(tmp_path: Path) -
     assert await restored(keeper, Whole()) == "state"
     await promise
     assert keeper.on_disk
+
+
+class Telling(JournalSuffices, ABC):
+    """Tells what is new in its state, and cannot tell the whole."""
+
+    def __init__(self) -> None:
+        self.value: list[Any] = []
+        self.new: list[Any] = []
+
+    def say(self, item: Any) -> None:
+        self.new.append(item)
+
+    @abstractmethod
+    def get_serialized(self) -> Any: ...
+
+    def get_new_messages(self) -> list[Any]:
+        new, self.new = self.new, []
+        self.value = [*self.value, *new]
+        return new
+
+    def set_serialized(self, state: Any, /) -> None:
+        self.value = state
+
+
+class Told(Telling):
+    """May be made although `get_serialized` is abstract: its lines say everything."""
+
+
+def test_only_lines_make_up_for_a_whole_state() -> None:
+    class Silent(JournalSuffices, ABC):
+        @abstractmethod
+        def get_serialized(self) -> Any: ...
+
+    class Mute(Silent):
+        pass
+
+    class Both(Told):
+        def get_serialized(self) -> Any:
+            return "whole"
+
+    assert Both().get_serialized() == "whole"
+    with pytest.raises(NotImplementedError, match="Told tells only what is new"):
+        Told().get_serialized()  # type: ignore[abstract]  # as below
+    with pytest.raises(TypeError, match="get_serialized"):
+        Mute()  # type: ignore[abstract]  # the mistake
+
+
+@pytest.mark.parametrize("disk", ["none", "refusing", "working"])
+async def test_lines_alone_bring_a_memory_back_life_after_life(tmp_path: Path, disk: str) -> None:
+    folder = tmp_path / "folder"
+    keeper = StateKeeper("it", "key", None if disk == "none" else DataStore(folder))
+    for number in range(3):
+        holder = Told()  # type: ignore[abstract]  # type checkers go by the name alone
+        await keeper.restore(holder)
+        assert holder.value == list(range(number))
+        if disk == "refusing":
+            folder.write_text("not a folder")
+        holder.say(number)
+        with nullcontext() if disk != "refusing" else pytest.raises(StateError):
+            await keeper.save(holder)
+        keeper.release(holder)
+    if disk == "working":
+        assert await DataStore(folder).load_lines("key") == [0, 1, 2]
+
+
+async def test_a_state_that_was_saved_whole_is_not_for_one_that_knows_lines_only(
+    tmp_path: Path,
+) -> None:
+    await StateKeeper("it", "key", DataStore(tmp_path)).save(Whole({"a": 1}))
+    with pytest.raises(StageFailed, match="saved whole, and Told goes on from lines only"):
+        await StateKeeper("it", "key", DataStore(tmp_path)).restore(Told())  # type: ignore[abstract]  # as above

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.message import Attachment
+from genie_core.state import JournalSuffices
 
 AsyncTool: TypeAlias = Callable[..., Awaitable[Any]]
 """A coroutine function whose name, parameters and docstring describe a tool to the model."""
@@ -39,7 +40,7 @@ class AgentInfo:
     idle_timeout: float | None = None
 
 
-class Agent(ABC):
+class Agent(JournalSuffices, ABC):
     """Something that answers queries, one at a time, remembering the ones before.
 
     The engine enters `mcp()` before the first run and leaves it when the agent is put away, both
@@ -47,7 +48,8 @@ class Agent(ABC):
 
     An agent that can also tell what a run added may define `get_new_messages() -> list[Any]`,
     which returns the JSON values to append to its journal since the last call. It is then asked
-    instead of `get_serialized`, and `set_serialized` receives the list of all lines.
+    instead of `get_serialized`, which it then need not have, and `set_serialized` receives the list
+    of all lines.
     """
 
     @abstractmethod

@@ -1,18 +1,35 @@
 """What the engine needs to know about a reasoner, and what a reasoner says."""
 
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from genie_core.message import Message
+from genie_core.state import JournalSuffices
 
 
 class Decision(Enum):
-    """Whether a message is left to the people or handed to an agent."""
+    """Whether a message is left to the people or handed to an agent.
+
+    Equal to group-sense's decision of the same value, so that `==` and `case Decision.IGNORE` mean
+    the same with either. `isinstance` and `case Decision()` tell them apart.
+    """
 
     IGNORE = "ignore"
     DELEGATE = "delegate"
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        group_sense = sys.modules.get("group_sense")  # whoever has its decision has imported it
+        if group_sense is not None and isinstance(other, group_sense.Decision):
+            return bool(other.value == self.value)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return super().__hash__()  # that of the name, which is group-sense's as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +46,11 @@ class Response:
     reason: str | None = None
 
 
-class GroupReasoner(ABC):
+class GroupReasoner(JournalSuffices, ABC):
     """Follows a conversation on behalf of one person and decides when an agent should act.
 
-    Like an agent it may define `get_new_messages()` to have its state journalled.
+    Like an agent it may define `get_new_messages()` to have its state journalled, and needs no
+    `get_serialized` then.
     """
 
     @property

@@ -52,3 +52,8 @@ def test_an_info_needs_a_name_and_a_description() -> None:
     info = AgentInfo("search", "finds")
     assert (info.emoji, info.idle_timeout) == (None, None)
     assert AgentInfo("search", "finds", "mag", 300.0).idle_timeout == 300
+
+
+def test_an_agent_that_tells_what_is_new_need_not_tell_its_whole_state() -> None:
+    members = {name: value for name, value in vars(Minimal).items() if name != "get_serialized"}
+    type("Newer", (Agent,), {**members, "get_new_messages": lambda _self: []})()
