@@ -46,10 +46,22 @@ _TOKEN: Final = re.compile(r"[\w*•.\-]{6,}")
 _LOOKS_SECRET: Final = re.compile(
     r"""(?ix)
     \b(?: sk | pk | rk | gsk | xai | hf | pplx | tgp )[-_][\w*•.\-]{4,}  # well-known prefixes
+    | \b(?: gh[opsu]_ | xox[a-z]- )[\w\-]{8,}
     | \bAIza[\w*•\-]{8,}
+    | \beyJ[\w\-]+\.[\w.\-]+            # a JSON web token
     | \b(?: bearer | basic )\s+[\w+/=*.\-]{4,}
     | (?<=key=)[^\s&"']+
+    | (?<=://)[^\s/?#"']+(?=@)          # user and password in an address
     | [\w\-]*[*•]{3,}[\w*•\-]*          # masked by the provider, with its beginning and end shown
+    """
+)
+_NAMED_SECRET: Final = re.compile(
+    r"""(?ix)
+    ( [?&][\w.\-]+=                     # any value in an address: who knows which one is a key
+    | api[-_]?key["']?\s*[=:]\s*["']?
+    | (?: token | secret | password )(?: ["']\s*: | \s*= )\s*["']?
+    )
+    (?!\[hidden\]) [^\s&"']+
     """
 )
 _HIDDEN: Final = "[hidden]"
@@ -147,6 +159,7 @@ def without_secrets(text: str, key: str | None = None) -> str:
         text = text.replace(key, _HIDDEN)
         text = _TOKEN.sub(lambda token: _HIDDEN if _resembles(token[0], key) else token[0], text)
     text = _LOOKS_SECRET.sub(_HIDDEN, " ".join(text.split()))
+    text = _NAMED_SECRET.sub(rf"\1{_HIDDEN}", text)
     return text if len(text) <= _LONGEST_DETAIL else f"{text[:_LONGEST_DETAIL]}…"
 
 
@@ -154,7 +167,10 @@ def bare_address(address: str) -> str:
     """Leave out user, password and query of an address; anything else stays as it is."""
     if "://" not in address:
         return address
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # such as a bracket that is never closed
+        return without_secrets(address)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")).rstrip(
         "/"
     )

@@ -88,6 +88,14 @@ def test_a_key_is_named_by_where_it_comes_from_and_never_shown(
         "Authorization: Bearer abc.def.ghi was refused",
         "https://host/v1/models?key=AIzaSyA1234567890abcdef failed",
         "AIzaSyA1234567890abcdef failed",
+        "401 Unauthorized for url 'https://host/mcp?token=12345678&x=abc.def'",
+        "no way through http://me:12345678@proxy:8080",
+        "postgresql://me:1@12345678@host/db",
+        "x-api-key: 12345678 is unknown",
+        '{"token": "12345678"} was sent',
+        "access_token=12345678",
+        "ghp_abcdefgh12345678",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.12345678",
     ],
 )
 def test_whatever_looks_like_a_key_is_taken_out_of_the_providers_words(said: str) -> None:
@@ -101,6 +109,8 @@ def test_ordinary_words_stay_and_long_ones_end_on_one_line() -> None:
     assert (
         without_secrets("a monkey asked\n for task-lists", KEY) == "a monkey asked for task-lists"
     )
+    parser = "Unexpected token: this. Did you mean max_tokens: 4096? See https://host/docs"
+    assert without_secrets(parser) == parser
     assert len(without_secrets("word " * 1000)) < 400
 
 
@@ -109,6 +119,7 @@ def test_ordinary_words_stay_and_long_ones_end_on_one_line() -> None:
     [
         ("https://me:secret@host:8080/v1/?key=x#y", "https://host:8080/v1"),
         ("http://127.0.0.1:1234/v1", "http://127.0.0.1:1234/v1"),
+        ("http://[::1/?key=x", "http://[::1/?key=[hidden]"),
         ("google", "google"),
         ("", ""),
     ],

@@ -5,7 +5,7 @@ import logging
 from asyncio import Event, Future, Task
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from agents import Agent, RunContextWrapper, Tool
 from agents.agent import MCPConfig
@@ -13,16 +13,18 @@ from agents.mcp import MCPServer
 from mcp import MCPError
 from mcp.types import CONNECTION_CLOSED
 
-from genie_core.agent.provider.failures import without_secrets
-from genie_core.errors import StageFailed, summary
+from genie_core.agent.provider.outages import (
+    CLOSE_TIMEOUT,
+    START_TIMEOUT,
+    failure,
+    late,
+    notice,
+    reason,
+    shown,
+)
+from genie_core.errors import StageFailed
 
 log = logging.getLogger(__name__)
-
-START_SECONDS: Final = 30.0
-"""How long a server may take to start, or to say which tools it has."""
-
-CLOSE_SECONDS: Final = 5.0
-"""How long a server may take to end; one that needs longer is cut off."""
 
 
 @dataclass
@@ -53,9 +55,9 @@ class ToolServers:
             if isinstance(answer, list):
                 offer.tools += answer
             elif isinstance(answer, Exception):
-                log.warning("tool server %s cannot be used: %s", server.name, summary(answer))
-                offer.notices.append(_notice(server.name, answer))
-                failures.append(StageFailed("tools", f"tool server {server.name}", answer))
+                log.warning("tool server %s cannot be used: %s", shown(server.name), reason(answer))
+                offer.notices.append(notice(server.name, answer))
+                failures.append(failure(server.name, answer))
             else:
                 raise answer
         if failures and len(failures) == len(self._servers):
@@ -63,7 +65,7 @@ class ToolServers:
         return offer
 
     async def close(self) -> None:
-        """End all servers, which takes no longer than twice `CLOSE_SECONDS`."""
+        """End all servers, which takes no longer than twice `CLOSE_TIMEOUT`."""
         await asyncio.gather(*(server.close() for server in self._servers))
 
 
@@ -76,14 +78,14 @@ class _ToolServer:
 
     @property
     def name(self) -> str:
-        return repr(self._server.name)
+        return self._server.name
 
     async def tools(self, agent: Agent[Any]) -> list[Tool]:
         if self._connection is not None:
             try:
                 return await self._listed(agent, self._connection)
             except Exception as error:  # noqa: BLE001 - whatever it is, a new connection is due
-                log.info("connecting again to tool server %s: %s", self.name, summary(error))
+                log.info("connecting again to tool server %s: %s", shown(self.name), reason(error))
                 await self.close()
         self._connection = _Connection(self._server)
         return await self._listed(agent, self._connection)
@@ -99,14 +101,14 @@ class _ToolServer:
             forget()  # what a dead server once had would be offered
         config: MCPConfig = {"failure_error_function": self._explained, **agent.mcp_config}
         alone = agent.clone(mcp_servers=[self._server], mcp_config=config)
-        async with asyncio.timeout(START_SECONDS):
+        async with asyncio.timeout(START_TIMEOUT):
             return await alone.get_mcp_tools(RunContextWrapper(None))
 
     def _explained(self, _context: RunContextWrapper[Any], error: Exception) -> str:
         """Tell the model what became of a call; the SDK says only that something did."""
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
-            return _notice(self.name, error)
-        return f"Error: {without_secrets(summary(error))}"
+            return notice(self.name, error)
+        return f"Error: {reason(error)}"
 
 
 class _Connection:
@@ -119,7 +121,7 @@ class _Connection:
         self._server = server
         self._leave = Event()
         self._opened: Future[None] = asyncio.get_running_loop().create_future()
-        self._task: Task[None] = asyncio.create_task(self._hold(), name=f"mcp {server.name}")
+        self._task: Task[None] = asyncio.create_task(self._hold(), name=f"mcp {shown(server.name)}")
 
     async def opened(self) -> None:
         """Wait until the server is there; raises what kept it from starting."""
@@ -130,23 +132,22 @@ class _Connection:
         self._leave.set()
         if not self._opened.done():
             self._task.cancel()
-        await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
+        await asyncio.wait({self._task}, timeout=CLOSE_TIMEOUT)
         if not self._task.done():
-            log.warning("tool server %r does not end; cutting it off", self._server.name)
+            log.warning("tool server %s does not end; cutting it off", shown(self._server.name))
             self._task.cancel()
-            await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
+            await asyncio.wait({self._task}, timeout=CLOSE_TIMEOUT)
         if self._opened.done() and not self._opened.cancelled():
             self._opened.exception()  # it may be that nobody has waited for it
 
     async def _hold(self) -> None:
         try:
-            async with asyncio.timeout(START_SECONDS) as limit:
+            async with asyncio.timeout(START_TIMEOUT) as limit:
                 await self._server.connect()  # type: ignore[no-untyped-call]  # the SDK gives no types
             self._opened.set_result(None)
             await self._leave.wait()
         except Exception as error:  # noqa: BLE001 - it is for whoever waits for the server
-            late = TimeoutError(f"it did not start within {START_SECONDS:.0f} seconds")
-            self._opened.set_exception(late if limit.expired() else _first(error))
+            self._opened.set_exception(late(START_TIMEOUT) if limit.expired() else _first(error))
         finally:
             if not self._opened.done():
                 self._opened.set_exception(ConnectionError("closed while it was starting"))
@@ -157,7 +158,9 @@ class _Connection:
             await self._server.cleanup()  # type: ignore[no-untyped-call]  # the SDK gives no types
         except Exception:
             # The process or connection may have ended before: then there is nothing to close.
-            log.debug("tool server %r did not close cleanly", self._server.name, exc_info=True)
+            log.debug(
+                "tool server %s did not close cleanly", shown(self._server.name), exc_info=True
+            )
 
 
 def _first(error: Exception) -> Exception:
@@ -165,10 +168,3 @@ def _first(error: Exception) -> Exception:
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def _notice(server: str, error: Exception) -> str:
-    return (
-        f"The tools of the server {server} cannot be used at the moment "
-        f"({without_secrets(summary(error))}). Do without them, and say so if the answer suffers."
-    )

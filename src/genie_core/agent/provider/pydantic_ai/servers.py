@@ -12,18 +12,22 @@ from pydantic_ai.messages import InstructionPart
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
-from genie_core.agent.provider.failures import without_secrets
-from genie_core.errors import StageFailed, summary
+from genie_core.agent.provider.outages import (
+    CLOSE_TIMEOUT,
+    START_TIMEOUT,
+    failure,
+    late,
+    notice,
+    reason,
+    shown,
+)
+from genie_core.errors import StageFailed
 
 log = logging.getLogger(__name__)
 
-START_TIMEOUT: Final = 30.0
-"""Seconds a tool server may take to start, if its own settings are not stricter."""
-
-CLOSE_TIMEOUT: Final = 5.0
-"""Seconds a tool server may take to be let go of."""
-
 _CONNECTION_CLOSED: Final = -32000  # the code of MCP's error for a server that has gone
+_BEFORE_A_NAME: Final = frozenset({"-m", "-u", "-y"})
+"""What may stand between `python` or `npx` and what it starts. Other options may have values."""
 
 
 @dataclass(slots=True)
@@ -54,7 +58,7 @@ class ToleratedServer(WrapperToolset[Any]):
         """Why it cannot be used, as an error for the whole run."""
         if self.health.outage is None:
             return None
-        return StageFailed("tools", f"tool server {self.name}", self.health.outage)
+        return failure(self.name, self.health.outage)
 
     async def __aenter__(self) -> Self:
         """Open the toolset, or note why it cannot be opened."""
@@ -65,8 +69,7 @@ class ToleratedServer(WrapperToolset[Any]):
                 async with asyncio.timeout(START_TIMEOUT) as limit:
                     await self._open()
             except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on without
-                late = TimeoutError(f"it did not start within {START_TIMEOUT:.0f} seconds")
-                self._went_out(late if limit.expired() else error)
+                self._went_out(late(START_TIMEOUT) if limit.expired() else error)
         self.health.opened.append(self.health.outage is None)
         return self
 
@@ -120,20 +123,16 @@ class ToleratedServer(WrapperToolset[Any]):
                 await self.wrapped.__aexit__(*exception)
         except Exception:
             # Nobody uses it any more; a server that died is started anew for the next run.
-            log.warning("tool server %s did not close cleanly", self.name, exc_info=True)
+            log.warning("tool server %s did not close cleanly", shown(self.name), exc_info=True)
 
     def _went_out(self, error: Exception) -> None:
         if self.health.outage is None:
-            log.warning("tool server %s cannot be used: %s", self.name, summary(error))
+            log.warning("tool server %s cannot be used: %s", shown(self.name), reason(error))
         self.health.outage = error
 
     def _notice(self) -> str:
         assert self.health.outage is not None, "only asked for after an outage"  # noqa: S101 - both callers look
-        reason = without_secrets(summary(self.health.outage))
-        return (
-            f"The tools of the server {self.name} cannot be used at the moment ({reason}). "
-            "Do without them, and say so if the answer suffers."
-        )
+        return notice(self.name, self.health.outage)
 
 
 def tolerated(toolsets: Sequence[AbstractToolset[Any]]) -> list[ToleratedServer]:
@@ -198,12 +197,16 @@ def _has_gone(error: BaseException) -> bool:
 
 
 def _name(leaf: AbstractToolset[Any]) -> str:
-    """Name a server by its id, or by the command that starts it without its further arguments."""
+    """Name a server by its id, or by the command that starts it.
+
+    Of the arguments only what is started is shown: any other one may be a key.
+    """
     if leaf.id:
-        return repr(leaf.id)
+        return leaf.id
     transport: Any = getattr(getattr(leaf, "client", None), "transport", None)
     command = getattr(transport, "command", None)
     if not isinstance(command, str):
         return type(leaf).__name__
-    words = [Path(command).name, *(each for each in transport.args if not each.startswith("-"))]
-    return repr(" ".join(words[:2]))
+    words = [Path(command).name]
+    started = next((each for each in transport.args if each not in _BEFORE_A_NAME), "-")
+    return " ".join(words if started.startswith("-") else [*words, started])

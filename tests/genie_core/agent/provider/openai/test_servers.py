@@ -180,6 +180,22 @@ async def test_a_server_on_http_that_goes_in_a_run_is_told_of(desk: Desk) -> Non
     assert "'web' cannot be used" in desk.last.tool_results[0]
 
 
+async def test_a_key_in_an_address_is_told_to_nobody(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The SDK makes a server's name of its address."""
+    web = MCPServerStreamableHttp({"url": "http://127.0.0.1:1/mcp?token=0123456789"})
+    agent = desk.agent(mcp_servers=[web, stdio()])
+    async with agent.mcp():
+        assert await ask(agent) == "echo: go"
+    assert "127.0.0.1:1/mcp" in desk.last.instructions
+    assert "127.0.0.1:1/mcp" in caplog.text
+    with pytest.raises(StageFailed, match=r"127\.0\.0\.1:1/mcp") as failed:
+        await ask(desk.agent(mcp_servers=[web]))
+    told = str(failed.value) + repr(failed.value) + desk.last.instructions + caplog.text
+    assert "0123456789" not in told
+
+
 class Stubborn(MCPServerStdio):
     """A server that can be told not to start or not to end."""
 
@@ -216,7 +232,7 @@ async def test_a_run_can_be_cancelled_while_a_server_starts(desk: Desk) -> None:
 async def test_one_that_never_starts_is_given_up(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(servers, "START_SECONDS", 0.1)
+    monkeypatch.setattr(servers, "START_TIMEOUT", 0.1)
     server = Stubborn()
     server.may_end.set()
     async with (agent := desk.agent(mcp_servers=[server])).mcp():
@@ -225,7 +241,7 @@ async def test_one_that_never_starts_is_given_up(
 
 
 async def test_one_that_never_ends_is_cut_off(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(servers, "CLOSE_SECONDS", 0.1)
+    monkeypatch.setattr(servers, "CLOSE_TIMEOUT", 0.1)
     server = Stubborn()
     server.may_start.set()
     desk.server.script(Say("ok"))

@@ -266,10 +266,24 @@ async def test_one_that_never_ends_is_left_behind(
         await ask(agent, provider)
 
 
-async def test_the_command_line_of_a_server_is_not_told(provider: FakeOpenAI) -> None:
-    secret = "0123456789"
-    toolset = MCPToolset[Any](StdioTransport("/nowhere/run", ["-v", "server.py", "--key", secret]))
+SECRET = "0123456789"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["-u", "server.py", "--key", SECRET], r"'run server\.py'"),
+        (["--key", SECRET, "server.py"], "'run'"),
+        (["-H", f"X-Key: {SECRET}"], "'run'"),
+        ([f"postgresql://me:{SECRET}@host/db"], r"'run postgresql://\[hidden\]@host/db'"),
+        ([], "'run'"),
+    ],
+)
+async def test_the_command_line_of_a_server_is_not_told(
+    provider: FakeOpenAI, arguments: list[str], name: str
+) -> None:
+    toolset = MCPToolset[Any](StdioTransport("/nowhere/run", arguments))
     async with agent_with(provider, toolset) as agent:
-        with pytest.raises(StageFailed, match=r"'run server\.py'") as failed:
+        with pytest.raises(StageFailed, match=f"tool server {name}:") as failed:
             await ask(agent, provider)
-    assert secret not in str(failed.value)
+    assert SECRET not in str(failed.value)
