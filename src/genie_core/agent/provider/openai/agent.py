@@ -16,9 +16,9 @@ from agents import (
     OpenAIResponsesModel,
     RunConfig,
     Tool,
-    trace,
 )
 from agents.mcp import MCPServer
+from agents.tracing import get_trace_provider
 from openai import DEFAULT_TIMEOUT, Timeout
 
 from genie_core.agent.approval import ApprovalCallback
@@ -136,7 +136,8 @@ class DefaultAgent(Agent):
         ledger = Ledger()
         try:
             # One trace that is off covers everything below it, whatever the SDK's settings are.
-            with trace("genie", disabled=True):
+            # The SDK's `trace` would warn of the one that a parent's run has begun.
+            with get_trace_provider().create_trace("genie", disabled=True):
                 gate = ApprovalGate(callback, ledger)
                 agent = await self._prepared(query, gate)
                 answer, items = await self._begun(agent, message, gate).answer(emit)

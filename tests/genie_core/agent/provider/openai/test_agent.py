@@ -337,6 +337,19 @@ class Tracer(agents.tracing.TracingProcessor):
     def force_flush(self) -> None: ...
 
 
+async def test_an_agent_that_runs_within_a_tool_of_another_one_is_no_cause_for_a_warning(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def inner() -> str:
+        """Ask somebody else."""
+        return await ask(desk.agent("inner"), "and you?")
+
+    desk.server.script(Call("inner", {}), Say("asked"), Say("done"))
+    with caplog.at_level("WARNING"):
+        assert await ask(desk.agent("outer", tools=[inner])) == "done"
+    assert caplog.messages == []
+
+
 async def test_nothing_is_traced_not_even_agents_that_are_tools(desk: Desk) -> None:
     tracer = Tracer()
     set_trace_processors([tracer])
