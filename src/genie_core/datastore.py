@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from types import TracebackType
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from genie_core.disk import Disk
 from genie_core.durable import reason
@@ -25,6 +26,8 @@ _LONGEST_NAME: Final = 120
 
 class DataStore:
     """JSON values and append-only journals in a folder, by key.
+
+    `async with DataStore(path) as store` closes it at the end.
 
     A key's value lives in `<key>.json` and its journal in `<key>.jsonl`, with checksums; plain JSON
     is read as well. `narrow` opens a folder inside, with the same worker. Reads see all writes
@@ -155,6 +158,17 @@ class DataStore:
     async def aclose(self) -> None:
         """Do what `close` does without blocking the event loop."""
         await asyncio.to_thread(self._disk.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
     def _part(self, folder: Path, earlier: Path) -> "DataStore":
         part = DataStore(folder)

@@ -63,6 +63,17 @@ async def test_a_journal_grows_over_several_lives(tmp_path: Path) -> None:
         await store.aclose()
 
 
+async def test_leaving_its_context_writes_everything_and_closes_it(tmp_path: Path) -> None:
+    with suppress(LookupError):
+        async with DataStore(tmp_path) as store:
+            promise = store.append("key", [1])
+            raise LookupError
+    assert promise.done()
+    assert await DataStore(tmp_path).load_lines("key") == [1]
+    with pytest.raises(StateError, match="closed"):
+        _ = store.save("key", 2)
+
+
 async def test_a_damaged_value_is_put_aside_and_reported(store: DataStore) -> None:
     await store.save("key", 1)
     path = store.root_path / "key.json"
