@@ -6,6 +6,9 @@ from typing import Any, Final
 from genie_core.errors import InvalidMessage, InvalidSetting
 from genie_core.message import SYSTEM, Attachment, Message, Thread
 
+DEEPEST: Final = 32
+"""How many threads may stand in one another; a message that quotes itself has no end of them."""
+
 _UNSEEN: Final = frozenset({"Cc", "Cf"})  # control and format characters
 
 
@@ -20,7 +23,7 @@ def check_setting(name: str, value: object, kind: type[Any], *, optional: bool =
 def check_message(message: Any) -> None:
     """Refuse what could not be shown, stored or answered."""
     _check_kind(message, Message, "what was handed in")
-    _check_parts(message)
+    check_parts(message)
     if not message.sender.strip():
         raise InvalidMessage("it has no sender")
     if not message.content.strip() and not message.attachments:
@@ -43,20 +46,26 @@ def check_attachments(attachments: Any) -> None:
             _check_text(getattr(each, field), f"the {field} of attachment {each.name!r}")
 
 
-def _check_parts(message: Message) -> None:
-    """Check the types of all fields, also in quoted threads: everything must become JSON."""
+def check_parts(message: Message, depth: int = 0) -> None:
+    """Check the types of all fields, also in quoted threads: everything must become JSON.
+
+    `depth` is how many threads the message stands in.
+    """
     _check_text(message.sender, "its sender")
     _check_text(message.content, "its content")
     for field in ("receiver", "request_id"):
         if getattr(message, field) is not None:
             _check_text(getattr(message, field), f"its {field}")
     check_attachments(message.attachments)
-    for thread in _list(message.threads, "threads"):
+    threads = _list(message.threads, "threads")
+    if threads and depth == DEEPEST:
+        raise InvalidMessage(f"its threads quote each other more than {DEEPEST} levels deep")
+    for thread in threads:
         _check_kind(thread, Thread, "something among its threads")
         _check_text(thread.id, "the id of a thread")
         for quoted in _list(thread.messages, "quoted messages"):
             _check_kind(quoted, Message, "something it quotes")
-            _check_parts(quoted)
+            check_parts(quoted, depth + 1)
 
 
 def _list(value: Any, what: str) -> list[Any]:

@@ -24,6 +24,7 @@ from genie_core.earlier import (
     Memory,
     earlier_name,
     is_plain,
+    is_there,
     keep_original,
     plain_file,
     plain_files,
@@ -113,7 +114,7 @@ class _Session:
         if len(owners) > 1:
             self._leave_to_nobody(source, owners)
             return 0
-        if source != target and source.exists() and not target.exists():
+        if source != target and is_there(source) and not target.exists():
             _rename(source, target)
         helpers = list(_Owner(target, self.report).helpers())
         for memory, place in helpers:

@@ -7,9 +7,10 @@ from asyncio import Future, Task
 from collections.abc import Callable
 from typing import Any, Final
 
+from genie_core.admission import check_parts
 from genie_core.carryover import carry_over
 from genie_core.datastore import DataStore
-from genie_core.errors import GenieError, MissingKey, summary
+from genie_core.errors import GenieError, InvalidMessage, MissingKey, summary
 from genie_core.message import Message
 
 log = logging.getLogger(__name__)
@@ -147,7 +148,7 @@ def _understood(lines: list[Any], store: DataStore) -> list[Message]:
     for number, line in enumerate(lines, start=1):
         try:
             messages.append(_message(line))
-        except (TypeError, LookupError, AttributeError) as error:
+        except (TypeError, LookupError, AttributeError, RecursionError, InvalidMessage) as error:
             strange.append(f"number {number}: {error!r}")
     if strange:
         store.report(f"{len(strange)} saved messages were left out, first {strange[0]}")
@@ -156,9 +157,7 @@ def _understood(lines: list[Any], store: DataStore) -> list[Message]:
 
 def _message(line: Any) -> Message:
     message = Message.deserialize(line)
-    texts: list[object] = [message.content, message.sender]
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError("sender and content must be text")
+    check_parts(message)
     return message
 
 

@@ -1,5 +1,6 @@
 """Files that group-genie wrote: the same JSON as ours, without checksums."""
 
+import errno
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,9 +20,19 @@ def earlier_name(key: str) -> str:
     return re.sub(r"[^\w\-]", "_", key)
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is something under a name, which may be longer than any that there can be."""
+    try:
+        return path.exists()
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return False
+        raise
+
+
 def is_plain(path: Path) -> bool:
     """Tell whether a file is group-genie's; of one of ours only the beginning is read."""
-    if not path.is_file():
+    if not is_there(path) or not path.is_file():
         return False
     with path.open("rb") as file:
         beginning = file.read(len(CHECKED))
@@ -33,8 +44,10 @@ def is_plain(path: Path) -> bool:
 
 def plain_files(folder: Path) -> list[Path]:
     """Return the files of group-genie's in a folder, which need not exist."""
-    found = (path for suffix in (JOURNAL, VALUE) for path in folder.glob(f"*{suffix}"))
-    return sorted(path for path in found if is_plain(path))
+    if not is_there(folder):
+        return []
+    paths = (path for suffix in (JOURNAL, VALUE) for path in folder.glob(f"*{suffix}"))
+    return sorted(path for path in paths if is_plain(path))
 
 
 def plain_file(folder: Path, name: str) -> Path | None:

@@ -3,7 +3,13 @@ from typing import Any
 
 import pytest
 
-from genie_core.admission import check_asker, check_attachments, check_message, check_setting
+from genie_core.admission import (
+    DEEPEST,
+    check_asker,
+    check_attachments,
+    check_message,
+    check_setting,
+)
 from genie_core.errors import InvalidMessage, InvalidSetting
 from genie_core.message import Attachment, Message, Thread
 
@@ -93,3 +99,15 @@ def test_a_setting_of_another_kind_is_refused_by_its_name() -> None:
     with pytest.raises(InvalidSetting):
         check_setting("id", None, str)
     check_setting("id", None, str, optional=True)
+
+
+def test_threads_in_threads_have_an_end() -> None:
+    message = Message("hi", "alice")
+    for _ in range(DEEPEST):
+        message = quoting(message)
+    check_message(message)
+    with pytest.raises(InvalidMessage, match=f"more than {DEEPEST} levels"):
+        check_message(quoting(message))
+    message.threads[0].messages.append(message)
+    with pytest.raises(InvalidMessage, match="quote each other"):
+        check_message(message)

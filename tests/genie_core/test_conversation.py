@@ -7,6 +7,7 @@ import pytest
 
 from genie_core.conversation import Conversation, load_messages
 from genie_core.datastore import DataStore
+from genie_core.earlier import is_plain
 from genie_core.errors import StateError
 from genie_core.message import Message
 
@@ -190,3 +191,40 @@ async def test_which_of_several_sessions_is_meant_must_be_said(tmp_path: Path) -
     assert await load_messages(store) is None
     assert "2 sessions" in store.problems[0]
     assert await load_messages(store.narrowed("two")) == [Message("two", "alice")]
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"request_id": ["r"]},
+        {"receiver": 7},
+        {"attachments": [{"path": 1, "name": "a", "media_type": "text/plain"}]},
+        {"threads": [{"id": "t", "messages": [{"content": "hi", "sender": None}]}]},
+    ],
+    ids=str,
+)
+async def test_a_message_with_a_field_of_a_wrong_type_costs_only_itself(
+    tmp_path: Path, strange: dict[str, Any]
+) -> None:
+    hello = {"content": "hello", "sender": "alice"}
+    store = DataStore(tmp_path)
+    await store.append("session", [hello, {**hello, **strange}, {**hello, "request_id": "r"}])
+    conversation = await opened(tmp_path)
+    assert [message.request_id for message in conversation.messages] == [None, "r"]
+    assert json.loads(await conversation.to_json())
+
+
+async def test_names_too_long_for_group_genie_are_no_problem(tmp_path: Path) -> None:
+    name = "x" * 300
+    session = DataStore(tmp_path).narrowed(name)
+    await Conversation(session).opened()
+    session.root_path.mkdir()
+    lines = [{"content": "hi", "sender": sender} for sender in ("alice", name)]
+    saved = session.root_path / "session.jsonl"
+    saved.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (session.root_path / "alice").mkdir()
+    (session.root_path / "alice" / "reasoner.json").write_text("{}")
+    await Conversation(session).opened()
+    assert session.problems == []
+    assert is_plain(saved.with_name("session.jsonl.group-genie"))
+    assert not is_plain(saved)
