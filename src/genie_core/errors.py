@@ -263,7 +263,10 @@ def stage(name: Stage, subject: str) -> Iterator[None]:
 
 def summary(error: BaseException) -> str:
     """Describe an exception in one line, with its class unless the text is ours already."""
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - an exception of somebody else's that cannot even be shown
+        text = ""
     if isinstance(error, GenieError):
         return text
     if len(text) > _LONGEST_CAUSE:

@@ -91,3 +91,14 @@ def test_any_other_exception_is_a_failure() -> None:
 
     with pytest.raises(StageFailed, match="it: Panic: broke"), stage("agent", "it"):
         raise Panic("broke")
+
+
+def test_an_exception_that_cannot_be_shown_is_at_least_named() -> None:
+    class Unspeakable(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    assert summary(Unspeakable()) == "Unspeakable"
+    assert str(StageFailed("agent", "agent of alice", Unspeakable())) == (
+        "agent of alice: Unspeakable"
+    )
