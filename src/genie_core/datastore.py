@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
 from genie_core.disk import Disk
-from genie_core.durable import reason
+from genie_core.durable import read_file, reason
 from genie_core.earlier import earlier_name
 from genie_core.errors import MissingKey, StateError, summary
 from genie_core.journal import decode_value, encode_line
@@ -181,7 +181,7 @@ class DataStore:
 
     def _read_value(self, path: Path) -> Data:
         try:
-            content = path.read_bytes()
+            content = read_file(path)
         except FileNotFoundError:
             raise MissingKey(str(path)) from None
         except OSError as error:

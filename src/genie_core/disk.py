@@ -171,10 +171,21 @@ class Disk:
         return batch
 
     def _write(self, writes: list[_Write]) -> "Iterable[_Outcome]":
-        by_file: dict[tuple[Path, bool], list[_Write]] = {}
+        by_file: dict[tuple[Path | None, bool], list[_Write]] = {}
+        ousted: set[Path] = set()
         for write in writes:
+            if write.path in ousted or (write.ousted, False) in by_file:
+                # A journal loses what was added before it is put aside, and nothing else.
+                yield from self._write_together(by_file.values())
+                by_file, ousted = {}, set()
             by_file.setdefault((write.path, write.replaces), []).append(write)
-        for (path, replaces), group in by_file.items():
+            if write.ousted is not None:
+                ousted.add(write.ousted)
+        yield from self._write_together(by_file.values())
+
+    def _write_together(self, groups: Iterable[list[_Write]]) -> "Iterable[_Outcome]":
+        for group in groups:
+            path, replaces = group[0].path, group[0].replaces
             error = self._attempt(path, self._replace if replaces else self._append, group)
             yield from ((write.promise, None, error) for write in group)
 

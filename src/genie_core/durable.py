@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +21,13 @@ def replace_file(path: Path, content: bytes) -> None:
             fresh.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def read_file(path: Path) -> bytes:
+    """Return what a file holds. `OSError` for a pipe or a device: reading one may never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file")
+    return path.read_bytes()
 
 
 def make_private_folder(folder: Path) -> None:

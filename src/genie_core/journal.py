@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final
 
 _PREFIX: Final = b'{"crc":"%08x","data":'
@@ -155,9 +156,15 @@ def _was_checked(fields: list[tuple[str, Any]]) -> bool:
 
 def _parse(text: bytes) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_number)
+        return json.loads(text, parse_constant=_no_number, parse_float=_number)
     except RecursionError:
         raise ValueError("too deeply nested") from None
+
+
+def _number(digits: str) -> float | None:
+    """Read a number too large for a float as null, like infinity, which it would become."""
+    number = float(digits)
+    return number if isfinite(number) else None
 
 
 def _no_number(_name: str) -> None:

@@ -5,7 +5,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from genie_core.durable import make_private_folder, sync_data, sync_file, sync_folder, write_whole
+from genie_core.durable import (
+    make_private_folder,
+    read_file,
+    sync_data,
+    sync_file,
+    sync_folder,
+    write_whole,
+)
 from genie_core.earlier import convert
 from genie_core.journal import Journal, decode_journal
 
@@ -29,7 +36,7 @@ class JournalFile:
     def read(self) -> Journal:
         """Return what is on disk up to a torn tail, which the next append cuts off."""
         try:
-            content = self._path.read_bytes()[: self._cut]
+            content = read_file(self._path)[: self._cut]
         except FileNotFoundError:
             return Journal([], [], 0)
         journal = decode_journal(content)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -218,3 +219,30 @@ async def test_a_damaged_state_file_keeps_nobody_waiting(tmp_path: Path) -> None
         assert isinstance(await last_event(execution), Answered)
     assert chat.problems
     await joined(chat)
+
+
+@pytest.mark.parametrize("name", ["session.jsonl", "session.json", "alice/reasoner.json"])
+async def test_a_pipe_in_the_place_of_a_file_holds_up_nobody(tmp_path: Path, name: str) -> None:
+    pipe = tmp_path / "s" / name
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    store = DataStore(tmp_path)
+    chat = session(store=store)
+    spoken = [chat.handle(Message("hi", sender)) for sender in ("alice", "bob")]
+    endings = [await last_event(execution) for execution in spoken]
+    assert isinstance(endings[1], Answered)
+    await joined(chat)
+    store.close()
+
+
+async def test_numbers_that_cannot_be_written_again_end_no_service(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    old = {"content": "old", "sender": "alice"}
+    plain = json.dumps({**old, "more": 0}).replace("0}", "1e999}")
+    (tmp_path / "s" / "session.jsonl").write_text(f"{plain}\n")
+    chat = session(store=DataStore(tmp_path))
+    recorded = await events(chat.handle(Message("new", "alice")))
+    assert not [event for event in recorded if isinstance(event, Unsaved)]
+    await joined(chat)
+    kept = await GroupSession.load_messages(DataStore(tmp_path).narrowed("s"))
+    assert [message.content for message in kept or ()][:2] == ["old", "new"]

@@ -1,5 +1,6 @@
 import asyncio
 import errno
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -311,3 +312,17 @@ def test_where_group_genie_would_keep_it() -> None:
     store = DataStore(Path("root"))
     assert store.narrowed("a b", "Zoë").earlier_path == Path("root", "a_b", "Zoë")
     assert store.narrowed("..", "").earlier_path == Path("root", "__")
+
+
+async def test_putting_a_journal_aside_keeps_its_place_among_appends(store: DataStore) -> None:
+    release = threading.Event()
+    held = asyncio.ensure_future(store.run(lambda: release.wait(10)))
+    await asyncio.sleep(0)  # everything below is one batch for the store's thread
+    _ = store.save("key", 1)
+    _ = store.append("key", ["before"])
+    _ = store.save_instead("key", 2)
+    _ = store.append("key", ["after"])
+    release.set()
+    assert await held
+    assert await store.load_lines("key") == ["after"]
+    assert await store.load("key") == 2

@@ -1,11 +1,12 @@
 import errno
+import os
 import stat
 from pathlib import Path
 
 import pytest
 from tests.genie_core.faulty_files import FaultyFiles, failing
 
-from genie_core.durable import make_private_folder, replace_file
+from genie_core.durable import make_private_folder, read_file, replace_file
 
 
 def test_a_file_is_synced_before_it_takes_the_name_and_its_name_after(
@@ -80,3 +81,13 @@ def test_a_system_that_takes_nothing_is_not_asked_for_ever(
     FaultyFiles(monkeypatch, tmp_path).piece = 0
     with pytest.raises(OSError, match="took nothing"):
         replace_file(tmp_path / "a.json", b"0123456789")
+
+
+def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    for name in ("pipe", "endless"):
+        with pytest.raises(OSError, match="Not a regular file"):
+            read_file(tmp_path / name)
+    (tmp_path / "file").write_bytes(b"x")
+    assert read_file(tmp_path / "file") == b"x"

@@ -114,3 +114,9 @@ def test_what_is_damaged_is_named_as_far_as_one_wants_to_read() -> None:
     assert decode_journal(b"x\n" + good).damage == "line 1 is damaged and was"
     many = decode_journal(b"x\n" * 7 + good)
     assert many.damage == "7 damaged lines (1, 2, 3, 4, 5, …) were"
+
+
+def test_numbers_too_large_for_a_float_are_read_as_null() -> None:
+    """Infinity, which Python makes of them, could not be written again."""
+    journal = decode_journal(b'{"n": 1e999}\n{"n": -1e999}\n{"n": 1.5}\n')
+    assert journal.values == [{"n": None}, {"n": None}, {"n": 1.5}]
