@@ -1,5 +1,6 @@
 """One message's way through reasoner and agent, as a record that can be read again and again."""
 
+import logging
 from asyncio import Future, Task
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from genie_core.message import Message
 from genie_core.preferences import PreferencesSource
 from genie_core.reasoner.base import Decision
 from genie_core.record import Record
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +134,8 @@ class Execution:
         """Yield one decision, then approvals as they are requested, then the answer.
 
         Approvals hold up the agent until they are answered. What ends before a decision was made
-        counts as a decision to ignore; a failure after it raises `ExecutionFailed`, a
-        cancellation just ends the stream.
+        counts as a decision to ignore, and a warning in the log tells if it was a failure; one
+        after it raises `ExecutionFailed`, a cancellation just ends the stream.
         """
         decided = False
         async for event in self._record.read():
@@ -146,7 +149,10 @@ class Execution:
                     yield message
                 case Failed(stage=stage, error=error, exception=exception) if decided:
                     raise ExecutionFailed(stage, error) from exception
-                case Failed() | Cancelled() if not decided:
+                case Failed(error=error) if not decided:
+                    log.warning("failed, though it reads as a decision to ignore: %s", error)
+                    yield Decision.IGNORE
+                case Cancelled() if not decided:
                     yield Decision.IGNORE
                 case _:
                     pass

@@ -51,6 +51,34 @@ async def test_an_ignored_message_is_reasoned_about_once_however_often_it_is_rea
     await joined(chat)
 
 
+async def test_a_failure_that_reads_as_silence_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def decide(_updates: list[Message]) -> Response:
+        raise RuntimeError("no key")
+
+    chat = session(decide=decide)
+    execution = chat.handle(Message("hi", "alice"))
+    assert await stream(execution) == [Decision.IGNORE]
+    assert await last_event(execution) is not None
+    (record,) = [each for each in caplog.records if each.name == "genie_core.execution"]
+    assert record.levelname == "WARNING"
+    assert "reasoner of alice: RuntimeError: no key" in record.getMessage()
+    await joined(chat)
+
+
+async def test_neither_silence_nor_a_cancellation_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    chat = session(decide=ignore_all)
+    ignored = chat.handle(Message("hi", "alice"))
+    cancelled = chat.handle(Message("hi", "alice"))
+    cancelled.cancel()
+    assert await stream(ignored) == await stream(cancelled) == [Decision.IGNORE]
+    await joined(chat)
+    assert [each for each in caplog.records if each.name == "genie_core.execution"] == []
+
+
 async def test_the_work_is_done_without_any_reader() -> None:
     done = asyncio.Event()
 
