@@ -141,8 +141,8 @@ class ReasonerRunner(Actor[int, Ruling]):
 
 def _understood(raw: Any, subject: str) -> Response:
     """Accept any object with a response's attributes, such as group-sense's own."""
-    if raw is None:
-        raise StageFailed("reasoner", subject, "returned no response")
+    if not hasattr(raw, "decision"):
+        raise StageFailed("reasoner", subject, f"returned {type(raw).__name__}, not a Response")
     decision = Decision(getattr(raw.decision, "value", raw.decision))
     query = raw.query
     if decision is Decision.DELEGATE and not (isinstance(query, str) and query.strip()):

@@ -187,18 +187,19 @@ async def test_responses_of_other_libraries_are_understood(raw: Any, understood:
 
 
 @pytest.mark.parametrize(
-    "raw",
+    ("raw", "told"),
     [
-        None,
-        "delegate",
-        SimpleNamespace(decision="perhaps", query=""),
-        Response(Decision.DELEGATE),
-        Response(Decision.DELEGATE, query=" \n"),
-        SimpleNamespace(decision="delegate", query=3, receiver=None),
+        (None, "returned NoneType, not a Response"),
+        ("delegate", "returned str, not a Response"),
+        (SimpleNamespace(decision="perhaps", query=""), "'perhaps'"),
+        (Response(Decision.DELEGATE), "without saying what to ask"),
+        (Response(Decision.DELEGATE, query=" \n"), "without saying what to ask"),
+        (SimpleNamespace(decision="delegate", query=3, receiver=None), "without saying"),
     ],
 )
-async def test_anything_else_is_a_failure_of_the_reasoner(raw: Any) -> None:
+async def test_anything_else_is_a_failure_of_the_reasoner(raw: Any, told: str) -> None:
     runner = ReasonerRunner("alice", chat(1), reasoner_factory(lambda _updates: raw))
     with pytest.raises(StageFailed) as caught:
         await runner.submit(0)
     assert caught.value.stage == "reasoner"
+    assert told in str(caught.value)
