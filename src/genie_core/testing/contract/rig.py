@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import pytest
 
@@ -82,6 +82,12 @@ class Case:
     lacks: ClassVar[Mapping[Feature, str]] = {}
     patience: ClassVar[float] = 20.0
     promptness: ClassVar[float] = 5.0
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if unknown := sorted(set(cls.lacks) - set(get_args(Feature))):
+            known = ", ".join(get_args(Feature))
+            raise TypeError(f"{cls.__name__}.lacks names {unknown}; there are: {known}")
 
     def scripted(
         self, *turns: Turn, tools: Sequence[AsyncTool] = ()

@@ -35,6 +35,11 @@ async def test_what_an_agent_lacks_is_skipped_with_the_reason() -> None:
     await WithoutTools().test_a_fresh_agent_has_a_state_to_restore()
 
 
+def test_a_feature_that_does_not_exist_cannot_be_lacking() -> None:
+    with pytest.raises(TypeError, match=r"Misspelt.lacks names \['tool'\]; there are: .*tools"):
+        type("Misspelt", (Plain,), {"lacks": {"tool": "it only talks"}})
+
+
 async def test_what_nobody_can_see_is_skipped() -> None:
     await Plain().test_a_denied_call_does_not_run(streaming=False)
     with pytest.raises(pytest.skip.Exception, match="can't tell"):
