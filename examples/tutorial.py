@@ -2,8 +2,9 @@
 
     GENIE_MODEL=openai:gpt-5-mini OPENAI_API_KEY=… python -m examples.tutorial [--provider openai]
 
-What is said, decided and remembered is kept in the folder `example-data/tutorial`: run it twice
-and the second conversation goes on where the first one ended.
+What is said, decided and remembered is kept in a folder below `example-data/tutorial`: run it twice
+and the second conversation goes on where the first one ended. Each framework has a folder of its
+own, since neither agent understands what the other one remembers.
 """
 
 import asyncio
@@ -78,7 +79,7 @@ async def start(provider: str) -> None:
     """Run with the model and the keys that the environment names."""
     async with service_from(os.environ) as service:
         secrets = EnvironmentSecrets(os.environ)
-        await run(service, secrets, provider, Path("example-data/tutorial"))
+        await run(service, secrets, provider, Path("example-data/tutorial", provider))
 
 
 def main() -> None:

@@ -57,6 +57,24 @@ async def test_a_second_run_goes_on_where_the_first_one_ended(
     assert asked.count("Who is free on Monday?") == 2
 
 
+async def test_both_frameworks_can_be_tried_one_after_the_other(
+    fake: FakeOpenAI,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GENIE_MODEL", "openai:scripted")
+    monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
+    monkeypatch.setenv(KEY, fake.api_key)
+    for provider in (*PROVIDERS, PROVIDERS[0]):
+        fake.script(ignore("so"), ignore("so"), delegate(CHECK), Say(ANSWER))
+        async with asyncio.timeout(30):
+            await tutorial.start(provider)
+        assert f"system → all: {ANSWER}" in capsys.readouterr().out
+    assert "\n".join(fake.requests[-1].texts).count(CHECK) == 2
+
+
 async def test_a_wrong_key_is_told_in_a_line_for_each_message(
     service: Service, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,7 +55,10 @@ class History:
         ended, are mended.
         """
         if not isinstance(state, list) or not all(_is_item(each) for each in state):
-            raise ValueError("not the history of such an agent: expected a list of input items")
+            raise ValueError(
+                "not the history of an agent on the OpenAI Agents SDK; use the kind of agent that "
+                "saved it, or another session id"
+            )
         self.items = closed(state)
         self._unsaved = []
 

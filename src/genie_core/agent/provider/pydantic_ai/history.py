@@ -55,6 +55,9 @@ class History:
                 else:
                     values[line.get("keep", len(values)) :] = line["messages"]
         except (AttributeError, LookupError, TypeError) as error:
-            raise ValueError(f"not the history of such an agent: {error!r}") from error
+            raise ValueError(
+                "not the history of an agent on pydantic-ai; use the kind of agent that saved it, "
+                "or another session id"
+            ) from error
         self.messages = from_json(values)
         self._unsaved = []
