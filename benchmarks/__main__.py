@@ -10,6 +10,9 @@ ALL = {"start": start.main, "engine": engine.main}
 
 def main() -> int:
     name, *flags = sys.argv[1:] or [""]
+    if name in {"-h", "--help"}:
+        print(f"{__doc__}\n\nThere are: {', '.join(ALL)}. Each explains its flags with --help.")
+        return 0
     if name and name not in ALL:
         sys.stderr.write(f"no benchmark {name}; there are: {', '.join(ALL)}\n")
         return 2
