@@ -27,7 +27,7 @@ from genie_core.agent import (
     ApprovalContext,
     AsyncTool,
 )
-from genie_core.agent.runner import DEEPEST, Query
+from genie_core.agent.runner import MOST_ALIKE, Query
 from genie_core.datastore import DataStore
 from genie_core.errors import AttachmentError, GenieError, UnknownAgent
 from genie_core.message import Attachment
@@ -210,9 +210,34 @@ async def test_agents_that_run_each_other_without_end_are_told_to_stop() -> None
     runner = root(tree(pass_on, search=pass_on, math=pass_on))
     async with asyncio.timeout(10):
         reply = await runner.submit(Query(".", ApprovalContext(asyncio.Queue())))
-    assert len(depths) == DEEPEST + 1
-    assert f"{DEEPEST} agents wait for one another already" in reply.text
+    assert len(depths) == 1 + 2 * MOST_ALIKE
+    assert f"can run no 'math': {MOST_ALIKE} of them wait for an answer already" in reply.text
     await put_away(runner)
+
+
+async def test_a_hierarchy_may_be_as_deep_as_there_are_agents(tmp_path: Path) -> None:
+    names = [f"level_{number}" for number in range(40)]
+    below = dict(zip(["system", *names], names, strict=False))
+
+    def passing_on(name: str) -> Any:
+        async def pass_on(agent: Any, tools: Tools, query: str, ask: Any) -> str:
+            if name not in below:
+                return await recall(agent, tools, query, ask)
+            answer = json.loads(await tools["run_subagent"](query, below[name]))
+            return str(answer["subagent_response"])
+
+        return pass_on
+
+    factory = tree(passing_on("system"), **{name: passing_on(name) for name in names})
+    async with DataStore(tmp_path) as store:
+        runner = root(factory, store)
+        async with asyncio.timeout(15):
+            reply = await runner.submit(Query("who?", ApprovalContext(asyncio.Queue())))
+            await reply.saved
+        assert reply.text == "who?"
+        await put_away(runner)
+    assert store.problems == []
+    assert len(list(tmp_path.rglob("*.json*"))) == 41
 
 
 async def test_extra_tools_reach_coordinators_at_any_depth() -> None:

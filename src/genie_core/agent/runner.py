@@ -32,8 +32,8 @@ from genie_core.state import StateKeeper
 
 log = logging.getLogger(__name__)
 
-DEEPEST: Final = 8
-"""How many agents below the first one may wait for each other."""
+MOST_ALIKE: Final = 8
+"""How many agents of one name may wait for each other, so that a circle of them comes to an end."""
 
 
 def _discard(_text: str) -> None:
@@ -65,7 +65,7 @@ class _Place:
     """Where in a hierarchy a runner stands, and what it shares with the others there."""
 
     path: str
-    depth: int
+    above: tuple[str, ...]  # the names of the agents that wait for this one, the first one first
     store: DataStore | None
     pool: Pool
 
@@ -103,7 +103,7 @@ class AgentRunner(Actor[Query, Reply]):
         _place: _Place | None = None,
     ) -> None:
         if _place is None:
-            _place = _Place(key, 0, data_store.narrowed(owner) if data_store else None, Pool())
+            _place = _Place(key, (), data_store.narrowed(owner) if data_store else None, Pool())
         super().__init__(
             f"agent {_place.path!r} of {owner}",
             agent_factory.agent_info(name).idle_timeout,
@@ -228,6 +228,7 @@ class AgentRunner(Actor[Query, Reply]):
         self._factory.agent_info(subagent_name)  # an unknown name must not create anything
         files = _described(attachments)
         approvals = self._query_at_work().approvals
+        self._check_circle(subagent_name)
         instance = Instance.of(subagent_name, subagent_instance)
         answer = await _ask(self._subagent(instance), Query(query, approvals, files))
         return _as_json(
@@ -273,11 +274,13 @@ class AgentRunner(Actor[Query, Reply]):
         run = _current.get()
         if run is None or run.runner is not self or run.query is None:
             raise GenieError(f"{self.name} can run subagents only while it answers a query")
-        if self._place.depth == DEEPEST:
-            raise GenieError(
-                f"{self.name} can run no subagent: {DEEPEST} agents wait for one another already"
-            )
         return run.query
+
+    def _check_circle(self, name: str) -> None:
+        if (*self._place.above, self._agent_name).count(name) == MOST_ALIKE:
+            raise GenieError(
+                f"{self.name} can run no {name!r}: {MOST_ALIKE} of them wait for an answer already"
+            )
 
     def _subagent(self, instance: Instance) -> "AgentRunner":
         runner = self._subagents.get(instance)
@@ -292,8 +295,8 @@ class AgentRunner(Actor[Query, Reply]):
     def _new_subagent(self, instance: Instance) -> "AgentRunner":
         place = self._place
         below = _Place(
-            path=f"{place.path}/{instance.title}" if place.depth else instance.title,
-            depth=place.depth + 1,
+            path=f"{place.path}/{instance.title}" if place.above else instance.title,
+            above=(*place.above, self._agent_name),
             store=place.store.narrowed(self._key) if place.store else None,
             pool=place.pool,
         )
