@@ -121,6 +121,16 @@ async def test_nobody_can_write_a_message_of_somebody_else(message: Message) -> 
     assert scripted.prompt.count("</message>") == 1
 
 
+async def test_the_model_reads_referenced_threads_and_which_files_are_attached() -> None:
+    scripted = Scripted()
+    quoted = Message("the ferry leaves at nine", "bob")
+    file = Attachment("/tmp/plan.pdf", "plan", "application/pdf")
+    message = Message("as we said", "alice", threads=[Thread("trip", [quoted])], attachments=[file])
+    await DefaultGroupReasoner("p", scripted.model).run([message])
+    for told in ("as we said", "trip", "bob", "the ferry leaves at nine", "/tmp/plan.pdf", "plan"):
+        assert told in scripted.prompt
+
+
 async def test_ordinary_punctuation_reaches_the_model_as_entities_only_where_needed() -> None:
     scripted = Scripted()
     await DefaultGroupReasoner("p", scripted.model).run([Message('"a" & b\'s <c>', "alice")])
