@@ -29,6 +29,7 @@ class JournalFile:
         self._report = report
         self._owed: list[bytes] = []
         self._cut: int | None = None  # bytes to go back to: what follows was not written whole
+        self._torn_at: int | None = None  # the size at which that was seen in a file read
         self._plain: bool | None = None  # unknown before the first look
         self._ready = False  # to be appended to
         self._unsynced = False
@@ -42,7 +43,7 @@ class JournalFile:
         journal = decode_journal(content)
         self._plain = journal.plain
         if torn := len(content) - journal.intact:
-            self._cut = journal.intact
+            self._cut, self._torn_at = journal.intact, len(content)
             self._report(f"{self._path}: cut off an unfinished last line of {torn} bytes")
         if journal.damaged:
             self._report(f"{self._path}: {journal.damage} left out")
@@ -103,13 +104,16 @@ class JournalFile:
             if sync:
                 sync_data(descriptor)
         except OSError:
-            self._cut = before
+            self._cut, self._torn_at = before, None
             with suppress(OSError):
                 self._cut_back(descriptor)
             raise
         self._unsynced = not sync
 
     def _cut_back(self, descriptor: int) -> None:
-        if self._cut is not None:
+        if self._cut is None:
+            return
+        if self._torn_at in {None, os.fstat(descriptor).st_size}:
             os.ftruncate(descriptor, self._cut)
-            self._cut = None
+        # Otherwise another process was in the midst of writing that line, and it is whole now.
+        self._cut = None

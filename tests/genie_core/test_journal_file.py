@@ -113,3 +113,16 @@ def test_a_plain_journal_gets_checksums_before_anything_is_added(
     journal.append(line(3), sync=True)
     assert path.read_bytes() == line({"n": 1}) + line({"n": 2}) + line(3)
     assert (tmp_path / "a.jsonl.group-genie").read_bytes() == plain
+
+
+def test_a_line_that_another_process_was_writing_is_not_cut_off(
+    tmp_path: Path, journal: JournalFile, problems: list[str]
+) -> None:
+    path, theirs = tmp_path / "a.jsonl", line("theirs")
+    path.write_bytes(line(0) + theirs[:9])
+    assert journal.read().values == [0]
+    assert problems
+    with path.open("ab") as file:
+        file.write(theirs[9:])
+    journal.append(line("ours"), sync=True)
+    assert JournalFile(path, problems.append).read().values == [0, "theirs", "ours"]
