@@ -147,4 +147,10 @@ def _understood(raw: Any, subject: str) -> Response:
     query = raw.query
     if decision is Decision.DELEGATE and not (isinstance(query, str) and query.strip()):
         raise StageFailed("reasoner", subject, "delegated without saying what to ask the agent")
-    return Response(decision, query, raw.receiver or None, getattr(raw, "reason", None) or None)
+    receiver, reason = raw.receiver or None, getattr(raw, "reason", None) or None
+    for name, value in {"query": query, "receiver": receiver, "reason": reason}.items():
+        if not isinstance(value, str | None):
+            raise StageFailed(
+                "reasoner", subject, f"gave {type(value).__name__} as {name}, not text"
+            )
+    return Response(decision, query, receiver, reason)

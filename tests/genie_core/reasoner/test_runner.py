@@ -203,3 +203,13 @@ async def test_anything_else_is_a_failure_of_the_reasoner(raw: Any, told: str) -
         await runner.submit(0)
     assert caught.value.stage == "reasoner"
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["query", "receiver", "reason"])
+async def test_a_response_is_made_of_text(field: str) -> None:
+    said = {"decision": Decision.DELEGATE, "query": "q", "receiver": None, "reason": None}
+    decision = "ignore" if field == "query" else "delegate"
+    raw: Any = SimpleNamespace(**{**said, "decision": decision, field: object()})
+    runner = ReasonerRunner("alice", chat(1), reasoner_factory(lambda _: raw))
+    with pytest.raises(StageFailed, match=f"gave object as {field}, not text"):
+        await runner.submit(0)
