@@ -103,6 +103,24 @@ async def test_many_can_join_at_once() -> None:
     assert execution.done
 
 
+async def test_one_join_that_is_given_up_ends_no_other() -> None:
+    release = asyncio.Event()
+
+    async def run(*_: Any) -> str:
+        await release.wait()
+        return "at last"
+
+    chat = session(run)
+    execution = chat.handle(Message("hi", "alice"))
+    patient, hasty = (asyncio.create_task(chat.join()) for _ in range(2))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(hasty, 0.02)
+    release.set()
+    async with asyncio.timeout(DEADLINE):
+        await patient
+    assert isinstance(await last_event(execution), Answered)
+
+
 async def test_what_was_accepted_before_the_stop_is_done_after_it(tmp_path: Path) -> None:
     """Also what could not begin yet, since the messages from disk were still being read."""
     chat = session(store=DataStore(tmp_path))
