@@ -102,11 +102,15 @@ def _content(attachment: Attachment, most: int) -> bytes:
             raise AttachmentError(
                 attachment.name, f"has {status.st_size:,} bytes, more than the {most:,} to be sent"
             )
-        return attachment.bytes()
+        with path.open("rb") as file:
+            data = file.read(most + 1)  # it may have grown, or not know its size, as in /proc
+        if len(data) > most:
+            raise AttachmentError(attachment.name, f"has more than the {most:,} bytes to be sent")
     except (OSError, ValueError) as error:  # a path with a null character is a ValueError
         if isinstance(error, AttachmentError):
             raise
         raise AttachmentError(attachment.name, summary(error)) from error
+    return data
 
 
 def _bare(media_type: str) -> str:

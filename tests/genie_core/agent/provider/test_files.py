@@ -76,6 +76,16 @@ async def test_a_file_that_is_too_large_is_not_read(path: Path) -> None:
         await read_file(Attachment(str(path), "big", "text/plain"), ANY, most=3)
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
+async def test_a_file_is_not_trusted_to_be_as_small_as_it_says() -> None:
+    path = Path("/proc/self/status")
+    assert path.stat().st_size == 0
+    attachment = Attachment(str(path), "endless", "text/plain")
+    with pytest.raises(AttachmentError, match="'endless': has more than the 3 bytes"):
+        await read_file(attachment, ANY, most=3)
+    assert (await read_file(attachment, ANY)).data
+
+
 async def test_text_that_is_none_is_named(path: Path) -> None:
     path.write_bytes(b"\xff\xfe\xfa")
     file = await read_file(Attachment(str(path), "letter", "text/plain"), ANY)
