@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from pydantic import ValidationError
+
 from genie_core.agent.approval import Verdict
 from genie_core.errors import GenieError
 
@@ -18,6 +20,11 @@ class InvalidArgumentsError(GenieError):
 
     def __str__(self) -> str:
         return f"the arguments entered by the user do not fit {self.tool}: {self.reason}"
+
+
+def complaints(error: ValidationError) -> str:
+    """Say in what way arguments do not fit a function."""
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
 
 
 def as_verdict(answer: Verdict | bool) -> Verdict:  # noqa: FBT001 - what callbacks of the contract return

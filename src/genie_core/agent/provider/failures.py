@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-from genie_core.errors import ModelFailed, ModelTrouble
+from genie_core.errors import GenieError, ModelFailed, ModelTrouble
 
 STALL_TIMEOUT: Final = 120.0
 """Seconds an agent's model may keep silent, between two pieces of an answer or before the first."""
 
 DECISION_TIMEOUT: Final = 60.0
 """Seconds a reasoner's model has for a decision, attempts that fail included: people wait for it."""
+
+MAX_TURNS: Final = 50
+"""How often a model may answer with tool calls in one run, unless told otherwise."""
 
 KEY_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
@@ -95,6 +98,19 @@ class Asked:
             describe_key(self.key, self.provider),
             retry_after,
         )
+
+
+def endless(model: str) -> GenieError:
+    """Make the error for a run in which a model has used up its turns."""
+    return GenieError(
+        f"model {model!r} went on calling tools without coming to an answer; ask for less at once, "
+        "or allow more turns by 'max_turns'"
+    )
+
+
+def would_fail_again(error: BaseException) -> bool:
+    """Tell whether the conversation itself was what the model did not take."""
+    return isinstance(error, ModelFailed) and error.kind in {"refused", "length"}
 
 
 def kind_of_status(status: int, code: str | None = None) -> ModelTrouble:

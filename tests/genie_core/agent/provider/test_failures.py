@@ -6,12 +6,14 @@ from genie_core.agent.provider.failures import (
     bare_address,
     code_in,
     describe_key,
+    endless,
     kind_of_status,
     message_in,
     without_secrets,
+    would_fail_again,
 )
 from genie_core.assistant.provider import PROVIDERS
-from genie_core.errors import ModelTrouble
+from genie_core.errors import ModelFailed, ModelTrouble
 
 KEY = "sk-proj-0123456789abcdefWXYZ"
 
@@ -143,3 +145,20 @@ def test_the_names_of_the_variables_are_those_that_setting_up_asks_for() -> None
     for provider, variables in KEY_VARIABLES.items():
         asked_for = {name for group in PROVIDERS[provider].variables for name in group}
         assert set(variables) <= asked_for
+
+
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        (ModelFailed("length", "m", "there"), True),
+        (ModelFailed("refused", "m", "there"), True),
+        (ModelFailed("server", "m", "there"), False),
+        (endless("m"), False),
+        (OSError(), False),
+    ],
+    ids=str,
+)
+def test_a_conversation_that_the_model_did_not_take_would_fail_again(
+    error: Exception, again: bool
+) -> None:
+    assert would_fail_again(error) is again

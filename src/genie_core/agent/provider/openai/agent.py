@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import agents
 from agents import (
@@ -23,7 +23,8 @@ from openai import DEFAULT_TIMEOUT, Timeout
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool
-from genie_core.agent.provider.failures import STALL_TIMEOUT
+from genie_core.agent.provider.failures import MAX_TURNS, STALL_TIMEOUT, would_fail_again
+from genie_core.agent.provider.instructions import preferring
 from genie_core.agent.provider.openai.attachments import Item, message_with
 from genie_core.agent.provider.openai.gate import ApprovalGate
 from genie_core.agent.provider.openai.history import History
@@ -32,12 +33,7 @@ from genie_core.agent.provider.openai.run import Run
 from genie_core.agent.provider.openai.servers import Offer, ToolServers
 from genie_core.agent.provider.openai.tools import tools_from
 from genie_core.agent.provider.openai.trouble import run_failed
-from genie_core.errors import InvalidSetting, ModelFailed
-
-MAX_TURNS: Final = 50
-"""How often a model may answer with tool calls in one run, unless told otherwise."""
-
-_PREFERENCES: Final = "How the user likes to be answered:\n"
+from genie_core.errors import InvalidSetting
 
 
 class DefaultAgent(Agent):
@@ -45,10 +41,10 @@ class DefaultAgent(Agent):
 
     The system prompt and the user's preferences are sent with each run but are not part of the
     history: changing them takes effect at once. `tools` are the SDK's, or plain coroutine
-    functions. Those that run at the provider are not asked for, and an agent that was made a tool
-    is asked for as one call, whatever tools of its own it uses. Further keyword arguments are those
-    of the SDK's `Agent`, except `handoffs`: an agent that takes over would not be asked for at all.
-    `max_turns` limits the model's answers in one run.
+    functions. Those that run at the provider are not asked for. An agent that was made a tool is
+    asked for as one call and may have no local tools of its own, of which nobody would be asked;
+    for the same reason there are no `handoffs`. Further keyword arguments are those of the SDK's
+    `Agent`. `max_turns` limits the model's answers in one run.
 
     A model may be silent for `STALL_TIMEOUT` seconds, unless its own client or
     `model_settings.extra_args["timeout"]` say otherwise. Its client decides how often a request is
@@ -69,8 +65,9 @@ class DefaultAgent(Agent):
         max_turns: int = MAX_TURNS,
         **kwargs: Any,
     ) -> None:
-        if kwargs.get("handoffs"):
-            raise InvalidSetting("handoffs", kwargs["handoffs"], "left out; direct subagents")
+        if handoffs := kwargs.get("handoffs"):
+            names = [getattr(each, "name", type(each).__name__) for each in handoffs]
+            raise InvalidSetting("handoffs", names, "left out; direct subagents")
         if max_turns < 1:
             raise InvalidSetting("max_turns", max_turns, "at least 1")
         self._system_prompt = system_prompt
@@ -146,7 +143,7 @@ class DefaultAgent(Agent):
             raise
         except Exception as error:
             failure = run_failed(error, self._model_name)
-            if (said := ledger.items()) and not _would_fail_again(failure):
+            if (said := ledger.items()) and not would_fail_again(failure):
                 self._history.add([message, *said])
             if failure is error:
                 raise
@@ -186,7 +183,7 @@ class DefaultAgent(Agent):
     def _instructions(self, query: AgentInput, offer: Offer) -> list[str]:
         paragraphs = [self._system_prompt] if self._system_prompt else []
         if query.preferences:
-            paragraphs.append(_PREFERENCES + query.preferences)
+            paragraphs.append(preferring(query.preferences))
         return paragraphs + offer.notices
 
     def _resolved(self) -> Model:
@@ -197,7 +194,9 @@ class DefaultAgent(Agent):
 
     @property
     def _model_name(self) -> str:
-        return str(getattr(self._model, "model", self._model))
+        if isinstance(self._model, str):
+            return self._model
+        return str(getattr(self._model, "model", type(self._model).__name__))
 
     async def _close(self) -> None:
         provider, self._provider = self._provider, None
@@ -221,8 +220,3 @@ def _waits_too_long(model: Model) -> bool:
         return False
     client = model._get_client()  # noqa: SLF001 - the SDK's models tell it nowhere else
     return bool(client.timeout == DEFAULT_TIMEOUT)
-
-
-def _would_fail_again(failure: Exception) -> bool:
-    """Tell whether the conversation itself was what the model did not take."""
-    return isinstance(failure, ModelFailed) and failure.kind in {"refused", "length"}

@@ -1,10 +1,9 @@
 """The arguments of a tool call, as JSON."""
 
 import json
-from typing import Any
+from typing import Any, NoReturn
 
 import jsonschema  # type: ignore[import-untyped]  # it ships no type information
-from pydantic import ValidationError
 
 from genie_core.errors import GenieError
 
@@ -16,7 +15,7 @@ class UnfitArguments(GenieError):
 def parsed(tool: str, text: str) -> dict[str, Any]:
     """Read what a model wrote; `UnfitArguments` if it is no JSON object."""
     try:
-        arguments = json.loads(text or "{}")
+        arguments = json.loads(text or "{}", parse_constant=_no_number)
     except ValueError as error:
         raise UnfitArguments(f"the arguments of {tool} are no valid JSON: {error}") from error
     if not isinstance(arguments, dict):
@@ -32,9 +31,9 @@ def objections(schema: dict[str, Any], arguments: dict[str, Any]) -> str:
     )
 
 
-def complaints(error: ValidationError) -> str:
-    """Say the same of arguments that pydantic did not take."""
-    return "; ".join(_located(each["loc"], each["msg"]) for each in error.errors())
+def _no_number(name: str) -> NoReturn:
+    """Refuse what Python takes for a number; a person might be shown something else."""
+    raise ValueError(f"{name} is no number")
 
 
 def _located(path: Any, message: str) -> str:

@@ -40,14 +40,15 @@ _GRACE_SECONDS: Final = 1.0
 class ApprovalGate:
     """Makes each of a run's tool calls wait for `ask`, right before it would be made.
 
-    Calls that a model makes in parallel are asked for in parallel. A denial is a result for the
+    A function gets the arguments that were shown, or the edited ones, and not the text that the
+    model wrote, of which another reader might make something else. Calls that a model makes in parallel are asked for in parallel. A denial is a result for the
     model to read, never an error. Tools that the provider runs on its own side never reach this
     machine and so are not asked for, except where the provider itself asks.
     """
 
     ask: ApprovalCallback
     ledger: Ledger
-    _edited: dict[ToolContext[Any], str] = field(default_factory=dict, init=False)
+    _allowed: dict[ToolContext[Any], str] = field(default_factory=dict, init=False)
     _tools: dict[str, FunctionTool] = field(default_factory=dict, init=False)
     _under_way: set[Task[Any]] = field(default_factory=set, init=False)
 
@@ -99,11 +100,10 @@ class ApprovalGate:
             self.ledger.settle(data.context.tool_call_id, refusal)
             return ToolGuardrailFunctionOutput.reject_content(refusal)
 
-        async def invoke(context: ToolContext[Any], arguments: str) -> Any:
-            if (edited := self._edited.pop(context, None)) is not None:
-                context.tool_arguments = arguments = edited
+        async def invoke(context: ToolContext[Any], _arguments: str) -> Any:
+            context.tool_arguments = allowed = self._allowed.pop(context)
             with self._counted():
-                return await inner(context, arguments)
+                return await inner(context, allowed)
 
         self._tools[tool.qualified_name] = tool
         gated = copy.copy(tool)
@@ -122,13 +122,15 @@ class ApprovalGate:
             arguments = parsed(tool.name, context.tool_arguments)
         except UnfitArguments as error:
             return f"Error: {error}"
-        verdict = await self._verdict(tool.name, arguments)
+        allowed = json.dumps(arguments)
+        verdict = await self._verdict(tool.qualified_name, arguments)
         if not verdict:
             return denial(verdict)
         if verdict.arguments is not None:
             if wrong := objections(tool.params_json_schema, verdict.arguments):
                 return f"Error: {InvalidArgumentsError(tool.name, wrong)}"
-            self._edited[context] = json.dumps(verdict.arguments)
+            allowed = json.dumps(verdict.arguments)
+        self._allowed[context] = allowed
         return None
 
     @contextmanager

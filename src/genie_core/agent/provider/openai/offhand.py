@@ -68,7 +68,7 @@ class OffhandGate:
     async def _decide_hosted(
         self, request: MCPToolApprovalRequest
     ) -> MCPToolApprovalFunctionResult:
-        refusal = await self._refusal(request.data.name, from_json(request.data.arguments or "{}"))
+        refusal = await self._refusal(request.data.name, _readable(request.data.arguments))
         return {"approve": refusal is None, "reason": refusal or ""}
 
     def _shell(self, tool: LocalShellTool) -> Callable[[LocalShellCommandRequest], Awaitable[str]]:
@@ -90,3 +90,12 @@ class OffhandGate:
         if verdict.arguments is not None and verdict.arguments != arguments:
             return _FIXED
         return None
+
+
+def _readable(text: str) -> dict[str, Any]:
+    """Take the arguments apart for the person; what is no JSON object is shown as it is."""
+    try:
+        arguments = from_json(text or "{}")
+    except ValueError:
+        arguments = None
+    return arguments if isinstance(arguments, dict) else {"arguments": text}

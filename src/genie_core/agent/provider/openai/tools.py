@@ -4,13 +4,22 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
-from agents import ComputerTool, FunctionTool, Tool
+from agents import (
+    Agent,
+    ApplyPatchTool,
+    ComputerTool,
+    CustomTool,
+    FunctionTool,
+    LocalShellTool,
+    ShellTool,
+    Tool,
+)
 from agents.function_schema import function_schema
 from agents.tool_context import ToolContext
 from pydantic import ValidationError
 
 from genie_core.agent.base import AsyncTool
-from genie_core.agent.provider.openai.arguments import complaints
+from genie_core.agent.provider.consent import complaints
 from genie_core.errors import InvalidSetting, summary
 
 log = logging.getLogger(__name__)
@@ -19,14 +28,35 @@ log = logging.getLogger(__name__)
 def tools_from(tools: Iterable[Tool | AsyncTool]) -> list[Tool]:
     """Take the SDK's tools as they are, and make tools of plain coroutine functions.
 
-    A computer is refused: the SDK gives no way to stop its actions before a person has agreed.
+    Two kinds are refused, since the SDK gives no way to stop what they do before a person has
+    agreed: a computer, and an agent that has tools of its own on this machine.
     """
     made: list[Tool] = []
     for tool in tools:
         if isinstance(tool, ComputerTool):
             raise InvalidSetting("tools", tool.name, "tools whose calls can wait for approval")
+        if isinstance(tool, FunctionTool) and _acts_unasked(tool):
+            raise InvalidSetting(
+                "tools", tool.name, "without agents that have local tools; direct subagents"
+            )
         made.append(_function_tool(tool) if callable(tool) else tool)
     return made
+
+
+def _acts_unasked(tool: FunctionTool) -> bool:
+    """Tell whether it is an agent in disguise whose own calls would not be asked for."""
+    agent = getattr(tool, "_agent_instance", None)  # the SDK tells it nowhere else
+    return isinstance(agent, Agent) and bool(
+        agent.handoffs or agent.mcp_servers or any(map(_is_local, agent.tools))
+    )
+
+
+def _is_local(tool: Tool) -> bool:
+    if isinstance(tool, ShellTool):
+        return tool.executor is not None
+    return isinstance(
+        tool, FunctionTool | CustomTool | ApplyPatchTool | LocalShellTool | ComputerTool
+    )
 
 
 def _function_tool(function: AsyncTool) -> FunctionTool:

@@ -7,7 +7,13 @@ import httpx2
 from agents import AgentsException, MaxTurnsExceeded, ModelBehaviorError, ModelTimeoutError
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, OpenAIError
 
-from genie_core.agent.provider.failures import Asked, code_in, kind_of_status, message_in
+from genie_core.agent.provider.failures import (
+    Asked,
+    code_in,
+    endless,
+    kind_of_status,
+    message_in,
+)
 from genie_core.errors import GenieError, ModelFailed, summary
 
 _ENDPOINTS: Final = ("/chat/completions", "/responses")
@@ -45,10 +51,7 @@ def run_failed(error: Exception, model: str) -> Exception:
     if isinstance(error, AgentsException) and isinstance(error.__cause__, GenieError):
         return error.__cause__
     if isinstance(error, MaxTurnsExceeded):
-        return GenieError(
-            f"model {model!r} went on calling tools without coming to an answer; ask for less at "
-            f"once, or allow more turns by 'max_turns' ({error.message})"
-        )
+        return endless(model)
     if isinstance(error, AgentsException) and isinstance(error.__cause__, Exception):
         return model_failed(error.__cause__, model) or model_failed(error, model) or error
     return model_failed(error, model) or error

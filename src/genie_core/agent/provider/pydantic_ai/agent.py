@@ -24,9 +24,12 @@ from pydantic_ai.native_tools import AbstractNativeTool
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.usage import UsageLimits
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool
+from genie_core.agent.provider.failures import MAX_TURNS, would_fail_again
+from genie_core.agent.provider.instructions import preferring
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
 from genie_core.agent.provider.pydantic_ai.failures import failures_told, silence_limit, with_limit
 from genie_core.agent.provider.pydantic_ai.gate import ApprovalGate
@@ -37,11 +40,10 @@ from genie_core.agent.provider.pydantic_ai.servers import (
     raise_if_all_failed,
     tolerated,
 )
-from genie_core.errors import ModelFailed, stage
+from genie_core.errors import InvalidSetting, stage
 
 log = logging.getLogger(__name__)
 
-_PREFERENCES = "How the user likes to be answered:\n"
 _TOOL_RETRIES = 3
 
 
@@ -50,12 +52,13 @@ class DefaultAgent(Agent):
 
     The system prompt and the user's preferences are sent with each run but are not part of the
     history: changing them takes effect at once. `builtin_tools`, also named `native_tools`, run
-    at the provider and are not asked for. `capabilities` are pydantic-ai's.
+    at the provider and are not asked for. `capabilities` are pydantic-ai's. `max_turns` limits the
+    model's answers in one run.
 
     A model may be silent for `STALL_TIMEOUT` seconds in each attempt, unless `model_settings` or
-    the model's own settings have a "timeout" or "request_timeout". The time that approvals and tools take does not
-    count. How often a request is tried again is up to the model's client. A request that fails in
-    the end raises `ModelFailed`.
+    the model's own settings have a "timeout" or "request_timeout". The time that approvals and
+    tools take does not count. How often a request is tried again is up to the model's client. A
+    request that fails in the end raises `ModelFailed`.
 
     A toolset whose server is down costs the run its tools, of which the model is told. If all
     toolsets are down, the run fails.
@@ -72,7 +75,10 @@ class DefaultAgent(Agent):
         *,
         native_tools: Sequence[AbstractNativeTool] = (),
         capabilities: Sequence[AgentCapability[Any]] = (),
+        max_turns: int = MAX_TURNS,
     ) -> None:
+        if max_turns < 1:
+            raise InvalidSetting("max_turns", max_turns, "at least 1")
         self._model = model_named(model)
         self._servers = tolerated(toolsets)
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
@@ -87,6 +93,7 @@ class DefaultAgent(Agent):
                 *capabilities,
             ],
         )
+        self._limits = UsageLimits(request_limit=max_turns)
         self._history = History()
 
     def get_serialized(self) -> Any:
@@ -141,8 +148,11 @@ class DefaultAgent(Agent):
                         result = await self._agent.run(
                             prompt,
                             message_history=self._history.messages,
-                            instructions=_wishes(query.preferences),
+                            instructions=preferring(query.preferences)
+                            if query.preferences
+                            else None,
                             capabilities=[ApprovalGate(callback)],
+                            usage_limits=self._limits,
                             event_stream_handler=_text_handler(emit) if emit else None,
                         )
             except BaseException as error:
@@ -156,7 +166,9 @@ class DefaultAgent(Agent):
         if isinstance(error, asyncio.CancelledError | RunCancelled):
             if (cancelled := RunCancelled.from_cancellation(error)) is not None:
                 self._history.update(cancelled.all_messages())
-        elif _may_go_on(error) and any(map(_has_results, messages[len(self._history.messages) :])):
+        elif not would_fail_again(error) and any(
+            map(_has_results, messages[len(self._history.messages) :])
+        ):
             self._history.update(messages)
 
     @asynccontextmanager
@@ -173,10 +185,6 @@ class DefaultAgent(Agent):
             except Exception:
                 # The run is over; what did not close is opened anew for the next one.
                 log.warning("an agent's model or tools did not close cleanly", exc_info=True)
-
-
-def _wishes(preferences: str | None) -> str | None:
-    return _PREFERENCES + preferences if preferences else None
 
 
 def _text_handler(
@@ -204,10 +212,6 @@ def _can_stream(model: Model) -> bool:
     if getattr(model, "stream_function", True) is None:  # a FunctionModel without one
         return False
     return type(model).request_stream is not Model.request_stream
-
-
-def _may_go_on(error: BaseException) -> bool:
-    return isinstance(error, ModelFailed) and error.kind not in {"refused", "length"}
 
 
 def _has_results(message: ModelMessage) -> bool:

@@ -21,13 +21,20 @@ from pydantic_ai.exceptions import (
     ModelTimeoutError,
     ModelUnavailableError,
     UnexpectedModelBehavior,
+    UsageLimitExceeded,
 )
 from pydantic_ai.models import Model
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings, merge_model_settings
 
-from genie_core.agent.provider.failures import STALL_TIMEOUT, Asked, kind_of_status, message_in
+from genie_core.agent.provider.failures import (
+    STALL_TIMEOUT,
+    Asked,
+    endless,
+    kind_of_status,
+    message_in,
+)
 from genie_core.errors import ModelFailed, ModelTrouble
 
 REQUEST_TIMEOUT: Final = 600.0
@@ -52,7 +59,7 @@ _KINDS: Final[tuple[tuple[type[Exception], ModelTrouble], ...]] = (  # narrower 
 
 @contextmanager
 def failures_told(model: Model) -> Iterator[None]:
-    """Turn what is raised about the model inside into `ModelFailed`.
+    """Turn what is raised about the model inside into `ModelFailed` or another error of ours.
 
     Of several models that were tried one after another, the last one's failure is told.
     """
@@ -65,6 +72,8 @@ def failures_told(model: Model) -> Iterator[None]:
         raise told[-1] from group
     except (ModelAPIError, UnexpectedModelBehavior) as error:
         raise _failed(error, model) from error
+    except UsageLimitExceeded as error:
+        raise endless(model.model_name) from error
 
 
 def with_limit(

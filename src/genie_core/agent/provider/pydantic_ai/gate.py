@@ -1,16 +1,18 @@
 """Putting every tool call before a person."""
 
+import inspect
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
 from pydantic_ai.exceptions import (
-    AgentRunError,
     ApprovalRequired,
     CallDeferred,
     ModelRetry,
+    RunCancelled,
     ToolFailed,
 )
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext, ToolDenied
@@ -18,13 +20,18 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_jsonable_python
 
 from genie_core.agent.approval import ApprovalCallback
-from genie_core.agent.provider.consent import InvalidArgumentsError, as_verdict, denial
+from genie_core.agent.provider.consent import (
+    InvalidArgumentsError,
+    as_verdict,
+    complaints,
+    denial,
+)
 from genie_core.errors import GenieError, summary
 
 log = logging.getLogger(__name__)
 
-_PASSED_ON: Final = (ModelRetry, ToolFailed, CallDeferred, ApprovalRequired, AgentRunError)
-"""What a tool raises to speak to pydantic-ai, and what ends its run."""
+_PASSED_ON: Final = (ModelRetry, ToolFailed, CallDeferred, ApprovalRequired, RunCancelled)
+"""What a tool raises to speak to pydantic-ai. The failure of an agent that it runs is none of it."""
 
 
 @dataclass
@@ -70,7 +77,7 @@ class _GatedToolset(WrapperToolset[Any]):
             return ToolDenied(denial(verdict))
         try:
             if verdict.arguments is not None:
-                tool_args = _validated(tool, verdict.arguments)
+                tool_args = await _validated(tool, verdict.arguments, ctx)
             return await self.wrapped.call_tool(name, tool_args, ctx, tool)
         except _PASSED_ON:
             raise
@@ -81,12 +88,20 @@ class _GatedToolset(WrapperToolset[Any]):
             raise ToolFailed(summary(error)) from error
 
 
-def _validated(tool: ToolsetTool[Any], arguments: dict[str, Any]) -> dict[str, Any]:
+async def _validated(
+    tool: ToolsetTool[Any], arguments: dict[str, Any], ctx: RunContext[Any]
+) -> dict[str, Any]:
+    """Hold what a person entered to all that the model's own arguments are held to."""
     try:
-        validated: dict[str, Any] = tool.args_validator.validate_python(arguments)
-    except ValidationError as error:
-        details = "; ".join(
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()
+        validated: dict[str, Any] = tool.args_validator.validate_python(
+            arguments, context=ctx.validation_context
         )
-        raise InvalidArgumentsError(tool.tool_def.name, details) from error
+        if (check := tool.args_validator_func) is not None:
+            with suppress(ApprovalRequired):  # it has just been given
+                if inspect.isawaitable(checking := check(ctx, **validated)):
+                    await checking
+    except ValidationError as error:
+        raise InvalidArgumentsError(tool.tool_def.name, complaints(error)) from error
+    except ModelRetry as error:
+        raise InvalidArgumentsError(tool.tool_def.name, error.message) from error
     return validated

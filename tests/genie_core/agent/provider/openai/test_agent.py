@@ -414,7 +414,11 @@ async def test_a_model_by_name_without_a_key_is_refused_in_words(
     ("options", "error", "name"),
     [
         ({"max_turns": 0}, InvalidSetting, "max_turns"),
-        ({"handoffs": [agents.Agent(name="other")]}, InvalidSetting, "handoffs"),
+        (
+            {"handoffs": [agents.Agent(name="other", instructions="secret plan")]},
+            InvalidSetting,
+            r"^handoffs must be left out; direct subagents, not \['other'\]$",
+        ),
         ({"colour": "red"}, TypeError, "colour"),
     ],
 )

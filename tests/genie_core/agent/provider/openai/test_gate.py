@@ -5,11 +5,21 @@ import json
 from typing import Any
 
 import pytest
-from agents import FunctionTool, RunContextWrapper, UserError, function_tool
+from agents import (
+    Agent,
+    FunctionTool,
+    RunContextWrapper,
+    ToolInputGuardrailData,
+    UserError,
+    function_tool,
+    tool_namespace,
+)
 from agents.tool_context import ToolContext
 from tests.genie_core.agent.provider.openai.doubles import Approver, Desk, ask, outputs
 
 from genie_core.agent import AgentInput, Verdict
+from genie_core.agent.provider.openai.gate import ApprovalGate
+from genie_core.agent.provider.openai.ledger import Ledger
 from genie_core.errors import SessionStopped
 from genie_core.testing.turns import Call, Calls, Say
 
@@ -99,8 +109,39 @@ async def test_edited_arguments_are_for_the_call_they_were_given_to(desk: Desk) 
     assert desk.last.tool_results == ["1", "42", "3"]
 
 
+async def test_a_tool_gets_what_was_shown_and_not_what_else_might_be_read(desk: Desk) -> None:
+    ran: list[str] = []
+
+    async def invoke(context: ToolContext[Any], arguments: str) -> str:
+        assert context.tool_arguments == arguments
+        ran.append(arguments)
+        return "ran"
+
+    tool = FunctionTool("wipe", "Wipe.", {"type": "object"}, invoke, strict_json_schema=False)
+    desk.server.script(Call("wipe", '{"path": "/", "path": "/tmp"}'), Say("ok"))
+    approver = Approver()
+    await desk.agent(tools=[tool]).run(AgentInput("go"), approver)
+    assert approver.asked == [("wipe", {"path": "/tmp"})]
+    assert ran == ['{"path": "/tmp"}']
+
+
+async def test_a_tool_in_a_namespace_is_asked_for_by_its_whole_name() -> None:
+    tools = tool_namespace(name="crm", description="Customers.", tools=[add])
+    gate = ApprovalGate(approver := Approver(), Ledger())
+    [tool] = map(gate.around, tools)
+    assert isinstance(tool, FunctionTool)
+    arguments = '{"a": 1, "b": 2}'
+    context = ToolContext(None, tool_name="add", tool_call_id="c", tool_arguments=arguments)
+    [guard] = tool.tool_input_guardrails or []
+    await guard.run(ToolInputGuardrailData(context=context, agent=Agent(name="any")))
+    assert approver.asked == [("crm.add", {"a": 1, "b": 2})]
+
+
+UNREADABLE = ['{"a": 1', "[1, 2]", '{"a": NaN, "b": 1}']
+
+
 async def test_nobody_is_asked_about_arguments_that_cannot_be_read(desk: Desk) -> None:
-    desk.server.script(Calls(Call("add", '{"a": 1'), Call("add", "[1, 2]")), Say("ok"))
+    desk.server.script(Calls(*(Call("add", each) for each in UNREADABLE)), Say("ok"))
     approver = Approver()
     await desk.agent(tools=[add]).run(AgentInput("go"), approver)
     assert approver.asked == []

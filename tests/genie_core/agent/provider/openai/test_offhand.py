@@ -156,6 +156,14 @@ async def test_a_provider_that_asks_is_answered(approved: bool) -> None:
     assert ("too far" in shown) is not approved
 
 
+@pytest.mark.parametrize("arguments", ['{"what": ', "[1]"])
+async def test_what_a_provider_asks_is_shown_even_if_it_cannot_be_read(arguments: str) -> None:
+    model, approver = Fixed(CALLS["hosted"] | {"arguments": arguments}), Approver()
+    agent = DefaultAgent("", model, ModelSettings(), tools=[tool_for("hosted", [])])
+    assert await agent.run(AgentInput("go"), approver) == "done"
+    assert approver.asked == [("wipe", {"arguments": arguments})]
+
+
 def test_what_a_provider_runs_is_passed_on_as_it_is() -> None:
     shell = ShellTool(environment={"type": "container_auto"})
     agent = DefaultAgent("", "gpt-x", ModelSettings(), tools=[WebSearchTool(), shell])

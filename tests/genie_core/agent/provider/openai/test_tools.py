@@ -5,7 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import ComputerTool, ModelSettings, RunContextWrapper
+from agents import (
+    Agent,
+    ApplyPatchTool,
+    ComputerTool,
+    CustomTool,
+    LocalShellTool,
+    ModelSettings,
+    RunContextWrapper,
+    ShellTool,
+    WebSearchTool,
+    function_tool,
+)
+from agents.mcp import MCPServerStdio
 from tests.genie_core.agent.provider.openai.doubles import Approver, Desk, ask
 
 from genie_core.agent import AgentFactory, AgentInfo, AgentInput
@@ -78,6 +90,39 @@ def test_a_computer_is_refused_since_nobody_could_be_asked() -> None:
     computer: Any = object()
     with pytest.raises(InvalidSetting, match="approval"):
         DefaultAgent("", "gpt-x", ModelSettings(), tools=[ComputerTool(computer)])
+
+
+async def _never(*arguments: Any) -> str:
+    raise NotImplementedError
+
+
+NOBODY: Any = object()
+LOCAL: list[dict[str, Any]] = [
+    {"tools": [function_tool(_never, name_override="wipe")]},
+    {"tools": [CustomTool("note", "Take a note.", _never)]},
+    {"tools": [ShellTool(_never)]},
+    {"tools": [LocalShellTool(_never)]},
+    {"tools": [ApplyPatchTool(NOBODY)]},
+    {"tools": [ComputerTool(NOBODY)]},
+    {"tools": [Agent(name="further").as_tool("further", "Helps.")]},
+    {"handoffs": [Agent(name="further")]},
+    {"mcp_servers": [MCPServerStdio({"command": "any"})]},
+]
+
+
+@pytest.mark.parametrize("options", LOCAL)
+def test_an_agent_that_would_act_on_this_machine_unasked_is_refused(
+    options: dict[str, Any],
+) -> None:
+    helper = Agent(name="helper", **options).as_tool("helper", "Helps.")
+    with pytest.raises(InvalidSetting, match=r"local tools.*'helper'"):
+        DefaultAgent("", "gpt-x", ModelSettings(), tools=[helper])
+
+
+def test_an_agent_that_has_only_its_provider_s_tools_may_be_one() -> None:
+    tools: list[Any] = [WebSearchTool(), ShellTool(environment={"type": "container_auto"})]
+    helper = Agent(name="helper", tools=tools).as_tool("helper", "Helps.")
+    DefaultAgent("", "gpt-x", ModelSettings(), tools=[helper])
 
 
 async def test_subagents_are_directed_through_such_a_function(desk: Desk, tmp_path: Path) -> None:

@@ -4,7 +4,13 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from pydantic_ai import FunctionToolset
+from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelHTTPError,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+)
 from pydantic_ai.messages import (
     ModelMessage,
     ModelResponse,
@@ -27,7 +33,13 @@ from tests.genie_core.agent.provider.pydantic_ai.clients import responses_model
 
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
-from genie_core.errors import AttachmentError, StageFailed, UnknownAgent
+from genie_core.errors import (
+    AttachmentError,
+    GenieError,
+    InvalidSetting,
+    StageFailed,
+    UnknownAgent,
+)
 from genie_core.message import Attachment
 from genie_core.testing.openai import FakeOpenAI
 
@@ -134,6 +146,49 @@ async def test_edited_arguments_that_do_not_fit_are_told_and_nothing_runs() -> N
     assert "b: " in answer
 
 
+@pytest.mark.parametrize("waits", [True, False])
+async def test_edited_arguments_pass_the_tool_s_own_check_too(waits: bool) -> None:
+    checked: list[int] = []
+
+    async def check_later(_ctx: Any, a: int, b: int) -> None:
+        check(_ctx, a, b)
+
+    def check(_ctx: Any, a: int, b: int) -> None:
+        checked.append(a)
+        if a < 0:
+            raise ModelRetry("a must not be negative")
+        if len(checked) > 1:
+            raise ApprovalRequired
+
+    async def edit(_name: str, arguments: dict[str, Any]) -> Verdict:
+        return Verdict(approved=True, arguments={**arguments, "a": -arguments["a"]})
+
+    toolset = FunctionToolset[Any]()
+    toolset.add_function(add, args_validator=check_later if waits else check)
+    agent = DefaultAgent("", calling(("add", {"a": 1, "b": 2})), toolsets=[toolset])
+    told = await agent.run(AgentInput("q"), edit)
+    assert told == "the arguments entered by the user do not fit add: a must not be negative"
+    assert checked == [1, -1]
+
+
+async def test_a_check_that_wants_approval_has_it_with_the_edit() -> None:
+    def check(_ctx: Any, a: int, b: int) -> None:
+        if a + b > 5:
+            raise ApprovalRequired
+
+    asked: list[dict[str, Any]] = []
+
+    async def edit(_name: str, arguments: dict[str, Any]) -> Verdict:
+        asked.append(arguments)
+        return Verdict(approved=True, arguments={"a": 40, "b": 2})
+
+    toolset = FunctionToolset[Any]()
+    toolset.add_function(add, args_validator=check)
+    agent = DefaultAgent("", calling(("add", {"a": 1, "b": 2})), toolsets=[toolset])
+    assert await agent.run(AgentInput("q"), edit) == "42"
+    assert asked == [{"a": 1, "b": 2}]
+
+
 async def test_parallel_calls_are_all_pending_at_once_and_answered_in_any_order() -> None:
     pending: dict[int, asyncio.Future[Verdict]] = {}
     all_there = asyncio.Event()
@@ -176,6 +231,60 @@ async def test_an_error_of_ours_in_a_tool_is_for_the_model_to_see() -> None:
 
     agent = DefaultAgent("", calling(("ask_nobody", {})), tools=[ask_nobody])
     assert "available: search" in await agent.run(AgentInput("q"), allow)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelHTTPError(500, "another", {"message": "it broke"}),
+        UnexpectedModelBehavior("it broke"),
+        UsageLimitExceeded("it broke"),
+    ],
+)
+async def test_an_agent_that_fails_in_a_tool_is_for_the_model_to_see(error: AgentRunError) -> None:
+    async def delegate() -> None:
+        raise error
+
+    agent = DefaultAgent("", calling(("delegate", {})), tools=[delegate])
+    told = await agent.run(AgentInput("q"), allow)
+    assert told.startswith(type(error).__name__)
+    assert "it broke" in told
+
+
+def restless(messages: list[ModelMessage], _info: ModelInfo) -> ModelResponse:
+    """Call a tool whenever it is asked to begin, or has seen a result."""
+    if str(getattr(messages[-1].parts[-1], "content", "")) == "stop":
+        return ModelResponse([TextPart("stopped")])
+    return ModelResponse([ToolCallPart("add", {"a": 1, "b": 2})])
+
+
+async def test_a_model_that_never_stops_calling_tools_is_stopped_and_what_it_did_is_known() -> None:
+    agent = DefaultAgent("", FunctionModel(restless), tools=[add], max_turns=3)
+    with pytest.raises(GenieError, match=r"restless.*max_turns"):
+        await agent.run(AgentInput("go"), allow)
+    lines = agent.get_new_messages()
+    assert str(lines).count("tool-return") == 3
+    assert await agent.run(AgentInput("stop"), allow) == "stopped"
+
+
+def test_a_run_without_turns_is_refused_at_once() -> None:
+    with pytest.raises(InvalidSetting, match="max_turns"):
+        DefaultAgent("", TestModel(), max_turns=0)
+
+
+async def test_a_callback_that_fails_fails_the_run_but_not_the_next() -> None:
+    async def ask_once(_name: str, _arguments: dict[str, Any]) -> Verdict:
+        if asked:
+            raise LookupError("nobody is there")
+        asked.append(1)
+        return Verdict(approved=True)
+
+    asked: list[int] = []
+    agent = DefaultAgent("", FunctionModel(restless), tools=[add])
+    with pytest.raises(LookupError, match="nobody is there"):
+        await agent.run(AgentInput("go"), ask_once)
+    assert "'content': 3" in str(agent.get_serialized())
+    assert await agent.run(AgentInput("stop"), allow) == "stopped"
 
 
 async def test_text_is_streamed_piece_by_piece() -> None:
