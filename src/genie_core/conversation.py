@@ -41,15 +41,16 @@ class Conversation:
         If that is killed on its way, the next call begins anew.
         """
         if not self._is_open and (self._opening is None or self._opening.done()):
-            self._opening = asyncio.create_task(self._load(), name="loading messages")
+            loop = asyncio.get_running_loop()
+            self._opening = loop.create_task(self._load(), name="loading messages")
 
     def when_open(self, action: Callable[[], object]) -> None:
         """Do something now or, in the order of the calls, once everything is taken over."""
         if self._is_open:
             action()
             return
+        self.open()  # first: outside an event loop it raises, and nothing may be left to be done
         self._deferred.append(action)
-        self.open()
 
     async def opened(self) -> None:
         """Wait until everything is taken over. Cancelling the wait is safe."""

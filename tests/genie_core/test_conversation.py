@@ -228,3 +228,11 @@ async def test_names_too_long_for_group_genie_are_no_problem(tmp_path: Path) -> 
     assert session.problems == []
     assert is_plain(saved.with_name("session.jsonl.group-genie"))
     assert not is_plain(saved)
+
+
+def test_what_is_refused_outside_an_event_loop_is_not_done_later(tmp_path: Path) -> None:
+    conversation = Conversation(DataStore(tmp_path))
+    with pytest.raises(RuntimeError):
+        conversation.when_open(lambda: conversation.add(Message("hi", "alice")))
+    asyncio.run(conversation.opened())
+    assert conversation.messages == []
