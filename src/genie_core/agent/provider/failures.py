@@ -89,7 +89,12 @@ class Asked:
     def failed(
         self, kind: ModelTrouble, detail: str = "", retry_after: float | None = None
     ) -> ModelFailed:
-        """Describe what happened, without letting the key slip out."""
+        """Describe what happened, without letting the key slip out.
+
+        A key that cannot be sent is what is to blame, however that came out.
+        """
+        if unsendable(self.key):
+            kind, detail = "key", "it has a line break or another character that cannot be sent"
         return ModelFailed(
             kind,
             self.model,
@@ -158,6 +163,11 @@ def code_in(body: object) -> str | None:
             return None
 
 
+def unsendable(key: str | None) -> bool:
+    """Tell whether a key has something in it that no HTTP header can carry."""
+    return key is not None and not (key.isascii() and key.isprintable())
+
+
 def describe_key(key: str | None, provider: str, environ: Mapping[str, str] = os.environ) -> str:
     """Say which key is meant, by the variable it came from and at most its last four characters."""
     variables = KEY_VARIABLES.get(provider, ())
@@ -171,7 +181,7 @@ def describe_key(key: str | None, provider: str, environ: Mapping[str, str] = os
 
 def without_secrets(text: str, key: str | None = None) -> str:
     """Make one line of what a provider said, without anything that is or looks like a key."""
-    if key:
+    if key := (key or "").strip():
         text = text.replace(key, _HIDDEN)
         text = _TOKEN.sub(lambda token: _HIDDEN if _resembles(token[0], key) else token[0], text)
     text = _LOOKS_SECRET.sub(_HIDDEN, " ".join(text.split()))

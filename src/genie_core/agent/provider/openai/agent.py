@@ -149,7 +149,7 @@ class DefaultAgent(Agent):
                 raise
             if failure is error.__cause__:
                 raise failure  # noqa: B904 - the one caught only wraps it
-            raise failure from error
+            raise failure from None  # an SDK's words may spell out the key
         finally:
             if not self._kept_open:
                 await self._close()

@@ -17,6 +17,7 @@ from genie_core.agent.provider.failures import (
 from genie_core.errors import GenieError, ModelFailed, summary
 
 _ENDPOINTS: Final = ("/chat/completions", "/responses")
+_BEARER: Final = "Bearer "
 _UNKNOWN: Final = 500  # what an error in the midst of a stream counts as
 
 
@@ -36,6 +37,8 @@ def model_failed(error: Exception, model: str) -> ModelFailed | None:
         case APIError():
             kind = kind_of_status(_UNKNOWN, error.code)
             return asked.failed(kind, message_in(error.body) or error.message)
+        case UnicodeEncodeError(object=str() as header) if header.startswith(_BEARER):
+            return Asked(model, "", key=header.removeprefix(_BEARER)).failed("key")
         case OpenAIError():  # the client finds no key to begin with
             return Asked(model, "", "openai").failed("key", str(error))
         case ModelBehaviorError():
@@ -65,7 +68,7 @@ def _asked(error: Exception, model: str) -> Asked:
     for endpoint in _ENDPOINTS:
         address = address.partition(endpoint)[0]
     headers = request.headers
-    key = headers.get("api-key") or headers.get("authorization", "").removeprefix("Bearer ").strip()
+    key = headers.get("api-key") or headers.get("authorization", "").removeprefix(_BEARER)
     provider = "openai" if (urlsplit(address).hostname or "").endswith("openai.com") else ""
     return Asked(model, address, provider, key or None)
 

@@ -34,6 +34,7 @@ from genie_core.agent.provider.failures import (
     endless,
     kind_of_status,
     message_in,
+    unsendable,
 )
 from genie_core.errors import ModelFailed, ModelTrouble
 
@@ -61,7 +62,8 @@ _KINDS: Final[tuple[tuple[type[Exception], ModelTrouble], ...]] = (  # narrower 
 def failures_told(model: Model) -> Iterator[None]:
     """Turn what is raised about the model inside into `ModelFailed` or another error of ours.
 
-    Of several models that were tried one after another, the last one's failure is told.
+    Of several models that were tried one after another, the last one's failure is told. What was
+    raised is its context but not shown with it, since providers and SDKs spell out keys.
     """
     try:
         yield
@@ -69,11 +71,16 @@ def failures_told(model: Model) -> Iterator[None]:
         told = [_failed(each, model) for each in group.exceptions if _is_about_model(each)]
         if not told:
             raise
-        raise told[-1] from group
+        raise told[-1] from None
     except (ModelAPIError, UnexpectedModelBehavior) as error:
-        raise _failed(error, model) from error
+        raise _failed(error, model) from None
     except UsageLimitExceeded as error:
         raise endless(model.model_name) from error
+    except UnicodeEncodeError:
+        asked = _asked(model, None)
+        if not unsendable(asked.key):
+            raise
+        raise asked.failed("key") from None
 
 
 def with_limit(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ async def test_what_the_model_does_wrong_is_told_in_one_line(
     assert "'gpt-x'" in told
     assert desk.server.base_url in told
     assert "\n" not in told
-    assert failed.value.__cause__ is not None
+    assert failed.value.__context__ is not None
     assert await run(agent, "again", streaming=streaming) == "echo: again"
 
 
@@ -444,3 +445,22 @@ async def test_further_arguments_are_those_of_the_sdk(desk: Desk) -> None:
 
     await run(desk.agent(name="scribe", hooks=Hooks()))
     assert ended == ["scribe"]
+
+
+async def test_a_key_that_is_spelt_out_is_not_shown_with_the_traceback(desk: Desk) -> None:
+    desk.server.script(Refuse(400, f"what is {desk.server.api_key}?"))
+    with pytest.raises(ModelFailed) as failed:
+        await run(desk.agent())
+    assert desk.server.api_key in str(failed.value.__context__)
+    assert desk.server.api_key not in "".join(traceback.format_exception(failed.value))
+
+
+@pytest.mark.parametrize("slip", ["\n", "é", "\u200b"])
+async def test_a_key_that_cannot_be_sent_is_to_blame(desk: Desk, slip: str) -> None:
+    key = "mine-0123456789abcdefghWXYZ"
+    with pytest.raises(ModelFailed) as failed:
+        await run(desk.agent(client=desk.client.with_options(api_key=key + slip)))
+    assert failed.value.kind == "key"
+    assert "cannot be sent" in str(failed.value)
+    assert key not in repr(failed.value)
+    assert desk.server.requests == []

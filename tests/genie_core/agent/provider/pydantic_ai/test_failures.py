@@ -1,6 +1,7 @@
 """What becomes of requests that fail, with the real client library over a real socket."""
 
 import asyncio
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -88,6 +89,26 @@ async def test_a_wrong_key_is_named_and_not_shown(
         assert "key in OPENAI_API_KEY ending in 'WXYZ'" in str(told)
         assert KEY[:6] not in str(told)
         assert len(server.requests) == 1
+
+
+async def test_a_key_that_is_spelt_out_is_not_shown_with_the_traceback(
+    make: Make, ask: Ask
+) -> None:
+    key = "mine-0123456789abcdefghWXYZ"
+    async with FakeOpenAI(Refuse(400, f"what is {key}?"), api_key=key) as server:
+        told = await failure(ask(make(server, api_key=key), None))
+        assert key in str(told.__context__)
+        assert key not in "".join(traceback.format_exception(told))
+
+
+@pytest.mark.parametrize("slip", ["\n", "é", "\u200b"])
+async def test_a_key_that_cannot_be_sent_is_to_blame(make: Make, ask: Ask, slip: str) -> None:
+    async with FakeOpenAI() as server:
+        told = await failure(ask(make(server, api_key=KEY + slip), {"max_retries": 0}))
+        assert told.kind == "key"
+        assert "cannot be sent" in str(told)
+        assert KEY[:6] not in repr(told)
+        assert server.requests == []
 
 
 @pytest.mark.parametrize(
