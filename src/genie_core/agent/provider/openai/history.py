@@ -18,6 +18,7 @@ _RESULT_OF: Final = {
     "apply_patch_call": "apply_patch_call_output",
     "computer_call": "computer_call_output",
 }
+_USER: Final[Item] = {"role": "user"}
 _CALL_OF: Final = {result: call for call, result in _RESULT_OF.items()}
 
 
@@ -26,7 +27,8 @@ class History:
 
     As JSON it is the list of items. A journal has one item per line, so that both are restored the
     same way. Instructions are not among them: they belong to a run, and the next one brings its
-    own. Every call in it has a result, since providers refuse a conversation in which one lacks.
+    own. Every call in it has a result, and all reasoning something it led to, since providers
+    refuse a conversation in which one lacks.
     """
 
     def __init__(self) -> None:
@@ -66,29 +68,41 @@ class History:
 def closed(items: Iterable[Item]) -> list[Item]:
     """Give each call a result before the user speaks again, and drop results without a call.
 
-    Only for calls of functions a result can be made up; calls of other kinds are dropped instead.
+    Only for calls of functions a result can be made up; calls of other kinds are dropped instead,
+    with the reasoning that led to nothing else.
     """
     kept: list[Item] = []
-    waiting: dict[tuple[str, str], Item] = {}
-    for item in items:
+    waiting: dict[tuple[str, str], int] = {}  # calls without a result so far, and where they stand
+    lost: set[int] = set()
+    for item in (*items, _USER):  # in the end it is the user's turn
         kind = str(item.get("type", "message"))
         if kind in _CALL_OF:
             if waiting.pop((_CALL_OF[kind], str(item.get("call_id"))), None) is None:
                 continue
         elif kind in _RESULT_OF:
-            waiting[kind, str(item.get("call_id"))] = item
+            waiting[kind, str(item.get("call_id"))] = len(kept)
         elif item.get("role") == "user":
-            kept, waiting = _settled(kept, waiting), {}
+            for (called, call_id), place in waiting.items():
+                if called == "function_call":
+                    kept.append(result_of(call_id, INTERRUPTED))
+                else:
+                    lost.add(place)
+            waiting.clear()
         kept.append(item)
-    return _settled(kept, waiting)
+    return _conclusive([item for place, item in enumerate(kept[:-1]) if place not in lost])
 
 
-def _settled(items: list[Item], waiting: dict[tuple[str, str], Item]) -> list[Item]:
-    lost = [item for (kind, _), item in waiting.items() if kind != "function_call"]
-    made_up = [
-        result_of(call_id, INTERRUPTED) for kind, call_id in waiting if kind == "function_call"
-    ]
-    return [item for item in items if not any(item is each for each in lost)] + made_up
+def _conclusive(items: list[Item]) -> list[Item]:
+    """Leave out reasoning that is followed by nothing that the model said or called."""
+    kept: list[Item] = []
+    follower: Item = _USER
+    for item in reversed(items):
+        led_nowhere = follower.get("role") == "user" or follower.get("type") in _CALL_OF
+        if item.get("type") == "reasoning" and led_nowhere:
+            continue
+        kept.append(item)
+        follower = item
+    return kept[::-1]
 
 
 def result_of(call_id: str, text: str) -> Item:

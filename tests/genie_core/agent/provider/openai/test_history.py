@@ -10,6 +10,7 @@ from genie_core.agent.provider.openai.history import INTERRUPTED, History, close
 
 USER = {"role": "user", "content": "hello"}
 SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}
+THOUGHT: dict[str, Any] = {"type": "reasoning", "id": "r", "summary": []}
 
 
 def call(number: int) -> dict[str, Any]:
@@ -60,7 +61,19 @@ def test_calls_for_which_no_result_can_be_made_up_are_dropped() -> None:
     assert closed([USER, shell]) == [USER]
 
 
-@given(st.lists(st.sampled_from([USER, SAID, *map(call, range(3)), *map(result, range(3))])))
+def test_reasoning_that_led_only_to_what_is_dropped_is_dropped_too() -> None:
+    shell = {"type": "shell_call", "call_id": "s", "action": {}}
+    assert closed([USER, THOUGHT, shell]) == [USER]
+    assert closed([USER, THOUGHT, shell, USER, THOUGHT, SAID]) == [USER, USER, THOUGHT, SAID]
+    both: list[dict[str, Any]] = [USER, THOUGHT, call(1), THOUGHT, shell]
+    assert closed(both) == [USER, THOUGHT, call(1), result(1, INTERRUPTED)]
+    assert closed([THOUGHT, THOUGHT]) == []
+
+
+ITEMS: list[dict[str, Any]] = [USER, SAID, THOUGHT, *map(call, range(3)), *map(result, range(3))]
+
+
+@given(st.lists(st.sampled_from(ITEMS)))
 def test_whatever_was_lost_calls_and_results_pair_up(items: list[dict[str, Any]]) -> None:
     once = closed(items)
     waiting: list[str] = []
