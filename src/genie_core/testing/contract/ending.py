@@ -120,8 +120,8 @@ class Ending(Case):
             await _works(rig)
 
     async def test_a_wrong_key_fails_the_run_at_once(self, streaming: bool) -> None:
-        async with self.opened(Refuse(401, "Incorrect API key provided: sk-1")) as rig:
-            with pytest.raises(Exception, match="sk-1"):
+        async with self.opened(Refuse(401, "This is not the right key.")) as rig:
+            with pytest.raises(Exception, match="not the right key"):
                 await ask(rig.agent, "talk", streaming=streaming)
             await _works(rig)
 
