@@ -15,9 +15,7 @@ GenieError
 └── ExecutionFailed                a delegated message that will get no answer
 """
 
-import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
 Stage: TypeAlias = Literal[
@@ -242,25 +240,6 @@ class ExecutionFailed(GenieError):
         return self.error
 
 
-@contextmanager
-def stage(name: Stage, subject: str) -> Iterator[None]:
-    """Turn what is raised inside into `StageFailed`, unless it is that already.
-
-    That goes for a cancellation too if nobody cancelled the running task: then it is one that a
-    library let out of its own affairs.
-    """
-    try:
-        yield
-    except (StageFailed, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except asyncio.CancelledError as error:
-        if _is_being_cancelled():
-            raise
-        raise StageFailed(name, subject, "was cancelled from within") from error
-    except BaseException as error:
-        raise StageFailed(name, subject, error) from error
-
-
 def summary(error: BaseException) -> str:
     """Describe an exception in one line, with its class unless the text is ours already."""
     try:
@@ -273,11 +252,3 @@ def summary(error: BaseException) -> str:
         text = f"{text[:_LONGEST_CAUSE]}…"
     name = type(error).__name__
     return f"{name}: {text}" if text else name
-
-
-def _is_being_cancelled() -> bool:
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # not on an event loop
-        return False
-    return task is not None and task.cancelling() > 0

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from genie_core.datastore import DataStore
-from genie_core.errors import MissingKey, stage
+from genie_core.errors import MissingKey
+from genie_core.stages import stage
 
 
 class Stateful(Protocol):

@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from genie_core.errors import StageFailed, stage
+from genie_core.errors import StageFailed
 from genie_core.patience import Patience, abandon
 from genie_core.preferences import PreferencesSource
+from genie_core.stages import stage
 
 
 class Wishes:

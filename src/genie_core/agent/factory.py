@@ -5,10 +5,11 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias, cast
 
 from genie_core.agent.base import Agent, AgentInfo, AsyncTool
-from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed, UnknownAgent, stage
+from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed, UnknownAgent
 from genie_core.message import SYSTEM
 from genie_core.reasoner.factory import fetch_secrets, secrets_of
 from genie_core.secrets import SecretsProvider
+from genie_core.stages import stage
 
 SingleAgentFactoryFn: TypeAlias = Callable[[dict[str, str]], Agent]
 """Makes an agent that works alone, from a person's secrets."""

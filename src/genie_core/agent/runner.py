@@ -22,12 +22,12 @@ from genie_core.errors import (
     AttachmentError,
     GenieError,
     StageFailed,
-    stage,
     summary,
 )
 from genie_core.journal import encode_json
 from genie_core.message import Attachment
 from genie_core.patience import Patience, raise_if_cancelled
+from genie_core.stages import stage
 from genie_core.state import StateKeeper
 
 log = logging.getLogger(__name__)

@@ -8,9 +8,10 @@ from typing import Any, Final, TypeAlias
 
 from genie_core.actor import check_timeout
 from genie_core.blocking import off_loop
-from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed, stage
+from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed
 from genie_core.reasoner.base import GroupReasoner
 from genie_core.secrets import SecretsProvider
+from genie_core.stages import stage
 
 GroupReasonerFactoryFn: TypeAlias = Callable[[dict[str, str], str], GroupReasoner]
 """Makes a reasoner from a person's secrets and their name."""

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from genie_core.actor import Actor
 from genie_core.datastore import DataStore
-from genie_core.errors import ActorStopped, MissingKey, StageFailed, stage
+from genie_core.errors import ActorStopped, MissingKey, StageFailed
 from genie_core.message import Attachment, Message
 from genie_core.patience import Patience
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
+from genie_core.stages import stage
 from genie_core.state import StateKeeper
 
 _HANDED_OVER: Final = "attachments"  # the key of how far a person's attachments are handed over

@@ -40,7 +40,8 @@ from genie_core.agent.provider.pydantic_ai.servers import (
     raise_if_all_failed,
     tolerated,
 )
-from genie_core.errors import InvalidSetting, stage
+from genie_core.errors import InvalidSetting
+from genie_core.stages import stage
 
 log = logging.getLogger(__name__)
 
