@@ -119,7 +119,8 @@ class Execution:
     @property
     def pending_approvals(self) -> list[Approval]:
         """The tool calls that wait for a person now, oldest first."""
-        return list(self._open.values())
+        waiting = self._open.values()
+        return [each for each in waiting if each.verdict is None and not each.ftr.done()]
 
     async def events(self) -> AsyncIterator[ExecutionEvent]:
         """Yield the full record, then what follows as it happens.
@@ -238,7 +239,7 @@ class Execution:
     def refuse_approvals(self, reason: str, by: str = "session") -> None:
         """Deny all pending requests for approval, and those still to come."""
         self._refusal = (reason, by)
-        for approval in self.pending_approvals:
+        for approval in list(self._open.values()):  # also those answered but not yet recorded
             self._refuse(approval, reason, by)
 
     def _cancel_work(self) -> None:

@@ -123,6 +123,25 @@ async def test_refused_approvals_are_denied_now_and_later() -> None:
     assert kinds == ["Decided", *["ApprovalRequested", "ApprovalResolved"] * 2]
 
 
+async def test_what_was_answered_is_pending_no_more_and_recorded_as_it_was() -> None:
+    execution = Execution()
+    execution.record(DELEGATED)
+    for name in ("f", "g", "h"):
+        await execution.put(Approval("system", name, (), {}))
+    first, second, third = execution.pending_approvals
+    first.deny("no")
+    second.ftr.set_result(True)
+    assert execution.pending_approvals == [third]
+    execution.refuse_approvals("closing time")
+    assert execution.pending_approvals == []
+    resolved = [e for e in await anext_all(execution, 7) if isinstance(e, ApprovalResolved)]
+    assert [(each.verdict.approved, each.verdict.reason) for each in resolved] == [
+        (False, "no"),
+        (True, None),
+        (False, "closing time"),
+    ]
+
+
 async def anext_all(execution: Execution, count: int) -> list[object]:
     reader = execution.events()
     return [await anext(reader) for _ in range(count)]

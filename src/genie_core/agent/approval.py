@@ -98,7 +98,9 @@ class Approval:
     def _settle(self, verdict: Verdict, by: str) -> bool:
         loop = self.ftr.get_loop()
         with self._lock:
-            if self.verdict is not None or self.ftr.done() or loop.is_closed():
+            if self.verdict is None and self.ftr.done():
+                self._decide(_verdict_in(self.ftr), by="")
+            if self.verdict is not None or loop.is_closed():
                 return False
             self._decide(verdict, by)
         if _running_loop() is loop:
