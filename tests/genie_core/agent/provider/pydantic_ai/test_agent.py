@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import pytest
 from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry
+from pydantic_ai.capabilities import Toolset
 from pydantic_ai.exceptions import (
     AgentRunError,
     ModelHTTPError,
@@ -223,6 +224,20 @@ async def test_toolsets_and_tools_marked_for_approval_pass_the_same_gate_once() 
     agent = DefaultAgent("", calling(("sum", {"a": 1, "b": 2})), toolsets=[toolset])
     assert await agent.run(AgentInput("q"), approve) == "3"
     assert asked == ["sum"]
+
+
+@pytest.mark.parametrize("made_when_run", [False, True])
+async def test_tools_that_a_capability_brings_pass_the_gate_too(made_when_run: bool) -> None:
+    async def deny(name: str, _arguments: dict[str, Any]) -> Verdict:
+        asked.append(name)
+        return Verdict(approved=False)
+
+    asked: list[str] = []
+    toolset = FunctionToolset[Any]([add])
+    capability = Toolset[Any]((lambda _ctx: toolset) if made_when_run else toolset)
+    agent = DefaultAgent("", calling(("add", {"a": 1, "b": 2})), capabilities=[capability])
+    assert await agent.run(AgentInput("q"), deny) == "The user did not allow this tool call."
+    assert asked == ["add"]
 
 
 async def test_an_error_of_ours_in_a_tool_is_for_the_model_to_see() -> None:
