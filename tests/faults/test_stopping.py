@@ -121,6 +121,24 @@ async def test_one_join_that_is_given_up_ends_no_other() -> None:
     assert isinstance(await last_event(execution), Answered)
 
 
+async def test_joining_waits_for_what_nobody_else_waits_for_to_be_written(tmp_path: Path) -> None:
+    store = DataStore(tmp_path)
+    chat = session(store=store)
+    await chat.remembered()
+    release = threading.Event()
+    held_up = asyncio.ensure_future(store.run(lambda: release.wait(DEADLINE)))
+    chat.append(Message("last words", "alice"))
+    joining = asyncio.create_task(chat.join())
+    await asyncio.wait({joining}, timeout=0.05)
+    assert not joining.done()
+    release.set()
+    async with asyncio.timeout(DEADLINE):
+        await joining
+    assert b"last words" in (tmp_path / "s" / "session.jsonl").read_bytes()
+    assert await held_up
+    store.close()
+
+
 async def test_what_was_accepted_before_the_stop_is_done_after_it(tmp_path: Path) -> None:
     """Also what could not begin yet, since the messages from disk were still being read."""
     chat = session(store=DataStore(tmp_path))
