@@ -1,6 +1,7 @@
 """Every way to end a session, and what becomes of what was going on."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
