@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 from genie_core.datastore import DataStore, path_name
 from genie_core.durable import make_private_folder, reason, sync_folder
@@ -64,6 +65,7 @@ class _Session:
         try:
             if self._belongs_to_nobody():
                 _rename(self.earlier, self.folder)
+                self._tell_if_others_could_claim()
             messages = self._messages()
             if messages is None:
                 return
@@ -86,6 +88,13 @@ class _Session:
         if self.folder == self.earlier or taken_over(self.folder / _SESSION):
             return False
         return plain_file(self.earlier, _SESSION) is not None
+
+    def _tell_if_others_could_claim(self) -> None:
+        if unquote(self.folder.name, errors="surrogateescape") != self.earlier.name:
+            self.report(
+                f"{self.folder}: took over group-genie's session {self.earlier.name!r}, a name that "
+                "it gave to other ids as well; whoever has one of those finds nothing any more"
+            )
 
     def _messages(self) -> Memory | None:
         """Return the messages, unless there are none or they are rewritten."""

@@ -80,9 +80,19 @@ class JournalFile:
             raise
         try:
             self._write(descriptor, b"".join(self._owed), sync=sync)
+            self._owed.clear()
+        except OSError:
+            if len(self._owed) == 1:
+                raise
+            self._write_what_fits(descriptor, sync=sync)
         finally:
             os.close(descriptor)
-        self._owed.clear()
+
+    def _write_what_fits(self, descriptor: int, *, sync: bool) -> None:
+        """Write what is owed piece by piece, so that little space is better than none."""
+        while self._owed:
+            self._write(descriptor, self._owed[0], sync=sync)
+            del self._owed[0]
 
     def _prepare(self) -> None:
         make_private_folder(self._path.parent)

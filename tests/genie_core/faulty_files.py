@@ -39,6 +39,8 @@ class FaultyFiles:
                 raise error
             if name == "write":
                 arguments = (self._what_fits(arguments[0]),)
+            if name == "ftruncate" and self.room is not None:
+                self.room += os.fstat(subject).st_size - arguments[0]
             return real(subject, *arguments, **options)
 
         return call

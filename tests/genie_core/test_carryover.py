@@ -175,8 +175,9 @@ async def test_what_two_people_shared_goes_to_neither(tmp_path: Path) -> None:
             assert await store.narrowed("room:1", owner).load_lines(key) == []
     zoe = await store.narrowed("room:1", "Zoe").load_lines("system")
     assert zoe == lines("0.0.4", "room_1", "Zoe", "system.jsonl")
-    (problem,) = store.problems
-    assert "'a/b' and 'a_b'" in problem
+    claimed, shared = store.problems
+    assert "session 'room_1', a name that it gave to other ids as well" in claimed
+    assert "'a/b' and 'a_b'" in shared
 
 
 @pytest.mark.parametrize(("first", "second"), [("room:1", "room_1"), ("room_1", "room:1")])

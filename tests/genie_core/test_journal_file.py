@@ -39,6 +39,18 @@ def test_lines_owed_come_before_the_next(
     assert not journal.behind
 
 
+def test_a_little_space_is_used_for_what_is_owed_the_longest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: JournalFile
+) -> None:
+    files = FaultyFiles(monkeypatch, tmp_path)
+    for room in (0, 0, 2 * len(line(1)) + 5):
+        files.room = room
+        with pytest.raises(OSError, match="No space left"):
+            journal.append(line(1), sync=True)
+    assert (tmp_path / "a.jsonl").read_bytes() == 2 * line(1)
+    assert journal.behind
+
+
 def test_lines_owed_are_written_when_there_are_no_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: JournalFile
 ) -> None:
