@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from asyncio import Future, Task
+from time import monotonic
 from typing import Any, Final
 
 log = logging.getLogger(__name__)
@@ -22,25 +23,30 @@ class Patience:
     """
 
     def __init__(self) -> None:
-        self._limited = False
+        self._limited_at: float | None = None
         self._waiting: set[Future[None]] = set()
 
     def limit(self) -> None:
         """Be short of time from now on, also in the waits that have begun."""
-        self._limited = True
+        if self._limited_at is None:
+            self._limited_at = monotonic()
         for waiter in self._waiting:
             if not waiter.done():
                 waiter.set_result(None)
 
-    async def wait(self, *promises: "Future[Any]") -> bool:
+    async def wait(self, *promises: "Future[Any]", since: float | None = None) -> bool:
         """Wait until one of the promises is done; False if there was no time for that.
 
-        They are never cancelled, whatever becomes of the wait.
+        They are never cancelled, whatever becomes of the wait. One that takes turns with others
+        says since when, by `time.monotonic`, its promises could have been kept: so all of them are
+        over at the same time, not one after another.
         """
-        if not self._limited:
+        began = monotonic() if since is None else since
+        if self._limited_at is None:
             await self._wait_for_limit(promises)
-        if not any(promise.done() for promise in promises):
-            await asyncio.wait(promises, timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
+        if self._limited_at is not None and not any(promise.done() for promise in promises):
+            left = max(self._limited_at, began) + GRACE - monotonic()
+            await asyncio.wait(promises, timeout=max(left, 0), return_when=asyncio.FIRST_COMPLETED)
         return any(promise.done() for promise in promises)
 
     async def _wait_for_limit(self, promises: "tuple[Future[Any], ...]") -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from time import monotonic
 
 from genie_core.errors import StageFailed
 from genie_core.patience import Patience, abandon
@@ -33,11 +34,12 @@ class Wishes:
         if self._source is None:
             yield None
             return
+        began = monotonic()
         lookup = asyncio.create_task(self._look_up(self._source, receiver))
         lookup.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             async with self._turns[owner]:
-                if not await self._patience.wait(lookup):
+                if not await self._patience.wait(lookup, since=began):
                     raise StageFailed("preferences", f"preferences of {receiver}", "did not come")
                 yield lookup.result()
         finally:

@@ -90,3 +90,24 @@ async def test_a_swallowed_cancellation_takes_effect_when_asked() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_waits_that_take_turns_are_all_over_at_the_same_time() -> None:
+    patience = Patience()
+    never = asyncio.get_running_loop().create_future()
+    began = monotonic()
+    patience.limit()
+    assert not await patience.wait(never, since=began)
+    over = monotonic()
+    for _ in range(100):
+        assert not await patience.wait(never, since=began)
+    assert monotonic() - over < 100 * 0.05 / 2
+
+
+async def test_a_wait_may_begin_long_before_the_limit() -> None:
+    patience = Patience()
+    never = asyncio.get_running_loop().create_future()
+    patience.limit()
+    began = monotonic()
+    assert not await patience.wait(never, since=began - 1000)
+    assert monotonic() - began >= 0.04

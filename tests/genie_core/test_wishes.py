@@ -69,3 +69,22 @@ async def test_when_time_is_limited_a_lookup_is_given_up(monkeypatch: pytest.Mon
         async with Wishes(Slow(), patience).along_with_query("alice", "slow"):
             pass
     assert caught.value.stage == "preferences"
+
+
+async def test_lookups_that_wait_for_one_another_are_given_up_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("genie_core.patience.GRACE", 0.3)
+    patience = Patience()
+    wishes = Wishes(Slow(), patience)
+
+    async def ask() -> None:
+        async with wishes.along_with_query("alice", "slow"):
+            pass
+
+    asking = [asyncio.create_task(ask()) for _ in range(20)]
+    await asyncio.sleep(0)
+    patience.limit()
+    async with asyncio.timeout(3):  # half of what it takes one after another
+        outcomes = await asyncio.gather(*asking, return_exceptions=True)
+    assert all(isinstance(each, StageFailed) for each in outcomes)
