@@ -205,8 +205,7 @@ class GroupSession:
         runners: list[Actor[Any, Any]] = [*self._agents.values(), *self._reasoners.values()]
         for runner in runners:
             runner.stop()
-        for runner in runners:
-            await runner.join()
+        await asyncio.gather(*(runner.join() for runner in runners))
         if self._store is not None:
             with suppress(StateError):  # the store was closed before, which wrote everything
                 await self._store.flush()

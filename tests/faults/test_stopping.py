@@ -2,6 +2,8 @@
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,13 @@ from tests.faults.scene import (
     session,
 )
 
+from genie_core.agent import Agent, AgentFactory, AgentInfo, AgentInput
 from genie_core.datastore import DataStore
 from genie_core.errors import SessionStopped
 from genie_core.execution import Answered, ApprovalResolved, Cancelled
 from genie_core.message import Message
 from genie_core.session import GroupSession
+from genie_core.testing import ScriptedAgent, reasoner_factory
 
 pytestmark = pytest.mark.timeout(30)
 
@@ -201,3 +205,30 @@ def test_a_program_that_forgets_to_stop_ends_nevertheless() -> None:
     execution = asyncio.run(forget())
     assert execution.done
     assert asyncio.run(events(execution))[-1] == Cancelled("interrupted")
+
+
+async def test_all_agents_of_a_session_close_at_the_same_time() -> None:
+    """However many people there are, and whatever their agents direct: ending takes one closing."""
+    people = 4
+    closing = asyncio.Barrier(people)
+
+    class Together(ScriptedAgent):
+        @asynccontextmanager
+        async def mcp(self) -> AsyncIterator[ScriptedAgent]:
+            yield self
+            await closing.wait()
+
+    def coordinator(_secrets: Any, tools: Any, _infos: Any) -> Agent:
+        async def run(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run
+            return str(await tools["run_subagent"](input.query, "closer"))
+
+        return ScriptedAgent(run)
+
+    agents = AgentFactory(coordinator)
+    agents.add_agent_factory_fn(lambda _secrets: Together(), AgentInfo("closer", ""))
+    chat = GroupSession("s", reasoner_factory(), agents)
+    executions = [chat.handle(Message("hi", f"person {each}")) for each in range(people)]
+    for execution in executions:
+        assert isinstance(await last_event(execution), Answered)
+    async with asyncio.timeout(8):  # one that waits for the others in vain is given up after 10
+        await chat.join()
