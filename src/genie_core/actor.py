@@ -39,7 +39,8 @@ class Actor(ABC, Generic[Request, Reply]):
 
     Work that does not end when it is cancelled is left behind, and `resources()` with it: what
     it still does happens to something that nobody uses any more. The same becomes of resources
-    that are not left in time.
+    that are not left in time. Resources that break by themselves are entered anew for the next
+    request; the work that goes on meanwhile may still come to its end without them.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Actor(ABC, Generic[Request, Reply]):
         self._mailbox: deque[_Letter[Request, Reply]] = deque()
         self._task: Task[None] | None = None
         self._news: Future[None] | None = None
+        self._serving: Task[Reply] | None = None
         self._stopping = False
 
     @property
@@ -88,6 +90,15 @@ class Actor(ABC, Generic[Request, Reply]):
             self._wake()
         return reply
 
+    def rest(self) -> bool:
+        """Leave `resources()` now, unless there is something to do.
+
+        Returns whether that will happen, if no request comes first.
+        """
+        idle = self._news is not None and not self._news.done()
+        self._wake()
+        return idle
+
     def stop(self) -> None:
         """Take nothing new; what is in the mailbox will still be served.
 
@@ -104,6 +115,13 @@ class Actor(ABC, Generic[Request, Reply]):
         """
         while (task := self._task) is not None:
             await asyncio.wait({task})
+
+    def _in_charge(self) -> bool:
+        """Whether the running task, in the middle of `serve`, has not been left behind.
+
+        One that has must change nothing any more: another one may have taken its place.
+        """
+        return asyncio.current_task() is self._serving
 
     async def _work(self) -> None:
         while (letter := self._next_letter()) is not None:
@@ -127,11 +145,14 @@ class Actor(ABC, Generic[Request, Reply]):
         return error is None
 
     async def _serve_until_idle(self, held: Tenure) -> None:
-        held.task.add_done_callback(lambda _: self._wake())
-        while await self._has_mail(held):
-            letter = self._mailbox.popleft()
-            if not letter.reply.done() and not await self._serve_letter(letter):
-                return
+        held.task.add_done_callback(self._wake)
+        try:
+            while await self._has_mail(held):
+                letter = self._mailbox.popleft()
+                if not letter.reply.done() and not await self._serve_letter(letter):
+                    return
+        finally:  # one that is left behind must not wake whoever waits with its successor
+            held.task.remove_done_callback(self._wake)
 
     async def _has_mail(self, held: Tenure) -> bool:
         if not (self._mailbox or self._stopping or held.task.done()):
@@ -150,20 +171,18 @@ class Actor(ABC, Generic[Request, Reply]):
             if timer is not None:
                 timer.cancel()
 
-    def _wake(self) -> None:
+    def _wake(self, _cause: object = None) -> None:
         if self._news is not None and not self._news.done():
             self._news.set_result(None)
 
     async def _serve_letter(self, letter: _Letter[Request, Reply]) -> bool:
         """Serve one request; False if the work had to be left behind."""
         work = asyncio.create_task(self.serve(letter.request), name=f"{self._name}: request")
+        self._serving = work
         try:
-            # The reply is done before the work only if it was cancelled.
-            await first_done(work, letter.reply)
+            await _done_or_cancelled(work, letter.reply)
         finally:
-            if not work.done():  # or this worker is being cancelled itself
-                work.cancel()
-                await asyncio.wait({work}, timeout=CANCEL_GRACE)
+            self._serving = None
             if work.done():
                 _pass_on(work, letter.reply, self._name)
             else:
@@ -202,6 +221,17 @@ def check_timeout(name: str, value: object) -> None:
     if value is None or (isinstance(value, int | float) and value > 0):
         return
     raise InvalidSetting(name, value, "a positive number of seconds")
+
+
+async def _done_or_cancelled(work: "Task[Reply]", reply: "Future[Reply]") -> None:
+    """Wait for the work; cancel it, and give it a while to end, once nobody waits for its reply."""
+    try:
+        # The reply is done before the work only if it was cancelled.
+        await first_done(work, reply)
+    finally:
+        if not work.done():  # or the worker is being cancelled itself
+            work.cancel()
+            await asyncio.wait({work}, timeout=CANCEL_GRACE)
 
 
 def _pass_on(work: "Task[Reply]", reply: "Future[Reply]", name: str) -> None:

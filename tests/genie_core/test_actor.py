@@ -309,3 +309,126 @@ async def test_a_worker_that_dies_while_starting_leaves_nobody_waiting() -> None
     await worker.join()
     worker.start_hangs = False
     assert await worker.submit(says("c")) == "c"
+
+
+async def test_a_worker_that_rests_is_put_away_at_once_unless_it_works() -> None:
+    worker = Worker(idle_timeout=60)
+    assert not worker.rest()
+    started, may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> str:
+        started.set()
+        await may_end.wait()
+        return "done"
+
+    reply = worker.submit(slow)
+    await started.wait()
+    assert not worker.rest()
+    may_end.set()
+    assert await reply == "done"
+    while not worker.rest():
+        await asyncio.sleep(0)
+    assert not worker.rest()
+    await worker.closed.wait()
+    assert await worker.submit(says("again")) == "again"
+
+
+class LateToClose(Worker):
+    """Ignores that it is cancelled, the first time it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closing, self.may_close = asyncio.Event(), asyncio.Event()
+
+    @asynccontextmanager
+    async def resources(self) -> AsyncIterator[None]:
+        self.log.append("open")
+        yield
+        self.closing.set()
+        while not self.may_close.is_set():
+            try:
+                await self.may_close.wait()
+            except asyncio.CancelledError:
+                continue
+        self.log.append("close")
+
+
+async def test_resources_left_behind_do_not_wake_whoever_waits_with_the_next_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("genie_core.tenure.CLOSE_GRACE", 0.02)
+    monkeypatch.setattr("genie_core.tenure.CANCEL_GRACE", 0.02)
+    worker = LateToClose()
+    before = asyncio.all_tasks()
+    await worker.submit(says("a"))
+    (old,) = (each for each in asyncio.all_tasks() - before if "resources" in each.get_name())
+    while not worker.rest():
+        await asyncio.sleep(0)
+    await worker.closing.wait()
+    assert await worker.submit(says("b")) == "b"
+    worker.may_close.set()
+    await asyncio.wait({old}, timeout=10)
+    assert await worker.submit(says("c")) == "c"
+    assert worker.log == ["open", "open", "close"]
+
+
+async def test_work_goes_on_though_the_resources_break() -> None:
+    broken = asyncio.Event()
+
+    class Breaking(Worker):
+        @asynccontextmanager
+        async def resources(self) -> AsyncIterator[None]:
+            self.log.append("open")
+            async with asyncio.TaskGroup() as group:
+                if len(self.log) == 1:
+                    group.create_task(self.fail_when_told())
+                yield
+            self.log.append("close")
+
+        async def fail_when_told(self) -> None:
+            await broken.wait()
+            raise OSError("the server died")
+
+        async def serve(self, request: Work) -> str:
+            answer = await request()
+            return answer if self._in_charge() else "left behind"
+
+    worker = Breaking()
+    before = asyncio.all_tasks()
+
+    async def breaks_its_own() -> str:
+        (held,) = (each for each in asyncio.all_tasks() - before if "resources" in each.get_name())
+        broken.set()
+        await asyncio.wait({held}, timeout=10)
+        return "an answer"
+
+    first, second = worker.submit(breaks_its_own), worker.submit(says("b"))
+    assert await first == "an answer"
+    assert await second == "b"
+    assert worker.log == ["open", "open"]
+
+
+async def test_a_worker_that_is_killed_twice_leaves_nobody_waiting() -> None:
+    worker = Worker()
+    started, told, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def slow_to_end() -> str:
+        try:
+            started.set()
+            await asyncio.Event().wait()
+        finally:
+            told.set()
+            await may_end.wait()
+        return "never"
+
+    before = asyncio.all_tasks()
+    reply = worker.submit(slow_to_end)
+    (task,) = asyncio.all_tasks() - before
+    await started.wait()
+    task.cancel()
+    await told.wait()
+    task.cancel()
+    with pytest.raises(ActorStopped):
+        await reply
+    may_end.set()
+    await worker.join()

@@ -173,16 +173,16 @@ class AgentRunner(Actor[Query, Reply]):
             with stage("agent", self.name):
                 text = await agent.run_streaming(query, callback, request.emit)
         except asyncio.CancelledError:
-            if self._agent is agent:
+            if self._in_charge():
                 self._remember_partial(agent)
             raise
         finally:
             run.query = None
-        if self._agent is not agent:
-            raise ActorStopped(self.name)  # left behind: another instance has the memory now
+        if not self._in_charge():
+            raise ActorStopped(self.name)
         if not isinstance(text, str):
             raise StageFailed("agent", self.name, f"answered with {type(text).__name__}, not text")
-        return Reply(text, perf_counter() - began, self._state.save(agent))
+        return Reply(text, perf_counter() - began, self._remember(agent))
 
     async def run(self, input: AgentInput) -> AsyncGenerator[Approval | str, None]:  # noqa: A002 - as in Agent.run
         """Put a query and yield the requests for approval as they come, then the answer.
@@ -237,13 +237,6 @@ class AgentRunner(Actor[Query, Reply]):
             subagent_response=answer,
         )
 
-    def rest(self) -> bool:
-        """Put the agent away now, unless it works; returns whether that will happen."""
-        if self._news is None or self._news.done():
-            return False
-        self._news.set_result(None)
-        return True
-
     def stop(self) -> None:
         """Take nothing new; what runs may still ask subagents, which stop when it has ended."""
         super().stop()
@@ -255,20 +248,23 @@ class AgentRunner(Actor[Query, Reply]):
         await super().join()
         if self._stopping:
             self._stop_subagents()
-        for subagent in list(self._subagents.values()):
-            await subagent.join()
+        await asyncio.gather(*(subagent.join() for subagent in self._subagents.values()))
 
     def _stop_subagents(self) -> None:
         for subagent in self._subagents.values():
             subagent.stop()
 
+    def _remember(self, agent: Agent) -> "Future[None]":
+        saved = self._state.save(agent)
+        if self._agent is None:  # its tool servers broke meanwhile, and it was released too early
+            self._state.release(agent)
+        return saved
+
     def _remember_partial(self, agent: Agent) -> None:
         try:
-            saved = self._state.save(agent)
+            _ = self._remember(agent)  # a failure is among the store's problems
         except GenieError as error:
             log.warning("the cancelled run is not remembered: %s", error)
-        else:
-            log.debug("saving the cancelled run: %s", saved)
 
     def _query_at_work(self) -> Query:
         run = _current.get()

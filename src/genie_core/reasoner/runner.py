@@ -92,8 +92,8 @@ class ReasonerRunner(Actor[int, Ruling]):
         with stage("reasoner", self.name):
             updates = self._updates(reasoner, request)
             raw = await reasoner.run(updates)
-        if self._reasoner is not reasoner:
-            raise ActorStopped(self.name)  # left behind: another instance has the memory now
+        if not self._in_charge():
+            raise ActorStopped(self.name)
         saved = self._state.save(reasoner)  # whatever it said, it has taken the messages in
         with stage("reasoner", self.name):
             response = _understood(raw, self.name)

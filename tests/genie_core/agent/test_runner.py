@@ -1,5 +1,7 @@
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -387,3 +389,46 @@ def test_any_framework_can_make_a_tool_of_get_group_chat_messages(schema_of: Any
     assert name == "get_group_chat_messages"
     assert "oldest first" in description
     assert schema["properties"] == {}
+
+
+@pytest.mark.parametrize("stored", [True, False])
+async def test_an_answer_is_given_and_remembered_though_tool_servers_break_meanwhile(
+    tmp_path: Path,
+    stored: bool,
+) -> None:
+    broken = asyncio.Event()
+
+    class Fragile(ScriptedAgent):
+        @asynccontextmanager
+        async def mcp(self) -> AsyncIterator[ScriptedAgent]:
+            async with asyncio.TaskGroup() as group:
+                server = group.create_task(self.serve_tools())
+                yield self
+                server.cancel()
+
+        async def serve_tools(self) -> None:
+            await broken.wait()
+            broken.clear()
+            raise OSError("the server died")
+
+    async def run(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run
+        if input.query == "break":
+            name = "agent 'system' of alice: resources"
+            (held,) = (each for each in asyncio.all_tasks() if each.get_name() == name)
+            broken.set()
+            await asyncio.wait({held}, timeout=10)
+        return input.query
+
+    made: list[ScriptedAgent] = []
+
+    def create(_secrets: dict[str, str]) -> Agent:
+        made.append(Fragile(run))
+        return made[-1]
+
+    runner = system(AgentFactory(create), DataStore(tmp_path) if stored else None)
+    assert (await runner.submit(query("break"))).text == "break"
+    assert (await runner.submit(query("go on"))).text == "go on"
+    assert made[-1].queries == ["break", "go on"]
+    assert len(made) == 2
+    runner.stop()
+    await runner.join()
