@@ -36,6 +36,17 @@ class Remembering(Case):
                 assert await ask(other, "What is my name?") == "Bob."
             _shows_all(rig, "My name is Bob.", "Nice to meet you, Bob.", "What is my name?")
 
+    async def test_a_restored_agent_relies_on_nothing_that_a_service_has_stored(self) -> None:
+        self.needs("memory", "tools")
+        turns = (Call("double", {"number": 4}), Say("eight"))
+        async with self.opened(*turns, tools=[double]) as rig:
+            await ask(rig.agent, "Twice four?")
+            state = through_json(rig.agent.get_serialized())
+        async with self.opened(Say("I said eight."), tools=[double]) as elsewhere:
+            elsewhere.agent.set_serialized(state)
+            assert await ask(elsewhere.agent, "What was it?") == "I said eight."
+            _shows_all(elsewhere, "Twice four?", "eight", "What was it?")
+
     async def test_state_survives_being_saved_and_restored(self) -> None:
         async with self.opened(Say("one"), Say("two")) as rig:
             await ask(rig.agent, "first")

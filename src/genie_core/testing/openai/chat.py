@@ -42,6 +42,14 @@ class ChatApi:
         kind = (body.get("response_format") or {}).get("type")
         return kind in {"json_schema", "json_object"}
 
+    def references(self, _body: dict[str, Any]) -> list[str]:
+        """Name the stored items that are referred to: this interface stores none."""
+        return []
+
+    def stored(self, _reply: Reply) -> list[str]:
+        """Name the items that are stored with an answer: none, as above."""
+        return []
+
     def whole(self, reply: Reply) -> dict[str, Any]:
         """Write the answer in one piece."""
         message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": None}
@@ -106,7 +114,7 @@ def _reason(reply: Reply) -> str:
 
 def _envelope(reply: Reply, kind: str) -> dict[str, Any]:
     return {
-        "id": f"chatcmpl-{reply.number}",
+        "id": f"chatcmpl-{reply.tag}",
         "object": kind,
         "created": reply.created,
         "model": reply.body["model"],

@@ -48,6 +48,16 @@ def incomplete_history(call_ids: list[str]) -> Refuse:
     )
 
 
+def unknown_item(item_id: str) -> Refuse:
+    """Refuse a conversation that refers to something the service has not stored."""
+    return Refuse(
+        404,
+        f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false. "
+        "Try again with `store` set to true, or remove this item from your input.",
+        "invalid_request_error",
+    )
+
+
 def _masked(key: str) -> str:
     if len(key) <= 2 * _KEPT:
         return "*" * len(key)

@@ -26,10 +26,10 @@ class WrittenCall:
 class Reply:
     """A text, or none, and calls.
 
-    `number` makes ids unique within a server; `body` is what the client sent.
+    `tag` makes ids unique, also among servers; `body` is what the client sent.
     """
 
-    number: int
+    tag: str
     body: dict[str, Any]
     text: str | None
     calls: list[WrittenCall]
@@ -44,12 +44,12 @@ class Reply:
         return len(split_words(self.text or "")) + written
 
 
-def reply_to(request: ModelRequest, number: int, turn: Say | Call | Calls | Stall | Cut) -> Reply:
+def reply_to(request: ModelRequest, tag: str, turn: Say | Call | Calls | Stall | Cut) -> Reply:
     """Turn a line of the script into the answer to a request."""
     text, calls = _spoken(turn)
-    written = [_written(f"call_{number}_{index}", call) for index, call in enumerate(calls)]
+    written = [_written(f"call_{tag}_{index}", call) for index, call in enumerate(calls)]
     words = sum(len(split_words(each)) for each in request.texts)
-    return Reply(number, request.body, text, written, tokens_in=words)
+    return Reply(tag, request.body, text, written, tokens_in=words)
 
 
 def split_text(text: str) -> list[str]:

@@ -41,6 +41,16 @@ class ResponsesApi:
         kind = ((body.get("text") or {}).get("format") or {}).get("type")
         return kind in {"json_schema", "json_object"}
 
+    def references(self, body: dict[str, Any]) -> list[str]:
+        """Name the stored items that the conversation refers to."""
+        given = body.get("input", ())
+        items = () if isinstance(given, str) else given
+        return [item["id"] for item in items if item.get("id")]
+
+    def stored(self, reply: Reply) -> list[str]:
+        """Name the items that are stored with an answer."""
+        return [item["id"] for item in (*_messages(reply), *_calls(reply))]
+
     def whole(self, reply: Reply) -> dict[str, Any]:
         """Write the answer in one piece."""
         return {
@@ -125,7 +135,7 @@ def _messages(reply: Reply) -> list[dict[str, Any]]:
     if reply.text is None:
         return []
     message = {
-        "id": f"msg_{reply.number}",
+        "id": f"msg_{reply.tag}",
         "type": "message",
         "role": "assistant",
         "status": "completed",
@@ -154,7 +164,7 @@ def _part(text: str) -> dict[str, Any]:
 
 def _response(reply: Reply, status: str) -> dict[str, Any]:
     return {
-        "id": f"resp_{reply.number}",
+        "id": f"resp_{reply.tag}",
         "object": "response",
         "created_at": float(reply.created),
         "status": status,

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import secrets
 from collections import deque
 from collections.abc import Sequence
 from types import TracebackType
@@ -19,6 +20,7 @@ from genie_core.testing.openai.listener import Listener
 from genie_core.testing.openai.refusal import (
     incomplete_history,
     refusal,
+    unknown_item,
     unknown_model,
     wrong_key,
 )
@@ -38,8 +40,8 @@ class FakeOpenAI:
     repeats what the user said, or, where JSON is asked for, the last JSON it was told to say.
 
     With `models`, these are the only ones there are. As with the real service, a conversation in
-    which a tool call has no result is refused, and such requests use up no turn. Leaving the
-    context drops every client.
+    which a tool call has no result is refused, and so is one with the id of an item that this server
+    has not made itself; such requests use up no turn. Leaving the context drops every client.
     """
 
     def __init__(
@@ -50,7 +52,8 @@ class FakeOpenAI:
         self._models = tuple(models)
         self._turns: deque[Turn] = deque(turns)
         self._json = "{}"
-        self._numbers = itertools.count(1)
+        self._tags = (f"{secrets.token_hex(4)}_{number}" for number in itertools.count(1))
+        self._stored: set[str] = set()
         self._listener: Listener | None = None
 
     @property
@@ -120,7 +123,8 @@ class FakeOpenAI:
         turn = self._next_turn(request)
         if isinstance(turn, Refuse):
             return refusal(turn)
-        reply = reply_to(request, next(self._numbers), turn)
+        reply = reply_to(request, next(self._tags), turn)
+        self._stored.update(api.stored(reply))
         return delivery(api, reply, turn, self._drop)
 
     def _objection(self, api: Api, request: ModelRequest) -> Refuse | None:
@@ -130,6 +134,8 @@ class FakeOpenAI:
             return unknown_model(request.model)
         if ids := unmatched(request.entries, adjacent=api.adjacent_results):
             return incomplete_history(ids)
+        if unknown := [each for each in api.references(request.body) if each not in self._stored]:
+            return unknown_item(unknown[0])
         return None
 
     def _next_turn(self, request: ModelRequest) -> Turn:

@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from pydantic_ai.models import Model
+from pydantic_ai.models.openai import OpenAIResponsesModelSettings
 from tests.genie_core.testing.contract.faulty import Emit, SoundAgent, noticed, passes
 
 from genie_core.agent import AgentInput, ApprovalCallback
@@ -24,6 +26,12 @@ class Blank(SoundAgent):
 class NotJson(SoundAgent):
     def get_serialized(self) -> Any:
         return {"messages": super().get_serialized()["messages"], "at": datetime.now(UTC)}
+
+
+class Referring(SoundAgent):
+    def __init__(self, system_prompt: str, model: Model, **options: Any) -> None:
+        settings = OpenAIResponsesModelSettings(openai_send_reasoning_ids=True)
+        super().__init__(system_prompt, model, settings, **options)
 
 
 class Changing(SoundAgent):
@@ -93,6 +101,7 @@ class OnlyOnce(SoundAgent):
         (Forgetful, "test_the_model_is_shown_what_was_said_before"),
         (NotJson, "test_a_fresh_agent_has_a_state_to_restore"),
         (Blank, "test_a_restored_agent_remembers"),
+        (Referring, "test_a_restored_agent_relies_on_nothing_that_a_service_has_stored"),
         (Changing, "test_state_survives_being_saved_and_restored"),
         (OneMind, "test_two_instances_share_no_memory"),
         (Repeating, "test_the_journal_restores_what_the_state_does"),

@@ -70,10 +70,9 @@ async def test_a_response_request_is_read(server: FakeOpenAI, client: AsyncOpenA
     items: Any = [
         {"role": "developer", "content": "be brief"},
         {"role": "user", "content": parts},
-        {"type": "reasoning", "id": "r1", "summary": []},
+        {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"},
         {
             "type": "message",
-            "id": "m1",
             "status": "completed",
             "role": "assistant",
             "content": [{"type": "output_text", "text": "I look.", "annotations": []}],

@@ -265,6 +265,19 @@ async def test_a_result_without_a_call_is_refused(server: FakeOpenAI, client: As
         await client.responses.create(model="m", input=[stray])
 
 
+async def test_an_item_of_another_server_is_refused(
+    server: FakeOpenAI, client: AsyncOpenAI
+) -> None:
+    server.script(Call("a", {}))
+    own: Any = (await client.responses.create(model="m", input="go")).output[0].to_dict()
+    result: Any = {"type": "function_call_output", "call_id": own["call_id"], "output": "done"}
+    other: Any = {**own, "id": "fc_elsewhere"}
+    server.script(Say("done"))
+    with pytest.raises(openai.NotFoundError, match="'fc_elsewhere' not found"):
+        await client.responses.create(model="m", input=[other, result])
+    assert (await client.responses.create(model="m", input=[own, result])).output_text == "done"
+
+
 async def test_waiting_until_a_request_has_come(server: FakeOpenAI, client: AsyncOpenAI) -> None:
     server.script(Stall())
     waiting = asyncio.create_task(server.reached(1))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from agents.models.fake_id import FAKE_RESPONSES_ID
 from pydantic_core import to_jsonable_python
 
 from genie_core.agent.provider.openai.attachments import Item
@@ -20,6 +21,22 @@ _RESULT_OF: Final = {
 }
 _USER: Final[Item] = {"role": "user"}
 _CALL_OF: Final = {result: call for call, result in _RESULT_OF.items()}
+_ONLY_REFERRED_TO: Final = frozenset(
+    {
+        "code_interpreter_call",
+        "file_search_call",
+        "image_generation_call",
+        "item_reference",
+        "mcp_approval_request",
+        "mcp_approval_response",
+        "mcp_call",
+        "mcp_list_tools",
+        "program",
+        "program_output",
+        "web_search_call",
+    }
+)
+"""What happened at the service and is sent back as no more than the id it has there."""
 
 
 class History:
@@ -28,7 +45,7 @@ class History:
     As JSON it is the list of items. A journal has one item per line, so that both are restored the
     same way. Instructions are not among them: they belong to a run, and the next one brings its
     own. Every call in it has a result, and all reasoning something it led to, since providers
-    refuse a conversation in which one lacks.
+    refuse a conversation in which one lacks. Nothing in it relies on what a service has stored.
     """
 
     def __init__(self) -> None:
@@ -37,7 +54,7 @@ class History:
 
     def add(self, items: Iterable[Any]) -> None:
         """Append what a run said and heard, the user's message first."""
-        added = closed(to_jsonable_python(list(items), bytes_mode="base64"))
+        added = closed(self_contained(to_jsonable_python(list(items), bytes_mode="base64")))
         self.items += added
         self._unsaved += added
 
@@ -54,15 +71,35 @@ class History:
         """Take over a state or the lines of a journal; `ValueError` if it is neither.
 
         Calls and results that have lost each other, in a damaged file or in a run that never
-        ended, are mended.
+        ended, are mended; the ids that items had at a service are taken away.
         """
         if not isinstance(state, list) or not all(_is_item(each) for each in state):
             raise ValueError(
                 "not the history of an agent on the OpenAI Agents SDK; use the kind of agent that "
                 "saved it, or another session id"
             )
-        self.items = closed(state)
+        self.items = closed(self_contained(state))
         self._unsaved = []
+
+
+def self_contained(items: Iterable[Item]) -> list[Item]:
+    """Leave out what makes sense only as long as the service has it stored.
+
+    It refuses a conversation for good that names one item it no longer has, or never kept. Items
+    count as new with the SDK's own placeholder for an id, which it sends to nobody but wants to
+    see. Reasoning can be sent back only encrypted; what has no id of a service's is another
+    provider's and stays.
+    """
+    kept: list[Item] = []
+    for item in items:
+        kind, known_as = item.get("type"), item.get("id")
+        if kind in _ONLY_REFERRED_TO:
+            continue
+        stored = known_as not in {None, FAKE_RESPONSES_ID}
+        if kind == "reasoning" and stored and not item.get("encrypted_content"):
+            continue
+        kept.append({**item, "id": FAKE_RESPONSES_ID} if stored else item)
+    return kept
 
 
 def closed(items: Iterable[Item]) -> list[Item]:

@@ -368,6 +368,7 @@ async def test_nothing_is_traced_not_even_agents_that_are_tools(desk: Desk) -> N
 async def test_items_of_earlier_versions_are_taken_over_and_mended(desk: Desk) -> None:
     lines = [
         {"role": "user", "content": [{"type": "input_text", "text": "first"}]},
+        {"type": "reasoning", "id": "rs_1", "summary": []},
         {
             "type": "function_call",
             "id": "fc_1",

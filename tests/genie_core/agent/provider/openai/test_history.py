@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from agents.models.fake_id import FAKE_RESPONSES_ID
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,37 @@ def test_reasoning_that_led_only_to_what_is_dropped_is_dropped_too() -> None:
     both: list[dict[str, Any]] = [USER, THOUGHT, call(1), THOUGHT, shell]
     assert closed(both) == [USER, THOUGHT, call(1), result(1, INTERRUPTED)]
     assert closed([THOUGHT, THOUGHT]) == []
+
+
+def test_what_is_kept_refers_to_nothing_that_a_service_has_stored() -> None:
+    sealed = {"type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "gAAA"}
+    of_another_provider = {"type": "reasoning", "id": FAKE_RESPONSES_ID, "summary": []}
+    items: list[dict[str, Any]] = [
+        USER,
+        {**THOUGHT, "encrypted_content": None},
+        {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+        sealed,
+        {**call(1), "id": "fc_1"},
+        result(1),
+        of_another_provider,
+        {**SAID, "id": "msg_1"},
+    ]
+    kept: list[dict[str, Any]] = [
+        USER,
+        {**sealed, "id": FAKE_RESPONSES_ID},
+        {**call(1), "id": FAKE_RESPONSES_ID},
+        result(1),
+        of_another_provider,
+        {**SAID, "id": FAKE_RESPONSES_ID},
+    ]
+    history = History()
+    history.add(items)
+    assert history.to_state() == history.take_unsaved() == kept
+    restored = History()
+    restored.restore(items)
+    assert restored.to_state() == kept
+    restored.restore(kept)
+    assert restored.to_state() == kept
 
 
 ITEMS: list[dict[str, Any]] = [USER, SAID, THOUGHT, *map(call, range(3)), *map(result, range(3))]
