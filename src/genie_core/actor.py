@@ -9,8 +9,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from genie_core.errors import ActorStopped, InvalidSetting
+from genie_core.errors import ActorStopped
 from genie_core.patience import Patience, abandon
+from genie_core.settings import check_timeout
 from genie_core.tenure import CANCEL_GRACE, Tenure
 from genie_core.waiting import first_done
 
@@ -214,13 +215,6 @@ class Actor(ABC, Generic[Request, Reply]):
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("%s broke", self._name, exc_info=error)
         self._refuse_all(ActorStopped(self._name))
-
-
-def check_timeout(name: str, value: object) -> None:
-    """Refuse what is neither None nor a positive number of seconds."""
-    if value is None or (isinstance(value, int | float) and value > 0):
-        return
-    raise InvalidSetting(name, value, "a positive number of seconds")
 
 
 async def _done_or_cancelled(work: "Task[Reply]", reply: "Future[Reply]") -> None:

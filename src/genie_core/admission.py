@@ -3,21 +3,13 @@
 import unicodedata
 from typing import Any, Final
 
-from genie_core.errors import InvalidMessage, InvalidSetting
+from genie_core.errors import InvalidMessage
 from genie_core.message import SYSTEM, Attachment, Message, Thread
 
 DEEPEST: Final = 32
 """How many threads may stand in one another; a message that quotes itself has no end of them."""
 
 _UNSEEN: Final = frozenset({"Cc", "Cf"})  # control and format characters
-
-
-def check_setting(name: str, value: object, kind: type[Any], *, optional: bool = False) -> None:
-    """Refuse a constructor argument of another kind, such as a path instead of a store."""
-    if isinstance(value, kind) or (optional and value is None):
-        return
-    article = "an" if kind.__name__[0] in "AEIOU" else "a"
-    raise InvalidSetting(name, value, f"{article} {kind.__name__}")
 
 
 def check_message(message: Any) -> None:

@@ -1,6 +1,10 @@
 """Where a person's credentials come from."""
 
 from abc import ABC, abstractmethod
+from functools import partial
+
+from genie_core.blocking import off_loop
+from genie_core.stages import stage
 
 
 class SecretsProvider(ABC):
@@ -16,3 +20,21 @@ class SecretsProvider(ABC):
 
         It may block, since sessions call it in a thread of its own, for several people at once.
         """
+
+
+def secrets_of(owner: str, provider: SecretsProvider | None) -> dict[str, str]:
+    """Ask for a person's secrets; no provider and no answer both mean none."""
+    if provider is None:
+        return {}
+    with stage("secrets", f"secrets of {owner}"):
+        return dict(provider.get_secrets(owner) or {})
+
+
+async def fetch_secrets(owner: str, provider: SecretsProvider | None) -> dict[str, str]:
+    """Do what `secrets_of` does in a thread: a keyring may wait for a person to unlock it.
+
+    Cancelling the wait leaves the lookup behind, whatever it hangs in.
+    """
+    if provider is None:
+        return {}
+    return await off_loop(partial(secrets_of, owner, provider), f"secrets of {owner}")

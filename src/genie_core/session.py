@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from genie_core.actor import Actor
-from genie_core.admission import check_asker, check_attachments, check_message, check_setting
+from genie_core.admission import check_asker, check_attachments, check_message
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.runner import AgentRunner, Query, Reply
 from genie_core.conversation import Conversation, load_messages
@@ -21,6 +21,7 @@ from genie_core.preferences import PreferencesSource
 from genie_core.reasoner.base import Decision, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.reasoner.runner import ReasonerRunner, Ruling
+from genie_core.settings import check_setting
 from genie_core.waiting import first_done
 from genie_core.wishes import Wishes
 

@@ -8,9 +8,8 @@ from genie_core.admission import (
     check_asker,
     check_attachments,
     check_message,
-    check_setting,
 )
-from genie_core.errors import InvalidMessage, InvalidSetting
+from genie_core.errors import InvalidMessage
 from genie_core.message import Attachment, Message, Thread
 
 
@@ -91,14 +90,6 @@ def test_what_reads_as_system_asks_for_nothing(sender: str) -> None:
 @pytest.mark.parametrize("sender", ["systems", "sys tem", "alice", "ecosystem", "s"])
 def test_other_names_may_ask(sender: str) -> None:
     check_asker(sender)
-
-
-def test_a_setting_of_another_kind_is_refused_by_its_name() -> None:
-    with pytest.raises(InvalidSetting, match="data_store must be an Exception, not 3"):
-        check_setting("data_store", 3, Exception)
-    with pytest.raises(InvalidSetting):
-        check_setting("id", None, str)
-    check_setting("id", None, str, optional=True)
 
 
 def test_threads_in_threads_have_an_end() -> None:

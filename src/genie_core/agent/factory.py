@@ -7,8 +7,8 @@ from typing import Any, Final, TypeAlias, cast
 from genie_core.agent.base import Agent, AgentInfo, AsyncTool
 from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed, UnknownAgent
 from genie_core.message import SYSTEM
-from genie_core.reasoner.factory import fetch_secrets, secrets_of
-from genie_core.secrets import SecretsProvider
+from genie_core.secrets import SecretsProvider, fetch_secrets, secrets_of
+from genie_core.settings import check_setting, check_timeout
 from genie_core.stages import stage
 
 SingleAgentFactoryFn: TypeAlias = Callable[[dict[str, str]], Agent]
@@ -35,14 +35,13 @@ class AgentFactory:
         system_agent_info: AgentInfo | None = None,
         secrets_provider: SecretsProvider | None = None,
     ) -> None:
-        self._system_info = _checked(
-            system_agent_info
-            or AgentInfo(
-                name=SYSTEM,
-                description="Answers the queries that a group's conversation gives rise to",
-                idle_timeout=DEFAULT_IDLE_TIMEOUT,
-            )
+        check_setting("secrets_provider", secrets_provider, SecretsProvider, optional=True)
+        self._system_info = system_agent_info or AgentInfo(
+            name=SYSTEM,
+            description="Answers the queries that a group's conversation gives rise to",
+            idle_timeout=DEFAULT_IDLE_TIMEOUT,
         )
+        _check_info(self._system_info)
         self._system_create = _as_multi(system_agent_factory)
         self._secrets_provider = secrets_provider
         self._infos: dict[str, AgentInfo] = {}
@@ -52,10 +51,11 @@ class AgentFactory:
         self, factory_fn: SingleAgentFactoryFn | MultiAgentFactoryFn, info: AgentInfo
     ) -> None:
         """Register an agent under the name in its info, which must be free."""
+        _check_info(info)
         if info.name in {SYSTEM, self._system_info.name} or info.name in self._infos:
             raise InvalidSetting("info.name", info.name, "a name that is not taken yet")
         self._creates[info.name] = _as_multi(factory_fn)
-        self._infos[info.name] = _checked(info)
+        self._infos[info.name] = info
 
     def agent_info(self, name: str) -> AgentInfo:
         """Describe the agent of that name; `UnknownAgent` if there is none."""
@@ -157,9 +157,9 @@ def _name_of(function: object) -> str:
     return str(getattr(function, "__name__", repr(function)))
 
 
-def _checked(info: AgentInfo) -> AgentInfo:
+def _check_info(info: AgentInfo) -> None:
+    check_setting("info", info, AgentInfo)
+    check_setting("info.name", info.name, str)
     if not info.name.strip():
         raise InvalidSetting("info.name", info.name, "a name")
-    if info.idle_timeout is not None and not info.idle_timeout > 0:
-        raise InvalidSetting("idle_timeout", info.idle_timeout, "a positive number of seconds")
-    return info
+    check_timeout("info.idle_timeout", info.idle_timeout)

@@ -2,15 +2,13 @@
 
 import inspect
 from collections.abc import Callable
-from functools import partial
 from inspect import Parameter
 from typing import Any, Final, TypeAlias
 
-from genie_core.actor import check_timeout
-from genie_core.blocking import off_loop
-from genie_core.errors import InvalidFactory, InvalidSetting, StageFailed
+from genie_core.errors import InvalidFactory, StageFailed
 from genie_core.reasoner.base import GroupReasoner
-from genie_core.secrets import SecretsProvider
+from genie_core.secrets import SecretsProvider, fetch_secrets, secrets_of
+from genie_core.settings import check_setting, check_timeout
 from genie_core.stages import stage
 
 GroupReasonerFactoryFn: TypeAlias = Callable[[dict[str, str], str], GroupReasoner]
@@ -36,8 +34,7 @@ class GroupReasonerFactory:
             name = getattr(group_reasoner_factory_fn, "__name__", repr(group_reasoner_factory_fn))
             raise InvalidFactory(name, "factory(secrets, owner)")
         check_timeout("group_reasoner_idle_timeout", group_reasoner_idle_timeout)
-        if secrets_provider is not None and not isinstance(secrets_provider, SecretsProvider):
-            raise InvalidSetting("secrets_provider", secrets_provider, "a SecretsProvider")
+        check_setting("secrets_provider", secrets_provider, SecretsProvider, optional=True)
         self._factory_fn = group_reasoner_factory_fn
         self._idle_timeout = group_reasoner_idle_timeout or DEFAULT_IDLE_TIMEOUT
         self._secrets_provider = secrets_provider
@@ -73,24 +70,6 @@ class GroupReasonerFactory:
                 "factory", subject, f"returned {type(reasoner).__name__}, not a GroupReasoner"
             )
         return reasoner
-
-
-def secrets_of(owner: str, provider: SecretsProvider | None) -> dict[str, str]:
-    """Ask for a person's secrets; no provider and no answer both mean none."""
-    if provider is None:
-        return {}
-    with stage("secrets", f"secrets of {owner}"):
-        return dict(provider.get_secrets(owner) or {})
-
-
-async def fetch_secrets(owner: str, provider: SecretsProvider | None) -> dict[str, str]:
-    """Do what `secrets_of` does in a thread: a keyring may wait for a person to unlock it.
-
-    Cancelling the wait leaves the lookup behind, whatever it hangs in.
-    """
-    if provider is None:
-        return {}
-    return await off_loop(partial(secrets_of, owner, provider), f"secrets of {owner}")
 
 
 def _takes_secrets_and_owner(function: Any) -> bool:

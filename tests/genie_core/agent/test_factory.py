@@ -133,6 +133,19 @@ def test_a_senseless_idle_timeout_is_refused(timeout: float) -> None:
         AgentFactory(lone, AgentInfo("system", "", idle_timeout=timeout))
 
 
+def test_settings_of_the_wrong_kind_are_refused() -> None:
+    wrong: Any = "search"
+    timeout: Any = "5"
+    with pytest.raises(InvalidSetting, match="info must be an AgentInfo"):
+        AgentFactory(lone, wrong)
+    with pytest.raises(InvalidSetting, match="info must be an AgentInfo"):
+        AgentFactory(lone).add_agent_factory_fn(lone, wrong)
+    with pytest.raises(InvalidSetting, match=r"info\.idle_timeout must be"):
+        AgentFactory(lone).add_agent_factory_fn(lone, AgentInfo("a", "", idle_timeout=timeout))
+    with pytest.raises(InvalidSetting, match="secrets_provider must be a SecretsProvider"):
+        AgentFactory(lone, secrets_provider=wrong)
+
+
 def test_failures_say_which_stage_it_was() -> None:
     def broken(_secrets: dict[str, str]) -> Agent:
         raise RuntimeError("no model")
