@@ -18,6 +18,8 @@ GenieError
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
+from genie_core.redaction import hide_secrets
+
 Stage: TypeAlias = Literal[
     "reasoner", "secrets", "factory", "preferences", "tools", "state", "agent"
 ]
@@ -241,9 +243,12 @@ class ExecutionFailed(GenieError):
 
 
 def summary(error: BaseException) -> str:
-    """Describe an exception in one line, with its class unless the text is ours already."""
+    """Describe an exception in one line, with its class unless the text is ours already.
+
+    The line may be shown to everybody in a chat: what looks like a secret is taken out.
+    """
     try:
-        text = " ".join(str(error).split())
+        text = hide_secrets(" ".join(str(error).split()))
     except Exception:  # noqa: BLE001 - an exception of somebody else's that cannot even be shown
         text = ""
     if isinstance(error, GenieError):

@@ -7,6 +7,8 @@ from logging.handlers import QueueHandler, QueueListener
 from queue import SimpleQueue
 from typing import Any, Final
 
+from genie_core.redaction import hide_secrets
+
 FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 BACKLOG: Final = 10_000
@@ -23,13 +25,13 @@ def configure_logging(
     `levels` says from which level on a logger and those below it are shown; for the engine's that
     is INFO, unless said otherwise. A thread does the writing, so an event loop that logs never
     waits for a terminal or a pipe. While one stalls and `BACKLOG` records wait, further ones are
-    left out; their number is written at the end.
+    left out; their number is written at the end. What looks like a key is not written.
 
     Leaving waits until everything is written and puts the loggers back as they were.
     """
     wanted = {"genie_core": logging.INFO, **(levels or {})}
     outlet = logging.StreamHandler()
-    outlet.setFormatter(logging.Formatter(format))
+    outlet.setFormatter(DiscreetFormatter(format))
     inlet = _Inlet(SimpleQueue())
     writer = QueueListener(inlet.queue, outlet)
     before = {name: logging.getLogger(name).level for name in wanted}
@@ -47,6 +49,14 @@ def configure_logging(
             logging.getLogger(name).setLevel(level)
         writer.stop()
         inlet.tell_what_was_left_out(outlet)
+
+
+class DiscreetFormatter(logging.Formatter):
+    """Writes records, with their tracebacks, without what looks like a secret."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one record."""
+        return hide_secrets(super().format(record))
 
 
 class _Inlet(QueueHandler):

@@ -17,6 +17,7 @@ from textual.driver import Driver
 
 from genie_core.assistant.check import check_config
 from genie_core.errors import GenieError
+from genie_core.logging import DiscreetFormatter
 from genie_core.room.names import check_name
 from genie_tui.app import Departure, GenieApp
 from genie_tui.doctor import terminal_problem
@@ -156,7 +157,7 @@ def _log_to(file: Path) -> None:
     except OSError as error:
         raise CannotStart(f"can't write the log file {file}: {error.strerror}") from error
     handler.setFormatter(
-        logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
+        DiscreetFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")
     )
     # What the log's own disk does not take has no other place to go, least of all the screen.
     logging.raiseExceptions = False

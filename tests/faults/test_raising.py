@@ -33,6 +33,21 @@ def raising(error: BaseException) -> Callable[[], Any]:
     return fault
 
 
+@pytest.mark.parametrize("place", [each for each in STAGES if "restored" not in each])
+async def test_a_key_in_what_is_raised_is_shown_to_nobody(
+    tmp_path: Path, place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    error = ConnectionError(
+        "401 for url 'https://ann:12345678@host/v1?key=12345678' with "
+        "{'Authorization': 'Bearer 12345678', 'x-api-key': 'sk-12345678'}"
+    )
+    chat = trapped_session(Trap(place, raising(error)), DataStore(tmp_path))
+    last = await last_event(chat.handle(Message("1", VICTIM)))
+    assert isinstance(last, Failed)
+    assert "401 for url" in last.error
+    assert "12345678" not in last.error + "".join(caplog.messages)
+
+
 @pytest.mark.parametrize(
     "error",
     [ConnectionError("it\nbroke"), StopIteration(), asyncio.CancelledError(), Panic("it broke")],

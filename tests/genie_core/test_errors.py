@@ -38,6 +38,12 @@ def test_a_long_cause_is_shortened() -> None:
     assert len(summary(ValueError("x" * 10_000))) < 500
 
 
+def test_what_others_raise_is_told_without_keys() -> None:
+    error = RuntimeError("401 for url 'https://host/v1?key=12345678'")
+    assert summary(error) == "RuntimeError: 401 for url 'https://host/v1?key=[hidden]'"
+    assert "12345678" not in str(StageFailed("agent", "agent of alice", error))
+
+
 def test_contract_errors_keep_their_builtin_kinds() -> None:
     assert issubclass(errors.UnknownAgent, ValueError)
     assert issubclass(errors.MissingKey, KeyError)

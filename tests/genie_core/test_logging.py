@@ -38,6 +38,20 @@ def test_named_loggers_and_those_below_are_shown_from_their_level_on(
     assert lines(capsys) == ["INFO shown: one", "WARNING shown.below: two"]
 
 
+def test_what_looks_like_a_key_is_not_shown_in_tracebacks_either(
+    capsys: pytest.CaptureFixture[str], logger: logging.Logger
+) -> None:
+    with configure_logging(PLAIN, levels={"shown": logging.INFO}):
+        try:
+            raise ConnectionError(f"refused: sk-{12345678}")
+        except ConnectionError:
+            logger.warning("asked https://host/?token=%s", 12345678, exc_info=True)
+    shown = lines(capsys)
+    assert shown[0] == "WARNING shown: asked https://host/?token=[hidden]"
+    assert shown[-1] == "ConnectionError: refused: [hidden]"
+    assert "12345678" not in "".join(each for each in shown if "raise" not in each)
+
+
 def test_a_logger_named_besides_the_one_above_it_is_shown_once_with_its_own_level(
     capsys: pytest.CaptureFixture[str], logger: logging.Logger
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 from genie_core.errors import GenieError, ModelFailed, ModelTrouble
+from genie_core.redaction import HIDDEN, hide_secrets
 
 STALL_TIMEOUT: Final = 120.0
 """Seconds an agent's model may keep silent, between two pieces of an answer or before the first."""
@@ -46,28 +47,6 @@ _SHORTEST_SHOWN_KEY: Final = 16  # of a shorter one, four characters would be to
 _SHOWN: Final = 4
 
 _TOKEN: Final = re.compile(r"[\w*•.\-]{6,}")
-_LOOKS_SECRET: Final = re.compile(
-    r"""(?ix)
-    \b(?: sk | pk | rk | gsk | xai | hf | pplx | tgp )[-_][\w*•.\-]{4,}  # well-known prefixes
-    | \b(?: gh[opsu]_ | xox[a-z]- )[\w\-]{8,}
-    | \bAIza[\w*•\-]{8,}
-    | \beyJ[\w\-]+\.[\w.\-]+            # a JSON web token
-    | \b(?: bearer | basic )\s+[\w+/=*.\-]{4,}
-    | (?<=key=)[^\s&"']+
-    | (?<=://)[^\s/?#"']+(?=@)          # user and password in an address
-    | [\w\-]*[*•]{3,}[\w*•\-]*          # masked by the provider, with its beginning and end shown
-    """
-)
-_NAMED_SECRET: Final = re.compile(
-    r"""(?ix)
-    ( [?&][\w.\-]+=                     # any value in an address: who knows which one is a key
-    | api[-_]?key["']?\s*[=:]\s*["']?
-    | (?: token | secret | password )(?: ["']\s*: | \s*= )\s*["']?
-    )
-    (?!\[hidden\]) [^\s&"']+
-    """
-)
-_HIDDEN: Final = "[hidden]"
 
 _LENGTH_CODES: Final = frozenset({"context_length_exceeded", "string_above_max_length"})
 _QUOTA_CODES: Final = frozenset({"insufficient_quota", "billing_error", "quota_exceeded"})
@@ -182,10 +161,9 @@ def describe_key(key: str | None, provider: str, environ: Mapping[str, str] = os
 def without_secrets(text: str, key: str | None = None) -> str:
     """Make one line of what a provider said, without anything that is or looks like a key."""
     if key := (key or "").strip():
-        text = text.replace(key, _HIDDEN)
-        text = _TOKEN.sub(lambda token: _HIDDEN if _resembles(token[0], key) else token[0], text)
-    text = _LOOKS_SECRET.sub(_HIDDEN, " ".join(text.split()))
-    text = _NAMED_SECRET.sub(rf"\1{_HIDDEN}", text)
+        text = text.replace(key, HIDDEN)
+        text = _TOKEN.sub(lambda token: HIDDEN if _resembles(token[0], key) else token[0], text)
+    text = hide_secrets(" ".join(text.split()))
     return text if len(text) <= _LONGEST_DETAIL else f"{text[:_LONGEST_DETAIL]}…"
 
 
