@@ -135,8 +135,8 @@ class Execution:
         """Yield one decision, then approvals as they are requested, then the answer.
 
         Approvals hold up the agent until they are answered. What ends before a decision was made
-        counts as a decision to ignore, and a warning in the log tells if it was a failure; one
-        after it raises `ExecutionFailed`, a cancellation just ends the stream.
+        counts as a decision to ignore; a failure after it raises `ExecutionFailed`, a
+        cancellation just ends the stream.
         """
         decided = False
         async for event in self._record.read():
@@ -150,10 +150,7 @@ class Execution:
                     yield message
                 case Failed(stage=stage, error=error, exception=exception) if decided:
                     raise ExecutionFailed(stage, error) from exception
-                case Failed(error=error) if not decided:
-                    log.warning("failed, though it reads as a decision to ignore: %s", error)
-                    yield Decision.IGNORE
-                case Cancelled() if not decided:
+                case Failed() | Cancelled() if not decided:
                     yield Decision.IGNORE
                 case _:
                     pass
@@ -218,12 +215,19 @@ class Execution:
         self._record.close()
 
     def fail(self, error: BaseException, stage: Stage) -> None:
-        """Record what was raised, as the last event."""
+        """Record what was raised, as the last event.
+
+        It is logged here, once: not every reader is told, and there may be none.
+        """
+        if self.done:
+            return
         cause: BaseException = error
         if isinstance(error, StageFailed):
             stage = error.stage
             cause = error.cause if isinstance(error.cause, BaseException) else error
-        self.record(Failed(stage, summary(error), cause))
+        failed = Failed(stage, summary(error), cause)
+        log.warning("a message could not be dealt with: %s", failed.error)
+        self.record(failed)
 
     async def put(self, item: Approval) -> None:
         """Take an agent's request for approval."""

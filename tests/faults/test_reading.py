@@ -15,7 +15,7 @@ from tests.faults.scene import (
 )
 
 from genie_core.agent import AgentInput, Approval, Decision
-from genie_core.execution import Answered, Cancelled, Decided, TextDelta
+from genie_core.execution import Answered, Cancelled, Decided, Failed, TextDelta
 from genie_core.message import Message
 from genie_core.reasoner import Response
 from genie_core.session import Execution
@@ -51,7 +51,7 @@ async def test_an_ignored_message_is_reasoned_about_once_however_often_it_is_rea
     await joined(chat)
 
 
-async def test_a_failure_that_reads_as_silence_is_logged(
+async def test_a_failure_is_logged_once_whether_it_reads_as_silence_or_is_not_read(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def decide(_updates: list[Message]) -> Response:
@@ -59,8 +59,9 @@ async def test_a_failure_that_reads_as_silence_is_logged(
 
     chat = session(decide=decide)
     execution = chat.handle(Message("hi", "alice"))
-    assert await stream(execution) == [Decision.IGNORE]
-    assert await last_event(execution) is not None
+    assert isinstance(await last_event(execution), Failed)
+    for _ in range(2):
+        assert await stream(execution) == [Decision.IGNORE]
     (record,) = [each for each in caplog.records if each.name == "genie_core.execution"]
     assert record.levelname == "WARNING"
     assert "reasoner of alice: RuntimeError: no key" in record.getMessage()
