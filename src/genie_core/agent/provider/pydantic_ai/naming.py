@@ -1,8 +1,13 @@
 """Models by name, including the names that pydantic-ai gave them before version 2."""
 
+import re
 from typing import Final
 
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
+
+from genie_core.agent.provider.failures import Asked
+from genie_core.errors import ModelFailed
 
 _RENAMED: Final = {"google-gla": "google", "google-vertex": "google-cloud"}
 _MAKERS: Final = {
@@ -14,10 +19,19 @@ _MAKERS: Final = {
 }
 """Whose models could go without a provider in their name."""
 
+_VARIABLE: Final = re.compile(r"`([A-Z][A-Z0-9_]+)`")
+_CREDENTIALS: Final = ("_KEY", "_TOKEN")
+
 
 def model_named(model: str | Model) -> Model:
-    """Set up a model; `pydantic_ai.exceptions.UserError` says what is missing for it."""
-    return infer_model(current_name(model) if isinstance(model, str) else model)
+    """Set up a model; `ModelFailed` says what is missing for it."""
+    if not isinstance(model, str):
+        return model
+    name = current_name(model)
+    try:
+        return infer_model(name)
+    except UserError as error:
+        raise _unready(name, str(error)) from error
 
 
 def current_name(name: str) -> str:
@@ -27,3 +41,17 @@ def current_name(name: str) -> str:
         return f"{_RENAMED.get(provider, provider)}:{rest}"
     maker = _MAKERS.get(name.partition("-")[0])
     return f"{maker}:{name}" if maker else name
+
+
+def _unready(name: str, words: str) -> ModelFailed:
+    """Say what a model lacks. pydantic-ai's own words go on to advertise its test model."""
+    provider, colon, _ = name.partition(":")
+    asked = Asked(name, "", provider if colon else "")
+    if variables := _VARIABLE.findall(words):
+        missing = f"{' or '.join(variables)} must be set"
+        if any(each.endswith(_CREDENTIALS) for each in variables):
+            return asked.failed("key", f"there is none, {missing}")
+        return asked.failed("model", missing)
+    if not colon:
+        return asked.failed("model", "its name must be that of a provider, a colon and the model's")
+    return asked.failed("model", words)

@@ -1,8 +1,12 @@
+import os
+from functools import partial
+
 import pytest
-from pydantic_ai.exceptions import UserError
 from pydantic_ai.models.test import TestModel
 
+from genie_core.agent.provider.pydantic_ai import DefaultAgent, DefaultGroupReasoner
 from genie_core.agent.provider.pydantic_ai.naming import current_name, model_named
+from genie_core.errors import ModelFailed
 
 
 @pytest.mark.parametrize(
@@ -27,7 +31,37 @@ def test_an_old_name_is_enough_to_set_up_a_model(monkeypatch: pytest.MonkeyPatch
     assert model_named("google-gla:gemini-3-flash-preview").model_name == "gemini-3-flash-preview"
 
 
-def test_a_model_is_taken_as_it_is_and_an_unknown_name_refused() -> None:
+def test_a_model_is_taken_as_it_is() -> None:
     assert model_named(model := TestModel()) is model
-    with pytest.raises(UserError, match="somebody-elses"):
-        model_named("somebody-elses")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        (
+            "openai:gpt-5",
+            "key",
+            (
+                "model 'openai:gpt-5' at openai does not accept the key (usually OPENAI_API_KEY): there "
+                "is none, OPENAI_API_KEY must be set; use a valid key that may use this model"
+            ),
+        ),
+        ("openrouter:some/model", "key", "OPENROUTER_API_KEY must be set"),
+        ("vercel:a", "key", "VERCEL_AI_GATEWAY_API_KEY or VERCEL_OIDC_TOKEN must be set"),
+        ("ollama:llama", "model", "does not exist there: OLLAMA_BASE_URL must be set"),
+        ("somebody:else", "model", "model 'somebody:else' at somebody does not exist there"),
+        ("somebody-elses", "model", "its name must be that of a provider, a colon"),
+    ],
+)
+def test_a_model_that_cannot_be_set_up_says_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, name: str, kind: str, text: str
+) -> None:
+    for variable in list(os.environ):
+        if variable.endswith(("_KEY", "_TOKEN", "_BASE_URL")):
+            monkeypatch.delenv(variable)
+    for make in (model_named, partial(DefaultAgent, "be kind"), partial(DefaultGroupReasoner, "")):
+        with pytest.raises(ModelFailed) as failed:
+            make(name)
+        assert failed.value.kind == kind
+        assert text in str(failed.value)
+        assert "Agent(" not in str(failed.value)
