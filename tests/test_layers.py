@@ -2,9 +2,13 @@
 
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
 VENDORS = ("pydantic_ai", "group_sense", "agents", "openai", "google.genai")
 
 
@@ -35,3 +39,37 @@ def test_the_core_is_headless_and_loads_no_vendor_sdk(module: str) -> None:
 def test_the_app_paints_without_engine_network_or_vendor_sdk() -> None:
     loaded = loaded_by("genie_tui.app")
     assert not loaded & {"websockets", "genie_core.session", *VENDORS}
+
+
+def contract(name: str) -> dict[str, Any]:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    (found,) = (
+        each for each in settings["tool"]["importlinter"]["contracts"] if each["name"] == name
+    )
+    return dict(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "free"),
+    [
+        (
+            "The engine knows neither room, archive nor assistant",
+            {"genie_core.room", "genie_core.archive", "genie_core.assistant"},
+        ),
+        (
+            "Vendor SDKs stay behind the providers and the assistant",
+            {"genie_core.agent.provider", "genie_core.assistant"},
+        ),
+    ],
+)
+def test_no_module_stands_outside_the_walls(name: str, free: set[str]) -> None:
+    """The contracts name modules one by one, and a new one is easily forgotten."""
+    walled = {*contract(name)["source_modules"], *free}
+    outside = []
+    for path in (ROOT / "src" / "genie_core").rglob("*.py"):
+        module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+        names = module.split(".")
+        above = {".".join(names[:length]) for length in range(1, len(names) + 1)}
+        if path.name != "__init__.py" and not above & walled:
+            outside.append(module)
+    assert outside == []
