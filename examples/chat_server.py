@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import itertools
 import os
+import socket
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -90,14 +91,18 @@ class ChatServer:
         self._numbers = itertools.count(1)
 
     @asynccontextmanager
-    async def listening(self, port: int = PORT) -> AsyncIterator[int]:
-        """Serve on loopback and yield the port; at the end finish the work and say goodbye."""
+    async def listening(self, port: int) -> AsyncIterator[int]:
+        """Serve on loopback and yield the port; at the end finish the work and say goodbye.
+
+        Raises `OSError` if the port is taken.
+        """
+        listener = socket.create_server(("127.0.0.1", port))
         async with asyncio.TaskGroup() as tasks:
 
             def welcome(reader: StreamReader, writer: StreamWriter) -> None:
                 tasks.create_task(self._talk(reader, writer, tasks))
 
-            server = await asyncio.start_server(welcome, "127.0.0.1", port)
+            server = await asyncio.start_server(welcome, sock=listener)
             try:
                 yield server.sockets[0].getsockname()[1]
             finally:
@@ -226,15 +231,19 @@ async def run() -> None:
     secrets = EnvironmentSecrets(os.environ)
     async with service_from(os.environ) as service, aclosing(DataStore(FOLDER)) as store:
         session = create_session(service, secrets, store)
-        async with ChatServer(session).listening() as port:
+        async with ChatServer(session).listening(PORT) as port:
             print(f"Listening: nc 127.0.0.1 {port}")
             await asyncio.Event().wait()
 
 
 def main() -> None:
-    """Start, and end at the first ctrl+c."""
-    with contextlib.suppress(KeyboardInterrupt):
+    """Start, and end at the first ctrl+c, or with one line if the port or the folder is taken."""
+    try:
         asyncio.run(run())
+    except KeyboardInterrupt:
+        pass
+    except OSError as error:
+        raise SystemExit(f"can't serve: {error.strerror or error}") from None
 
 
 if __name__ == "__main__":

@@ -1,12 +1,15 @@
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 import pytest
 from examples.chat_server import UNREAD, ChatServer, create_session
 from examples.service import EnvironmentSecrets, Service
 from tests.examples.rulings import delegate, ignore
 
+from examples import chat_server
 from genie_core.session import GroupSession
 from genie_core.testing import agent_factory, delegate_all, ignore_all
 from genie_core.testing import reasoner_factory as scripted_reasoners
@@ -148,3 +151,16 @@ async def test_closing_says_what_is_left_to_say_and_leaves_nobody_connected() ->
         await alice.hears("system: @alice done")
         assert await alice.reader.read() == b""
         assert await nameless.read() == b"* your name?\n"
+
+
+def test_a_port_that_is_taken_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GENIE_MODEL", "openai:scripted")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        monkeypatch.setattr(chat_server, "PORT", other.getsockname()[1])
+        monkeypatch.setattr(chat_server, "FOLDER", tmp_path)
+        with pytest.raises(SystemExit, match=r"^can't serve: Address already in use") as ended:
+            chat_server.main()
+    assert "\n" not in str(ended.value.code)
