@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from asyncio import Future, Task
 from collections import deque
 from contextlib import AbstractAsyncContextManager
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -25,6 +26,7 @@ Reply = TypeVar("Reply")
 class _Letter(Generic[Request, Reply]):
     request: Request
     reply: "Future[Reply]"
+    context: Context
 
 
 class Actor(ABC, Generic[Request, Reply]):
@@ -34,6 +36,8 @@ class Actor(ABC, Generic[Request, Reply]):
     has `resources()` left after `idle_timeout` seconds without one, or when stopped; the next
     request starts it anew. A failure to enter is the reply to one request only: the next one tries
     again. Once `patience` is limited, entering that takes too long is the last attempt.
+
+    Each request is served with the context variables of whoever submitted it.
 
     Cancelling a reply cancels the request: it is skipped if it still waits, and the entering or
     `serve` that is done for it is cancelled. The others are not affected.
@@ -83,7 +87,7 @@ class Actor(ABC, Generic[Request, Reply]):
         if self._stopping:
             raise ActorStopped(self._name)
         reply: Future[Reply] = asyncio.get_running_loop().create_future()
-        self._mailbox.append(_Letter(request, reply))
+        self._mailbox.append(_Letter(request, reply, copy_context()))
         if self._task is None:
             self._task = asyncio.create_task(self._work(), name=self._name)
             self._task.add_done_callback(self._worker_ended)
@@ -178,7 +182,9 @@ class Actor(ABC, Generic[Request, Reply]):
 
     async def _serve_letter(self, letter: _Letter[Request, Reply]) -> bool:
         """Serve one request; False if the work had to be left behind."""
-        work = asyncio.create_task(self.serve(letter.request), name=f"{self._name}: request")
+        work = asyncio.create_task(
+            self.serve(letter.request), name=f"{self._name}: request", context=letter.context
+        )
         self._serving = work
         try:
             await _done_or_cancelled(work, letter.reply)

@@ -5,6 +5,8 @@ import json
 import logging
 from asyncio import Future, Task
 from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
 from typing import Any, Final
 
 from genie_core.admission import check_parts
@@ -45,12 +47,15 @@ class Conversation:
             self._opening = loop.create_task(self._load(), name="loading messages")
 
     def when_open(self, action: Callable[[], object]) -> None:
-        """Do something now or, in the order of the calls, once everything is taken over."""
+        """Do something now or, in the order of the calls, once everything is taken over.
+
+        Then too it is done with the context variables of now.
+        """
         if self._is_open:
             action()
             return
         self.open()  # first: outside an event loop it raises, and nothing may be left to be done
-        self._deferred.append(action)
+        self._deferred.append(partial(copy_context().run, action))
 
     async def opened(self) -> None:
         """Wait until everything is taken over. Cancelling the wait is safe."""

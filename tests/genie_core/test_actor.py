@@ -1,6 +1,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 
 import pytest
 
@@ -432,3 +433,21 @@ async def test_a_worker_that_is_killed_twice_leaves_nobody_waiting() -> None:
         await reply
     may_end.set()
     await worker.join()
+
+
+async def test_each_request_has_the_context_variables_of_whoever_submitted_it() -> None:
+    asker: ContextVar[str] = ContextVar("asker", default="nobody")
+    worker = Worker()
+
+    async def ask() -> str:
+        before = asker.get()
+        asker.set("somebody else")
+        return before
+
+    replies = []
+    for name in ("alice", "bob"):
+        asker.set(name)
+        replies.append(worker.submit(ask))
+    asker.set("carol")
+    assert await asyncio.gather(*replies) == ["alice", "bob"]
+    assert asker.get() == "carol"

@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +241,30 @@ async def test_a_killed_process_loses_nothing_that_was_answered(
         assert isinstance(last, Answered)
         assert (await store.narrowed("s", sender).load("system"))["queries"][-1] == "after"
     await chat.join()
+
+
+async def test_work_has_the_context_variables_of_the_call_that_asked_for_it(tmp_path: Path) -> None:
+    """Programs that embed a session tell by them which request a log line or a trace is about."""
+    request: ContextVar[str] = ContextVar("request", default="none")
+    seen: list[tuple[str, str, str]] = []
+
+    def decide(updates: list[Message]) -> Response:
+        seen.append(("reasoner", updates[-1].content, request.get()))
+        return delegate_all(updates)
+
+    async def run(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run
+        seen.append(("agent", input.query, request.get()))
+        return "ok"
+
+    async with DataStore(tmp_path) as store:
+        chat = session(run, decide, store)
+        executions = []
+        for name in ("a", "b"):  # while it still loads
+            request.set(name)
+            executions.append(chat.handle(Message(name, "alice")))
+        for execution in executions:
+            await execution.result()
+        request.set("c")
+        await chat.handle(Message("c", "alice")).result()
+        await chat.join()
+    assert sorted(seen) == [(who, name, name) for who in ("agent", "reasoner") for name in "abc"]

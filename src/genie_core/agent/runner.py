@@ -238,7 +238,7 @@ class AgentRunner(Actor[Query, Reply]):
         )
 
     def stop(self) -> None:
-        """Take nothing new; what runs may still ask subagents, which stop when it has ended."""
+        """Take nothing new; what runs may still ask subagents, which `join` stops after it."""
         super().stop()
         if not self.active:
             self._stop_subagents()
