@@ -91,12 +91,8 @@ class ChatServer:
         self._numbers = itertools.count(1)
 
     @asynccontextmanager
-    async def listening(self, port: int) -> AsyncIterator[int]:
-        """Serve on loopback and yield the port; at the end finish the work and say goodbye.
-
-        Raises `OSError` if the port is taken.
-        """
-        listener = socket.create_server(("127.0.0.1", port))
+    async def listening(self, listener: socket.socket) -> AsyncIterator[int]:
+        """Serve and yield the port; at the end finish the work and say goodbye."""
         async with asyncio.TaskGroup() as tasks:
 
             def welcome(reader: StreamReader, writer: StreamWriter) -> None:
@@ -104,7 +100,7 @@ class ChatServer:
 
             server = await asyncio.start_server(welcome, sock=listener)
             try:
-                yield server.sockets[0].getsockname()[1]
+                yield listener.getsockname()[1]
             finally:
                 server.close()
                 await self._session.join()
@@ -214,6 +210,11 @@ async def _line(reader: StreamReader) -> str:
     return ""
 
 
+def bound(port: int) -> socket.socket:
+    """Take a port on loopback; `OSError` if another program has it."""
+    return socket.create_server(("127.0.0.1", port))
+
+
 def create_session(
     service: Service, secrets: SecretsProvider, store: DataStore | None = None
 ) -> GroupSession:
@@ -229,11 +230,12 @@ def create_session(
 async def run() -> None:
     """Serve until interrupted; what was said is there again the next time."""
     secrets = EnvironmentSecrets(os.environ)
-    async with service_from(os.environ) as service, aclosing(DataStore(FOLDER)) as store:
-        session = create_session(service, secrets, store)
-        async with ChatServer(session).listening(PORT) as port:
-            print(f"Listening: nc 127.0.0.1 {port}")
-            await asyncio.Event().wait()
+    with bound(PORT) as listener:  # before anything begins that would have to end
+        async with service_from(os.environ) as service, aclosing(DataStore(FOLDER)) as store:
+            session = create_session(service, secrets, store)
+            async with ChatServer(session).listening(listener) as port:
+                print(f"Listening: nc 127.0.0.1 {port}")
+                await asyncio.Event().wait()
 
 
 def main() -> None:

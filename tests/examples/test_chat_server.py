@@ -1,11 +1,10 @@
 import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from examples.chat_server import UNREAD, ChatServer, create_session
+from examples.chat_server import UNREAD, ChatServer, bound, create_session
 from examples.service import EnvironmentSecrets, Service
 from tests.examples.rulings import delegate, ignore
 
@@ -49,7 +48,7 @@ async def connected(port: int, name: str) -> AsyncIterator[Client]:
 
 @pytest.fixture
 async def port(service: Service, secrets: EnvironmentSecrets) -> AsyncIterator[int]:
-    async with ChatServer(create_session(service, secrets)).listening(0) as port:
+    async with ChatServer(create_session(service, secrets)).listening(bound(0)) as port:
         yield port
 
 
@@ -109,7 +108,7 @@ async def test_names_are_unique_and_nobody_is_system(port: int) -> None:
 async def test_one_who_does_not_read_is_dropped_and_delays_nobody() -> None:
     server = ChatServer(GroupSession("chat", scripted_reasoners(ignore_all), agent_factory()))
     async with (
-        server.listening(0) as port,
+        server.listening(bound(0)) as port,
         connected(port, "alice") as alice,
         connected(port, "sleeper") as sleeper,
     ):
@@ -141,7 +140,7 @@ async def test_closing_says_what_is_left_to_say_and_leaves_nobody_connected() ->
 
     server = ChatServer(GroupSession("chat", scripted_reasoners(delegate_all), agent_factory(slow)))
     async with asyncio.timeout(30), AsyncExitStack() as clients:
-        async with server.listening(0) as port:
+        async with server.listening(bound(0)) as port:
             alice = await clients.enter_async_context(connected(port, "alice"))
             nameless, writer = await asyncio.open_connection("127.0.0.1", port)
             clients.callback(writer.close)
@@ -154,13 +153,14 @@ async def test_closing_says_what_is_left_to_say_and_leaves_nobody_connected() ->
 
 
 def test_a_port_that_is_taken_is_told_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("GENIE_MODEL", "openai:scripted")
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    with socket.create_server(("127.0.0.1", 0)) as other:
+    with bound(0) as other:
         monkeypatch.setattr(chat_server, "PORT", other.getsockname()[1])
         monkeypatch.setattr(chat_server, "FOLDER", tmp_path)
         with pytest.raises(SystemExit, match=r"^can't serve: Address already in use") as ended:
             chat_server.main()
     assert "\n" not in str(ended.value.code)
+    assert caplog.messages == []
