@@ -1,8 +1,12 @@
 """The walls between the packages, checked from the outside."""
 
+import ast
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -73,3 +77,31 @@ def test_no_module_stands_outside_the_walls(name: str, free: set[str]) -> None:
         if path.name != "__init__.py" and not above & walled:
             outside.append(module)
     assert outside == []
+
+
+def imported() -> Iterator[str]:
+    """Name the packages of others that the sources import, each as often as they do."""
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Import(names=names):
+                    yield from (each.name.partition(".")[0] for each in names)
+                case ast.ImportFrom(module=str() as module):
+                    yield module.partition(".")[0]
+                case _:
+                    pass
+
+
+def test_what_is_imported_is_asked_for_by_name() -> None:
+    """What comes along with a dependency today may be gone with its next version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = {re.split(r"[<>=!~\[; ]", each)[0] for each in project["dependencies"]}
+    ours = {"genie_core", "genie_tui", "pytest"}  # whoever runs the contract of agents has pytest
+    sources = packages_distributions()
+    missing = {
+        name
+        for name in set(imported()) - ours - sys.stdlib_module_names
+        if not asked
+        & {each.replace("_", "-").removesuffix("-slim") for each in sources.get(name, [name])}
+    }
+    assert missing == set()
