@@ -1,8 +1,13 @@
 """Saying something, at once or bit by bit."""
 # ruff: noqa: D102, FBT001, S101 - these are tests: their names say it all, flags are fixtures
 
+import pytest
+
+from genie_core.errors import ModelFailed
 from genie_core.testing.contract.rig import Case, ask
 from genie_core.testing.turns import Call, Say
+
+_MORE_THAN_ANYBODY_TRIES = 10
 
 ANSWER = "Paris is the capital of France,\nand has been for long."
 
@@ -36,6 +41,36 @@ class Answering(Case):
             done = True
         assert early
         assert all(early)
+
+    async def test_silence_is_no_answer(self, streaming: bool) -> None:
+        self.needs("retries")
+        async with self.opened(*[Say("")] * _MORE_THAN_ANYBODY_TRIES) as rig:
+            with pytest.raises(ModelFailed) as failed:
+                await ask(rig.agent, streaming=streaming)
+            assert failed.value.kind == "answer"
+
+    async def test_a_model_that_once_says_nothing_is_asked_again(self, streaming: bool) -> None:
+        self.needs("retries")
+        async with self.opened(Say(""), Say(ANSWER), Say("Goodbye.")) as rig:
+            assert await ask(rig.agent, streaming=streaming) == ANSWER
+            assert await ask(rig.agent, streaming=streaming) == "Goodbye."
+
+    async def test_nothing_said_after_a_tool_ran_runs_it_no_second_time(
+        self, streaming: bool
+    ) -> None:
+        self.needs("retries", "tools")
+        ran: list[int] = []
+
+        async def note(number: int) -> str:
+            """Note a number."""
+            ran.append(number)
+            return ""
+
+        async with self.opened(
+            Call("note", {"number": 1}), Say(""), Say("Noted."), tools=[note]
+        ) as rig:
+            assert await ask(rig.agent, streaming=streaming) == "Noted."
+        assert ran == [1]
 
     async def test_streaming_or_not_gives_the_same_answer(self) -> None:
         self.needs("tools")

@@ -20,7 +20,7 @@ Feature: TypeAlias = Literal[
 """What an agent may do without.
 
 "schemas" means that arguments are checked before a tool gets them, "memory" that the model is shown
-the runs before, and "retries" that a request is repeated when a provider is busy.
+the runs before, and "retries" that a request is repeated when a provider is busy or an answer empty.
 """
 
 

@@ -1,9 +1,11 @@
 from typing import Any
 
 import pytest
+from pydantic_ai.models import Model
 from tests.genie_core.testing.contract.faulty import Emit, SoundAgent, noticed, passes
 
 from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.errors import ModelFailed
 
 
 class Shouting(SoundAgent):
@@ -39,6 +41,31 @@ class Stuttering(SoundAgent):
         return await super().answer(given, callback, twice)
 
 
+class Silent(SoundAgent):
+    async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
+        try:
+            return await super().answer(given, callback, emit)
+        except ModelFailed:
+            return ""
+
+
+class Curt(SoundAgent):
+    def __init__(self, system_prompt: str, model: Model, **options: Any) -> None:
+        super().__init__(system_prompt, model, max_turns=1, **options)
+
+
+class Repeating(SoundAgent):
+    async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
+        answer = await super().answer(given, callback, emit)
+        for tool in self.tools:
+            await tool(2)
+        return answer
+
+    def __init__(self, system_prompt: str, model: Model, tools: Any, **options: Any) -> None:
+        super().__init__(system_prompt, model, tools=tools, **options)
+        self.tools = tools
+
+
 @pytest.mark.parametrize(
     ("kind", "test"),
     [
@@ -48,6 +75,9 @@ class Stuttering(SoundAgent):
         (Mute, "test_pieces_come_before_the_answer_is_complete"),
         (InOnePiece, "test_the_pieces_that_are_streamed_add_up_to_the_answer"),
         (Stuttering, "test_the_pieces_that_are_streamed_add_up_to_the_answer"),
+        (Silent, "test_silence_is_no_answer"),
+        (Curt, "test_a_model_that_once_says_nothing_is_asked_again"),
+        (Repeating, "test_nothing_said_after_a_tool_ran_runs_it_no_second_time"),
         (Shouting, "test_streaming_or_not_gives_the_same_answer"),
     ],
 )

@@ -142,6 +142,18 @@ def _conclusive(items: list[Item]) -> list[Item]:
     return kept[::-1]
 
 
+def says_nothing(item: Item) -> bool:
+    """Tell whether it is an answer without content, which some providers do not take back."""
+    if item.get("role") != "assistant":
+        return False
+    content = item.get("content") or ()
+    return not any(content if isinstance(content, str) else map(_words_in, content))
+
+
+def _words_in(part: Item) -> bool:
+    return part.get("type") != "output_text" or bool(part.get("text"))
+
+
 def result_of(call_id: str, text: str) -> Item:
     """Write the result of a function call."""
     return {"type": "function_call_output", "call_id": call_id, "output": text}

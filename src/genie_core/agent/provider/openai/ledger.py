@@ -14,7 +14,7 @@ from agents import (
 from agents.tool_context import ToolContext
 
 from genie_core.agent.provider.openai.attachments import Item
-from genie_core.agent.provider.openai.history import result_of
+from genie_core.agent.provider.openai.history import result_of, says_nothing
 
 
 class Ledger(RunHooks[Any]):
@@ -57,7 +57,8 @@ class Ledger(RunHooks[Any]):
     ) -> None:
         """Note a complete response, in place of its pieces."""
         self._text = ""
-        self._items += response.to_input_items()
+        items: list[Any] = response.to_input_items()
+        self._items += [each for each in items if not says_nothing(each)]
 
     async def on_tool_end(
         self, context: RunContextWrapper[Any], agent: Agent[Any], tool: Tool, result: object

@@ -6,7 +6,15 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from agents import Agent, RunConfig, Runner, RunResult, RunResultStreaming, StreamEvent
+from agents import (
+    Agent,
+    ModelBehaviorError,
+    RunConfig,
+    Runner,
+    RunResult,
+    RunResultStreaming,
+    StreamEvent,
+)
 from openai.types.responses import (
     ResponseOutputItemAddedEvent,
     ResponseOutputMessage,
@@ -16,6 +24,7 @@ from openai.types.responses import (
 
 from genie_core.agent.provider.openai.attachments import Item
 from genie_core.agent.provider.openai.gate import ApprovalGate
+from genie_core.agent.provider.openai.history import says_nothing
 from genie_core.agent.provider.openai.ledger import Ledger
 from genie_core.errors import GenieError
 
@@ -36,14 +45,26 @@ class Run:
     async def answer(self, emit: Callable[[str], None] | None) -> tuple[str, list[Any]]:
         """Return the answer, and what the run added to the conversation.
 
-        Streams if there is somebody to `emit` to.
+        Streams if there is somebody to `emit` to. A model that says nothing is asked once more; if
+        it still does not answer, `ModelBehaviorError` is raised.
         """
+        result = await self._result(self.messages, emit)
+        if _is_empty(result):
+            so_far: list[Any] = result.to_input_list()
+            result = await self._result([each for each in so_far if not says_nothing(each)], emit)
+            if _is_empty(result):
+                raise ModelBehaviorError("it is empty")
+        return str(result.final_output), result.to_input_list()[len(self.messages) - 1 :]
+
+    async def _result(
+        self, messages: list[Item], emit: Callable[[str], None] | None
+    ) -> RunResult | RunResultStreaming:
         options: dict[str, Any] = {
             "hooks": self.gate.ledger,
             "max_turns": self.max_turns,
             "run_config": self.config,
         }
-        conversation: Any = self.messages
+        conversation: Any = messages
         result: RunResult | RunResultStreaming
         try:
             if emit is None:
@@ -55,7 +76,7 @@ class Run:
             await self.gate.settled()
         if result.interruptions:
             raise GenieError("a tool asked for approval in a way that nobody can answer here")
-        return str(result.final_output), result.to_input_list()[len(self.messages) - 1 :]
+        return result
 
     async def _follow(self, result: RunResultStreaming, emit: Callable[[str], None]) -> None:
         voice = _Voice(self.gate.ledger, emit)
@@ -88,6 +109,15 @@ class _Voice:
                 self._spoke, self._pause = True, False
             case _:
                 pass
+
+
+def _is_empty(result: RunResult | RunResultStreaming) -> bool:
+    """Tell whether the model ended with an answer that says nothing.
+
+    A tool whose result is the answer, as the SDK's agents may have, is free to return nothing.
+    """
+    last = result.raw_responses[-1].output
+    return result.final_output == "" and not any(each.type.endswith("_call") for each in last)
 
 
 async def _ended(result: RunResultStreaming) -> None:

@@ -465,3 +465,23 @@ async def test_a_key_that_cannot_be_sent_is_to_blame(desk: Desk, slip: str) -> N
     assert "cannot be sent" in str(failed.value)
     assert key not in repr(failed.value)
     assert desk.server.requests == []
+
+
+async def test_a_tool_whose_result_is_the_answer_may_return_nothing(desk: Desk) -> None:
+    async def nothing() -> str:
+        """Return nothing."""
+        return ""
+
+    desk.server.script(Call("nothing", {}))
+    agent = desk.agent(tools=[nothing], tool_use_behavior="stop_on_first_tool")
+    assert await run(agent) == ""
+    assert len(desk.server.requests) == 1
+
+
+async def test_an_empty_answer_is_not_kept(desk: Desk) -> None:
+    desk.server.script(Say(""), Say(""), Say("here"))
+    agent = desk.agent()
+    with pytest.raises(ModelFailed, match="empty"):
+        await run(agent)
+    assert agent.get_serialized() == []
+    assert await run(agent) == "here"

@@ -7,7 +7,7 @@ from agents.models.fake_id import FAKE_RESPONSES_ID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.agent.provider.openai.history import INTERRUPTED, History, closed
+from genie_core.agent.provider.openai.history import INTERRUPTED, History, closed, says_nothing
 
 USER = {"role": "user", "content": "hello"}
 SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}
@@ -100,6 +100,22 @@ def test_what_is_kept_refers_to_nothing_that_a_service_has_stored() -> None:
     assert restored.to_state() == kept
     restored.restore(kept)
     assert restored.to_state() == kept
+
+
+@pytest.mark.parametrize(
+    ("item", "silent"),
+    [
+        ({"role": "assistant", "content": ""}, True),
+        ({**SAID, "content": []}, True),
+        ({**SAID, "content": [{"type": "output_text", "text": ""}]}, True),
+        ({**SAID, "content": [{"type": "refusal", "refusal": "no"}]}, False),
+        (SAID, False),
+        ({"role": "user", "content": ""}, False),
+        (call(1), False),
+    ],
+)
+def test_only_an_answer_without_content_says_nothing(item: dict[str, Any], silent: bool) -> None:
+    assert says_nothing(item) is silent
 
 
 ITEMS: list[dict[str, Any]] = [USER, SAID, THOUGHT, *map(call, range(3)), *map(result, range(3))]
