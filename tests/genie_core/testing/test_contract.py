@@ -83,6 +83,7 @@ class TestScriptedAgent(AgentContract):
         "memory": "every run of a script is told in full",
         "attachments": "a script knows what is in the files",
         "retries": "there is no provider",
+        "insistence": "a script may end with an empty answer",
     }
 
     @asynccontextmanager

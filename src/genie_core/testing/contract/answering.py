@@ -43,14 +43,14 @@ class Answering(Case):
         assert all(early)
 
     async def test_silence_is_no_answer(self, streaming: bool) -> None:
-        self.needs("retries")
+        self.needs("insistence")
         async with self.opened(*[Say("")] * _MORE_THAN_ANYBODY_TRIES) as rig:
             with pytest.raises(ModelFailed) as failed:
                 await ask(rig.agent, streaming=streaming)
             assert failed.value.kind == "answer"
 
     async def test_a_model_that_once_says_nothing_is_asked_again(self, streaming: bool) -> None:
-        self.needs("retries")
+        self.needs("insistence")
         async with self.opened(Say(""), Say(ANSWER), Say("Goodbye.")) as rig:
             assert await ask(rig.agent, streaming=streaming) == ANSWER
             assert await ask(rig.agent, streaming=streaming) == "Goodbye."
@@ -58,7 +58,7 @@ class Answering(Case):
     async def test_nothing_said_after_a_tool_ran_runs_it_no_second_time(
         self, streaming: bool
     ) -> None:
-        self.needs("retries", "tools")
+        self.needs("insistence", "tools")
         ran: list[int] = []
 
         async def note(number: int) -> str:

@@ -15,12 +15,20 @@ from genie_core.testing.shown import ScriptedModel, Shown
 from genie_core.testing.turns import Turn
 
 Feature: TypeAlias = Literal[
-    "streaming", "tools", "schemas", "memory", "preferences", "attachments", "retries"
+    "streaming",
+    "tools",
+    "schemas",
+    "memory",
+    "preferences",
+    "attachments",
+    "retries",
+    "insistence",
 ]
 """What an agent may do without.
 
 "schemas" means that arguments are checked before a tool gets them, "memory" that the model is shown
-the runs before, and "retries" that a request is repeated when a provider is busy or an answer empty.
+the runs before, "retries" that a request is repeated when a provider is busy, and "insistence" that
+a model that says nothing is asked again, and a run fails in which it never says anything.
 """
 
 
