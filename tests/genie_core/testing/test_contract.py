@@ -56,6 +56,10 @@ class TestPydanticAIResponses(PydanticAI):
     model = staticmethod(lambda provider: OpenAIResponsesModel("scripted", provider=provider))
 
 
+class TestPydanticAIReasoning(PydanticAI):
+    model = staticmethod(lambda provider: OpenAIResponsesModel("gpt-5", provider=provider))
+
+
 class OpenAIAgents(AgentContract):
     model: Callable[[AsyncOpenAI], agents.Model]
 

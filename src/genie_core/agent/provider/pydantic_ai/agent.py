@@ -35,6 +35,7 @@ from genie_core.agent.provider.pydantic_ai.failures import failures_told, silenc
 from genie_core.agent.provider.pydantic_ai.gate import ApprovalGate
 from genie_core.agent.provider.pydantic_ai.history import History
 from genie_core.agent.provider.pydantic_ai.naming import model_named
+from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.servers import (
     close_clients,
     raise_if_all_failed,
@@ -85,7 +86,9 @@ class DefaultAgent(Agent):
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
             self._model,
             instructions=system_prompt,
-            model_settings=with_limit(self._model, model_settings, silence_limit(self._model)),
+            model_settings=with_limit(
+                self._model, portable(self._model, model_settings), silence_limit(self._model)
+            ),
             toolsets=self._servers,
             tools=list(tools),
             retries={"tools": _TOOL_RETRIES},

@@ -13,6 +13,7 @@ from pydantic_ai.settings import ModelSettings
 from genie_core.agent.provider.failures import DECISION_TIMEOUT
 from genie_core.agent.provider.pydantic_ai.failures import failures_told, with_limit
 from genie_core.agent.provider.pydantic_ai.naming import model_named
+from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.quoting import quoted
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
 from genie_core.agent.provider.pydantic_ai.structured import StructuredOutputAnywhere
@@ -84,7 +85,7 @@ class DefaultGroupReasoner(GroupReasoner):
             self._model,
             instructions=system_prompt,  # a system prompt would stay as it was when first sent
             output_type=NativeOutput(ReasonedResponse),
-            model_settings=with_limit(self._model, model_settings, limit),
+            model_settings=with_limit(self._model, portable(self._model, model_settings), limit),
             retries={"output": _RETRIES},
         )
         self._history: list[ModelMessage] = []
