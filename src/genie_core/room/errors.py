@@ -2,6 +2,8 @@
 
 RoomError
 ├── InvalidName     a name that nobody may use
+├── IdentityError   the file of a person's key can't be used
+├── InvalidKey      a text that is no public key
 ├── FrameError      bytes that are no frame of this protocol
 ├── RoomRefused     the room did not let this participant in, or put them out
 ├── ConnectionLost  the connection to a peer ended
@@ -17,6 +19,7 @@ RoomError
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from genie_core.errors import GenieError
 from genie_core.room.frame import Refusal
@@ -33,6 +36,26 @@ class InvalidName(RoomError):
         super().__init__(f"the name {name!r} can't be used: {why}")
         self.name = name
         self.why = why
+
+
+class IdentityError(RoomError):
+    """The file that holds a person's private key can't be used."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"the key in {path} can't be used: {why}; bring it back from a backup, or move it away "
+            "and a new one is made, with which rooms will take you for somebody else"
+        )
+        self.path = path
+        self.why = why
+
+
+class InvalidKey(RoomError):
+    """A text that is nobody's public key."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text[:64]!r} is no public key")
+        self.text = text
 
 
 class FrameError(RoomError):
