@@ -1,0 +1,78 @@
+"""At which addresses this machine can be reached by others on the network."""
+
+import ipaddress
+import socket
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final
+
+MOST: Final = 6
+"""More addresses than this are of no use in an invite."""
+
+_ELSEWHERE: Final = (
+    (socket.AF_INET, ("192.0.2.1", 9)),
+    (socket.AF_INET6, ("2001:db8::1", 9, 0, 0)),
+)
+"""Addresses that nobody has (RFC 5737, RFC 3849), to ask which way leads out."""
+
+
+def reachable_hosts(most: int = MOST) -> tuple[str, ...]:
+    """The addresses of this machine's interfaces, the likeliest first; none without a network.
+
+    Asks the system and sends nothing. Blocks for about a millisecond.
+    """
+    import ifaddr
+
+    with suppress(OSError):
+        found = [_text(ip.ip) for adapter in ifaddr.get_adapters() for ip in adapter.ips]
+        return select_hosts([*_on_the_way_out(), *found], most)
+    return ()
+
+
+def select_hosts(found: Iterable[str], most: int = MOST) -> tuple[str, ...]:
+    """Choose addresses that lead here from elsewhere: IPv4, global IPv6, then local IPv6.
+
+    Loopback and link-local ones are left out. Within a kind the order is kept; one address of
+    each kind is among the chosen ones if there is any.
+    """
+    kinds: dict[int, dict[str, None]] = {0: {}, 1: {}, 2: {}}
+    for text in found:
+        with suppress(ValueError):
+            address = ipaddress.ip_address(text)
+            if _leads_here(address):
+                kinds[_kind(address)].setdefault(str(address))
+    first = [host for kind in kinds.values() for host in list(kind)[:1]]
+    rest = [host for kind in kinds.values() for host in list(kind)[1:]]
+    chosen = {*first[:most], *rest[: max(0, most - len(first))]}
+    return tuple(host for kind in kinds.values() for host in kind if host in chosen)
+
+
+def _leads_here(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        return False
+    return not (
+        address.is_loopback
+        or address.is_link_local
+        or address.is_unspecified
+        or address.is_multicast
+    )
+
+
+def _kind(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> int:
+    if address.version == 4:
+        return 0
+    return 1 if address.is_global else 2
+
+
+def _on_the_way_out() -> list[str]:
+    """The addresses that the default routes use; so those of containers and VPNs come later."""
+    hosts = []
+    for family, elsewhere in _ELSEWHERE:
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as sock:
+            sock.connect(elsewhere)  # of a datagram socket: a look at the routes, no packet
+            hosts.append(str(sock.getsockname()[0]))
+    return hosts
+
+
+def _text(ip: str | tuple[str, int, int]) -> str:
+    return ip if isinstance(ip, str) else ip[0]
