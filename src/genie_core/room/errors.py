@@ -4,6 +4,10 @@ RoomError
 ├── InvalidName     a name that nobody may use
 ├── IdentityError   the file of a person's key can't be used
 ├── InvalidKey      a text that is no public key
+├── CertificateError  the file of a host's certificate can't be used
+├── InvalidCertificate  a peer's certificate that can't be understood
+├── InvalidInvite   a text that is no invite, or not a whole one
+├── InvalidPasses   what was saved of a room's passes can't be used
 ├── FrameError      bytes that are no frame of this protocol
 ├── RoomRefused     the room did not let this participant in, or put them out
 ├── ConnectionLost  the connection to a peer ended
@@ -56,6 +60,42 @@ class InvalidKey(RoomError):
     def __init__(self, text: str) -> None:
         super().__init__(f"{text[:64]!r} is no public key")
         self.text = text
+
+
+class CertificateError(RoomError):
+    """The file that holds this machine's certificate can't be used."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"the certificate in {path} can't be used: {why}; bring it back from a backup, or move "
+            "it away and a new one is made, to which people must be invited anew"
+        )
+        self.path = path
+        self.why = why
+
+
+class InvalidCertificate(RoomError):
+    """A peer showed a certificate that can't be understood."""
+
+    def __init__(self) -> None:
+        super().__init__("the host shows a certificate that can't be understood")
+
+
+class InvalidInvite(RoomError):
+    """A text that is no invite, or not a whole one."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"this invite can't be used: {why}; copy it again as a whole, or ask for another"
+        )
+        self.why = why
+
+
+class InvalidPasses(RoomError):
+    """What was saved of a room's passes can't be used."""
+
+    def __init__(self) -> None:
+        super().__init__("the saved invites of the room can't be understood; invite people anew")
 
 
 class FrameError(RoomError):

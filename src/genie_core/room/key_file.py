@@ -35,11 +35,16 @@ def read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:
 
 
 def rewrite(path: Path, change: Callable[[bytes], bytes]) -> bytes:
-    """Replace what the file holds by what `change` makes of it, one process at a time."""
+    """Replace what the file holds by what `change` makes of it, one process at a time.
+
+    `change` returns what it is given if there is nothing to do any more. `OSError` as above.
+    """
     with holding(path):
-        content = change(_read(path))
-        replace_file(path, content)
-    return content
+        old = _read(path)
+        new = change(old)
+        if new != old:
+            replace_file(path, new)
+    return new
 
 
 @contextmanager
