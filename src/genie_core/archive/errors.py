@@ -6,7 +6,12 @@ ArchiveError
 ├── NewerVersion    a later version of the program wrote it
 ├── DamagedRoom     a file of it can't be understood
 ├── RoomInUse       another process has it open
-└── DiskFailure     the system refuses to read or write what belongs to it
+├── DiskFailure     the system refuses to read or write what belongs to it
+├── NoAttachment    what somebody wants to attach is no file that can be
+├── BlobTooLarge    a file is larger than a room takes
+├── InvalidDigest   what should be a SHA-256 is not
+├── UnknownBlob     no complete file has this SHA-256
+└── DamagedBlob     what arrived is not the file that it should be
 """
 
 import errno
@@ -97,6 +102,49 @@ class DiskFailure(ArchiveError):
         super().__init__(f"can't {action} {path}: {why}; {advice}, or keep your rooms elsewhere")
         self.path = path
         self.errno = error.errno
+
+
+class NoAttachment(ArchiveError):
+    """Something that a person named can't be attached, because of what it is."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path} can't be attached: {why}")
+        self.path = path
+        self.why = why
+
+
+class BlobTooLarge(ArchiveError):
+    """A file is larger than a room takes; `size` is how much of it has been seen, in bytes."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"the file has {size:,} bytes or more, this room takes {limit:,}")
+        self.size = size
+        self.limit = limit
+
+
+class InvalidDigest(ArchiveError):
+    """A text that is no SHA-256 in lower-case hexadecimal."""
+
+    def __init__(self, digest: str) -> None:
+        super().__init__(f"{digest[:80]!r} is no SHA-256")
+        self.digest = digest
+
+
+class UnknownBlob(ArchiveError):
+    """No complete file with this SHA-256 is stored."""
+
+    def __init__(self, digest: str) -> None:
+        super().__init__(f"the file {digest[:12]}… is not stored here")
+        self.digest = digest
+
+
+class DamagedBlob(ArchiveError):
+    """What arrived does not have the size and SHA-256 that it should; it was thrown away."""
+
+    def __init__(self, digest: str, why: str) -> None:
+        super().__init__(f"the file {digest[:12]}… arrived damaged: {why}; send it again")
+        self.digest = digest
+        self.why = why
 
 
 @contextmanager
