@@ -6,6 +6,7 @@ GenieError
 ├── InvalidFactory (TypeError)     a factory function of an unknown shape
 ├── UnknownAgent (ValueError)      no agent is registered under a name
 ├── AttachmentError (ValueError)   a file that cannot be handed to an agent
+├── FileNotSaved                   a received file that cannot be saved elsewhere
 ├── ModelFailed                    a model's provider that refused, failed or did not answer
 ├── StateError                     saved state that cannot be written or understood
 │   └── MissingKey (KeyError)      nothing is stored under a key
@@ -126,6 +127,19 @@ class AttachmentError(GenieError, ValueError):
 
     def __str__(self) -> str:
         return f"attachment {self.name!r}: {self.reason}"
+
+
+class FileNotSaved(GenieError):
+    """A file that somebody sent cannot be saved where a person wants it."""
+
+    def __init__(self, name: str, folder: str, reason: str) -> None:
+        super().__init__(name, folder, reason)
+        self.name = name
+        self.folder = folder
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.name!r} can't be saved in {self.folder}: {self.reason}; choose another place"
 
 
 class ModelFailed(GenieError):

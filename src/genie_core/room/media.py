@@ -1,0 +1,66 @@
+"""What kind of file something is, judged by its first bytes and never by its name.
+
+The answer is a hint, for showing the file and for handing it to an agent. Nothing may rely on it:
+whoever makes a file decides what it begins with.
+"""
+
+import codecs
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEAD_BYTES: Final = 8192
+"""How much of a file's beginning is looked at."""
+
+UNKNOWN: Final = "application/octet-stream"
+TEXT: Final = "text/plain"
+
+_USUAL: Final = {
+    "audio/x-wav": "audio/wav",
+    "audio/x-flac": "audio/flac",
+    "audio/x-aiff": "audio/aiff",
+    "application/x-msdownload": UNKNOWN,  # two letters, which begin much else
+}
+"""Types under the names by which agents' models know them."""
+
+_WRITTEN: Final = frozenset({"application/pdf", "application/rtf", "application/postscript"})
+"""Types of which a file may begin with nothing but text."""
+
+_CONTROLS: Final = frozenset(range(0x20)) - frozenset(b"\t\n\f\r\x1b") | {0x7F}
+
+
+def media_type(head: bytes) -> str:
+    """Judge a file by its first `HEAD_BYTES`; never fails, for whatever bytes."""
+    head = head[:HEAD_BYTES]
+    found = _USUAL.get(guess := _guess(head), guess)
+    if found not in _WRITTEN and _is_text(head):
+        return TEXT
+    return found
+
+
+def _is_text(head: bytes) -> bool:
+    """Whether this is UTF-8, of which the last character may be cut in two."""
+    if not head or _CONTROLS.intersection(head):
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _guess(head: bytes) -> str:
+    try:
+        return _library()(head) or UNKNOWN
+    except Exception:  # noqa: BLE001 - it is hostile bytes that a library has to cope with
+        return UNKNOWN
+
+
+@cache
+def _library() -> "Callable[[bytes], str | None]":
+    import filetype  # for attached files only
+
+    guess: Callable[[bytes], str | None] = filetype.guess_mime
+    return guess
