@@ -28,6 +28,7 @@ examples:
   genie-tui join :7654 --guest           join without an engine of your own
   genie-tui resume                       go on with the room you were in last
   genie-tui host --model openai:gpt-5    let a language model listen and answer
+  genie-tui id                           show your name and the words of your key
   genie-tui doctor                       check terminal, folders, model and port
 
 GENIE_HOME moves all files to one folder. Every setting is also GENIE_<NAME> in the environment
@@ -181,6 +182,9 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
     for hosting in (host, resume):
         hosting.add_argument("--port", type=_port, help="where others can join (default: 7654)")
 
+    who = commands.add_parser("id", help="show who you are to a room", parents=[shared])
+    who.set_defaults(command="id")
+
     doctor = commands.add_parser(
         "doctor", help="check terminal, folders, model and port", parents=[shared]
     )
@@ -203,6 +207,10 @@ def _run(options: argparse.Namespace) -> int:
         from genie_tui.doctor import examine
 
         return examine(settings, locations, os.environ, sys.stdout)
+    if options.command == "id":
+        from genie_tui.person import introduce
+
+        return introduce(settings, locations, sys.stdout)
     return _start(options, settings, locations)
 
 

@@ -58,6 +58,16 @@ class Locations:
         return self.data / "sessions"
 
     @property
+    def keys(self) -> Path:
+        """The private keys of the persons on this machine, one file for each name."""
+        return self.data / "keys"
+
+    @property
+    def certificate(self) -> Path:
+        """What this machine's rooms show to those who join over the network, and its key."""
+        return self.data / "tls" / "host.pem"
+
+    @property
     def log_file(self) -> Path:
         """Where details go that a screen has no room for."""
         return self.log / "genie-tui.log"

@@ -151,7 +151,7 @@ def test_an_interrupt_is_no_error(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("arguments", [["doctor"], ["--help"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["doctor"], ["id"], ["--help"], ["--version"]])
 def test_output_that_nobody_reads_is_no_error(arguments: list[str], tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -179,6 +179,20 @@ def test_doctor_reports_a_missing_key_by_its_variable(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+def test_id_shows_the_same_person_every_time(tmp_path: Path) -> None:
+    first, again = (run("id", "--name", "alice", home=tmp_path) for _ in range(2))
+    assert (first.returncode, first.stderr) == (0, "")
+    assert [line.split()[0] for line in first.stdout.splitlines()] == ["name", "words", "key"]
+    assert again.stdout == first.stdout
+
+
+def test_id_of_a_name_that_nobody_may_have_is_one_line(tmp_path: Path) -> None:
+    done = run("id", "--name", "two words", home=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "the name 'two words' can't be used: it contains a space" in done.stderr
+
+
 def test_doctor_says_that_the_offline_helper_answers(tmp_path: Path) -> None:
     done = run("doctor", home=tmp_path)
     assert "offline helper" in done.stdout
@@ -186,7 +200,8 @@ def test_doctor_says_that_the_offline_helper_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "too"), [("--version", "asyncio"), ("--help", "asyncio"), ("doctor", "")]
+    ("command", "too"),
+    [("--version", "asyncio"), ("--help", "asyncio"), ("doctor", ""), ("id", "zeroconf")],
 )
 def test_the_light_commands_load_neither_screen_nor_sdk(
     command: str, too: str, tmp_path: Path

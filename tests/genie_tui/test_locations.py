@@ -7,7 +7,14 @@ from genie_tui.locations import NoSuchPlace, find_locations, folder_at
 
 def test_one_variable_moves_everything(tmp_path: Path) -> None:
     places = find_locations({"GENIE_HOME": str(tmp_path)})
-    for path in (places.settings_file, places.prompts, places.sessions, places.log_file):
+    for path in (
+        places.settings_file,
+        places.prompts,
+        places.sessions,
+        places.keys,
+        places.certificate,
+        places.log_file,
+    ):
         assert path.is_relative_to(tmp_path)
 
 

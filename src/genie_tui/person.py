@@ -1,0 +1,31 @@
+"""The persons on this machine: every name has a key of its own."""
+
+from typing import TextIO
+
+from genie_core.datastore import path_name
+from genie_core.room.identity import Identity, load_identity, words
+from genie_core.room.names import check_name, fold_name
+from genie_tui.locations import Locations
+from genie_tui.settings import Settings, default_name
+
+
+def person_of(name: str, locations: Locations) -> Identity:
+    """The key of the person with a name, made when it is needed first.
+
+    Names that a room takes for the same have the same key. Blocks while the disk works.
+
+    Raises:
+        InvalidName: nobody may have the name.
+        IdentityError: the key can't be read, or not be made.
+
+    """
+    folded = fold_name(check_name(name))
+    return load_identity(locations.keys / f"{path_name(folded)}.key")
+
+
+def introduce(settings: Settings, locations: Locations, out: TextIO) -> int:
+    """Show who the user is to a room; returns the exit code. Errors as `person_of`."""
+    name = check_name(default_name() if settings.name is None else settings.name)
+    key = person_of(name, locations).key
+    out.write(f"name   {name}\nwords  {words(key)}\nkey    {key}\n")
+    return 0
