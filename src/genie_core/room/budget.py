@@ -10,10 +10,6 @@ from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer
 from genie_core.room.rate import Rates, TokenBucket
 
-JOIN_BURST: Final = 64
-JOIN_RATE: Final = 1.0
-"""Arrivals per second from one source; on loopback all people of a machine are one source."""
-
 WORK_RATE: Final = 20
 """An engine reports up to this many times as often as a person may speak."""
 
@@ -37,7 +33,7 @@ class Budget:
 
     def __init__(self, limits: Limits) -> None:
         burst, rate, volume = limits.burst, limits.per_second, limits.volume
-        self._joins = Rates(JOIN_BURST, JOIN_RATE)
+        self._joins = Rates(limits.joins, limits.joins / 60)
         self._speech = Rates(burst, rate)
         self._nudges = Rates(burst, rate)
         self._work = Rates(burst * WORK_RATE, rate * WORK_RATE)

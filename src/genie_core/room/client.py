@@ -5,7 +5,7 @@ import logging
 import random
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -20,23 +20,38 @@ from genie_core.room.errors import (
     RoomRefused,
     Unreachable,
 )
-from genie_core.room.event import Event, RunBody
+from genie_core.room.event import Event, FileRef, Quote, Recovered, RunBody
+from genie_core.room.filing import is_digest
 from genie_core.room.follower import Follower
 from genie_core.room.frame import (
+    Accepted,
     Bye,
+    Challenge,
+    ClientFrame,
     Entries,
     Hello,
+    Hold,
+    Inherited,
+    Knocking,
     Limits,
+    Offered,
+    Piece,
+    Points,
+    Prove,
     Refused,
+    Ruled,
     ServerFrame,
     Stopping,
+    Stored,
     Streamed,
     Trouble,
     Typed,
     Welcome,
 )
+from genie_core.room.identity import Identity
 from genie_core.room.notices import Notices
 from genie_core.room.outbox import Outbox
+from genie_core.room.proof import Meeting, Ticket, new_nonce
 from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
 from genie_core.room.websocket import Connector
 
@@ -67,7 +82,9 @@ class RoomClient:
     them, and are sent again after each reconnection; the room records them once.
 
     `since` is the last event that is known already, and `mark` its `event_mark`; without it the
-    room can't tell whether it is the same event there.
+    room can't tell whether it is the same event there. `identity` is who proves to be here, somebody
+    new without one; `ticket` the pass of an invite; `token` gets the host's seat inside the host's
+    process.
     """
 
     def __init__(
@@ -82,6 +99,9 @@ class RoomClient:
         since: int = 0,
         mark: int = 0,
         token: str = "",
+        identity: Identity | None = None,
+        ticket: Ticket | None = None,
+        device: str = "",
         patient: bool = True,
         backoff: Backoff | None = None,
         clock: Callable[[], float] = time.time,
@@ -96,6 +116,9 @@ class RoomClient:
         self._mark = mark
         self._newest: Event | None = None
         self._token = token
+        self._identity = identity or Identity.generate()
+        self._ticket = ticket
+        self._device = device or secrets.token_hex(8)
         self._patient = patient
         self._backoff = backoff or Backoff()
         self._clock = clock
@@ -119,6 +142,16 @@ class RoomClient:
     def name(self) -> str:
         """The own name, as the room spells it once it has let us in."""
         return self._name
+
+    @property
+    def key(self) -> str:
+        """The public key of who is here."""
+        return self._identity.key
+
+    @property
+    def device(self) -> str:
+        """What tells this terminal from others of the same person."""
+        return self._device
 
     @property
     def link(self) -> LinkStatus:
@@ -161,7 +194,14 @@ class RoomClient:
             self._ended.set()
             self._report(LinkStatus(Link.CLOSED, self._farewell or detail))
 
-    def say(self, text: str, *, emote: bool = False) -> str:
+    def say(
+        self,
+        text: str,
+        *,
+        emote: bool = False,
+        files: Sequence[FileRef] = (),
+        quotes: Sequence[Quote] = (),
+    ) -> str:
         """Send a message; returns the id by which its `Said` event can be recognised.
 
         Raises:
@@ -169,11 +209,28 @@ class RoomClient:
             TooManyUnsent: too much waits for the connection already.
 
         """
-        unsent = Unsent(secrets.token_hex(8), whole_text(text), emote, self._clock())
+        id_, whole = secrets.token_hex(8), whole_text(text)
+        self.send(Unsent(id_, whole, emote, self._clock(), tuple(files), tuple(quotes)))
+        return id_
+
+    def send(self, unsent: Unsent) -> None:
+        """Send a message that has its id already; raises what `say` does."""
         self._outbox.say(unsent)
         self._note_outbox()
         self._follower.on_unsent(self.unsent)
-        return unsent.id
+
+    def bequeath(self, events: Sequence[Event]) -> None:
+        """Bring the room what an earlier host of it recorded and the present one lacks."""
+        self._outbox.bequeath(events)
+        self._note_outbox()
+
+    def ask(self, frame: ClientFrame) -> bool:
+        """Ask something of the room once; False, and nothing happens, without a connection."""
+        if self._status.link is not Link.ONLINE:
+            return False
+        self._outbox.wish(frame)
+        self._changed.set()
+        return True
 
     def publish(self, body: RunBody) -> None:
         """Report what the own engine did.
@@ -257,7 +314,18 @@ class RoomClient:
         return ending
 
     async def _converse(self, link: ClientConnection) -> str:
-        hello = Hello(
+        nonce = new_nonce()
+        try:
+            with suppress(ConnectionLost):  # whoever hung up may have said why
+                await link.send([self._hello(nonce)])
+            return await self._meet(link, nonce)
+        except (ConnectionLost, FrameError) as error:
+            return str(error)
+        except TimeoutError:
+            return "the room did not answer in time"
+
+    def _hello(self, nonce: str) -> Hello:
+        return Hello(
             self._name,
             room=self._room,
             since=self._last,
@@ -265,34 +333,56 @@ class RoomClient:
             engine=self._engine,
             agent=self._agent,
             token=self._token,
+            key=self._identity.key,
+            nonce=nonce,
+            device=self._device,
         )
-        try:
-            with suppress(ConnectionLost):  # whoever hung up may have said why
-                await link.send([hello])
-            async with asyncio.timeout(WELCOME_TIMEOUT):
-                first = await link.receive()
-        except (ConnectionLost, FrameError) as error:
-            return str(error)
-        except TimeoutError:
-            return "the room did not answer in time"
-        if isinstance(first, Welcome):
-            self._welcome(first)
-            return await self._stay(link)
-        if isinstance(first, Refused):
-            return self._refused(first)
-        return f"the room began with {type(first).__name__.lower()} instead of a welcome"
+
+    async def _meet(self, link: ClientConnection, nonce: str) -> str:
+        """Answer what the room asks at its door until it lets us in, and stay; or say why not."""
+        patience: float | None = WELCOME_TIMEOUT
+        points = Points(())
+        while True:
+            async with asyncio.timeout(patience):
+                frame = await link.receive()
+            match frame:
+                case Welcome():
+                    self._welcome(frame)
+                    return await self._stay(link)
+                case Challenge():
+                    await link.send([self._proof(frame, nonce, link.channel)])
+                case Hold(text=text):
+                    patience = None
+                    self._report(LinkStatus(Link.CONNECTING, text))
+                case Points():
+                    points = frame
+                case Refused(code="diverged"):
+                    raise Diverged(self._last, self._last, points.points)
+                case Refused():
+                    return self._refused(frame)
+                case _:
+                    kind = type(frame).__name__.lower()
+                    return f"the room began with {kind} instead of a welcome"
+
+    def _proof(self, challenge: Challenge, nonce: str, channel: str) -> Prove:
+        if self._room and challenge.room != self._room:
+            why = f"another room is at this address now, not {self._room}"
+            raise RoomRefused("wrong_room", why)
+        key = self._identity.key
+        meeting = Meeting(challenge.room, self._name, key, nonce, challenge.nonce, channel)
+        signature = self._identity.sign(meeting.encode())
+        if self._ticket is None:
+            return Prove(signature)
+        return Prove(signature, self._ticket.id, meeting.prove(self._ticket.secret))
 
     def _welcome(self, welcome: Welcome) -> None:
         self._welcomed = True
         self._failures = 0
-        self._name, self._room, self._token = welcome.name, welcome.room, welcome.token
+        self._name, self._room = welcome.name, welcome.room
         self._limits = welcome.limits
         self._outbox.connected(welcome.limits)
         self._caught_up_at = welcome.head
         self._follower.on_welcome(welcome)
-        if welcome.head < self._last:
-            self._last, self._mark, self._newest = welcome.head, 0, None
-            self._follower.on_rewound(welcome.head)
         self._report(LinkStatus(Link.ONLINE))
 
     async def _stay(self, link: ClientConnection) -> str:
@@ -344,6 +434,8 @@ class RoomClient:
                 return self._take_events(events)
             case Refused() if frame.final or frame.code == "slow":
                 return self._refused(frame)
+            case Refused() if is_digest(frame.ref):
+                self._follower.on_file(frame)
             case Refused():
                 self._not_accepted(frame)
             case Typed(name=name):
@@ -354,8 +446,21 @@ class RoomClient:
                 self._follower.on_stopping(message, by)
             case Trouble(text=text):
                 self._troubled(text)
-            case Welcome():
-                return "the room said welcome twice"
+            case Inherited(seq=seq):
+                self._outbox.inherited(seq)
+                self._note_outbox()
+            case Ruled():
+                self._follower.on_ruled(frame)
+            case Knocking():
+                self._follower.on_knocking(frame)
+            case Offered(by=by):
+                self._follower.on_offered(by)
+            case Accepted():
+                self._follower.on_accepted(frame)
+            case Stored() | Piece():
+                self._follower.on_file(frame)
+            case Welcome() | Challenge() | Hold() | Points():
+                return f"the room said {type(frame).__name__.lower()} in the middle"
         return None
 
     def _troubled(self, text: str) -> None:
@@ -378,7 +483,7 @@ class RoomClient:
             if event.seq != self._last + 1:
                 return f"event {event.seq} came after event {self._last}"
             self._last, self._newest = event.seq, event
-            struck = event.by == self._name and self._outbox.acknowledge(event)
+            struck = self._is_mine(event) and self._outbox.acknowledge(event)
             self._follower.on_event(event)
             if struck:
                 self._note_outbox()
@@ -387,9 +492,13 @@ class RoomClient:
             self._changed.set()
         return None
 
+    def _is_mine(self, event: Event) -> bool:
+        """Whether it was the own person who said or did what an event tells."""
+        if isinstance(event.body, Recovered):
+            return event.body.event.by == self._name
+        return event.by == self._name
+
     def _refused(self, refused: Refused) -> str:
-        if refused.code == "diverged":
-            raise Diverged(self._last, self._last)
         if refused.final and not (refused.code == "suspended" and self._welcomed):
             raise RoomRefused(refused.code, refused.text)
         return refused.text

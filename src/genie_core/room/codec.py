@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from genie_core.room.errors import FrameError
-from genie_core.room.event import Answered, Decided, Event, RunBody, Unreadable
+from genie_core.room.event import Answered, AnyBody, Decided, Event, RunBody, Unreadable
 from genie_core.room.frame import ClientFrame, Entries, ServerFrame
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ def normal(body: RunBody, limit: int) -> RunBody:
     return result
 
 
-def size_of(part: RunBody | ClientFrame) -> int:
+def size_of(part: AnyBody | ClientFrame) -> int:
     """How many bytes something takes on the wire, about."""
     return len(_encode_repaired(part))
 
@@ -139,7 +139,7 @@ def _check_not_blank(body: RunBody) -> None:
             raise FrameError("malformed", "work is delegated with a blank query")
 
 
-def _encode_repaired(body: RunBody | ClientFrame) -> bytes:
+def _encode_repaired(body: AnyBody | ClientFrame) -> bytes:
     try:
         return _encode(body)
     except UnicodeEncodeError:

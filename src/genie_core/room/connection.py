@@ -19,6 +19,10 @@ Out_contra = TypeVar("Out_contra", contravariant=True)
 class Connection(Protocol[Out_contra, In_co]):
     """One end of a connection. One task may send while another receives."""
 
+    @property
+    def channel(self) -> str:
+        """The pin of the host's certificate as this end sees it; empty without TLS."""
+
     async def send(self, frames: Sequence[Out_contra]) -> None:
         """Send frames in order, waiting while the other end is behind.
 
@@ -73,6 +77,7 @@ class MemoryConnection(Generic[Out, In]):
     def __init__(self, outgoing: "_Pipe[Out]", incoming: "_Pipe[In]") -> None:
         self._outgoing = outgoing
         self._incoming = incoming
+        self.channel: Final = ""
 
     async def send(self, frames: Sequence[Out]) -> None:
         """Put frames where the other end takes them; waits while it is full."""

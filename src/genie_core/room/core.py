@@ -6,36 +6,60 @@ what is safe on disk and not yet seen. So a slow peer costs no memory, and nothi
 before it is durable: the `Said` event that comes back *is* the acknowledgement.
 """
 
-import hmac
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from genie_core.room.budget import Budget
-from genie_core.room.codec import event_mark, whole_text
-from genie_core.room.errors import InvalidName
-from genie_core.room.event import ROOM, Event, Hosted, Joined, Left, Opened, Role, Suspended
+from genie_core.room.codec import whole_text
+from genie_core.room.deed import Deed
+from genie_core.room.door import Door
+from genie_core.room.event import (
+    ROOM,
+    Event,
+    FileRef,
+    Hosted,
+    Joined,
+    Left,
+    Opened,
+    Role,
+    Suspended,
+)
+from genie_core.room.filing import Errand, Filing
 from genie_core.room.floor import LABEL_CHARS, Floor
-from genie_core.room.fold import RoomState
+from genie_core.room.fold import RoomState, Terminal
 from genie_core.room.frame import (
-    VERSION,
+    Accept,
+    Admit,
+    Bequeath,
     Bye,
+    Chunk,
     ClientFrame,
     Delta,
     Equip,
+    Fetch,
     Hello,
     Limits,
+    Moderate,
+    Offer,
+    Prove,
     Publish,
     Refusal,
+    Rule,
     Say,
     ServerFrame,
+    Share,
     Stop,
+    Store,
     Trouble,
     Typing,
     Welcome,
 )
-from genie_core.room.history import NO_DISK, History
-from genie_core.room.names import check_name, fold_name
-from genie_core.room.peer import NEXT, Peer, Stage
+from genie_core.room.heritage import Heritage
+from genie_core.room.history import History
+from genie_core.room.moderator import Moderator
+from genie_core.room.names import check_name
+from genie_core.room.passes import Passes
+from genie_core.room.peer import ARRIVING, NEXT, Peer, Stage
 from genie_core.room.roster import Roster
 
 REASON_CHARS: Final = 200
@@ -57,18 +81,32 @@ class Room:
         *,
         room: str,
         title: str,
-        token: Callable[[], str],
         limits: Limits | None = None,
+        passes: Passes | None = None,
+        ask: bool = False,
+        files: Mapping[str, FileRef] | None = None,
     ) -> None:
         self.limits: Final = limits or Limits()
         self._history = History(events)
         self._roster = Roster(self.limits)
         self._budget = Budget(self.limits)
-        self._floor = Floor(self._history, self._roster, self._budget, self.limits)
+        self._filing = Filing(self._roster, self.limits, files or {})
+        self._floor = Floor(self._history, self._roster, self._budget, self._filing, self.limits)
+        self._moderator = Moderator(self._history, self._roster, self._budget)
+        self._heritage = Heritage(self._history, self._roster, self._budget, self.limits)
+        self._door = Door(
+            self._history,
+            self._roster,
+            self._budget,
+            self.limits,
+            passes,
+            room=room,
+            ask=ask,
+            seat=self._seat,
+        )
         self._id = room
         self._title = title
-        self._new_token = token
-        self._host_token = ""
+        self._deed: Deed | None = None
         self._trouble = ""
         self._closed = True
 
@@ -82,35 +120,50 @@ class Room:
         """Sequence number up to which events are on disk and may be delivered."""
         return self._history.durable
 
-    def open(self, host: str, host_token: str, now: float) -> None:
-        """Open the doors. Only a hello with `host_token` gets the host's seat.
+    def open(self, host: str, host_token: str, now: float, *, key: str = "", pin: str = "") -> None:
+        """Open the doors.
+
+        The host's seat is for whoever says hello with `host_token` from inside this process, and
+        for whoever proves `key`. `pin` is that of the certificate, empty without TLS.
 
         Raises:
             InvalidName: the host can't go by this name.
 
         """
         name = check_name(host)
-        self._host_token = host_token
+        self._door.host_token = host_token
         if not self._history.head:
             self._history.record(ROOM, Opened(self._id, self._title), now)
         if (self.state.room, self.state.title) == (self._id, self._title):
-            self._history.record(ROOM, Hosted(name), now)
+            self._history.record(ROOM, Hosted(name, key=key, pin=pin), now)
         else:  # the line that told them is damaged, or the room goes by another title now
-            self._history.record(ROOM, Hosted(name, self._id, self._title), now)
+            self._history.record(ROOM, Hosted(name, self._id, self._title, key, pin), now)
         self._closed = False
 
-    def connect(self, source: str = "") -> int:
+    def settle(self, deed: Deed) -> None:
+        """Take note of where the host can be found; told to those who come in from now on."""
+        self._deed = deed
+
+    def connect(self, source: str = "", channel: str | None = None) -> int:
         """Take in a new connection; returns the number that stands for it from now on.
 
-        What comes from the same `source` shares some limits. Empty stands for the own process.
+        What comes from the same `source` shares some limits. Empty stands for the own process,
+        `source.LOOPBACK` for the own machine. `channel` is the pin of the certificate that the connection
+        runs over, empty without TLS; None if nobody can be between the two ends, so that nothing
+        needs to be proven.
         """
-        peer = self._roster.admit(source)
+        peer = self._roster.admit(source, channel)
         if self._closed:
             self._roster.dismiss(peer, "suspended", "the room is closed", final=True)
         elif self._roster.strangers > self.limits.members:
             why = "too many connections at once; try again"
             self._roster.dismiss(peer, "room_full", why, final=False)
         return peer.id
+
+    def is_arriving(self, peer_id: int) -> bool:
+        """Whether this connection has still to show who it is, for which its time is limited."""
+        peer = self._roster.get(peer_id)
+        return peer is not None and peer.stage in ARRIVING
 
     def receive(self, peer_id: int, frame: ClientFrame, now: float) -> None:
         """Act on a frame. Never raises for anything a peer can send."""
@@ -121,10 +174,24 @@ class Room:
             kind = type(frame).__name__.lower()
             why = f"{kind} does not fit here: the connection is {peer.stage.value}"
             self._expel(peer, "out_of_state", why, now)
-            return
+        elif peer.stage is Stage.SEATED:
+            self._hear(peer, frame, now)
+        else:
+            self._meet(peer, frame, now)
+
+    def _meet(self, peer: Peer, frame: ClientFrame, now: float) -> None:
+        """Act on a frame of somebody who is not in the room."""
         match frame:
             case Hello():
-                self._greet(peer, frame, now)
+                self._door.greet(peer, frame, now)
+            case Prove():
+                self._door.prove(peer, frame, now)
+            case Bye():
+                self._go(peer, "", now)
+
+    def _hear(self, peer: Peer, frame: ClientFrame, now: float) -> None:
+        """Act on a frame of somebody who is in the room."""
+        match frame:
             case Say():
                 self._floor.say(peer, frame, now)
             case Publish():
@@ -137,10 +204,33 @@ class Room:
                 self._floor.delta(peer, frame, now)
             case Stop():
                 self._floor.stop(peer, frame, now)
+            case Rule():
+                self._floor.rule(peer, frame, now)
+            case Moderate():
+                self._moderator.moderate(peer, frame, now)
+            case Share(on=on):
+                self._moderator.share(peer, on, now)
+            case Offer(name=name):
+                self._moderator.offer(peer, name, now)
+            case Accept(deed=deed):
+                self._moderator.accept(peer, deed, now)
+            case Admit():
+                if self._moderator.has_authority(peer):
+                    self._door.admit(peer, frame, now)
+            case Bequeath(events=events):
+                self._heritage.take(peer, events, now)
+            case Store() | Chunk() | Fetch():
+                self._filing.ask(peer, frame)
             case Bye(reason=reason):
-                peer.stage = Stage.LEAVING
-                self._roster.stir(peer)
-                self._unseat(peer, reason, now)
+                self._go(peer, reason, now)
+
+    def _go(self, peer: Peer, reason: str, now: float) -> None:
+        held = peer.stage is Stage.HELD
+        peer.stage = Stage.LEAVING
+        self._roster.stir(peer)
+        if held:
+            self._door.forget_knock(peer)
+        self._unseat(peer, reason, now)
 
     def reject(self, peer_id: int, code: Refusal, text: str, now: float) -> None:
         """End a connection that sent something that is no frame, or nothing in time."""
@@ -151,17 +241,26 @@ class Room:
     def disconnect(self, peer_id: int, reason: str, now: float) -> None:
         """Take note that a connection ended."""
         peer = self._roster.remove(peer_id)
-        if peer is not None:
+        if peer is None:
+            return
+        self._filing.forget(peer)
+        if peer.stage is Stage.HELD:
+            self._door.forget_knock(peer)
+        else:
             slow = peer.farewell is not None and peer.farewell.code == "slow"
             self._unseat(peer, "too slow" if slow else reason, now)
 
     def suspend(self, reason: str, now: float) -> None:
-        """Close the doors. Everybody gets what is left of the log, and then a farewell."""
+        """Close the doors. Everybody gets what is left of the log, and then a farewell.
+
+        If somebody has accepted to host from now on, the log says so.
+        """
         if self._closed:
             return
         self._closed = True
         reason = whole_text(reason, REASON_CHARS)
-        self._history.record(ROOM, Suspended(reason), now)
+        heir, deed = self._moderator.heir
+        self._history.record(ROOM, Suspended(reason, heir, deed), now)
         text = f"the host suspended the room: {reason}" if reason else "the host suspended the room"
         for peer in self._roster:
             self._roster.vacate(peer)
@@ -217,97 +316,60 @@ class Room:
     def _lacks_events(self, peer: Peer) -> bool:
         return peer.lingers and peer.position < self._history.head
 
-    def _greet(self, peer: Peer, hello: Hello, now: float) -> None:
-        try:
-            name = check_name(hello.name)
-        except InvalidName as error:
-            self._expel(peer, "name_invalid", str(error), now)
-            return
-        refusal = self._refusal_of(hello, name)
-        if refusal is not None:
-            self._expel(peer, *refusal, now)
-            return
-        if self._history.congested:  # this passes, so it is of use to come back
-            self._roster.dismiss(peer, "disk", NO_DISK, final=False)
-            return
-        if not self._budget.join(peer.source, now):
-            why = "too many people come in at once; try again in a moment"
-            self._roster.dismiss(peer, "too_fast", why, final=False)
-            return
-        token = self._new_token()
-        held = self._roster.at(name)
-        if held is not None:
-            name, token = held.name, held.token
-            self._roster.vacate(held)
-            why = f"{held.name} came in from another connection"
-            self._roster.dismiss(held, "replaced", why, final=True)
-        if self._is_host(name):
-            self._seat(peer, self.state.host, "host", self._host_token, hello, now)
-        else:
-            self._seat(peer, name, "member" if hello.engine else "guest", token, hello, now)
+    @property
+    def passes_used(self) -> int:
+        """How often somebody came in by a pass; when it grows, the passes have changed."""
+        return self._door.passes_used
 
-    def _refusal_of(self, hello: Hello, name: str) -> tuple[Refusal, str] | None:
-        held = self._roster.at(name)
-        if hello.version != VERSION:
-            why = f"this room speaks version {VERSION} of the protocol, you speak {hello.version}"
-            return "version", why
-        if hello.room and hello.room != self._id:
-            return "wrong_room", f"the room at this address is another one, {self._title!r}"
-        if self._contradicts(hello):
-            return "diverged", f"event {hello.since} of this room is another one here"
-        if self._is_host(name):
-            if not _same_secret(hello.token, self._host_token):
-                return "name_taken", f"{name} is the host's name in this room; choose another"
-        elif held is not None and not _same_secret(hello.token, held.token):
-            return "name_taken", f"{held.name} is in the room already; choose another name"
-        elif held is None and len(self._roster.seated) >= self.limits.members:
-            return "room_full", f"the room is full: {self.limits.members} people are in it"
-        return None
+    def errands(self) -> list[Errand]:
+        """What peers want done with files on disk, in order; each is handed out once."""
+        return self._filing.errands()
 
-    def _contradicts(self, hello: Hello) -> bool:
-        """Whether the last event that somebody has is not the one that the log has there."""
-        if not hello.mark or not 0 < hello.since <= self._history.head:
-            return False
-        return event_mark(self._history.events[hello.since - 1]) not in (0, hello.mark)
+    def run(self, errand: Errand, answer: ServerFrame) -> None:
+        """Pass on what came of an errand, if the peer is still there."""
+        self._filing.answer(errand, answer)
 
-    def _is_host(self, name: str) -> bool:
-        return fold_name(name) == fold_name(self.state.host)
+    def file_arrived(self, file: FileRef) -> None:
+        """Take note that a file is complete, of this size and sort; messages may now name it."""
+        self._filing.add(file)
 
-    def _seat(
-        self, peer: Peer, name: str, role: Role, token: str, hello: Hello, now: float
-    ) -> None:
-        joined = Joined(role, hello.engine, whole_text(hello.agent, LABEL_CHARS))
+    def _seat(self, peer: Peer, name: str, role: Role, now: float) -> None:
+        hello = peer.hello
+        before = self._roster.terminal(name, hello.device)
+        if before is not None:
+            self._roster.vacate(before)
+            why = f"{before.name} came in from another connection"
+            self._roster.dismiss(before, "replaced", why, final=True)
+        agent = whole_text(hello.agent, LABEL_CHARS)
+        joined = Joined(role, hello.engine, agent, hello.key, whole_text(hello.device))
         if not self._is_here_as(name, joined):
             self._history.record(name, joined, now)
-        peer.stage, peer.name, peer.token = Stage.SEATED, name, token
+        peer.stage, peer.name, peer.device = Stage.SEATED, name, joined.device
         peer.position = max(0, min(hello.since, self._history.head))
         self._roster.seat(peer)
         self._budget.arrive(peer, now)
         host, head = self.state.host, self._history.head
-        welcome = Welcome(self._id, self._title, name, role, host, head, token, self.limits)
+        welcome = Welcome(
+            self._id, self._title, name, role, host, head, self.limits, deed=self._deed
+        )
         self._roster.reply(peer, welcome)
+        if role == "host":
+            self._door.recall_knocks(peer)
         if self._trouble:
             self._roster.reply(peer, Trouble(self._trouble))
 
     def _is_here_as(self, name: str, joined: Joined) -> bool:
         person = self.state.people.get(name)
-        if person is None or not person.present:
+        if person is None or (person.role, person.key) != (joined.role, joined.key):
             return False
-        now = (person.role, person.engine, person.agent)
-        return now == (joined.role, joined.engine, joined.agent)
+        return person.terminals.get(joined.device) == Terminal(joined.engine, joined.agent)
 
     def _unseat(self, peer: Peer, reason: str, now: float) -> None:
         if self._roster.vacate(peer):
             self._budget.depart(peer)
-            self._history.record(ROOM, Left(peer.name, whole_text(reason, FAREWELL_CHARS)), now)
+            left = Left(peer.name, whole_text(reason, FAREWELL_CHARS), peer.device)
+            self._history.record(ROOM, left, now)
 
     def _expel(self, peer: Peer, code: Refusal, text: str, now: float) -> None:
         self._roster.dismiss(peer, code, text, final=True)
         self._unseat(peer, text, now)
-
-
-def _same_secret(given: str, expected: str) -> bool:
-    """Compare in constant time; an empty secret never matches."""
-    return bool(expected) and hmac.compare_digest(
-        given.encode("utf-8", "replace"), expected.encode("utf-8", "replace")
-    )

@@ -17,9 +17,10 @@ RoomError
 ├── TooManyUnsent   more waits to be sent than is kept
 ├── InvalidAddress  what should be HOST:PORT is not
 ├── Unreachable     nothing answers at the address
+│   └── WrongPin    another machine than the host's does
 ├── AddressInUse    the port to listen on is taken
 ├── CannotListen    the system does not let us listen at the address
-└── NotLoopback     an address beyond this machine, which is not allowed yet
+└── NotLoopback     an address beyond this machine, where an invite is needed
 """
 
 from collections.abc import Sequence
@@ -122,10 +123,10 @@ class Diverged(RoomError):
     """The host's log and the copy here are not one log.
 
     The host's ends at event `there`, before the copy's end `here`; or it goes on, and event `here`
-    is another one in it.
+    is another one in it. `points` are where they may have parted; see `frame.Points`.
     """
 
-    def __init__(self, here: int, there: int) -> None:
+    def __init__(self, here: int, there: int, points: Sequence[tuple[int, int]] = ()) -> None:
         if there < here:
             what = f"the host's log of this room ends at event {there}, the copy here at {here}"
         else:
@@ -135,6 +136,7 @@ class Diverged(RoomError):
         super().__init__(f"{what}; join again to go on from the host's")
         self.here = here
         self.there = there
+        self.points = tuple(points)
 
 
 class LeftInDisorder(RoomError):
@@ -178,6 +180,20 @@ class Unreachable(RoomError):
         self.address = address
 
 
+class WrongPin(Unreachable):
+    """Somebody answers at the address who is not the host that was meant."""
+
+    def __init__(self, address: str, expected: str, found: str) -> None:
+        super().__init__(
+            address,
+            f"ANOTHER MACHINE ANSWERS: its certificate has the fingerprint {found}, the host's "
+            f"has {expected}; nothing was sent to it. Ask the host, by another way, for a new "
+            "invite",
+        )
+        self.expected = expected
+        self.found = found
+
+
 class AddressInUse(RoomError):
     """Another program listens on the port already."""
 
@@ -195,11 +211,11 @@ class CannotListen(RoomError):
 
 
 class NotLoopback(RoomError):
-    """The address leads beyond this machine, and this version has no TLS and no invites."""
+    """The address leads beyond this machine, where only an invite does."""
 
     def __init__(self, address: str) -> None:
         super().__init__(
-            f"{address} is not on this machine: rooms beyond loopback need TLS and an invite, "
-            "which this version does not have yet; use 127.0.0.1"
+            f"{address} is not on this machine: rooms elsewhere are joined by an invite; "
+            "ask the host for one (/invite) and type: genie-tui join INVITE"
         )
         self.address = address

@@ -8,13 +8,18 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from genie_core.room.deed import Deed
+
 ROOM: Final = ""
 """Author of the events that the room itself records (it opened, somebody left)."""
 
 LATEST: Final = 253_370_764_800.0
 """The latest moment that any calendar here can show, whatever the time zone: year 9999."""
 
-Role: TypeAlias = Literal["host", "member", "guest"]
+Role: TypeAlias = Literal["host", "member", "guest", "observer"]
+"""A member's engine takes part; a guest is served by the host's; an observer only reads."""
+
+Measure: TypeAlias = Literal["kick", "ban", "pardon", "mute", "unmute", "role"]
 Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
 Scope: TypeAlias = Literal["once", "session"]
 Stage: TypeAlias = Literal[
@@ -36,52 +41,104 @@ class Opened(Body, tag="opened", frozen=True):
 class Hosted(Body, tag="hosted", frozen=True):
     """A host opened the doors, for the first time or again.
 
-    `room` and `title` are given if the log before does not tell them as they are.
+    `room` and `title` are given if the log before does not tell them as they are. `key` is the
+    host's, `pin` that of the certificate that the host answers with.
     """
 
     host: str
     room: str = ""
     title: str = ""
+    key: str = ""
+    pin: str = ""
 
 
 class Suspended(Body, tag="suspended", frozen=True):
-    """The host closed the doors in good order."""
+    """The host closed the doors in good order.
+
+    `heir` hosts from now on, where `deed` says; nobody if it is empty.
+    """
 
     reason: str = ""
+    heir: str = ""
+    deed: Deed | None = None
 
 
 class Joined(Body, tag="joined", frozen=True):
-    """The author entered. `agent` labels the model behind their engine, empty without one."""
+    """The author entered, at one terminal of perhaps several.
+
+    `agent` labels the model behind their engine, empty without one. `key` is the author's; the
+    first key that uses a name owns it. `device` tells the author's terminals apart.
+    """
 
     role: Role
     engine: bool = False
     agent: str = ""
+    key: str = ""
+    device: str = ""
 
 
 class Left(Body, tag="left", frozen=True):
-    """`name` is gone, by choice or because the connection ended."""
+    """`name` is gone, by choice or because the connection ended.
+
+    With a `device` only that terminal of theirs is.
+    """
 
     name: str
     reason: str = ""
+    device: str = ""
 
 
 class Equipped(Body, tag="equipped", frozen=True):
     """The author's engine changed, for example from loading to ready or to another model."""
 
     agent: str
+    device: str = ""
+
+
+class FileRef(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file that belongs to a message.
+
+    `digest` is the SHA-256 of its content in hex, by which it is stored; `name` is what its owner
+    called it and never a path; `size` is in bytes; `media` was sniffed by the host.
+    """
+
+    digest: str
+    name: str
+    size: int
+    media: str = ""
+
+
+class QuotedLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message of another room; `at` is in seconds since the epoch."""
+
+    sender: str
+    text: str
+    at: float = 0.0
+
+
+class Quote(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Messages of another room that somebody shares, oldest first."""
+
+    room: str
+    title: str
+    lines: tuple[QuotedLine, ...]
 
 
 class Said(Body, tag="said", frozen=True):
     """A message by a person.
 
     `id` is the author's own, so that sending it twice records it once. `handler` is the person
-    whose engine answers for it, chosen by the room; empty if there was none.
+    whose engine answers for it, and `device` that person's terminal, both chosen by the room;
+    empty if there was none.
     """
 
     id: str
     text: str
     handler: str = ""
     emote: bool = False
+    device: str = ""
+    files: tuple[FileRef, ...] = ()
+    quotes: tuple[Quote, ...] = ()
 
 
 class Decided(Body, tag="decided", frozen=True):
@@ -102,6 +159,7 @@ class Asked(Body, tag="asked", frozen=True):
     """An agent wants to call a tool and waits for the answer of the person who runs it.
 
     `agent` is the path of agents that leads to the call, `where` the place where it would run.
+    `withheld` says that only the person who runs it sees the arguments.
     """
 
     message: int
@@ -110,6 +168,7 @@ class Asked(Body, tag="asked", frozen=True):
     tool: str
     arguments: dict[str, Any]
     where: str = ""
+    withheld: bool = False
 
 
 class Settled(Body, tag="settled", frozen=True):
@@ -147,6 +206,30 @@ class Cancelled(Body, tag="cancelled", frozen=True):
     reason: str = ""
 
 
+class Moderated(Body, tag="moderated", frozen=True):
+    """The host used their authority on somebody; `role` goes with the measure of that name."""
+
+    measure: Measure
+    name: str
+    role: Role | None = None
+    reason: str = ""
+
+
+class Shared(Body, tag="shared", frozen=True):
+    """The host shows, or no longer, what their agents' tools are called with for guests."""
+
+    on: bool
+
+
+class Recovered(Body, tag="recovered", frozen=True):
+    """An event that an earlier host recorded and the present one had not.
+
+    The author of the envelope vouches for it from their own copy of the log.
+    """
+
+    event: "Event"
+
+
 class Unreadable(Body, tag="unreadable", frozen=True):
     """Stands where an entry of the log is damaged, or of a kind that this version doesn't know."""
 
@@ -167,6 +250,9 @@ AnyBody: TypeAlias = (
     | Answered
     | Failed
     | Cancelled
+    | Moderated
+    | Shared
+    | Recovered
     | Unreadable
 )
 

@@ -6,7 +6,8 @@ from typing import Final
 from genie_core.room.budget import Budget
 from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import FrameError
-from genie_core.room.event import Equipped, Said
+from genie_core.room.event import Equipped, FileRef, Quote, QuotedLine, Said
+from genie_core.room.filing import Filing
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     Delta,
@@ -14,6 +15,8 @@ from genie_core.room.frame import (
     Limits,
     Publish,
     Refusal,
+    Rule,
+    Ruled,
     Say,
     Stop,
     Stopping,
@@ -38,10 +41,18 @@ class Floor:
     Everything refused is answered; ephemeral frames that don't fit are dropped without a word.
     """
 
-    def __init__(self, history: History, roster: Roster, budget: Budget, limits: Limits) -> None:
+    def __init__(
+        self,
+        history: History,
+        roster: Roster,
+        budget: Budget,
+        filing: Filing,
+        limits: Limits,
+    ) -> None:
         self._history = history
         self._roster = roster
         self._budget = budget
+        self._filing = filing
         self._limits = limits
         self._said = _Recent()
         self._published = _Recent()
@@ -61,11 +72,26 @@ class Floor:
         if refusal is not None:
             self._roster.refuse(peer, *refusal, say.id[:ID_CHARS])
             return
-        handler = self._handler_for(peer.name)
-        said = Said(whole_text(say.id), whole_text(say.text), handler, say.emote)
-        self._history.record(peer.name, said, now)
+        files = self._filing.as_stored(say.files)
+        if isinstance(files, str):
+            why = f"a file of this message is not at the host: {files}"
+            self._roster.refuse(peer, "unknown_file", why, say.id[:ID_CHARS])
+            return
+        self._history.record(peer.name, self._as_said(peer, say, files), now)
         self._said.add(peer.name, say.id)
         peer.strikes = 0
+
+    def _as_said(self, peer: Peer, say: Say, files: tuple[FileRef, ...]) -> Said:
+        handler, device = self._handler_for(peer)
+        return Said(
+            whole_text(say.id),
+            whole_text(say.text),
+            handler,
+            say.emote,
+            device,
+            files,
+            tuple(_whole_quote(quote) for quote in say.quotes),
+        )
 
     def publish(self, peer: Peer, publish: Publish, now: float) -> None:
         """Record what the responsible engine did. The same id is recorded once."""
@@ -86,7 +112,7 @@ class Floor:
         except FrameError as error:
             self._roster.refuse(peer, error.code, str(error), ref)
             return
-        objection = self._state.objection(body, peer.name)
+        objection = self._state.objection(body, peer.name, peer.device)
         if objection is not None:
             self._roster.refuse(peer, self._code(body.message, peer.name), objection, ref)
             return
@@ -99,28 +125,30 @@ class Floor:
 
     def equip(self, peer: Peer, equip: Equip, now: float) -> None:
         """Record that an engine goes by another label."""
-        person = self._state.people[peer.name]
+        terminal = self._state.people[peer.name].terminals[peer.device]
         label = whole_text(equip.agent, LABEL_CHARS)
-        if not person.engine:
+        if not terminal.engine:
             self._roster.refuse(peer, "out_of_state", "a guest has no engine to speak of")
-        elif label == person.agent:
+        elif label == terminal.agent:
             pass
         elif self._history.congested:
             self._roster.refuse(peer, "disk", NO_DISK)
         elif not (self._budget.nudge(peer, now) and self._budget.record(peer, len(label), now)):
             self._roster.refuse(peer, "too_fast", "the engine changes too often")
         else:
-            self._history.record(peer.name, Equipped(label), now)
+            self._history.record(peer.name, Equipped(label, peer.device), now)
 
     def typing(self, peer: Peer, now: float) -> None:
         """Pass on that somebody is writing."""
-        if self._budget.nudge(peer, now):
+        if not self._is_silenced(peer) and self._budget.nudge(peer, now):
             self._roster.signal(peer, Typed(peer.name))
 
     def delta(self, peer: Peer, delta: Delta, now: float) -> None:
         """Pass on text of an answer in the making, if it comes from where the answer will."""
         exchange = self._state.running.get(delta.message)
         if exchange is None or exchange.handler != peer.name:
+            return
+        if self._state.is_elsewhere(exchange, peer.device):
             return
         if len(delta.text) > self._limits.text_chars:
             return
@@ -140,18 +168,47 @@ class Floor:
         if not self._budget.nudge(peer, now):
             self._roster.refuse(peer, "too_fast", "too many requests to stop; slow down")
             return
-        handler = self._roster.at(exchange.handler)
+        handler = self._roster.terminal(exchange.handler, exchange.device)
         if handler is None:
             self._roster.refuse(peer, "out_of_state", f"{exchange.handler} is not here")
         else:
             self._roster.reply(handler, Stopping(stop.message, peer.name))
 
+    def rule(self, peer: Peer, rule: Rule, now: float) -> None:
+        """Pass an answer to an approval on to the terminal of the same person where it waits."""
+        proposal = self._state.open.get(rule.approval)
+        if proposal is None or proposal.owner != peer.name:
+            self._roster.refuse(peer, "out_of_state", "that tool call does not wait for you")
+            return
+        exchange = self._state.exchanges[proposal.message]
+        handler = self._roster.terminal(exchange.handler, exchange.device)
+        if handler is None or handler is peer:
+            self._roster.refuse(peer, "out_of_state", "the terminal where it waits is not here")
+        elif not self._budget.work(peer, now):
+            self._roster.refuse(peer, "too_fast", TOO_MUCH)
+        else:
+            ruled = Ruled(rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments)
+            self._roster.reply(handler, ruled)
+
+    def _is_silenced(self, peer: Peer) -> bool:
+        person = self._state.people[peer.name]
+        return person.muted or person.role == "observer"
+
     def _objection_to(self, peer: Peer, say: Say, now: float) -> tuple[Refusal, str] | None:
         limit = self._limits.text_chars
         if not _is_id(say.id):
             return "malformed", f"an id has 1 to {ID_CHARS} characters"
-        if not say.text.strip():
+        person = self._state.people[peer.name]
+        if person.muted:
+            return "muted", "the host has muted you"
+        if person.role == "observer":
+            return "not_allowed", "you may read here, not write"
+        if not (say.text.strip() or say.files or say.quotes):
             return "malformed", "a message without text"
+        if len(say.files) > self._limits.files:
+            return "too_long", f"a message has at most {self._limits.files} files"
+        if _quoted_chars(say.quotes) > self._limits.quote_chars:
+            return "too_long", f"at most {self._limits.quote_chars:,} characters are quoted at once"
         if len(say.text) > limit:
             return (
                 "too_long",
@@ -163,12 +220,18 @@ class Floor:
             return "too_fast", TOO_MUCH
         return None
 
-    def _handler_for(self, author: str) -> str:
-        for name in (author, self._state.host):
-            person = self._state.people.get(name)
-            if person is not None and person.present and person.engine:
-                return name
-        return ""
+    def _handler_for(self, author: Peer) -> tuple[str, str]:
+        """Whose engine answers, and at which terminal: the author's own, else the host's."""
+        if self._state.people[author.name].role != "guest":
+            terminals = self._state.people[author.name].terminals
+            for device in (author.device, *terminals):
+                if device in terminals and terminals[device].engine:
+                    return author.name, device
+        host = self._state.people.get(self._state.host)
+        for device, terminal in host.terminals.items() if host is not None else ():
+            if terminal.engine:
+                return self._state.host, device
+        return "", ""
 
     def _code(self, message: int, name: str) -> Refusal:
         exchange = self._state.exchanges.get(message)
@@ -179,6 +242,20 @@ class Floor:
 
 def _is_id(text: str) -> bool:
     return 0 < len(text) <= ID_CHARS
+
+
+def _quoted_chars(quotes: tuple[Quote, ...]) -> int:
+    return sum(
+        len(quote.title) + sum(len(line.text) + len(line.sender) for line in quote.lines)
+        for quote in quotes
+    )
+
+
+def _whole_quote(quote: Quote) -> Quote:
+    lines = tuple(
+        QuotedLine(whole_text(line.sender), whole_text(line.text), line.at) for line in quote.lines
+    )
+    return Quote(whole_text(quote.room), whole_text(quote.title), lines)
 
 
 class _Recent:

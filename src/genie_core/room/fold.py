@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
+import msgspec
+
 from genie_core.room.event import (
     Answered,
     Asked,
@@ -20,16 +22,20 @@ from genie_core.room.event import (
     Hosted,
     Joined,
     Left,
+    Moderated,
     Opened,
     Outcome,
+    Recovered,
     Role,
     RunBody,
     Said,
     Scope,
     Settled,
+    Shared,
     Suspended,
     Unreadable,
 )
+from genie_core.room.names import fold_name
 
 
 class Phase(Enum):
@@ -58,8 +64,20 @@ class Presence(Enum):
 
 
 @dataclass(slots=True)
+class Terminal:
+    """One of the places where a person is connected."""
+
+    engine: bool
+    agent: str
+
+
+@dataclass(slots=True)
 class Person:
-    """Somebody who is or was in the room."""
+    """Somebody who is or was in the room.
+
+    `engine` and `agent` are those of the terminal that answers for them. `terminals` are the
+    places where they are now, by device, in order of arrival.
+    """
 
     name: str
     role: Role
@@ -67,6 +85,17 @@ class Person:
     agent: str
     present: bool
     since: float
+    key: str = ""
+    muted: bool = False
+    terminals: dict[str, Terminal] = field(default_factory=dict)
+
+    def survey(self) -> None:
+        """Bring what sums up the terminals up to date; the last thing known stays with the gone."""
+        self.present = bool(self.terminals)
+        here = list(self.terminals.values())
+        if here:
+            best = next((each for each in here if each.engine), here[0])
+            self.engine, self.agent = best.engine, best.agent
 
 
 @dataclass(slots=True)
@@ -85,6 +114,7 @@ class Proposal:
     where: str
     seq: int
     asked_at: float
+    withheld: bool = False
     outcome: Outcome | None = None
     reason: str | None = None
     scope: Scope = "once"
@@ -94,7 +124,10 @@ class Proposal:
 
 @dataclass(slots=True)
 class Exchange:
-    """A message and everything that its handler's engine did about it."""
+    """A message and everything that its handler's engine did about it.
+
+    `voucher` is the person from whose copy it was recovered, empty for what was said here.
+    """
 
     seq: int
     at: float
@@ -109,11 +142,17 @@ class Exchange:
     answered_seq: int | None = None
     error: Failed | None = None
     ended_at: float | None = None
+    voucher: str = ""
 
     @property
     def handler(self) -> str:
         """The person whose engine is responsible, empty if there is none."""
         return self.said.handler
+
+    @property
+    def device(self) -> str:
+        """The terminal at which that engine runs."""
+        return self.said.device
 
 
 class IllegalEvent(Exception):
@@ -142,6 +181,16 @@ class RoomState:
         self.open: dict[str, Proposal] = {}
         self.parked: dict[str, Proposal] = {}
         self.unreadable: set[int] = set()
+        self.host_key = ""
+        self.pin = ""
+        self.hostings: list[int] = []
+        self.heir: Suspended | None = None
+        self.sharing = False
+        self.keys: dict[str, str] = {}
+        self.roles: dict[str, Role] = {}
+        self.banned: dict[str, str] = {}
+        self.muted: set[str] = set()
+        self.recovered: dict[int, int] = {}
 
     def apply(self, event: Event) -> bool:
         """Take the next event in; False if it was known already."""
@@ -176,13 +225,25 @@ class RoomState:
             return Presence.WAITING
         return Presence.THINKING if phases else Presence.IDLE
 
-    def objection(self, body: RunBody, by: str) -> str | None:
+    def owner_of(self, key: str) -> str | None:
+        """The name that a key goes by in this room, None if it never was here."""
+        names = (person.name for person in self.people.values() if person.key == key)
+        return next(names, None) if key else None
+
+    def is_elsewhere(self, exchange: Exchange, device: str) -> bool:
+        """Whether a run is the business of another terminal of its handler, which is connected."""
+        person = self.people.get(exchange.handler)
+        return person is not None and exchange.device in person.terminals.keys() - {device}
+
+    def objection(self, body: RunBody, by: str, device: str = "") -> str | None:
         """Why `by` may not publish this now, or None if it is in order."""
         exchange = self.exchanges.get(body.message)
         if exchange is None:
             return f"there is no message {body.message}"
         if exchange.handler != by:
             return f"message {body.message} is handled by {exchange.handler or 'nobody'}"
+        if self.is_elsewhere(exchange, device):
+            return f"message {body.message} is handled at another terminal of {by}"
         return self._out_of_order(exchange, body)
 
     def _out_of_order(self, exchange: Exchange, body: RunBody) -> str | None:
@@ -211,39 +272,124 @@ class RoomState:
         match event.body:
             case Opened(room=room, title=title):
                 self.room, self.title = room, title
-            case Hosted(host=host, room=room, title=title):
-                self.room, self.title = room or self.room, title or self.title
-                self._doors_open(host)
-            case Suspended():
-                self._doors_closed()
+            case Hosted() as hosted:
+                self._doors_open(event, hosted)
+            case Suspended() as suspended:
+                self._doors_closed(suspended)
             case Joined() as joined:
-                self.people[event.by] = Person(
-                    event.by, joined.role, joined.engine, joined.agent, present=True, since=event.at
-                )
-            case Left(name=name):
-                if name in self.people:
-                    self.people[name].present = False
-            case Equipped(agent=agent):
-                if event.by in self.people:
-                    self.people[event.by].agent = agent
+                self._joined(event, joined)
+            case Left() as left:
+                self._left(left)
+            case Equipped() as equipped:
+                self._equipped(event.by, equipped)
             case Said() as said:
                 self._said(event, said)
+            case Moderated() as moderated:
+                self._moderated(moderated)
+            case Shared(on=on):
+                self.sharing = on
+            case Recovered() as recovered:
+                self._recovered(event, recovered.event)
             case Unreadable():
                 self.unreadable.add(event.seq)
             case body:
                 self._ran(event, body)
 
-    def _doors_open(self, host: str) -> None:
-        self.host, self.hosting = host, True
+    def _doors_open(self, event: Event, hosted: Hosted) -> None:
+        self.room, self.title = hosted.room or self.room, hosted.title or self.title
+        self.host, self.hosting, self.heir = hosted.host, True, None
+        self.host_key, self.pin = hosted.key, hosted.pin
+        self.hostings.append(event.seq)
+        if hosted.key:
+            self.keys.setdefault(fold_name(hosted.host), hosted.key)
         self._nobody_here()
 
-    def _doors_closed(self) -> None:
+    def _doors_closed(self, suspended: Suspended) -> None:
         self.hosting = False
+        self.heir = suspended if suspended.heir else None
         self._nobody_here()
 
     def _nobody_here(self) -> None:
         for person in self.people.values():
-            person.present = False
+            person.terminals.clear()
+            person.survey()
+
+    def _joined(self, event: Event, joined: Joined) -> None:
+        before = self.people.get(event.by)
+        terminal = Terminal(joined.engine, joined.agent)
+        if before is not None and before.present:
+            before.role, before.key = joined.role, joined.key or before.key
+            before.terminals[joined.device] = terminal
+            before.survey()
+        else:
+            self.people[event.by] = Person(
+                event.by,
+                joined.role,
+                joined.engine,
+                joined.agent,
+                present=True,
+                since=event.at,
+                key=joined.key,
+                muted=fold_name(event.by) in self.muted,
+                terminals={joined.device: terminal},
+            )
+        if joined.key:
+            self.keys.setdefault(fold_name(event.by), joined.key)
+
+    def _left(self, left: Left) -> None:
+        person = self.people.get(left.name)
+        if person is None:
+            return
+        if left.device:
+            person.terminals.pop(left.device, None)
+        else:
+            person.terminals.clear()
+        person.survey()
+
+    def _equipped(self, name: str, equipped: Equipped) -> None:
+        person = self.people.get(name)
+        if person is None:
+            return
+        terminal = person.terminals.get(equipped.device)
+        if terminal is not None:
+            terminal.agent = equipped.agent
+            person.survey()
+        else:
+            person.agent = equipped.agent
+
+    def _moderated(self, moderated: Moderated) -> None:
+        name = fold_name(moderated.name)
+        person = self.people.get(moderated.name)
+        match moderated.measure:
+            case "ban":
+                self.banned[name] = self.keys.get(name, "")
+            case "pardon":
+                self.banned.pop(name, None)
+            case "mute":
+                self.muted.add(name)
+            case "unmute":
+                self.muted.discard(name)
+            case "role" if moderated.role is not None:
+                self.roles[name] = moderated.role
+                if person is not None:
+                    person.role = moderated.role
+        if person is not None:
+            person.muted = name in self.muted
+
+    def _recovered(self, event: Event, original: Event) -> None:
+        """Put what an earlier host knew where it can be read; nothing runs because of it."""
+        self.recovered[original.seq] = event.seq
+        match original.body:
+            case Said() as said:
+                told = msgspec.structs.replace(said, handler="", device="")
+                exchange = Exchange(event.seq, original.at, original.by, told, Phase.UNHANDLED)
+                exchange.voucher = event.by
+                self.exchanges[event.seq] = exchange
+            case Answered(message=message) as answered:
+                found = self.exchanges.get(self.recovered.get(message, message))
+                if found is not None and found.answer is None and found.phase not in RUNNING:
+                    found.answer, found.answered_seq = answered, event.seq
+                    found.phase, found.ended_at, found.error = Phase.ANSWERED, original.at, None
 
     def _said(self, event: Event, said: Said) -> None:
         phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
@@ -290,6 +436,7 @@ class RoomState:
             asked.where,
             event.seq,
             event.at,
+            asked.withheld,
         )
         self.proposals[proposal.id] = self.open[proposal.id] = proposal
         exchange.proposals.append(proposal.id)

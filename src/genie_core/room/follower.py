@@ -3,7 +3,15 @@
 from typing import Protocol
 
 from genie_core.room.event import Event
-from genie_core.room.frame import Welcome
+from genie_core.room.frame import (
+    Accepted,
+    Knocking,
+    Piece,
+    Refused,
+    Ruled,
+    Stored,
+    Welcome,
+)
 from genie_core.room.seat import LinkStatus, Severity, Unsent
 
 
@@ -16,12 +24,6 @@ class Follower(Protocol):
     def on_event(self, event: Event) -> None:
         """Take in the next event of the log. Each comes once."""
 
-    def on_rewound(self, head: int) -> None:
-        """Take note that the room's log ends at `head`, before what was known here.
-
-        The next event has the number `head` + 1, whatever was known under that number.
-        """
-
     def on_typing(self, name: str) -> None:
         """Take note that somebody is writing."""
 
@@ -30,6 +32,21 @@ class Follower(Protocol):
 
     def on_stopping(self, message: int, by: str) -> None:
         """Stop the own engine's run for a message, as `by` wishes."""
+
+    def on_ruled(self, ruled: Ruled) -> None:
+        """Answer an approval that waits here; its owner did so at another terminal."""
+
+    def on_knocking(self, knocking: Knocking) -> None:
+        """Take note that somebody waits for the host's word, or no longer does."""
+
+    def on_offered(self, by: str) -> None:
+        """Take note that the host asks this person to host from now on."""
+
+    def on_accepted(self, accepted: Accepted) -> None:
+        """Take note that somebody is willing to host."""
+
+    def on_file(self, answer: Stored | Piece | Refused) -> None:
+        """Take in what came of asking something about a file; a refusal's `ref` is the digest."""
 
     def on_link(self, status: LinkStatus) -> None:
         """Take note that the connection changed."""

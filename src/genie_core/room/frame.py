@@ -4,13 +4,14 @@ One frame is one message on the connection. Frames that belong to the log carry 
 never dropped; `Typing`, `Delta` and their relayed forms are ephemeral and may be.
 """
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from genie_core.room.event import Event, Role, RunBody
+from genie_core.room.deed import Deed
+from genie_core.room.event import Event, FileRef, Measure, Quote, Role, RunBody, Scope
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Version of the protocol; a peer that speaks another one is refused with both numbers."""
 
 Refusal: TypeAlias = Literal[
@@ -31,6 +32,17 @@ Refusal: TypeAlias = Literal[
     "slow",
     "suspended",
     "disk",
+    "unproven",
+    "no_invite",
+    "turned_away",
+    "banned",
+    "kicked",
+    "muted",
+    "not_allowed",
+    "unknown_person",
+    "unknown_file",
+    "corrupt",
+    "no_space",
 ]
 
 
@@ -41,10 +53,11 @@ class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
 class Hello(Frame, tag="hello", frozen=True):
     """First frame of a participant.
 
-    `since` is the last sequence number they have; everything after it follows the welcome. `mark`
-    is that event's checksum, by which the room sees whether both have the same log; 0 leaves it
-    unchecked. `room` guards against another room at the same address; empty accepts any. `token` reclaims a
-    name whose old connection the room still believes in.
+    `key` is who they are, `nonce` their part of what they will sign, and `device` tells their
+    terminals apart. `since` is the last sequence number they have; everything after it follows the
+    welcome. `mark` is that event's checksum, by which the room sees whether both have the same log;
+    0 leaves it unchecked. `room` guards against another room at the same address; empty accepts
+    any. `token` is for the host's own participant, which proves nothing else.
     """
 
     name: str
@@ -55,6 +68,20 @@ class Hello(Frame, tag="hello", frozen=True):
     engine: bool = False
     agent: str = ""
     token: str = ""
+    key: str = ""
+    nonce: str = ""
+    device: str = ""
+
+
+class Prove(Frame, tag="prove", frozen=True):
+    """Answer to a `Challenge`: a signature over the meeting, and proof of an invite if there is one.
+
+    What is signed is in `genie_core.room.proof`.
+    """
+
+    signature: bytes
+    pass_id: str = ""
+    proof: bytes = b""
 
 
 class Say(Frame, tag="say", frozen=True):
@@ -63,6 +90,8 @@ class Say(Frame, tag="say", frozen=True):
     id: str
     text: str
     emote: bool = False
+    files: tuple[FileRef, ...] = ()
+    quotes: tuple[Quote, ...] = ()
 
 
 class Publish(Frame, tag="publish", frozen=True):
@@ -95,33 +124,151 @@ class Stop(Frame, tag="stop", frozen=True):
     message: int
 
 
+class Rule(Frame, tag="rule", frozen=True):
+    """Answer an approval that waits at another terminal of the same person."""
+
+    approval: str
+    allow: bool
+    reason: str | None = None
+    scope: Scope = "once"
+    arguments: dict[str, Any] | None = None
+
+
+class Moderate(Frame, tag="moderate", frozen=True):
+    """Use a host's authority on somebody."""
+
+    measure: Measure
+    name: str
+    role: Role | None = None
+    reason: str = ""
+
+
+class Share(Frame, tag="share", frozen=True):
+    """Show, or no longer, what a host's tools are called with for guests."""
+
+    on: bool
+
+
+class Admit(Frame, tag="admit", frozen=True):
+    """A host's answer to a `Knocking`."""
+
+    knock: int
+    allow: bool
+
+
+class Offer(Frame, tag="offer", frozen=True):
+    """A host asks somebody to host from now on."""
+
+    name: str
+
+
+class Accept(Frame, tag="accept", frozen=True):
+    """Whoever was asked is willing; `deed` says where they will host."""
+
+    deed: Deed
+
+
+class Bequeath(Frame, tag="bequeath", frozen=True):
+    """Events of an earlier host that the sender's copy has and this room's log has not."""
+
+    events: tuple[Event, ...]
+
+
+class Store(Frame, tag="store", frozen=True):
+    """Announce a file to be sent in chunks, or ask how much of it has arrived."""
+
+    digest: str
+    size: int
+
+
+class Chunk(Frame, tag="chunk", frozen=True):
+    """A part of a file, beginning at `offset`."""
+
+    digest: str
+    offset: int
+    data: bytes
+
+
+class Fetch(Frame, tag="fetch", frozen=True):
+    """Ask for the part of a file that begins at `offset`."""
+
+    digest: str
+    offset: int
+
+
 class Bye(Frame, tag="bye", frozen=True):
     """Leave in good order."""
 
     reason: str = ""
 
 
-ClientFrame: TypeAlias = Hello | Say | Publish | Equip | Typing | Delta | Stop | Bye
+ClientFrame: TypeAlias = (
+    Hello
+    | Prove
+    | Say
+    | Publish
+    | Equip
+    | Typing
+    | Delta
+    | Stop
+    | Rule
+    | Moderate
+    | Share
+    | Admit
+    | Offer
+    | Accept
+    | Bequeath
+    | Store
+    | Chunk
+    | Fetch
+    | Bye
+)
 
 
-class Limits(msgspec.Struct, frozen=True):
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=False):
     """What the room accepts; counted in bytes, characters, persons and messages.
 
-    `volume` is how many bytes one person may have recorded at once.
+    `volume` is how many bytes one person may have recorded at once. `terminals` is how many of one
+    person may be connected, `joins` how many arrivals from one address per minute, and `handshake`
+    how many seconds somebody may take to say who they are. `file_bytes` limits one attached file,
+    `files_bytes` all that the room keeps, `quote_chars` what is shared from other rooms at once.
     """
 
-    frame_bytes: int = 256 * 1024
-    text_chars: int = 16_000
-    members: int = 64
-    burst: int = 20
+    frame_bytes: Annotated[int, msgspec.Meta(ge=16 * 1024, le=4 * 1024 * 1024)] = 256 * 1024
+    text_chars: Annotated[int, msgspec.Meta(ge=1, le=500_000)] = 16_000
+    members: Annotated[int, msgspec.Meta(ge=1)] = 64
+    burst: Annotated[int, msgspec.Meta(ge=1)] = 20
     per_second: Annotated[float, msgspec.Meta(ge=0.001)] = 5.0
-    volume: int = 2 * 1024 * 1024
-    replies: int = 256
-    signals: int = 256
+    volume: Annotated[int, msgspec.Meta(ge=1)] = 2 * 1024 * 1024
+    replies: Annotated[int, msgspec.Meta(ge=1)] = 256
+    signals: Annotated[int, msgspec.Meta(ge=1)] = 256
+    terminals: Annotated[int, msgspec.Meta(ge=1)] = 4
+    joins: Annotated[int, msgspec.Meta(ge=1)] = 60
+    handshake: Annotated[float, msgspec.Meta(gt=0)] = 10.0
+    file_bytes: Annotated[int, msgspec.Meta(ge=0)] = 25 * 1024 * 1024
+    files_bytes: Annotated[int, msgspec.Meta(ge=0)] = 2 * 1024 * 1024 * 1024
+    files: Annotated[int, msgspec.Meta(ge=0)] = 16
+    quote_chars: Annotated[int, msgspec.Meta(ge=0)] = 60_000
+
+
+class Challenge(Frame, tag="challenge", frozen=True):
+    """The room's part of what a participant has to sign, and which room it is."""
+
+    nonce: str
+    room: str
+
+
+class Hold(Frame, tag="hold", frozen=True):
+    """The host is being asked whether the participant may come in."""
+
+    text: str = ""
 
 
 class Welcome(Frame, tag="welcome", frozen=True):
-    """The participant is in. `head` is the sequence number that catching up leads to."""
+    """The participant is in. `head` is the sequence number that catching up leads to.
+
+    `deed` tells where the host can be found, for the next time.
+    """
 
     room: str
     title: str
@@ -129,9 +276,9 @@ class Welcome(Frame, tag="welcome", frozen=True):
     role: Role
     host: str
     head: int
-    token: str
     limits: Limits
     version: int = VERSION
+    deed: Deed | None = None
 
 
 class Entries(Frame, tag="entries", frozen=True):
@@ -178,4 +325,87 @@ class Trouble(Frame, tag="trouble", frozen=True):
     text: str
 
 
-ServerFrame: TypeAlias = Welcome | Entries | Refused | Typed | Streamed | Stopping | Trouble
+class Points(Frame, tag="points", frozen=True):
+    """Where this log and another one of the same room may have parted.
+
+    Pairs of sequence number and checksum: the last event before each time the room was hosted, and
+    the last of all; the latest first.
+    """
+
+    points: tuple[tuple[int, int], ...]
+
+
+class Inherited(Frame, tag="inherited", frozen=True):
+    """Everything bequeathed up to the event that had this number is in the log or was in it."""
+
+    seq: int
+
+
+class Ruled(Frame, tag="ruled", frozen=True):
+    """For the terminal where an approval waits: its owner answered at another one."""
+
+    approval: str
+    allow: bool
+    reason: str | None = None
+    scope: Scope = "once"
+    arguments: dict[str, Any] | None = None
+
+
+class Knocking(Frame, tag="knocking", frozen=True):
+    """For the host: a stranger wants to come in. With `over` they no longer do."""
+
+    knock: int
+    name: str
+    key: str
+    source: str = ""
+    over: bool = False
+
+
+class Offered(Frame, tag="offered", frozen=True):
+    """The host asks whether the receiver would host from now on."""
+
+    by: str
+
+
+class Accepted(Frame, tag="accepted", frozen=True):
+    """For the host: `name` is willing to host, where `deed` says."""
+
+    name: str
+    deed: Deed
+
+
+class Stored(Frame, tag="stored", frozen=True):
+    """How many bytes of a file have arrived; all of them means that it is in order, too."""
+
+    digest: str
+    have: int
+
+
+class Piece(Frame, tag="piece", frozen=True):
+    """A part of a file of `size` bytes, as asked for."""
+
+    digest: str
+    offset: int
+    data: bytes
+    size: int
+
+
+ServerFrame: TypeAlias = (
+    Welcome
+    | Challenge
+    | Hold
+    | Entries
+    | Refused
+    | Typed
+    | Streamed
+    | Stopping
+    | Trouble
+    | Points
+    | Inherited
+    | Ruled
+    | Knocking
+    | Offered
+    | Accepted
+    | Stored
+    | Piece
+)

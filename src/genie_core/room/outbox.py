@@ -4,14 +4,17 @@ Messages and engine reports stay until the room's log shows them, and are sent a
 connection. Ephemeral things are merged, paced, and forgotten when there is no connection.
 """
 
+import itertools
 from collections import deque
+from collections.abc import Iterable
 from typing import Final
 
 from genie_core.room.budget import WORK_RATE
-from genie_core.room.codec import normal, whole_text
+from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import TooLong, TooManyUnsent
-from genie_core.room.event import Event, RunBody, Said
+from genie_core.room.event import Event, Recovered, RunBody, Said
 from genie_core.room.frame import (
+    Bequeath,
     ClientFrame,
     Delta,
     Equip,
@@ -32,6 +35,11 @@ DELTA_INTERVAL: Final = 0.05
 PAUSE: Final = 1.0
 """Seconds of silence after the room said that it was too much."""
 
+BEQUEST: Final = 64
+"""How many events of an earlier host travel in one frame, if they are small."""
+
+BEQUEST_REF: Final = "bequest"
+
 MARGIN: Final = 0.8
 """Part of the room's rate that is used, so that clocks which differ don't lead to refusals."""
 
@@ -49,6 +57,9 @@ class Outbox:
         self._reports: dict[str, RunBody] = {}
         self._to_say: deque[str] = deque()
         self._to_report: deque[str] = deque()
+        self._bequest: deque[Event] = deque()
+        self._bequeathed = 0
+        self._wishes: list[ClientFrame] = []
         self._stops: list[int] = []
         self._deltas: dict[int, str] = {}
         self._label: str | None = None
@@ -66,7 +77,7 @@ class Outbox:
     @property
     def settled(self) -> bool:
         """Whether everything that must not get lost is acknowledged."""
-        return not self._says and not self._reports
+        return not (self._says or self._reports or self._bequest)
 
     def say(self, unsent: Unsent) -> None:
         """Add a message.
@@ -98,6 +109,20 @@ class Outbox:
         self._reports[id_] = recorded
         self._to_report.append(id_)
 
+    def bequeath(self, events: Iterable[Event]) -> None:
+        """Add events of an earlier host, which the room's log lacks; in their order."""
+        self._bequest.extend(events)
+
+    def inherited(self, seq: int) -> None:
+        """Strike off what the room says it has of those."""
+        self._bequeathed = 0
+        while self._bequest and self._bequest[0].seq <= seq:
+            self._bequest.popleft()
+
+    def wish(self, frame: ClientFrame) -> None:
+        """Add something to be asked of the room once, now or never."""
+        self._wishes.append(frame)
+
     def equip(self, label: str) -> None:
         """Tell by what label the own engine goes; only the latest counts."""
         self._label = whole_text(label)
@@ -123,10 +148,12 @@ class Outbox:
         self._paused_until = 0.0
         self._to_say = deque(self._says)
         self._to_report = deque(self._reports)
+        self._bequeathed = 0
         self.disconnected()
 
     def disconnected(self) -> None:
         """Forget what only made sense at the moment."""
+        self._wishes.clear()
         self._stops.clear()
         self._deltas.clear()
         self._typing = False
@@ -139,7 +166,10 @@ class Outbox:
             self._label = None
         frames += [Stop(message) for message in self._stops]
         self._stops.clear()
+        frames += self._wishes
+        self._wishes.clear()
         if now >= self._paused_until:
+            frames += self._take_bequest(now)
             frames += self._take_says(now)
             frames += self._take_reports(now)
         return frames + self._take_signals(now)
@@ -156,13 +186,17 @@ class Outbox:
             waits.append(max(0.0, self._typing_from - now))
         if self._deltas:
             waits.append(max(0.0, self._delta_from - now))
-        if self._stops or self._label is not None:
+        if self._bequest and not self._bequeathed:
+            waits.append(max(paused, self._work.wait(now)))
+        if self._stops or self._wishes or self._label is not None:
             waits.append(0.0)
         return min(waits, default=None)
 
     def acknowledge(self, event: Event) -> bool:
         """Strike off what an event by this participant confirms; False if it was not waiting."""
         body = event.body
+        if isinstance(body, Recovered):
+            body = body.event.body
         if isinstance(body, Said):
             return self._says.pop(body.id, None) is not None
         for id_, report in self._reports.items():
@@ -173,6 +207,10 @@ class Outbox:
 
     def refuse(self, refused: Refused, now: float) -> Unsent | RunBody | None:
         """Act on a refusal. Returns what is given up for good, None if it is kept for later."""
+        if refused.ref == BEQUEST_REF:
+            self._bequeathed = 0
+            if refused.code not in ("too_fast", "disk"):
+                self._bequest.clear()
         if refused.code in ("too_fast", "disk"):
             self._paused_until = now + PAUSE
             self._put_back(refused.ref)
@@ -206,9 +244,25 @@ class Outbox:
             if unsent is not None:
                 if not self._speech.take(now):
                     break
-                frames.append(Say(unsent.id, unsent.text, unsent.emote))
+                frames.append(
+                    Say(unsent.id, unsent.text, unsent.emote, unsent.files, unsent.quotes)
+                )
             self._to_say.popleft()
         return frames
+
+    def _take_bequest(self, now: float) -> list[ClientFrame]:
+        """The next events, once those before have been taken."""
+        if self._bequeathed or not self._bequest or not self._work.take(now):
+            return []
+        chosen: list[Event] = []
+        size = 0
+        for event in itertools.islice(self._bequest, BEQUEST):
+            size += size_of(event.body)
+            if chosen and size > self._limits.frame_bytes // 4:
+                break
+            chosen.append(event)
+        self._bequeathed = chosen[-1].seq
+        return [Bequeath(tuple(chosen))]
 
     def _take_reports(self, now: float) -> list[ClientFrame]:
         frames: list[ClientFrame] = []

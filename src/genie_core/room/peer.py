@@ -6,16 +6,27 @@ from enum import Enum
 from typing import Final
 
 from genie_core.room.frame import (
+    Accept,
+    Admit,
+    Bequeath,
     Bye,
+    Chunk,
     Delta,
     Equip,
+    Fetch,
     Frame,
     Hello,
+    Moderate,
+    Offer,
+    Prove,
     Publish,
     Refused,
+    Rule,
     Say,
     ServerFrame,
+    Share,
     Stop,
+    Store,
     Streamed,
     Typed,
     Typing,
@@ -29,18 +40,29 @@ class Stage(Enum):
     """Where a connection is in its life."""
 
     GREETING = "greeting"
+    PROVING = "proving"
+    HELD = "held"
     SEATED = "seated"
     LEAVING = "leaving"
 
 
-_TALK: Final = (Say, Publish, Equip, Typing, Delta, Stop)
+ARRIVING: Final = frozenset({Stage.GREETING, Stage.PROVING})
+"""Stages that are over within seconds, or the connection is."""
+
+_TALK: Final = (Say, Publish, Equip, Typing, Delta, Stop, Rule, Bequeath, Offer, Accept)
+_AUTHORITY: Final = (Moderate, Share, Admit)
+_FILES: Final = (Store, Chunk, Fetch)
 
 NEXT: Final[dict[tuple[Stage, type[Frame]], Stage]] = {
-    (Stage.GREETING, Hello): Stage.SEATED,
+    (Stage.GREETING, Hello): Stage.PROVING,
+    (Stage.PROVING, Prove): Stage.SEATED,
+    (Stage.PROVING, Bye): Stage.LEAVING,
+    (Stage.HELD, Bye): Stage.LEAVING,
     (Stage.SEATED, Bye): Stage.LEAVING,
-    **{(Stage.SEATED, kind): Stage.SEATED for kind in _TALK},
+    **{(Stage.SEATED, kind): Stage.SEATED for kind in (*_TALK, *_AUTHORITY, *_FILES)},
 }
-"""Which frames fit which stage, and where they lead. Anything else ends the connection."""
+"""Which frames fit which stage, and where they lead if all is well. Anything else ends the
+connection. Inside the host's own process a hello leads to the seat at once."""
 
 
 class Signals:
@@ -77,6 +99,9 @@ class Peer:
     """One connection to the room.
 
     `source` tells connections from different places apart; it is empty inside the host's process.
+    `channel` is the pin of the certificate that the connection runs over, empty without TLS, None
+    where nothing needs to be proven because both ends are one process. `hello` is what they came
+    with, `nonce` what they are to sign with it, and `pass_id` the invite that let them in.
     `position` is the last event handed over, `strikes` how many frames in a row were refused.
     `farewell` is the refusal to end with; with `lingers` it comes only after all events. `done`
     says that nothing more will be sent.
@@ -85,15 +110,24 @@ class Peer:
     id: int
     signals: Signals
     source: str = ""
+    channel: str | None = None
     stage: Stage = Stage.GREETING
+    hello: Hello = field(default_factory=lambda: Hello(""))
+    nonce: str = ""
+    pass_id: str = ""
     name: str = ""
-    token: str = ""
+    device: str = ""
     position: int = 0
     strikes: int = 0
     replies: deque[ServerFrame] = field(default_factory=deque)
     farewell: Refused | None = None
     lingers: bool = False
     done: bool = False
+
+    @property
+    def key(self) -> str:
+        """Who they say they are; to be believed from the stage HELD on."""
+        return self.hello.key
 
     def take_replies(self) -> list[ServerFrame]:
         """Hand over the direct replies that wait."""

@@ -6,7 +6,7 @@ from typing import Final
 from genie_core.room.codec import whole_text
 from genie_core.room.frame import Limits, Refusal, Refused, ServerFrame, Streamed, Typed
 from genie_core.room.names import fold_name
-from genie_core.room.peer import Peer, Signals, Stage
+from genie_core.room.peer import ARRIVING, Peer, Signals, Stage
 
 REFUSAL_CHARS: Final = 300
 """Longest text of a refusal, which may quote what was sent."""
@@ -15,22 +15,24 @@ REFUSAL_CHARS: Final = 300
 class Roster:
     """The connections of a room, and the seats that some of them hold.
 
-    A seat belongs to a name; names that a reader could confuse are the same seat.
+    A seat belongs to a name; names that a reader could confuse are the same seat. A person may sit
+    at several terminals, told apart by their devices.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._peers: dict[int, Peer] = {}
-        self._seats: dict[str, Peer] = {}
+        self._seats: dict[str, dict[str, Peer]] = {}
         self._stirred: set[int] = set()
         self._next = 1
 
     def __iter__(self) -> Iterator[Peer]:
         return iter(list(self._peers.values()))
 
-    def admit(self, source: str) -> Peer:
+    def admit(self, source: str, channel: str | None = None) -> Peer:
         """Take in a new connection, which has no seat yet."""
-        peer = self._peers[self._next] = Peer(self._next, Signals(self._limits.signals), source)
+        signals = Signals(self._limits.signals)
+        peer = self._peers[self._next] = Peer(self._next, signals, source, channel)
         self._next += 1
         return peer
 
@@ -44,28 +46,45 @@ class Roster:
 
     @property
     def strangers(self) -> int:
-        """How many connections have not said who they are."""
-        return sum(peer.stage is Stage.GREETING for peer in self._peers.values())
+        """How many connections have not shown who they are."""
+        return sum(peer.stage in ARRIVING for peer in self._peers.values())
+
+    @property
+    def held(self) -> list[Peer]:
+        """Those who wait for the host's word."""
+        return [peer for peer in self._peers.values() if peer.stage is Stage.HELD]
+
+    @property
+    def people(self) -> int:
+        """How many names are in the room."""
+        return len(self._seats)
 
     @property
     def seated(self) -> list[Peer]:
-        """Everybody with a seat, in order of arrival."""
-        return list(self._seats.values())
+        """Every terminal with a seat, those of a person together, in order of arrival."""
+        return [peer for terminals in self._seats.values() for peer in terminals.values()]
 
-    def at(self, name: str) -> Peer | None:
-        """Whoever holds the seat of this name or of one too much like it."""
-        return self._seats.get(fold_name(name))
+    def at(self, name: str) -> list[Peer]:
+        """The terminals of whoever has this name or one too much like it."""
+        return list(self._seats.get(fold_name(name), {}).values())
+
+    def terminal(self, name: str, device: str) -> Peer | None:
+        """One terminal of a person."""
+        return self._seats.get(fold_name(name), {}).get(device)
 
     def seat(self, peer: Peer) -> None:
-        """Give a peer the seat of its name."""
-        self._seats[fold_name(peer.name)] = peer
+        """Give a peer a place at the seat of its name."""
+        self._seats.setdefault(fold_name(peer.name), {})[peer.device] = peer
 
     def vacate(self, peer: Peer) -> bool:
-        """Free the peer's seat; False if it holds none."""
+        """Free the peer's place; False if it holds none."""
         seat = fold_name(peer.name)
-        if not peer.name or self._seats.get(seat) is not peer:
+        terminals = self._seats.get(seat, {})
+        if not peer.name or terminals.get(peer.device) is not peer:
             return False
-        del self._seats[seat]
+        del terminals[peer.device]
+        if not terminals:
+            del self._seats[seat]
         return True
 
     def reply(self, peer: Peer, frame: ServerFrame) -> None:
@@ -86,7 +105,7 @@ class Roster:
 
     def signal(self, sender: Peer, signal: Typed | Streamed) -> None:
         """Pass something ephemeral on to everybody but its sender."""
-        for peer in self._seats.values():
+        for peer in self.seated:
             if peer is not sender:
                 peer.signals.add(signal)
                 self._stirred.add(peer.id)

@@ -5,11 +5,13 @@ on the event loop's thread: nothing here waits. Everything a screen shows about 
 `Seat.state`, which is up to date when a listener is called.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, Protocol
 
-from genie_core.room.event import Event, Scope
+from genie_core.room.event import Event, FileRef, Measure, Quote, Role, Scope
 from genie_core.room.fold import RoomState
 
 
@@ -66,6 +68,54 @@ class Unsent:
     text: str
     emote: bool
     at: float
+    files: tuple[FileRef, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Knock:
+    """Somebody unknown who waits for the host's word; `over` when they no longer do."""
+
+    id: int
+    name: str
+    key: str
+    source: str
+    over: bool = False
+
+
+class Way(Enum):
+    """Which way a file travels."""
+
+    UP = "up"
+    DOWN = "down"
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """How far a file has come, in bytes; `problem` says why it stopped, if it did."""
+
+    digest: str
+    name: str
+    way: Way
+    done: int
+    size: int
+    problem: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the file is all there."""
+        return self.done >= self.size and not self.problem
+
+
+class Hosting(Protocol):
+    """What only a host's seat can do outside the room's log."""
+
+    @property
+    def invite(self) -> str:
+        """The invite that is open now; empty if nobody beyond this machine can join."""
+
+    def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
+        """Make a new invite and void all others; `lifetime` is in seconds. Members stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +130,29 @@ class Answer:
     reason: str | None = None
     scope: Scope = "once"
     arguments: dict[str, Any] | None = None
+
+
+class Going(Enum):
+    """How to go on after a seat has ended."""
+
+    REJOIN = "rejoin"
+    """Join again: the logs parted, and what only this copy has is brought back then."""
+
+    HOST = "host"
+    """Host the room: its host handed it over to this person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """A seat that ended without the person's wish, and the way to go on.
+
+    `saved` is the folder's name of the own copy; `unsent` is to be sent again by the next seat.
+    """
+
+    going: Going
+    saved: str
+    text: str
+    unsent: tuple[Unsent, ...] = ()
 
 
 class Listener(Protocol):
@@ -105,6 +178,18 @@ class Listener(Protocol):
 
     def on_notice(self, severity: Severity, text: str) -> None:
         """Show a line that matters now but is not part of the room's log."""
+
+    def on_knock(self, knock: Knock) -> None:
+        """Take note that somebody waits for this host's word, or no longer does."""
+
+    def on_offered(self, by: str) -> None:
+        """Ask the person whether they would host from now on; `accept` says yes."""
+
+    def on_accepted(self, name: str) -> None:
+        """Take note that somebody is willing to host; leaving hands the room over to them."""
+
+    def on_transfer(self, transfer: Transfer) -> None:
+        """Take note of how far a file has come."""
 
 
 class Seat(Protocol):
@@ -134,11 +219,55 @@ class Seat(Protocol):
     def address(self) -> str:
         """Where others can join, as HOST:PORT; empty if this is not the host."""
 
+    @property
+    def hosting(self) -> Hosting | None:
+        """What a host can do beyond the room; None for everybody else."""
+
+    @property
+    def parting(self) -> "Parting | None":
+        """Why this seat ended and how to go on, once `link` is closed; None if it just ended."""
+
     def listen(self, listener: Listener) -> None:
         """Direct what happens from now on to this listener."""
 
-    def say(self, text: str, *, emote: bool = False) -> None:
-        """Send a message. It is kept and sent again until the room acknowledges it."""
+    def say(
+        self,
+        text: str,
+        *,
+        emote: bool = False,
+        files: Sequence[FileRef] = (),
+        quotes: Sequence[Quote] = (),
+    ) -> None:
+        """Send a message. It is kept and sent again until the room acknowledges it.
+
+        `files` are those that `attach` returned. The message goes when they have arrived.
+        """
+
+    async def attach(self, path: Path) -> FileRef:
+        """Take a file of this machine in, and begin to send it; `on_transfer` tells how far it is.
+
+        Raises a `GenieError` if it can't be read, is no file, or is larger than the room takes.
+        """
+
+    def file(self, digest: str) -> Path | None:
+        """Where a file of the room is on this machine; None if it has not arrived (yet)."""
+
+    def moderate(
+        self, measure: Measure, name: str, *, role: Role | None = None, reason: str = ""
+    ) -> bool:
+        """Use a host's authority. False without a connection; the room refuses by a notice."""
+
+    def share(self, on: bool) -> bool:  # noqa: FBT001 - the one thing there is to say
+        """Show, or no longer, what a host's tools are called with for guests."""
+
+    def admit(self, knock: int, allow: bool) -> bool:  # noqa: FBT001 - as above
+        """Let somebody in who waits for the host's word, or turn them away."""
+
+    def offer(self, name: str) -> bool:
+        """Ask somebody to host from now on."""
+
+    def accept(self) -> bool:
+        """Say yes to hosting; the room comes over when its host leaves."""
 
     def typing(self) -> None:
         """Tell the others that something is being written; cheap to call on every key."""

@@ -5,7 +5,7 @@ import logging
 import secrets
 import socket
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -13,14 +13,18 @@ from typing import Final, Protocol, Self
 from websockets.asyncio.server import Server
 
 from genie_core.room.address import DEFAULT_PORT, LOOPBACK, Address
+from genie_core.room.certificate import Certificate
 from genie_core.room.codec import ServerEncoder
 from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.core import Room
+from genie_core.room.deed import Deed
 from genie_core.room.errors import ConnectionLost, FrameError
-from genie_core.room.event import Event
+from genie_core.room.event import Event, FileRef
+from genie_core.room.filing import Errand
 from genie_core.room.fold import RoomState
-from genie_core.room.frame import Limits
-from genie_core.room.websocket import OPEN_TIMEOUT, bind, listen
+from genie_core.room.frame import Limits, ServerFrame
+from genie_core.room.passes import Passes
+from genie_core.room.websocket import bind, listen
 
 RETRY_FIRST: Final = 0.2
 RETRY_LONGEST: Final = 5.0
@@ -45,6 +49,26 @@ class EventSink(Protocol):
         """
 
 
+class FileStore(Protocol):
+    """Where the files that people attach are kept."""
+
+    @property
+    def known(self) -> Mapping[str, FileRef]:
+        """The complete files, by digest."""
+
+    def take(
+        self, errand: Errand, done: Callable[[Errand, ServerFrame, FileRef | None], None]
+    ) -> None:
+        """Do something with a file, without waiting.
+
+        `done` is called once, on the event loop: with what the peer is to be told, and with the
+        file if the errand made it complete.
+        """
+
+    async def aclose(self) -> None:
+        """Finish what is under way and take nothing more."""
+
+
 class RoomServer:
     """Serves a room to its participants.
 
@@ -61,17 +85,35 @@ class RoomServer:
         room: str,
         title: str,
         host: str,
+        key: str = "",
+        certificate: Certificate | None = None,
+        passes: Passes | None = None,
+        keep_passes: Callable[[Passes], None] | None = None,
+        ask: bool = False,
+        files: FileStore | None = None,
         limits: Limits | None = None,
         stall_timeout: float = 10.0,
-        hello_timeout: float = OPEN_TIMEOUT,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._room = Room(events, room=room, title=title, token=secrets.token_hex, limits=limits)
+        self._files = files
+        self._room = Room(
+            events,
+            room=room,
+            title=title,
+            limits=limits,
+            passes=passes,
+            ask=ask,
+            files=files.known if files is not None else None,
+        )
         self._sink = sink
         self._host = host
+        self._key = key
+        self._certificate = certificate
+        self._passes = passes
+        self._keep_passes = keep_passes
+        self._passes_used = 0
         self._host_token = secrets.token_hex()
         self._stall_timeout = stall_timeout
-        self._hello_timeout = hello_timeout
         self._clock = clock
         self._encoder = ServerEncoder()
         self._listeners: list[Server] = []
@@ -113,7 +155,8 @@ class RoomServer:
             InvalidName: the host can't go by this name.
 
         """
-        self._room.open(self._host, self._host_token, self._clock())
+        pin = self._certificate.pin if self._certificate is not None else ""
+        self._room.open(self._host, self._host_token, self._clock(), key=self._key, pin=pin)
         self._committer = asyncio.create_task(self._commit_forever(), name="room committer")
         self._committer.add_done_callback(self._note_end)
         self._stir()
@@ -127,27 +170,33 @@ class RoomServer:
     ) -> Address:
         """Let participants connect, at `sock` if one is given; returns the address to join.
 
-        Port 0 takes any free port.
+        Port 0 takes any free port. With a certificate it may be any address of this machine, ""
+        for all of them; without one it must be on loopback.
 
         Raises:
-            NotLoopback: the address is not on this machine.
+            NotLoopback: the address is not on this machine, and there is no certificate.
             AddressInUse: another program listens there.
             CannotListen: the system does not let us.
 
         """
         if sock is None:
-            sock = await bind(Address(host, port))
+            sock = await bind(Address(host, port), beyond=self._certificate is not None)
         self._listeners.append(
             await listen(
                 sock,
                 self._attend,
                 self._encoder,
                 frame_bytes=self._room.limits.frame_bytes,
-                open_timeout=self._hello_timeout,
+                open_timeout=self._room.limits.handshake,
+                certificate=self._certificate,
             )
         )
         name = sock.getsockname()
         return Address(str(name[0]), int(name[1]))
+
+    def settle(self, deed: Deed) -> None:
+        """Take note of where this host can be found, to be told to participants."""
+        self._room.settle(deed)
 
     def connect_local(self) -> ClientConnection:
         """Connect from inside this process; such a connection is never dropped for being slow."""
@@ -175,6 +224,8 @@ class RoomServer:
         """Stop at once. What is not on disk by now never was acknowledged."""
         for server in self._listeners:
             server.close()
+        if self._files is not None:
+            await self._files.aclose()
         for link in list(self._links.values()):
             link.abort()
         for server in self._listeners:
@@ -237,17 +288,35 @@ class RoomServer:
                 wake.set()
         if self._room.state.head > self._room.durable:
             self._unwritten.set()
+        if self._room.passes_used > self._passes_used:
+            self._passes_used = self._room.passes_used
+            if self._keep_passes is not None and self._passes is not None:
+                self._keep_passes(self._passes)
+        if self._files is not None:
+            for errand in self._room.errands():
+                self._files.take(errand, self._file_done)
+
+    def _file_done(self, errand: Errand, answer: ServerFrame, file: FileRef | None) -> None:
+        """Pass on what came of an errand with a file, and note the file if it is complete now."""
+        if file is not None:
+            self._room.file_arrived(file)
+        self._room.run(errand, answer)
+        self._stir()
 
     # -- connections
 
-    async def _attend(self, link: PeerConnection, source: str) -> None:
-        await self._care_for(link, self._stall_timeout, source)
+    async def _attend(self, link: PeerConnection, source: str, channel: str) -> None:
+        await self._care_for(link, self._stall_timeout, source, channel)
 
     async def _care_for(
-        self, link: PeerConnection, patience: float | None, source: str = ""
+        self,
+        link: PeerConnection,
+        patience: float | None,
+        source: str = "",
+        channel: str | None = None,
     ) -> None:
         """Serve one connection until it ends, for whatever reason."""
-        peer = self._room.connect(source)
+        peer = self._room.connect(source, channel)
         self._wakes[peer], self._links[peer] = asyncio.Event(), link
         self._empty.clear()
         reason = "connection lost"
@@ -272,20 +341,21 @@ class RoomServer:
         return reason if writer.cancelled() else writer.result() or reason
 
     async def _read(self, peer: int, link: PeerConnection) -> str:
-        timeout: float | None = self._hello_timeout
+        until = asyncio.get_running_loop().time() + self._room.limits.handshake
         while True:
+            deadline = until if self._room.is_arriving(peer) else None
             try:
-                async with asyncio.timeout(timeout):
+                async with asyncio.timeout_at(deadline):
                     frame = await link.receive()
             except ConnectionLost as error:
                 return str(error)
             except FrameError as error:
                 self._room.reject(peer, error.code, str(error), self._clock())
             except TimeoutError:
-                self._room.reject(peer, "out_of_state", "no hello in time", self._clock())
+                why = "you did not say who you are in time"
+                self._room.reject(peer, "out_of_state", why, self._clock())
             else:
                 self._room.receive(peer, frame, self._clock())
-            timeout = None
             self._stir()
 
     async def _deliver(self, peer: int, link: PeerConnection, patience: float | None) -> str:

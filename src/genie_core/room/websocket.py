@@ -1,39 +1,56 @@
-"""Connections over WebSocket: one JSON frame per text message."""
+"""Connections over WebSocket: one JSON frame per text message, over TLS beyond this machine."""
 
+import asyncio
 import errno
 import ipaddress
 import logging
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, Generic, TypeAlias
 
+from websockets.asyncio.client import ClientConnection as Client
 from websockets.asyncio.client import connect
 from websockets.asyncio.connection import Connection as Socket
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidURI
 
 from genie_core.room.address import Address, parse_address, resolve_loopback
+from genie_core.room.certificate import Certificate, client_context, pin_of
 from genie_core.room.codec import SERVER_FRAME_BYTES, decode_client, decode_server, encode
 from genie_core.room.connection import ClientConnection, In, Out
 from genie_core.room.errors import (
     AddressInUse,
     CannotListen,
     ConnectionLost,
+    RoomError,
     Unreachable,
+    WrongPin,
 )
 from genie_core.room.frame import ClientFrame, ServerFrame
+from genie_core.room.source import LOOPBACK
 
 PING_INTERVAL: Final = 10.0
-"""Seconds between pings, by which each end finds out that the other is gone."""
+"""Seconds between pings, by which a host finds out that a participant is gone."""
 
 PING_TIMEOUT: Final = 15.0
+
+WATCH_INTERVAL: Final = 1.5
+"""Seconds between a participant's pings: that the host is gone must show within five seconds."""
+
+WATCH_TIMEOUT: Final = 3.0
 OPEN_TIMEOUT: Final = 10.0
 CLOSE_TIMEOUT: Final = 2.0
 
 OVERSIZE: Final = 4
 """Up to this many times its limit a frame is read, to be refused by name. A larger one is not even
 read: WebSocket itself closes the connection with code 1009."""
+
+BACKLOG: Final = 512
+
+SITE_BITS: Final = 64
+"""The part of an IPv6 address that a machine can't choose for itself."""
 
 Connector: TypeAlias = Callable[[], Awaitable[ClientConnection]]
 """Makes a new connection to a room, as often as it is asked to."""
@@ -42,8 +59,6 @@ logger = logging.getLogger(__name__)
 
 _OPTIONS: Final[dict[str, Any]] = {
     "compression": None,
-    "ping_interval": PING_INTERVAL,
-    "ping_timeout": PING_TIMEOUT,
     "close_timeout": CLOSE_TIMEOUT,
     "logger": logger,
 }
@@ -54,8 +69,13 @@ class WebSocketConnection(Generic[Out, In]):
     """One end of a WebSocket."""
 
     def __init__(
-        self, ws: Socket, encoder: Callable[[Out], bytes], decoder: Callable[[bytes], In]
+        self,
+        ws: Socket,
+        encoder: Callable[[Out], bytes],
+        decoder: Callable[[bytes], In],
+        channel: str = "",
     ) -> None:
+        self.channel: Final = channel
         self._ws = ws
         self._encode = encoder
         self._decode = decoder
@@ -85,6 +105,56 @@ class WebSocketConnection(Generic[Out, In]):
         self._ws.transport.abort()
 
 
+class PinnedSocket(Client):
+    """A client's WebSocket that looks at the host's certificate before it says anything.
+
+    `expected` is the pin to find; empty takes any, which `tls_connect` allows on loopback only.
+    """
+
+    expected = ""
+    found = ""
+    failure: RoomError | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Compare pins; the TLS handshake is over, and nothing else was sent."""
+        tls = transport.get_extra_info("ssl_object")
+        try:
+            self.found = pin_of(tls.getpeercert(binary_form=True) or b"" if tls else b"")
+        except RoomError as error:
+            self.failure = error
+        super().connection_made(transport)
+        if self.failure is not None or self.expected not in ("", self.found):
+            transport.abort()  # type: ignore[attr-defined]  # asyncio's transports all can
+
+    async def handshake(self, *args: Any, **options: Any) -> None:
+        """Upgrade to WebSocket, with the right host only."""
+        if self.failure is not None:
+            raise self.failure
+        if self.expected not in ("", self.found):
+            raise WrongPin("", self.expected, self.found)
+        await super().handshake(*args, **options)
+
+
+async def tls_connect(address: Address, pin: str) -> ClientConnection:
+    """Connect to the host whose certificate has this pin; an empty pin takes any on loopback.
+
+    Raises:
+        WrongPin: another host answers.
+        Unreachable: nobody does, or what does is no room.
+        NotLoopback: there is no pin, and the address is beyond this machine.
+
+    """
+    if not pin:
+        address = await resolve_loopback(address)
+    kind = type("Pinned", (PinnedSocket,), {"expected": pin})
+    try:
+        ws = await _open(address, "wss", ssl=client_context(), create_connection=kind)
+    except WrongPin as error:
+        raise WrongPin(str(address), error.expected, error.found) from None
+    channel = str(getattr(ws, "found", ""))
+    return WebSocketConnection[ClientFrame, ServerFrame](ws, encode, decode_server, channel)
+
+
 def ws_connector(text: str) -> Connector:
     """A connector to the room at HOST:PORT on this machine.
 
@@ -102,19 +172,26 @@ def ws_connector(text: str) -> Connector:
     return connector
 
 
-async def bind(address: Address) -> socket.socket:
+async def bind(address: Address, *, beyond: bool = False) -> socket.socket:
     """Bind a listening socket on this machine's loopback; port 0 picks a free one.
 
+    With `beyond` it may be an address of any interface, "" for all of them, IPv6 too if the
+    system has it. `listen` wants a certificate then.
+
     Raises:
-        NotLoopback: the address is not on this machine.
+        NotLoopback: the address is not on this machine, and may not be.
         AddressInUse: another program listens there.
         CannotListen: the system does not let us.
 
     """
-    host, port = await resolve_loopback(address)
+    host, port = address if beyond else await resolve_loopback(address)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        if not host and socket.has_dualstack_ipv6():
+            return socket.create_server(
+                (host, port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG
+            )
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise AddressInUse(str(address)) from error
@@ -123,30 +200,33 @@ async def bind(address: Address) -> socket.socket:
 
 async def listen(
     sock: socket.socket,
-    attend: Callable[[WebSocketConnection[ServerFrame, ClientFrame], str], Awaitable[None]],
+    attend: Callable[[WebSocketConnection[ServerFrame, ClientFrame], str, str], Awaitable[None]],
     encoder: Callable[[ServerFrame], bytes],
     *,
     frame_bytes: int,
     open_timeout: float = OPEN_TIMEOUT,
+    certificate: Certificate | None = None,
 ) -> Server:
     """Accept WebSockets on a bound socket; `attend` serves each, and its end ends them.
 
-    It is also told from which machine the connection comes.
-
-    Web pages can't connect: whatever names an origin is refused.
+    It is also told from which machine the connection comes, and the pin of the certificate that
+    it runs over. Web pages can't connect: whatever names an origin is refused.
 
     Raises:
-        NotLoopback: the socket can be reached from elsewhere.
+        NotLoopback: the socket can be reached from elsewhere, and there is no certificate.
+        CertificateError: the certificate can't be used.
 
     """
-    name = sock.getsockname()
-    await resolve_loopback(Address(str(name[0]), int(name[1])))
+    pin = certificate.pin if certificate is not None else ""
+    if certificate is None:
+        name = sock.getsockname()
+        await resolve_loopback(Address(str(name[0]), int(name[1])))
 
     async def handler(ws: ServerConnection) -> None:
-        await attend(
-            WebSocketConnection(ws, encoder, lambda data: decode_client(data, frame_bytes)),
-            _source(ws),
+        link = WebSocketConnection[ServerFrame, ClientFrame](
+            ws, encoder, lambda data: decode_client(data, frame_bytes), pin
         )
+        await attend(link, _source(ws), pin)
 
     return await serve(
         handler,
@@ -155,18 +235,28 @@ async def listen(
         server_header=None,
         open_timeout=open_timeout,
         max_size=OVERSIZE * frame_bytes,
+        ping_interval=PING_INTERVAL,
+        ping_timeout=PING_TIMEOUT,
+        **_tls(certificate, open_timeout),
         **_OPTIONS,
     )
 
 
 async def _connect(address: Address) -> ClientConnection:
-    resolved = await resolve_loopback(address)
+    ws = await _open(await resolve_loopback(address), "ws")
+    return WebSocketConnection[ClientFrame, ServerFrame](ws, encode, decode_server)
+
+
+async def _open(address: Address, scheme: str, **options: Any) -> Client:
     try:
-        ws = await connect(
-            f"ws://{resolved}/",
+        return await connect(
+            f"{scheme}://{address}/",
             proxy=None,
             open_timeout=OPEN_TIMEOUT,
             max_size=SERVER_FRAME_BYTES,
+            ping_interval=WATCH_INTERVAL,
+            ping_timeout=WATCH_TIMEOUT,
+            **options,
             **_OPTIONS,
         )
     except InvalidMessage as error:
@@ -175,17 +265,30 @@ async def _connect(address: Address) -> ClientConnection:
         raise Unreachable(str(address), f"what listens there is no room: {error}") from error
     except TimeoutError as error:
         raise Unreachable(str(address), "nothing answered in time") from error
+    except ssl.SSLError as error:
+        raise Unreachable(str(address), "what listens there is no room of this kind") from error
     except OSError as error:
         raise Unreachable(str(address), _os_reason(error)) from error
-    return WebSocketConnection[ClientFrame, ServerFrame](ws, encode, decode_server)
+
+
+def _tls(certificate: Certificate | None, timeout: float) -> dict[str, Any]:
+    if certificate is None:
+        return {}
+    return {"ssl": certificate.server_context(), "ssl_handshake_timeout": timeout}
 
 
 def _source(ws: Socket) -> str:
     """The machine that a connection comes from; all of loopback's addresses are one machine."""
     host = str((ws.remote_address or ("unknown",))[0]).partition("%")[0]
     with suppress(ValueError):
-        if ipaddress.ip_address(host).is_loopback:
-            return "loopback"
+        number = ipaddress.ip_address(host)
+        if isinstance(number, ipaddress.IPv6Address):
+            number = number.ipv4_mapped or number
+        if number.is_loopback:
+            return LOOPBACK
+        if isinstance(number, ipaddress.IPv6Address):  # one machine has as many as it likes
+            return str(ipaddress.ip_network((number, SITE_BITS), strict=False))
+        return str(number)
     return host
 
 

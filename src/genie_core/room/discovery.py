@@ -1,0 +1,250 @@
+"""Rooms on the network: announcing one's own, and finding those of others.
+
+What is found is signed but not trusted: it says who claims to host what, and where. The number and
+size of what is kept is bounded, whatever the network sends.
+"""
+
+import asyncio
+import hashlib
+import ipaddress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from genie_core.room.address import LOOPBACK, parse_address
+from genie_core.room.announcement import (
+    SERVICE,
+    Announcement,
+    read_announcement,
+    write_announcement,
+)
+from genie_core.room.deed import Deed, is_valid
+from genie_core.room.errors import InvalidAddress
+from genie_core.room.multicast import RESCAN, Multicaster, interface_addresses
+
+if TYPE_CHECKING:
+    from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
+
+MAX_ROOMS: Final = 64
+"""Most rooms that are kept at once."""
+
+MAX_UNRESOLVED: Final = 256
+RESOLVERS: Final = 4
+RESOLVE: Final = 2_000
+"""Milliseconds to wait for the particulars of a room of which only the name has been heard."""
+
+LIFETIME: Final = 60
+"""Seconds for which an announcement holds; a host that is gone without goodbye is in it so long."""
+
+ASKING: Final = 1.0
+"""Least number of seconds between two times of asking the whole network."""
+
+
+class Announcer(Multicaster):
+    """Announces one room from entering the context to leaving it, with a goodbye at the end."""
+
+    def __init__(
+        self, announcement: Announcement, *, interfaces: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(interfaces)
+        self._announcement = announcement
+        self._news = asyncio.Event()
+
+    def update(self, announcement: Announcement) -> None:
+        """Announce this from now on, of the same room and host, as soon as the network allows."""
+        self._announcement = announcement
+        self._news.set()
+
+    async def _dwell(self, network: "AsyncZeroconf") -> None:
+        if not is_valid(self._announcement.deed):
+            raise ValueError("what there is to say of the room is too long, or not signed")
+        self._news.clear()
+        info = _record(self._announcement)
+        seen = interface_addresses()
+        sent = await network.async_register_service(info, allow_name_change=True)
+        self._settled()
+        await sent
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), RESCAN)
+            if self._news.is_set():
+                self._news.clear()
+                await (await network.async_update_service(_record(self._announcement, info.name)))
+            seen = await self._rescan(network, seen)
+
+
+class Browser(Multicaster):
+    """Knows the rooms that are announced, from entering the context to leaving it.
+
+    `on_change` is called on the event loop whenever `rooms` has changed. If there are too many,
+    those that `prefers` says yes to drive out others.
+    """
+
+    def __init__(
+        self,
+        on_change: Callable[[], None] | None = None,
+        *,
+        prefers: Callable[[Announcement], bool] | None = None,
+        interfaces: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(interfaces)
+        self._on_change = on_change
+        self._prefers = prefers
+        self._rooms: dict[str, Announcement] = {}
+        self._unresolved: dict[str, None] = {}
+        self._waiting = asyncio.Semaphore(0)
+        self._changed = asyncio.Event()
+        self._ask = asyncio.Event()
+
+    @property
+    def rooms(self) -> Mapping[str, Announcement]:
+        """The rooms on the network now, by the names of their records."""
+        return MappingProxyType(self._rooms)
+
+    def found(self, room: str) -> list[tuple[Deed, tuple[str, ...]]]:
+        """Who announces a room now, and at which addresses they can be tried; the latest first."""
+        found = [each for each in self._rooms.values() if each.deed.room == room]
+        found.sort(key=lambda each: each.deed.at, reverse=True)
+        return [(each.deed, each.addresses) for each in found]
+
+    async def find(self, room: str, seconds: float = 3.0) -> list[tuple[Deed, tuple[str, ...]]]:
+        """Return what `found` does; if that is nothing, ask the network and wait for an answer."""
+        if not self.found(room):
+            self.refresh()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    while not self.found(room):
+                        self._changed.clear()
+                        await self._changed.wait()
+        return self.found(room)
+
+    def refresh(self) -> None:
+        """Ask the whole network again soon, as after it was away; what is known stays."""
+        self._ask.set()
+
+    async def _dwell(self, network: "AsyncZeroconf") -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(RESOLVERS):
+                    group.create_task(self._resolve_forever(network))
+                await self._browse(network)
+        finally:
+            self._unresolved.clear()
+            if self._rooms:
+                self._rooms.clear()
+                self._tell()
+
+    async def _browse(self, network: "AsyncZeroconf") -> None:
+        from zeroconf.asyncio import AsyncServiceBrowser
+
+        seen = interface_addresses()
+        while True:
+            self._ask.clear()
+            browser = AsyncServiceBrowser(network.zeroconf, SERVICE, handlers=[self._heard])
+            self._settled()
+            try:
+                await asyncio.sleep(ASKING)
+                while not self._ask.is_set():
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._ask.wait(), RESCAN)
+                    now = await self._rescan(network, seen)
+                    if now != seen:
+                        seen = now
+                        self._ask.set()
+            finally:
+                await browser.async_cancel()
+
+    def _heard(self, *, zeroconf: Any, name: str, state_change: Any, **_: object) -> None:
+        """Take note of something that the network said about a record."""
+        from zeroconf import Error, ServiceStateChange
+        from zeroconf.asyncio import AsyncServiceInfo
+
+        if state_change is ServiceStateChange.Removed:
+            self._forget(name)
+            return
+        with suppress(Error):  # a name that no service of ours would have
+            info = AsyncServiceInfo(SERVICE, name)
+            if info.load_from_cache(zeroconf):
+                self._take(name, info)
+            elif name not in self._unresolved and len(self._unresolved) < MAX_UNRESOLVED:
+                self._unresolved[name] = None
+                self._waiting.release()
+
+    async def _resolve_forever(self, network: "AsyncZeroconf") -> None:
+        from zeroconf import Error
+
+        while True:
+            await self._waiting.acquire()
+            name = next(iter(self._unresolved), None)
+            if name is None:
+                continue
+            del self._unresolved[name]
+            with suppress(Error, OSError):
+                info = await network.async_get_service_info(SERVICE, name, RESOLVE)
+                if info is not None:
+                    self._take(name, info)
+
+    def _take(self, name: str, info: "AsyncServiceInfo") -> None:
+        announcement = read_announcement(info.properties, info.port, info.parsed_addresses())
+        if announcement is None:
+            self._forget(name)
+        elif self._is_news(name, announcement) and self._has_place(name, announcement):
+            self._rooms[name] = announcement
+            self._tell()
+
+    def _is_news(self, name: str, announcement: Announcement) -> bool:
+        """Whether it says something new; anybody can repeat old deeds, under any name."""
+        deed = announcement.deed
+        for other, known in list(self._rooms.items()):
+            if (known.deed.room, known.deed.key) == (deed.room, deed.key):
+                if known.deed.at > deed.at or (other != name and known.deed.at == deed.at):
+                    return False
+                if other != name:
+                    del self._rooms[other]
+        return self._rooms.get(name) != announcement
+
+    def _has_place(self, name: str, announcement: Announcement) -> bool:
+        if name in self._rooms or len(self._rooms) < MAX_ROOMS:
+            return True
+        if self._prefers is None or not self._prefers(announcement):
+            return False
+        others = (key for key, known in self._rooms.items() if not self._prefers(known))
+        loser = next(others, None)
+        if loser is not None:
+            del self._rooms[loser]
+        return loser is not None
+
+    def _forget(self, name: str) -> None:
+        if self._rooms.pop(name, None) is not None:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._changed.set()
+        if self._on_change is not None:
+            self._on_change()
+
+
+def _record(announcement: Announcement, name: str = "") -> "AsyncServiceInfo":
+    from zeroconf.asyncio import AsyncServiceInfo
+
+    deed = announcement.deed
+    # Not the title: a record's name should stay the same, and hosts of one room need different ones.
+    own = hashlib.sha256(f"{deed.room}\0{deed.key}".encode("utf-8", "replace")).hexdigest()[:16]
+    return AsyncServiceInfo(
+        SERVICE,
+        name or f"genie-{own}.{SERVICE}",
+        port=announcement.port,
+        properties=dict(write_announcement(announcement)),
+        parsed_addresses=_hosts(deed.addresses) or [LOOPBACK],
+        host_ttl=LIFETIME,
+        other_ttl=LIFETIME,
+    )
+
+
+def _hosts(addresses: Sequence[str]) -> list[str]:
+    hosts: dict[str, None] = {}
+    for text in addresses:
+        with suppress(InvalidAddress, ValueError):
+            hosts.setdefault(str(ipaddress.ip_address(parse_address(text).host)))
+    return list(hosts)

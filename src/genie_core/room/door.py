@@ -1,0 +1,275 @@
+"""Who may come into a room: what is asked at the door, in which order, and what is answered."""
+
+import hmac
+from collections.abc import Callable
+from typing import Final
+
+from genie_core.room.budget import Budget
+from genie_core.room.codec import event_mark, whole_text
+from genie_core.room.errors import InvalidName
+from genie_core.room.event import Role
+from genie_core.room.frame import (
+    VERSION,
+    Admit,
+    Challenge,
+    Hello,
+    Hold,
+    Knocking,
+    Limits,
+    Points,
+    Prove,
+    Refusal,
+)
+from genie_core.room.history import NO_DISK, History
+from genie_core.room.identity import is_key, verify
+from genie_core.room.names import check_name, fold_name
+from genie_core.room.passes import Passes
+from genie_core.room.peer import Peer, Stage
+from genie_core.room.proof import NONCE_CHARS, Meeting, new_nonce
+from genie_core.room.roster import Roster
+from genie_core.room.source import LOOPBACK
+
+DEVICE_CHARS: Final = 64
+MAX_HELD: Final = 16
+"""How many strangers may wait for the host's word."""
+
+MAX_POINTS: Final = 32
+
+NOT_VALID: Final = "this invite is not valid (any more); ask the host for a new one"
+WAIT: Final = "the host is asked whether you may come in"
+
+
+class Door:
+    """Leads a connection from its hello to a seat.
+
+    A stranger, whose key the room does not know, needs a valid pass unless they come from the
+    host's own machine, and with `ask` the host's word. Whoever was here before needs their key.
+    `seat` is called for those who are in.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        roster: Roster,
+        budget: Budget,
+        limits: Limits,
+        passes: Passes | None,
+        *,
+        room: str,
+        ask: bool,
+        seat: Callable[[Peer, str, Role, float], None],
+    ) -> None:
+        self._history = history
+        self._roster = roster
+        self._budget = budget
+        self._limits = limits
+        self._passes = passes
+        self._room = room
+        self._seat = seat
+        self.ask = ask
+        self.host_token = ""
+        self.passes_used = 0
+
+    def greet(self, peer: Peer, hello: Hello, now: float) -> None:
+        """Take in a hello: challenge whoever comes from outside, judge the rest at once."""
+        peer.hello = hello
+        refusal = self._refusal_of_form(hello)
+        if refusal is not None:
+            self._turn_away(peer, *refusal)
+        elif not self._budget.join(peer.source, now):
+            why = "too many people come in at once; try again in a moment"
+            self._roster.dismiss(peer, "too_fast", why, final=False)
+        elif peer.channel is None:
+            self._admit(peer, now)
+        elif not (is_key(hello.key) and 0 < len(hello.nonce) <= NONCE_CHARS):
+            self._turn_away(peer, "unproven", "this room only lets people in who have a key")
+        else:
+            peer.stage, peer.nonce = Stage.PROVING, new_nonce()
+            self._roster.reply(peer, Challenge(peer.nonce, self._room))
+
+    def prove(self, peer: Peer, prove: Prove, now: float) -> None:
+        """Judge the answer to a challenge."""
+        hello, channel = peer.hello, peer.channel or ""
+        meeting = Meeting(self._room, hello.name, hello.key, hello.nonce, peer.nonce, channel)
+        if not verify(hello.key, prove.signature, meeting.encode()):
+            why = "the signature is not by your key over this connection; is somebody between us?"
+            self._turn_away(peer, "unproven", why)
+            return
+        if prove.pass_id or not (self._knows(peer) or peer.source == LOOPBACK):
+            refusal = self._refusal_of_pass(peer, prove, meeting, now)
+            if refusal is not None:
+                self._turn_away(peer, *refusal)
+                return
+        if self.ask and not self._knows(peer):
+            self._hold(peer)
+        else:
+            self._admit(peer, now)
+
+    def admit(self, host: Peer, admit: Admit, now: float) -> None:
+        """Act on the host's word about somebody who waits."""
+        peer = self._roster.get(admit.knock)
+        if peer is None or peer.stage is not Stage.HELD:
+            self._roster.refuse(host, "unknown_person", "they don't wait at the door any more")
+            return
+        self.forget_knock(peer)
+        if admit.allow:
+            self._admit(peer, now)
+        else:
+            self._turn_away(peer, "turned_away", "the host did not let you in")
+
+    def forget_knock(self, peer: Peer) -> None:
+        """Tell the host that nobody waits there any more."""
+        self._tell_host(Knocking(peer.id, peer.hello.name, peer.key, peer.source, over=True))
+
+    def recall_knocks(self, host: Peer) -> None:
+        """Tell a terminal of the host who waits; for one that has just come in."""
+        for peer in self._roster.held:
+            self._roster.reply(host, self._knock_of(peer))
+
+    def _hold(self, peer: Peer) -> None:
+        if len(self._roster.held) >= MAX_HELD:
+            why = "too many people wait for the host's word; try again later"
+            self._roster.dismiss(peer, "room_full", why, final=False)
+            return
+        objection = self._objection(peer)
+        if objection is not None:
+            self._turn_away(peer, *objection)
+            return
+        peer.stage = Stage.HELD
+        self._roster.reply(peer, Hold(WAIT))
+        self._tell_host(self._knock_of(peer))
+
+    def _knock_of(self, peer: Peer) -> Knocking:
+        return Knocking(peer.id, peer.hello.name, peer.key, peer.source)
+
+    def _tell_host(self, knocking: Knocking) -> None:
+        for host in self._roster.at(self._history.state.host):
+            self._roster.reply(host, knocking)
+
+    def _admit(self, peer: Peer, now: float) -> None:
+        objection = self._objection(peer)
+        if objection is not None:
+            self._turn_away(peer, *objection)
+        elif self._parts(peer.hello):
+            self._roster.reply(peer, self._points())
+            why = "your copy of this room and the host's contradict each other"
+            self._turn_away(peer, "diverged", why)
+        elif self._history.congested:  # this passes, so it is of use to come back
+            self._roster.dismiss(peer, "disk", NO_DISK, final=False)
+        elif not self._is_consumed(peer, now):
+            self._turn_away(peer, "no_invite", NOT_VALID)
+        else:
+            name = self._spelling_of(peer)
+            self._seat(peer, name, self._role_of(peer, name), now)
+
+    def _is_consumed(self, peer: Peer, now: float) -> bool:
+        """Use up what let somebody in, if anything did; no if it has ended meanwhile."""
+        if not peer.pass_id or self._passes is None or self._knows(peer):
+            return True
+        self.passes_used += 1
+        return self._passes.consume(peer.pass_id, now)
+
+    def _refusal_of_form(self, hello: Hello) -> tuple[Refusal, str] | None:
+        """What is wrong with a hello whoever says it."""
+        if hello.version != VERSION:
+            why = f"this room speaks version {VERSION} of the protocol, you speak {hello.version}"
+            return "version", why
+        try:
+            check_name(hello.name)
+        except InvalidName as error:
+            return "name_invalid", str(error)
+        if hello.room and hello.room != self._room:
+            title = self._history.state.title
+            return "wrong_room", f"the room at this address is another one, {title!r}"
+        if len(hello.device) > DEVICE_CHARS:
+            return "malformed", f"a device is named in at most {DEVICE_CHARS} characters"
+        return None
+
+    def _refusal_of_pass(
+        self, peer: Peer, prove: Prove, meeting: Meeting, now: float
+    ) -> tuple[Refusal, str] | None:
+        if not prove.pass_id:
+            return "no_invite", "this room needs an invite; ask the host for one"
+        passes = self._passes
+        if passes is None or not passes.check(prove.pass_id, prove.proof, meeting.encode(), now):
+            if self._knows(peer):
+                return None  # an old invite takes nothing away from a member
+            return "no_invite", NOT_VALID
+        peer.pass_id = prove.pass_id
+        return None
+
+    def _objection(self, peer: Peer) -> tuple[Refusal, str] | None:
+        """Why this person can't be in the room now."""
+        state, name = self._history.state, fold_name(check_name(peer.hello.name))
+        if name in state.banned or (peer.key and peer.key in state.banned.values()):
+            return "banned", "the host does not want you in this room"
+        if self._is_hosts(name) and not self._is_host(peer):
+            return "name_taken", f"{state.host} is the host's name in this room; choose another"
+        bound = state.keys.get(name, "")
+        if bound and peer.key != bound:
+            why = f"the name {peer.hello.name} belongs to somebody else's key in this room"
+            return "name_taken", f"{why}; choose another with --name"
+        known_as = state.owner_of(peer.key)
+        if known_as is not None and fold_name(known_as) != name:
+            return "name_taken", f"your key goes by {known_as} in this room; join with that --name"
+        here = self._roster.at(name)
+        if any(other.key != peer.key for other in here):
+            return "name_taken", f"{here[0].name} is in the room already; choose another name"
+        return self._lack_of_space(peer, here)
+
+    def _lack_of_space(self, peer: Peer, here: list[Peer]) -> tuple[Refusal, str] | None:
+        others = [other for other in here if other.device != peer.hello.device]
+        if len(others) >= self._limits.terminals:
+            return "room_full", f"you are in the room at {len(others)} terminals already"
+        if not here and self._roster.people >= self._limits.members:
+            return "room_full", f"the room is full: {self._limits.members} people are in it"
+        return None
+
+    def _parts(self, hello: Hello) -> bool:
+        """Whether the last event that somebody has is not the one that the log has there."""
+        if hello.since > self._history.head:
+            return True
+        if not hello.mark or hello.since <= 0:
+            return False
+        return event_mark(self._history.events[hello.since - 1]) not in (0, hello.mark)
+
+    def _points(self) -> Points:
+        ends = [self._history.head, *(seq - 1 for seq in reversed(self._history.state.hostings))]
+        events = self._history.events
+        marks = [(seq, event_mark(events[seq - 1])) for seq in ends[:MAX_POINTS] if seq]
+        return Points(tuple((seq, mark) for seq, mark in marks if mark))
+
+    def _knows(self, peer: Peer) -> bool:
+        """Whether the room has met this key; proven by now."""
+        return self._history.state.owner_of(peer.key) is not None
+
+    def _is_hosts(self, name: str) -> bool:
+        return name == fold_name(self._history.state.host)
+
+    def _is_host(self, peer: Peer) -> bool:
+        if peer.channel is None and self._passes_as_host(peer.hello.token):
+            return True
+        return bool(peer.key) and peer.key == self._history.state.host_key
+
+    def _passes_as_host(self, token: str) -> bool:
+        given, expected = token.encode("utf-8", "replace"), self.host_token.encode()
+        return bool(expected) and hmac.compare_digest(given, expected)
+
+    def _spelling_of(self, peer: Peer) -> str:
+        """The name as the room has written it before, if it has."""
+        name = check_name(peer.hello.name)
+        if self._is_hosts(fold_name(name)):
+            return self._history.state.host
+        here = self._roster.at(name)
+        if here:
+            return here[0].name
+        return self._history.state.owner_of(peer.key) or name
+
+    def _role_of(self, peer: Peer, name: str) -> Role:
+        if self._is_hosts(fold_name(name)):
+            return "host"
+        own: Role = "member" if peer.hello.engine else "guest"
+        return self._history.state.roles.get(fold_name(name), own)
+
+    def _turn_away(self, peer: Peer, code: Refusal, text: str) -> None:
+        self._roster.dismiss(peer, code, whole_text(text), final=True)

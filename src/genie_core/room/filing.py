@@ -1,0 +1,121 @@
+"""What peers may do with the room's files; the disk work itself is done elsewhere."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from genie_core.room.codec import whole_text
+from genie_core.room.event import FileRef
+from genie_core.room.frame import Chunk, Fetch, Limits, Refused, ServerFrame, Store, Stored
+from genie_core.room.peer import Peer
+from genie_core.room.roster import Roster
+
+NAME_CHARS: Final = 200
+DIGEST_CHARS: Final = 64
+MAX_ERRANDS: Final = 8
+"""How much of one peer may wait to be done; whoever keeps to asking one by one needs one."""
+
+FileFrame: TypeAlias = Store | Chunk | Fetch
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """Something that a peer wants done with the room's files."""
+
+    peer: int
+    name: str
+    frame: FileFrame
+
+
+class Filing:
+    """Judges what peers ask of the room's files, and keeps in mind which are complete.
+
+    Each errand is answered by the shell, in its own time, with one frame.
+    """
+
+    def __init__(self, roster: Roster, limits: Limits, files: Mapping[str, FileRef]) -> None:
+        self._roster = roster
+        self._limits = limits
+        self._files = dict(files)
+        self._waiting: deque[Errand] = deque()
+        self._open: dict[int, int] = {}
+
+    def ask(self, peer: Peer, frame: FileFrame) -> None:
+        """Take in a wish; what is not in order is refused at once."""
+        objection = self._objection(peer, frame)
+        if objection is not None:
+            self._roster.refuse(peer, objection.code, objection.text, objection.ref)
+        elif isinstance(frame, Store) and frame.digest in self._files:
+            self._roster.reply(peer, Stored(frame.digest, self._files[frame.digest].size))
+        else:
+            self._open[peer.id] = self._open.get(peer.id, 0) + 1
+            self._waiting.append(Errand(peer.id, peer.name, frame))
+
+    def errands(self) -> list[Errand]:
+        """Hand over what is to be done."""
+        errands = list(self._waiting)
+        self._waiting.clear()
+        return errands
+
+    def answer(self, errand: Errand, answer: ServerFrame) -> None:
+        """Pass on what came of an errand."""
+        left = self._open.get(errand.peer, 0) - 1
+        if left > 0:
+            self._open[errand.peer] = left
+        else:
+            self._open.pop(errand.peer, None)
+        peer = self._roster.get(errand.peer)
+        if peer is None or not peer.name:
+            return
+        if isinstance(answer, Refused):
+            self._roster.refuse(peer, answer.code, answer.text, answer.ref)
+        else:
+            peer.strikes = 0
+            self._roster.reply(peer, answer)
+
+    def forget(self, peer: Peer) -> None:
+        """Drop what a peer that is gone wanted."""
+        self._open.pop(peer.id, None)
+        self._waiting = deque(each for each in self._waiting if each.peer != peer.id)
+
+    def add(self, file: FileRef) -> None:
+        """Take note of a complete file."""
+        self._files[file.digest] = file
+
+    def as_stored(self, files: tuple[FileRef, ...]) -> tuple[FileRef, ...] | str:
+        """The files of a message as the room knows them, or the digest of one it lacks.
+
+        Only the name is the sender's word; size and sort are what arrived.
+        """
+        found: list[FileRef] = []
+        for file in files:
+            known = self._files.get(file.digest)
+            if known is None:
+                return file.digest[:DIGEST_CHARS]
+            name = whole_text(file.name, NAME_CHARS) or "file"
+            found.append(FileRef(known.digest, name, known.size, known.media))
+        return tuple(found)
+
+    def _objection(self, peer: Peer, frame: FileFrame) -> Refused | None:
+        digest = frame.digest
+        if not is_digest(digest):
+            return Refused("malformed", "a file is named by its SHA-256 in hex")
+        if self._open.get(peer.id, 0) >= MAX_ERRANDS:
+            return Refused("too_fast", "wait for the answers about files", digest)
+        if isinstance(frame, Fetch):
+            if digest not in self._files or frame.offset < 0:
+                return Refused("unknown_file", "the host does not have this file", digest)
+            return None
+        if isinstance(frame, Chunk):
+            return None
+        most = self._limits.file_bytes
+        if not 0 < frame.size <= most:
+            why = f"a file of {frame.size:,} bytes; this room takes 1 to {most:,}"
+            return Refused("too_large", why, digest)
+        return None
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is a SHA-256 in hex, in lower case."""
+    return len(text) == DIGEST_CHARS and all(each in "0123456789abcdef" for each in text)

@@ -1,0 +1,122 @@
+"""What an earlier host recorded and the present one never got, brought back by those who have it."""
+
+from typing import Final
+
+from genie_core.room.budget import Budget
+from genie_core.room.codec import event_mark, normal, size_of
+from genie_core.room.errors import FrameError
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    Recovered,
+    Said,
+    Settled,
+)
+from genie_core.room.floor import TOO_MUCH
+from genie_core.room.frame import Inherited, Limits, Refusal
+from genie_core.room.history import NO_DISK, History
+from genie_core.room.names import MAX_POINTS as NAME_POINTS
+from genie_core.room.outbox import BEQUEST_REF
+from genie_core.room.peer import Peer
+from genie_core.room.roster import Roster
+
+WORTH_KEEPING: Final = (Said, Decided, Asked, Settled, Answered, Failed, Cancelled)
+"""What was said and done. Who came and went is of no use once everybody has come anew."""
+
+MAX_RECOVERED: Final = 20_000
+
+
+class Heritage:
+    """Appends bequeathed events to the log as `Recovered`, each once, whoever brings them.
+
+    They are the word of whoever brings them, and are recorded as that. Only where the log has
+    changed hosts can there be any: everything else is refused.
+    """
+
+    def __init__(self, history: History, roster: Roster, budget: Budget, limits: Limits) -> None:
+        self._history = history
+        self._roster = roster
+        self._budget = budget
+        self._limits = limits
+        self._seen: set[tuple[int, int]] = set()
+        self._said: set[tuple[str, str]] = set()
+        for event in history.events:
+            self._note(event)
+
+    def take(self, peer: Peer, events: tuple[Event, ...], now: float) -> None:
+        """Take in events that somebody's copy has, in their order."""
+        state = self._history.state
+        if not peer.key or peer.name in state.muted or state.people[peer.name].role == "observer":
+            self._refuse(peer, "not_allowed", "you may not add to this room's past")
+            return
+        for event in events:
+            if not self._take_one(peer, event, now):
+                return
+        if events:
+            self._roster.reply(peer, Inherited(events[-1].seq))
+
+    def _refuse(self, peer: Peer, code: Refusal, text: str) -> None:
+        self._roster.refuse(peer, code, text, BEQUEST_REF)
+
+    def _take_one(self, peer: Peer, event: Event, now: float) -> bool:
+        """Record one; False if what follows has to wait or is not wanted, which the peer is told."""
+        if not self._is_fit(event):
+            self._refuse(peer, "malformed", "that is nothing that a room's log could hold")
+            return False
+        if not self._is_new(event):
+            return True
+        if self._history.congested:
+            self._refuse(peer, "disk", NO_DISK)
+            return False
+        if len(self._seen) >= MAX_RECOVERED:
+            self._refuse(peer, "no_space", "this room has recovered enough")
+            return False
+        if not (self._budget.work(peer, now) and self._budget.record(peer, _size(event), now)):
+            self._refuse(peer, "too_fast", TOO_MUCH)
+            return False
+        recorded = self._history.record(peer.name, Recovered(event), now)
+        self._note(recorded)
+        peer.strikes = 0
+        return True
+
+    def _is_fit(self, event: Event) -> bool:
+        body = event.body
+        first = min(self._history.state.hostings[1:], default=None)
+        if first is None or event.seq < first or not event.has_sane_time():
+            return False
+        if not 0 < len(event.by) <= NAME_POINTS or not isinstance(body, WORTH_KEEPING):
+            return False
+        if isinstance(body, Said):
+            return len(body.text) <= self._limits.text_chars and _size(event) < self._most
+        try:
+            return normal(body, self._most) == body
+        except FrameError:
+            return False
+
+    @property
+    def _most(self) -> int:
+        return self._limits.frame_bytes // 2
+
+    def _is_new(self, event: Event) -> bool:
+        if (event.seq, event_mark(event)) in self._seen:
+            return False
+        if isinstance(event.body, Said) and (event.by, event.body.id) in self._said:
+            return False
+        events = self._history.events
+        return event.seq > len(events) or events[event.seq - 1] != event
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event.body, Recovered):
+            original = event.body.event
+            self._seen.add((original.seq, event_mark(original)))
+            event = original
+        if isinstance(event.body, Said):
+            self._said.add((event.by, event.body.id))
+
+
+def _size(event: Event) -> int:
+    return size_of(event.body)

@@ -1,0 +1,145 @@
+"""A host's authority: who may be put out, silenced or given another role, and who hosts next."""
+
+from typing import Final
+
+from genie_core.room.budget import Budget
+from genie_core.room.codec import whole_text
+from genie_core.room.deed import Deed, is_valid
+from genie_core.room.event import Moderated, Shared
+from genie_core.room.fold import Person
+from genie_core.room.frame import Accepted, Moderate, Offered, Refusal
+from genie_core.room.history import NO_DISK, History
+from genie_core.room.names import fold_name
+from genie_core.room.peer import Peer
+from genie_core.room.roster import Roster
+
+REASON_CHARS: Final = 200
+
+FAREWELLS: Final[dict[str, tuple[Refusal, str]]] = {
+    "kick": ("kicked", "the host put you out of the room"),
+    "ban": ("banned", "the host does not want you in this room any more"),
+}
+
+
+class Moderator:
+    """Judges what hosts want done, records it, and acts on those who are here.
+
+    Whatever is asked without authority is refused by name.
+    """
+
+    def __init__(self, history: History, roster: Roster, budget: Budget) -> None:
+        self._history = history
+        self._roster = roster
+        self._budget = budget
+        self._offered = ""
+        self._heir: tuple[str, Deed | None] = ("", None)
+
+    @property
+    def heir(self) -> tuple[str, Deed | None]:
+        """Who hosts when this host closes, and where; nobody if the name is empty."""
+        return self._heir
+
+    def has_authority(self, peer: Peer) -> bool:
+        """Whether this is the host; if not, they are told."""
+        if fold_name(peer.name) == fold_name(self._history.state.host):
+            return True
+        self._roster.refuse(peer, "not_allowed", "only the host may do that")
+        return False
+
+    def moderate(self, peer: Peer, wish: Moderate, now: float) -> None:
+        """Act on somebody, who need not be here."""
+        if not (self.has_authority(peer) and self._has_time(peer, now)):
+            return
+        person = self._person(peer, wish.name)
+        if person is None:
+            return
+        objection = self._objection(wish, person)
+        if objection:
+            self._roster.refuse(peer, "out_of_state", objection)
+            return
+        role = wish.role if wish.measure == "role" else None
+        reason = whole_text(wish.reason, REASON_CHARS)
+        self._history.record(peer.name, Moderated(wish.measure, person.name, role, reason), now)
+        if wish.measure in FAREWELLS:
+            self._put_out(person.name, *FAREWELLS[wish.measure], reason)
+
+    def share(self, peer: Peer, on: bool, now: float) -> None:  # noqa: FBT001 - a frame's field
+        """Show or withhold what tools are called with for guests."""
+        if not (self.has_authority(peer) and self._has_time(peer, now)):
+            return
+        if on != self._history.state.sharing:
+            self._history.record(peer.name, Shared(on), now)
+
+    def offer(self, peer: Peer, name: str, now: float) -> None:
+        """Ask somebody who is here to host from now on."""
+        if not (self.has_authority(peer) and self._has_time(peer, now)):
+            return
+        person = self._person(peer, name)
+        if person is None:
+            return
+        if not person.present or person.role == "host" or not person.key:
+            why = f"{person.name} can't be asked to host: they must be here, as somebody else"
+            self._roster.refuse(peer, "out_of_state", why)
+            return
+        self._offered = person.name
+        for terminal in self._roster.at(person.name):
+            self._roster.reply(terminal, Offered(peer.name))
+
+    def accept(self, peer: Peer, deed: Deed, now: float) -> None:
+        """Take note that whoever was asked is willing; the host closes the room then."""
+        if peer.name != self._offered:
+            self._roster.refuse(peer, "not_allowed", "nobody asked you to host")
+            return
+        if not self._has_time(peer, now):
+            return
+        if not is_valid(deed) or (deed.key, deed.host) != (peer.key, peer.name):
+            self._roster.refuse(peer, "unproven", "the deed is not signed by your key")
+            return
+        if deed.room != self._history.state.room:
+            self._roster.refuse(peer, "wrong_room", "the deed is for another room")
+            return
+        self._offered, self._heir = "", (peer.name, deed)
+        for terminal in self._roster.at(self._history.state.host):
+            self._roster.reply(terminal, Accepted(peer.name, deed))
+
+    def _has_time(self, peer: Peer, now: float) -> bool:
+        if self._history.congested:
+            self._roster.refuse(peer, "disk", NO_DISK)
+        elif not self._budget.nudge(peer, now):
+            self._roster.refuse(peer, "too_fast", "too much at once; slow down")
+        else:
+            return True
+        return False
+
+    def _person(self, peer: Peer, name: str) -> Person | None:
+        wanted = fold_name(name)
+        for person in self._history.state.people.values():
+            if fold_name(person.name) == wanted:
+                return person
+        self._roster.refuse(peer, "unknown_person", f"nobody called {name[:64]} was ever here")
+        return None
+
+    def _objection(self, wish: Moderate, person: Person) -> str:
+        state, name = self._history.state, fold_name(person.name)
+        if name == fold_name(state.host):
+            return "the host can't be the target of that"
+        match wish.measure:
+            case "kick" if not person.present:
+                return f"{person.name} is not in the room"
+            case "ban" if name in state.banned:
+                return f"{person.name} is banned already"
+            case "pardon" if name not in state.banned:
+                return f"{person.name} is not banned"
+            case "mute" if name in state.muted:
+                return f"{person.name} is muted already"
+            case "unmute" if name not in state.muted:
+                return f"{person.name} is not muted"
+            case "role" if wish.role in (None, "host"):
+                return "there are the roles member, guest and observer; /host hands the room over"
+        return ""
+
+    def _put_out(self, name: str, code: Refusal, text: str, reason: str) -> None:
+        farewell = f"{text}: {reason}" if reason else text
+        for terminal in self._roster.at(name):
+            terminal.lingers = True
+            self._roster.dismiss(terminal, code, farewell, final=True)

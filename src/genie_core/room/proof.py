@@ -1,0 +1,57 @@
+"""What two sides sign when they meet, so that nobody can pass it off as said to somebody else.
+
+The scheme is a signed challenge-response with nonces from both sides and a channel binding like
+`tls-server-end-point` of RFC 5929: the signature covers the pin of the certificate that the
+participant saw, so that whoever stands between two connections can't relay it.
+"""
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+CONTEXT: Final = b"genie-tui room meeting 2"
+NONCE_CHARS: Final = 128
+"""Longest nonce that is taken; ours have 43."""
+
+
+class Meeting(msgspec.Struct, frozen=True):
+    """Everything that makes one arrival of one person different from all others.
+
+    `channel` is the pin of the host's certificate, each side's own view of it; empty without TLS.
+    """
+
+    room: str
+    name: str
+    key: str
+    client_nonce: str
+    server_nonce: str
+    channel: str
+
+    def encode(self) -> bytes:
+        """The bytes to sign: each part with its length before it, so that none runs into the next."""
+        parts = [
+            CONTEXT,
+            *(part.encode("utf-8", "replace") for part in msgspec.structs.astuple(self)),
+        ]
+        return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+
+    def prove(self, secret: bytes) -> bytes:
+        """Show the knowledge of an invite's secret without telling it."""
+        return hmac.new(secret, self.encode(), hashlib.sha256).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """The pass in an invite: which one it is, and its secret, which is never sent."""
+
+    id: str
+    secret: bytes = field(repr=False)
+
+
+def new_nonce() -> str:
+    """256 bits that nobody can guess."""
+    return secrets.token_urlsafe(32)

@@ -1,0 +1,71 @@
+"""What sending and receiving a file have in common. Pure."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from genie_core.room.frame import Refusal
+
+CHUNK_BYTES: Final = 96 * 1024
+"""How much of a file travels at once; in a frame it takes a third more."""
+
+PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 30.0
+
+_PATIENCE: Final[dict[Refusal, int | None]] = {
+    "too_fast": None,  # the other end asks for patience, which costs nothing
+    "disk": 6,
+    "out_of_state": 3,
+    "corrupt": 1,
+}
+"""How often in a row a trouble is borne; None for always. All others are for good."""
+
+
+class Progress(Enum):
+    """Where the transfer of a file is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """How far a file got. `done` and `size` are in bytes; `why` says what is in the way."""
+
+    digest: str
+    size: int
+    outgoing: bool
+    progress: Progress
+    done: int = 0
+    why: str = ""
+
+
+class Troubles:
+    """Decides whether to go on after a refusal, and when. `now` is in seconds from any clock."""
+
+    def __init__(self) -> None:
+        self._borne: dict[Refusal, int] = {}
+        self._until = 0.0
+
+    def bear(self, code: Refusal, now: float) -> bool:
+        """Take note of a trouble; False if it is time to give up."""
+        if code not in _PATIENCE:
+            return False
+        times = self._borne[code] = self._borne.get(code, 0) + 1
+        most = _PATIENCE[code]
+        if most is not None and times > most:
+            return False
+        if code in ("too_fast", "disk"):
+            self._until = now + min(LONGEST_PAUSE, PAUSE * 2 ** min(times - 1, 10))
+        return True
+
+    def overcome(self) -> None:
+        """Take note of progress. A file that arrived damaged may do so again, however far it got."""
+        damaged = self._borne.get("corrupt")
+        self._borne = {} if damaged is None else {"corrupt": damaged}
+
+    def wait(self, now: float) -> float:
+        """How many seconds to wait before the next attempt."""
+        return max(0.0, self._until - now)
