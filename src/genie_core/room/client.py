@@ -18,6 +18,7 @@ from genie_core.room.errors import (
     FrameError,
     RoomError,
     RoomRefused,
+    TooLong,
     Unreachable,
 )
 from genie_core.room.event import Event, FileRef, Quote, Recovered, RunBody
@@ -209,9 +210,29 @@ class RoomClient:
             TooManyUnsent: too much waits for the connection already.
 
         """
-        id_, whole = secrets.token_hex(8), whole_text(text)
-        self.send(Unsent(id_, whole, emote, self._clock(), tuple(files), tuple(quotes)))
-        return id_
+        unsent = self.compose(text, emote=emote, files=files, quotes=quotes)
+        self.send(unsent)
+        return unsent.id
+
+    def compose(
+        self,
+        text: str,
+        *,
+        emote: bool = False,
+        files: Sequence[FileRef] = (),
+        quotes: Sequence[Quote] = (),
+    ) -> Unsent:
+        """Make a message to `send` when its time has come.
+
+        Raises:
+            TooLong: the room does not take so long a text.
+
+        """
+        whole, limit = whole_text(text), self._limits.text_chars
+        if len(whole) > limit:
+            raise TooLong(len(whole), limit)
+        id_ = secrets.token_hex(8)
+        return Unsent(id_, whole, emote, self._clock(), tuple(files), tuple(quotes))
 
     def send(self, unsent: Unsent) -> None:
         """Send a message that has its id already; raises what `say` does."""

@@ -4,15 +4,23 @@ Each engine message carries the sequence number of the event it stands for as it
 that after a restart what the engine has saved can be compared with what the room's log says.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeAlias
 
-from genie_core.message import SYSTEM, Message
+from genie_core.message import SYSTEM, Attachment, Message, Thread
+from genie_core.room.event import FileRef, Quote, Said
 from genie_core.room.fold import Exchange, RoomState
 
 CONTEXT_LIMIT: Final = 200
 """Messages and answers of the past that an engine is told when it comes to a room."""
+
+
+UNKNOWN_MEDIA: Final = "application/octet-stream"
+
+Place: TypeAlias = Callable[[str], Path]
+"""Where a file with this digest is on this machine, or will be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +32,36 @@ class Missing:
     said: bool
 
 
-def as_message(exchange: Exchange) -> Message:
-    """Turn what a person said into the engine's form."""
-    text = exchange.said.text
-    content = f"* {exchange.author} {text}" if exchange.said.emote else text
-    return Message(content=content, sender=exchange.author, request_id=str(exchange.seq))
+def as_message(exchange: Exchange, place: Place | None = None) -> Message:
+    """Turn what a person said into the engine's form.
+
+    `place` tells where files are on this machine, or will be; without it they are only named.
+    """
+    said = exchange.said
+    content = f"* {exchange.author} {said.text}" if said.emote else said.text
+    if not content.strip():
+        content = _in_place_of_text(said)
+    return Message(
+        content=content,
+        sender=exchange.author,
+        request_id=str(exchange.seq),
+        threads=[_as_thread(quote) for quote in said.quotes],
+        attachments=[_as_attachment(file, place) for file in said.files] if place else [],
+    )
+
+
+def _in_place_of_text(said: Said) -> str:
+    """What a message says that brings something and has no words of its own."""
+    names = [file.name for file in said.files] or [quote.title for quote in said.quotes]
+    return f"({', '.join(names)})" if names else "(nothing)"
+
+
+def _as_thread(quote: Quote) -> Thread:
+    return Thread(quote.title or quote.room, [Message(one.text, one.sender) for one in quote.lines])
+
+
+def _as_attachment(file: FileRef, place: Place) -> Attachment:
+    return Attachment(str(place(file.digest)), file.name, file.media or UNKNOWN_MEDIA)
 
 
 def as_answer(exchange: Exchange, owner: str) -> Message | None:
@@ -49,7 +82,11 @@ def as_answer(exchange: Exchange, owner: str) -> Message | None:
 
 
 def missing(
-    state: RoomState, owner: str, remembered: Sequence[Message], limit: int = CONTEXT_LIMIT
+    state: RoomState,
+    owner: str,
+    remembered: Sequence[Message],
+    limit: int = CONTEXT_LIMIT,
+    place: Place | None = None,
 ) -> list[Missing]:
     """Find what the engine of `owner` lacks as context, in the room's order.
 
@@ -62,7 +99,7 @@ def missing(
     for exchange in reversed(state.exchanges.values()):
         if exchange.seq < first or len(found) >= 2 * limit:
             break
-        said = as_message(exchange)
+        said = as_message(exchange, place)
         if (said.request_id, False) not in known:
             found.append((exchange.seq, Missing(exchange, said, said=True)))
         answer = as_answer(exchange, owner)

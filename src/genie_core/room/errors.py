@@ -15,6 +15,7 @@ RoomError
 ├── LeftInDisorder  leaving did not go as it should
 ├── TooLong         a text that is longer than the room takes
 ├── TooManyUnsent   more waits to be sent than is kept
+├── NoSuchFile      a file that can't be attached or is not here
 ├── InvalidAddress  what should be HOST:PORT is not
 ├── Unreachable     nothing answers at the address
 │   └── WrongPin    another machine than the host's does
@@ -162,6 +163,14 @@ class TooManyUnsent(RoomError):
     def __init__(self, limit: int) -> None:
         super().__init__(f"{limit:,} messages wait to be sent already; wait for the connection")
         self.limit = limit
+
+
+class NoSuchFile(RoomError):
+    """A file that can't be attached, saved or opened."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name}: {why}")
+        self.name = name
 
 
 class InvalidAddress(RoomError):

@@ -18,7 +18,7 @@ from genie_core.errors import GenieError
 from genie_core.execution import Execution
 from genie_core.message import Message
 from genie_core.room.consent import Consent, arguments
-from genie_core.room.context import as_answer, as_message, missing
+from genie_core.room.context import Place, as_answer, as_message, missing
 from genie_core.room.event import (
     Answered,
     Asked,
@@ -34,6 +34,7 @@ from genie_core.room.event import (
 )
 from genie_core.room.fold import Exchange, Proposal, RoomState
 from genie_core.room.seat import Answer
+from genie_core.room.withheld import Withheld
 from genie_core.session import GroupSession
 
 logger = logging.getLogger(__name__)
@@ -85,8 +86,14 @@ class Handler:
         owner: str,
         reporter: Reporter,
         *,
+        device: str = "",
         where: str = "",
+        withheld: Withheld | None = None,
+        place: Place | None = None,
     ) -> None:
+        self._device = device
+        self._withheld = withheld or Withheld()
+        self._place = place
         self._session = session
         self._state = state
         self._owner = owner
@@ -119,9 +126,9 @@ class Handler:
         `remembered` is what the session has saved. Messages up to `live_after` are history: those
         that still count as running belonged to a process that is gone, and are reported as lost.
         """
-        mine = [run for run in self._state.running.values() if run.handler == self._owner]
+        mine = [run for run in self._state.running.values() if self._is_here(run)]
         waiting = {exchange.seq: exchange for exchange in mine if exchange.seq > live_after}
-        for item in missing(self._state, self._owner, remembered):
+        for item in missing(self._state, self._owner, remembered, place=self._place):
             if item.said and item.exchange.seq in waiting:
                 # Those before it that context has no place for are handled all the same.
                 while waiting and next(iter(waiting)) <= item.exchange.seq:
@@ -137,18 +144,28 @@ class Handler:
     def accept(self, event: Event) -> None:
         """Act on an event that has just been applied to the state."""
         match event.body:
-            case Said() as said if said.handler == self._owner:
+            case Said() if self._is_here(self._state.exchanges[event.seq]):
                 self._handle(self._state.exchanges[event.seq])
             case Said() if not self._closing:
-                self._tell(as_message(self._state.exchanges[event.seq]))
-            case Answered(message=message) if event.by != self._owner and not self._closing:
-                answer = as_answer(self._state.exchanges[message], self._owner)
-                if answer is not None:
-                    self._tell(answer)
+                self._tell(as_message(self._state.exchanges[event.seq], self._place))
+            case Answered(message=message) if not self._closing:
+                self._hear(self._state.exchanges[message])
             case Left(name=name) if name != self._owner:
                 self._consent.withdraw(name)
             case _:
                 pass
+
+    def _is_here(self, exchange: Exchange) -> bool:
+        """Whether a run is the business of this terminal of the owner."""
+        mine = exchange.handler == self._owner
+        return mine and not self._state.is_elsewhere(exchange, self._device)
+
+    def _hear(self, exchange: Exchange) -> None:
+        """Take in an answer, unless it is the own session's, which has it."""
+        if not self._is_here(exchange):
+            answer = as_answer(exchange, self._owner)
+            if answer is not None:
+                self._tell(answer)
 
     def answer(self, approval: str, answer: Answer) -> bool:
         """Answer a pending or parked approval; False if it is not open here."""
@@ -159,6 +176,9 @@ class Handler:
         if proposal is None or proposal.owner != self._owner:
             return False
         if self._closing or approval in self._revived:
+            return False
+        if answer.allow and proposal.withheld and not self._withheld.knows(approval):
+            self._reporter.warn("what this call would do is not known here any more; deny it")
             return False
         self._answer_parked(proposal, answer)
         return True
@@ -217,7 +237,7 @@ class Handler:
             self._reporter.publish(Failed(exchange.seq, "lost", f"{self._owner} is leaving"))
             return
         try:
-            execution = self._session.handle(as_message(exchange))
+            execution = self._session.handle(as_message(exchange, self._place))
         except GenieError as error:
             self._reporter.publish(Failed(exchange.seq, "reasoner", str(error)))
         else:
@@ -299,13 +319,17 @@ class Handler:
         except Exception:  # an argument may do anything when it is looked at
             logger.exception("a call's arguments can't be shown")
             return None
+        withheld = exchange.author != self._owner and not self._state.sharing
+        if withheld:
+            self._withheld.keep(approval.id, shown)
         return Asked(
             exchange.seq,
             approval.id,
             approval.sender,
             approval.tool_name,
-            shown,
+            {} if withheld else shown,
             self._where,
+            withheld,
         )
 
     def _settle(self, current: _Run, resolved: run.ApprovalResolved) -> None:
@@ -323,7 +347,7 @@ class Handler:
                 outcome,
                 verdict.reason or (answer.reason if answer else None),
                 answer.scope if answer else "once",
-                verdict.arguments,
+                None if self._withheld.knows(approval.id) else verdict.arguments,
             )
         )
 

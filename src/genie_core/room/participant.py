@@ -7,32 +7,62 @@ the log where one is wanted.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Final, TypeAlias
+from pathlib import Path
+from typing import Final
 
 from genie_core.errors import GenieError
-from genie_core.message import Message
-from genie_core.room.client import RoomClient
-from genie_core.room.errors import Diverged, LeftInDisorder, RoomError
-from genie_core.room.event import Event, Failed, RunBody, Said
+from genie_core.room.deed import Deed
+from genie_core.room.errors import Diverged, LeftInDisorder, NoSuchFile, RoomError
+from genie_core.room.event import (
+    Event,
+    Failed,
+    FileRef,
+    Hosted,
+    Measure,
+    Quote,
+    Role,
+    RunBody,
+    Said,
+    Settled,
+    Suspended,
+)
 from genie_core.room.fold import Exchange, RoomState
-from genie_core.room.follower import Follower
-from genie_core.room.frame import Welcome
+from genie_core.room.frame import (
+    Accept,
+    Accepted,
+    Admit,
+    Knocking,
+    Moderate,
+    Offer,
+    Piece,
+    Refused,
+    Rule,
+    Ruled,
+    Share,
+    Stored,
+    Welcome,
+)
 from genie_core.room.handler import Handler
+from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.seat import (
     Answer,
     EngineState,
     EngineStatus,
+    Going,
+    Hosting,
+    Knock,
     Link,
     LinkStatus,
     Listener,
+    Parting,
     Severity,
+    Transfer,
     Unsent,
 )
-from genie_core.session import GroupSession
 
 logger = logging.getLogger(__name__)
 
@@ -46,46 +76,6 @@ STEP_TIMEOUT: Final = 10.0
 BROKEN: Final = "an internal error ended the connection; the log file has the details"
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """A loaded engine: the session, what it remembers, and how its model is called.
-
-    `aclose` ends what the session leaves to its owner, its data store above all. `notices` are
-    lines to tell the person once.
-    """
-
-    session: GroupSession
-    remembered: list[Message]
-    label: str
-    offline: bool
-    aclose: Callable[[], Awaitable[None]]
-    notices: tuple[str, ...] = ()
-
-
-EngineLoader: TypeAlias = Callable[[], Awaitable[Engine]]
-"""Loads the engine without blocking the event loop; a `GenieError` says why it can't."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What differs between a host, a member and a guest.
-
-    `connect` makes the client that delivers to a follower. `loader` is None for a guest. `keep`
-    takes each event for the own copy of the log, without waiting; a host needs none. `close_room`
-    is a host's last word, after its client has said goodbye. `put_away` is the last step.
-    """
-
-    connect: Callable[[Follower], RoomClient]
-    put_away: Callable[[], Awaitable[None]]
-    loader: EngineLoader | None = None
-    label: str = ""
-    offline: bool = False
-    where: str = ""
-    address: str = ""
-    keep: Callable[[Event], None] | None = None
-    close_room: Callable[[str], Awaitable[None]] | None = None
-
-
 class Participant:
     """A person's seat, made of a client, a state and perhaps an engine.
 
@@ -93,7 +83,7 @@ class Participant:
     methods belong to one event loop. The methods named `on_…` are the client's to call.
     """
 
-    def __init__(self, name: str, listener: Listener, plan: "Plan") -> None:
+    def __init__(self, name: str, listener: Listener, plan: Plan) -> None:
         self._name = name
         self._listener = listener
         self._plan = plan
@@ -113,7 +103,8 @@ class Participant:
         self._connection: asyncio.Task[None] | None = None
         self._serving: asyncio.Task[None] | None = None
         self._leaving: asyncio.Task[None] | None = None
-        self._diverged: Diverged | None = None
+        self._parting: Parting | None = None
+        self._held: list[Unsent] = []
 
     @property
     def name(self) -> str:
@@ -148,7 +139,7 @@ class Participant:
     @property
     def unsent(self) -> tuple[Unsent, ...]:
         """Messages typed here and not acknowledged yet, oldest first."""
-        return self._client.unsent
+        return *self._client.unsent, *self._held
 
     @property
     def address(self) -> str:
@@ -159,20 +150,105 @@ class Participant:
         """Direct what happens from now on to this listener."""
         self._listener = listener
 
-    def say(self, text: str, *, emote: bool = False) -> None:
+    @property
+    def hosting(self) -> Hosting | None:
+        """What a host can do beyond the room; None for everybody else."""
+        return self._plan.hosting
+
+    @property
+    def parting(self) -> Parting | None:
+        """Why this seat ended and how to go on, once the link is closed; None if it just ended."""
+        return self._parting
+
+    def say(
+        self,
+        text: str,
+        *,
+        emote: bool = False,
+        files: Sequence[FileRef] = (),
+        quotes: Sequence[Quote] = (),
+    ) -> None:
         """Send a message. It is kept and sent again until the room acknowledges it."""
-        self._client.say(text, emote=emote)
+        unsent = self._client.compose(text, emote=emote, files=files, quotes=quotes)
+        if self._held or not self._is_sendable(unsent):
+            self._held.append(unsent)
+            self._listener.on_unsent(self.unsent)
+        else:
+            self._client.send(unsent)
+
+    def send_again(self, unsent: Iterable[Unsent]) -> None:
+        """Take over what an earlier seat in this room could not send; before `start`."""
+        self._held += unsent
+
+    def bequeath(self, events: Sequence[Event]) -> None:
+        """Bring the room what only this person's copy has; before `start`."""
+        self._client.bequeath(events)
+
+    async def attach(self, path: Path) -> FileRef:
+        """Take a file of this machine in, and begin to send it.
+
+        Raises:
+            NoSuchFile: this seat takes no files.
+            GenieError: it can't be read, or is too large.
+
+        """
+        if self._plan.library is None:
+            raise NoSuchFile(str(path), "files can't be attached at this terminal")
+        return await self._plan.library.attach(path)
+
+    def file(self, digest: str) -> Path | None:
+        """Where a file of the room is on this machine; None if it has not arrived (yet)."""
+        library = self._plan.library
+        if library is None or not library.has(digest):
+            return None
+        return library.place(digest)
+
+    def moderate(
+        self, measure: Measure, name: str, *, role: Role | None = None, reason: str = ""
+    ) -> bool:
+        """Use a host's authority. False without a connection; the room refuses by a notice."""
+        return self._client.ask(Moderate(measure, name, role, reason))
+
+    def share(self, on: bool) -> bool:  # noqa: FBT001 - the one thing there is to say
+        """Show, or no longer, what a host's tools are called with for guests."""
+        return self._client.ask(Share(on))
+
+    def admit(self, knock: int, allow: bool) -> bool:  # noqa: FBT001 - as above
+        """Let somebody in who waits for the host's word, or turn them away."""
+        return self._client.ask(Admit(knock, allow))
+
+    def offer(self, name: str) -> bool:
+        """Ask somebody to host from now on."""
+        return self._client.ask(Offer(name))
+
+    def accept(self) -> bool:
+        """Say yes to hosting; the room comes over when its host leaves."""
+        return self._plan.deed is not None and self._client.ask(Accept(self._plan.deed()))
 
     def typing(self) -> None:
         """Tell the others that something is being written; cheap to call on every key."""
         self._client.typing()
 
     def answer(self, approval: str, answer: Answer) -> bool:
-        """Answer an approval of one's own, pending or parked.
+        """Answer an approval of one's own, pending or parked, also one of another terminal.
 
-        False if it is not open, or if there is no engine yet to act on the answer.
+        False if it is not open, if there is no engine yet to act on the answer, or if it would
+        allow what can't be seen here.
         """
-        return self._handler is not None and self._handler.answer(approval, answer)
+        if self._handler is not None and self._handler.answer(approval, answer):
+            return True
+        proposal = self._state.open.get(approval)
+        if proposal is None or proposal.owner != self._name:
+            return False
+        exchange = self._state.exchanges[proposal.message]
+        if not self._state.is_elsewhere(exchange, self._client.device):
+            return False
+        if answer.allow and proposal.withheld:
+            self.warn("only the terminal where this call waits shows it; answer it there")
+            return False
+        return self._client.ask(
+            Rule(approval, answer.allow, answer.reason, answer.scope, answer.arguments)
+        )
 
     def stop(self, message: int | None = None) -> int:
         """Stop the run for a message, or all runs one may stop; returns how many were asked to."""
@@ -198,6 +274,8 @@ class Participant:
         and the replayed copy contradict each other. Then, and when cancelled, nothing is left
         behind.
         """
+        if self._plan.library is not None:
+            self._plan.library.start(self._client.ask, self._on_transfer)
         self._connection = asyncio.create_task(self._stay_connected(), name="room client")
         entry = asyncio.create_task(self._welcomed.wait())
         try:
@@ -212,8 +290,6 @@ class Participant:
             self._serving = asyncio.create_task(self._serve(self._plan.loader), name="engine")
 
     def _check_entered(self, connection: asyncio.Task[None]) -> None:
-        if self._diverged is not None:
-            raise self._diverged
         if connection.done():
             connection.result()
 
@@ -231,6 +307,7 @@ class Participant:
             ("saying goodbye", partial(self._client.bye, reason), STEP_TIMEOUT),
             ("closing the room", partial(self._close_room, reason), STEP_TIMEOUT),
             ("disconnecting", self._disconnect, STEP_TIMEOUT),
+            ("ending transfers", self._end_transfers, STEP_TIMEOUT),
             ("closing the files", self._plan.put_away, STEP_TIMEOUT),
         ):
             try:
@@ -241,7 +318,7 @@ class Participant:
             except Exception as error:  # the steps that follow are needed all the more
                 logger.exception("%s failed", what)
                 problems.append(f"{what} failed: {_reason(error)}")
-        if unsent := self.unsent:
+        if (unsent := self.unsent) and self._parting is None:
             problems.append(f"{len(unsent)} of your messages never reached the room's disk")
         if problems:
             raise LeftInDisorder(problems)
@@ -252,7 +329,7 @@ class Participant:
             await self._handler.close(GRACE, closing)
         else:
             for exchange in list(self._state.running.values()):
-                if exchange.handler == self._name:
+                if self._is_here(exchange):
                     self.publish(Failed(exchange.seq, "lost", f"{self._name} left before it began"))
         self._putting_away.set()
         if self._serving is not None:
@@ -265,6 +342,10 @@ class Participant:
         if self._plan.close_room is not None:
             await self._plan.close_room(reason)
 
+    async def _end_transfers(self) -> None:
+        if self._plan.library is not None:
+            await self._plan.library.aclose()
+
     async def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.cancel()
@@ -275,6 +356,11 @@ class Participant:
     async def _stay_connected(self) -> None:
         try:
             await self._client.run()
+        except Diverged as error:
+            if not self._welcomed.is_set():
+                raise
+            self._part(Going.REJOIN, str(error))
+            self.on_link(LinkStatus(Link.CLOSED, str(error)))
         except RoomError:
             if not self._welcomed.is_set():
                 raise
@@ -305,7 +391,14 @@ class Participant:
 
     async def _work(self, engine: Engine) -> None:
         async with Handler(
-            engine.session, self._state, self._name, self, where=self._plan.where
+            engine.session,
+            self._state,
+            self._name,
+            self,
+            device=self._client.device,
+            where=self._plan.where,
+            withheld=self._plan.withheld,
+            place=self._plan.library.place if self._plan.library is not None else None,
         ) as handler:
             handler.begin(engine.remembered, self._live_after or 0)
             self._handler = handler
@@ -326,13 +419,18 @@ class Participant:
         self._listener.on_engine(status)
 
     def _refuse_work(self, exchange: Exchange) -> None:
-        if exchange.handler == self._name:
+        if self._is_here(exchange):
             self.publish(Failed(exchange.seq, "factory", self._engine.detail))
 
+    def _is_here(self, exchange: Exchange) -> bool:
+        """Whether a run is the business of this very terminal."""
+        mine = exchange.handler == self._name
+        return mine and not self._state.is_elsewhere(exchange, self._client.device)
+
     def _stop(self, exchange: Exchange) -> bool:
-        if exchange.handler == self._name:
+        if self._is_here(exchange):
             return self._handler is not None and self._handler.stop(exchange.seq, self._name)
-        if exchange.author != self._name:
+        if self._name not in (exchange.author, exchange.handler):
             return False
         self._client.stop(exchange.seq)
         return True
@@ -364,6 +462,8 @@ class Participant:
         """Note where history ends and the present begins."""
         self._name = welcome.name
         self._room, self._title = welcome.room, welcome.title
+        if welcome.deed is not None and self._plan.learn is not None:
+            self._plan.learn(welcome.deed)
         if self._live_after is None:
             self._live_after = welcome.head
         self._check_caught_up()
@@ -371,22 +471,45 @@ class Participant:
 
     def on_event(self, event: Event) -> None:
         """Fold an event, keep it, act on it, show it."""
-        if not self._state.apply(event):
+        shown, host = self._plan.withheld.uncover(event), self._state.host
+        if not self._state.apply(shown):
             return
         if self._plan.keep is not None:
             self._plan.keep(event)
+        self._act_on(shown, host)
         if self._handler is not None:
-            self._handler.accept(event)
+            self._handler.accept(shown)
         elif self._engine.state is EngineState.FAILED and isinstance(event.body, Said):
             self._refuse_work(self._state.exchanges[event.seq])
-        self._listener.on_event(event)
+        self._listener.on_event(shown)
         self._check_caught_up()
 
-    def on_rewound(self, head: int) -> None:
-        """Stop: the host's log ends before what is known here."""
-        self._diverged = Diverged(self._state.head, head)
-        if self._connection is not None:
-            self._connection.cancel()
+    def _act_on(self, event: Event, before: str) -> None:
+        """Do what an event asks of the seat itself; `before` is who hosted until then."""
+        if self._plan.library is not None:
+            self._plan.library.on_event(event)
+        match event.body:
+            case Settled() as settled:
+                self._plan.withheld.settle(settled)
+            case Suspended(deed=deed, heir=heir) if deed is not None:
+                self._note_heir(event.seq, heir, deed)
+            case Hosted(host=host) if self._welcomed.is_set() and before not in ("", host):
+                self._listener.on_notice(Severity.INFO, f"{host} hosts this room now")
+
+    def _note_heir(self, seq: int, heir: str, deed: Deed) -> None:
+        if self._live_after is None or seq <= self._live_after or self._plan.close_room is not None:
+            return
+        if heir == self._name and self._plan.deed is not None:
+            self._part(Going.HOST, "the room was handed over to you")
+        elif self._plan.learn is not None:
+            self._plan.learn(deed)
+
+    def _part(self, going: Going, why: str) -> None:
+        """End the seat, to go on in another way."""
+        if self._parting is None:
+            self._parting = Parting(going, self._plan.saved(), why, self.unsent)
+            if self._connection is not None:
+                self._connection.cancel()
 
     def on_typing(self, name: str) -> None:
         """Pass on that somebody is writing."""
@@ -405,18 +528,72 @@ class Participant:
 
     def on_link(self, status: LinkStatus) -> None:
         """Note how the connection is."""
-        if self._diverged is not None:
-            status = LinkStatus(Link.CLOSED, str(self._diverged))
+        if self._parting is not None:
+            status = LinkStatus(Link.CLOSED, self._parting.text)
         elif status.link is Link.ONLINE:
             unheard, self._unheard = self._unheard, []
             for event in unheard:
                 self._listener.on_event(event)
         self._link = status
+        self._note_connection(status)
         self._listener.on_link(status)
+
+    def _note_connection(self, status: LinkStatus) -> None:
+        library = self._plan.library
+        if library is not None and status.link is Link.ONLINE:
+            library.on_online(self._client.limits)
+        elif library is not None:
+            library.on_offline()
+        self._release_held()
+
+    def _on_transfer(self, transfer: Transfer) -> None:
+        self._listener.on_transfer(transfer)
+        if transfer.complete or transfer.problem:
+            self._release_held()
+
+    def _release_held(self) -> None:
+        """Send what waited for its files, in the order in which it was typed."""
+        while self._held and self._is_sendable(self._held[0]):
+            try:
+                self._client.send(self._held[0])
+            except RoomError as error:
+                self.warn(f"not sent: {error}")
+            del self._held[0]
+            self._listener.on_unsent(self.unsent)
+
+    def _is_sendable(self, unsent: Unsent) -> bool:
+        library = self._plan.library
+        return library is None or all(library.is_sent(file.digest) for file in unsent.files)
 
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
         """Pass on which messages wait."""
-        self._listener.on_unsent(unsent)
+        self._listener.on_unsent((*unsent, *self._held))
+
+    def on_ruled(self, ruled: Ruled) -> None:
+        """Answer an approval that waits here as its owner did at another terminal."""
+        if self._handler is not None:
+            answer = Answer(ruled.allow, ruled.reason, ruled.scope, ruled.arguments)
+            self._handler.answer(ruled.approval, answer)
+
+    def on_knocking(self, knocking: Knocking) -> None:
+        """Show who waits for the host's word."""
+        self._listener.on_knock(
+            Knock(knocking.knock, knocking.name, knocking.key, knocking.source, knocking.over)
+        )
+
+    def on_offered(self, by: str) -> None:
+        """Ask the person whether they would host."""
+        if self._plan.deed is not None:
+            self._listener.on_offered(by)
+
+    def on_accepted(self, accepted: Accepted) -> None:
+        """Tell the host that somebody is willing."""
+        self._listener.on_accepted(accepted.name)
+
+    def on_file(self, answer: Stored | Piece | Refused) -> None:
+        """Pass on what the room says about a file."""
+        if self._plan.library is not None:
+            self._plan.library.on_answer(answer)
 
     def on_notice(self, severity: Severity, text: str) -> None:
         """Pass on a line that matters now."""

@@ -35,7 +35,7 @@ class Meeting(msgspec.Struct, frozen=True):
         """The bytes to sign: each part with its length before it, so that none runs into the next."""
         parts = [
             CONTEXT,
-            *(part.encode("utf-8", "replace") for part in msgspec.structs.astuple(self)),
+            *(part.encode("utf-8", "surrogatepass") for part in msgspec.structs.astuple(self)),
         ]
         return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
