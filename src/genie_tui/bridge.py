@@ -11,7 +11,16 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 
 from genie_core.room.event import Event
-from genie_core.room.seat import EngineStatus, LinkStatus, Listener, Seat, Severity, Unsent
+from genie_core.room.seat import (
+    EngineStatus,
+    Knock,
+    LinkStatus,
+    Listener,
+    Seat,
+    Severity,
+    Transfer,
+    Unsent,
+)
 from genie_tui.opening import Opening
 
 
@@ -117,6 +126,38 @@ class Notice(SeatMessage):
         self.text = text
 
 
+class KnockArrived(SeatMessage):
+    """Somebody waits for this host's word, or no longer does."""
+
+    def __init__(self, knock: Knock) -> None:
+        super().__init__()
+        self.knock = knock
+
+
+class HostingOffered(SeatMessage):
+    """The host asks whether this person would host from now on."""
+
+    def __init__(self, by: str) -> None:
+        super().__init__()
+        self.by = by
+
+
+class HostingAccepted(SeatMessage):
+    """Somebody is willing to host; the room is theirs when this host leaves."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
+class TransferMoved(SeatMessage):
+    """A file has come further, or stopped."""
+
+    def __init__(self, transfer: Transfer) -> None:
+        super().__init__()
+        self.transfer = transfer
+
+
 class Bridge(Listener):
     """Posts what a seat reports to a screen, keeping the order.
 
@@ -166,6 +207,22 @@ class Bridge(Listener):
     def on_notice(self, severity: Severity, text: str) -> None:
         """Report a line that matters now."""
         self._post(Notice(severity, text))
+
+    def on_knock(self, knock: Knock) -> None:
+        """Report that somebody waits for this host's word, or no longer does."""
+        self._post(KnockArrived(knock))
+
+    def on_offered(self, by: str) -> None:
+        """Report that the host asks this person to host."""
+        self._post(HostingOffered(by))
+
+    def on_accepted(self, name: str) -> None:
+        """Report that somebody is willing to host."""
+        self._post(HostingAccepted(name))
+
+    def on_transfer(self, transfer: Transfer) -> None:
+        """Report how far a file has come."""
+        self._post(TransferMoved(transfer))
 
     def _post(self, message: SeatMessage) -> None:
         self._burst = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
-from genie_core.room.participant import Engine, EngineLoader
+from genie_core.room.plan import Engine, EngineLoader
 from genie_core.session import GroupSession
 
 if TYPE_CHECKING:

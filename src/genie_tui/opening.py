@@ -1,7 +1,10 @@
 """How a person wants to get into a room."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from genie_core.room.seat import Unsent
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,17 +16,36 @@ class NewRoom:
 
 @dataclass(frozen=True, slots=True)
 class ResumeRoom:
-    """Host a saved room again, from where it was suspended."""
+    """Host a saved room again, from the own copy, whoever hosted it before.
+
+    `unsent` is what an earlier seat could not send.
+    """
 
     id: str
+    unsent: "tuple[Unsent, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
 class JoinRoom:
-    """Join the room at HOST:PORT; a guest brings no engine of their own."""
+    """Join a room by an invite, or at HOST:PORT; a guest brings no engine of their own."""
 
-    address: str
+    way: str
     guest: bool = False
 
 
-Opening: TypeAlias = NewRoom | ResumeRoom | JoinRoom
+@dataclass(frozen=True, slots=True)
+class RejoinRoom:
+    """Join a room again of which there is a copy, by the name of its folder.
+
+    `addresses` are where it was found just now, by a host whose certificate has this `pin`; without
+    them it is looked for where it was before. `unsent` is what an earlier seat could not send.
+    """
+
+    id: str
+    addresses: tuple[str, ...] = ()
+    pin: str = ""
+    guest: bool = False
+    unsent: "tuple[Unsent, ...]" = ()
+
+
+Opening: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom
