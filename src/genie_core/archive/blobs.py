@@ -6,6 +6,7 @@ elsewhere. Whatever interrupts a method, the folder holds complete files, beginn
 """
 
 import hashlib
+import math
 import os
 import re
 import secrets
@@ -43,12 +44,12 @@ class BlobStore:
     All methods block and may be called from several threads at once. `digest` is a SHA-256 in
     lower-case hexadecimal, anything else raises `InvalidDigest`; what the system refuses is a
     `DiskFailure`. Files that arrive in pieces are kept apart by whom they come `from_`, so that
-    nobody can spoil what another one sends.
+    nobody can spoil what another one sends. `limit` is the size of the largest file, in bytes.
     """
 
     def __init__(self, folder: Path, limit: int = FILE_BYTES) -> None:
         self.folder: Final = folder
-        self.limit: Final = limit
+        self.limit = limit
         self._locks: Final = [Lock() for _ in range(_LOCKS)]
 
     def path(self, digest: str) -> Path:
@@ -186,11 +187,15 @@ class BlobStore:
 
     def digests(self) -> dict[str, int]:
         """The complete files and their sizes."""
-        return {name: size for name, size in self._files() if _DIGEST.fullmatch(name)}
+        return {
+            entry.name: status.st_size
+            for entry, status in self._files()
+            if _DIGEST.fullmatch(entry.name)
+        }
 
     def total(self) -> int:
         """Bytes that everything in the folder takes on the disk, about."""
-        return sum(on_disk(size) for _name, size in self._files())
+        return sum(on_disk(status.st_size) for _entry, status in self._files())
 
     def remove(self, digest: str, from_: str | None = None) -> None:
         """Remove a complete file, or the beginning `from_` somebody; it need not be there."""
@@ -198,13 +203,18 @@ class BlobStore:
         with disk_access("remove", path):
             path.unlink(missing_ok=True)
 
-    def prune(self, keep: Collection[str]) -> int:
-        """Remove all but files with these digests and their beginnings; returns how many.
+    def prune(self, keep: Collection[str], before: float = math.inf) -> int:
+        """Remove what does not belong to files with these digests; returns how many files.
 
-        Only for a store that nobody else uses at the moment.
+        What was changed at `before` (seconds since the epoch) or later stays. Only for a store
+        that nobody else uses at the moment.
         """
         kept = {*keep, *(f"{digest}.part" for digest in keep)}
-        doomed = [name for name, _size in self._files() if name not in kept]
+        doomed = [
+            entry.name
+            for entry, status in self._files()
+            if entry.name not in kept and status.st_mtime < before
+        ]
         for name in doomed:
             with disk_access("remove", self.folder / name):
                 (self.folder / name).unlink(missing_ok=True)
@@ -254,7 +264,7 @@ class BlobStore:
             path.chmod(0o400)
             sync_folder(self.folder)
 
-    def _files(self) -> Iterator[tuple[str, int]]:
+    def _files(self) -> "Iterator[tuple[os.DirEntry[str], os.stat_result]]":
         with disk_access("list the files in", self.folder):
             try:
                 entries = list(os.scandir(self.folder))
@@ -263,7 +273,7 @@ class BlobStore:
             for entry in entries:
                 with suppress(FileNotFoundError):  # it may just have got its final name
                     if entry.is_file(follow_symlinks=False):
-                        yield entry.name, entry.stat(follow_symlinks=False).st_size
+                        yield entry, entry.stat(follow_symlinks=False)
 
 
 def check_digest(digest: str) -> str:

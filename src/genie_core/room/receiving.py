@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Final
 
 from genie_core.room.frame import Fetch, Piece, Refusal
-from genie_core.room.transfer import Progress, Transfer, Troubles
+from genie_core.room.transfer import Progress, Troubles
 
 
 class _Phase(Enum):
@@ -46,20 +46,28 @@ class Receiving:
             self._phase = _Phase.CHECKING
 
     @property
-    def transfer(self) -> Transfer:
-        """How far it is, for people."""
+    def done(self) -> int:
+        """How many bytes are where they should be."""
+        return self._have
+
+    @property
+    def progress(self) -> Progress:
+        """Where it is, for people."""
         match self._phase:
             case _Phase.DONE:
-                progress = Progress.DONE
+                return Progress.DONE
             case _Phase.FAILED:
-                progress = Progress.FAILED
+                return Progress.FAILED
             case _Phase.OFFLINE:
-                progress = Progress.WAITING
+                return Progress.WAITING
             case _Phase.ASKING if self._why:
-                progress = Progress.WAITING
-            case _:
-                progress = Progress.RUNNING
-        return Transfer(self.digest, self.size, False, progress, self._have, self._why)  # noqa: FBT003
+                return Progress.WAITING
+        return Progress.RUNNING
+
+    @property
+    def why(self) -> str:
+        """What is in the way, or was when it failed; usually nothing."""
+        return self._why
 
     @property
     def code(self) -> Refusal:

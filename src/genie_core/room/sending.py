@@ -11,9 +11,9 @@ from enum import Enum
 from typing import Final
 
 from genie_core.room.frame import Refusal, Store
-from genie_core.room.transfer import CHUNK_BYTES, Progress, Transfer, Troubles
+from genie_core.room.transfer import CHUNK_BYTES, Progress, Troubles
 
-WINDOW: Final = 4
+WINDOW: Final = 2
 """How many chunks may be on their way."""
 
 
@@ -60,18 +60,26 @@ class Sending:
         self._why = ""
 
     @property
-    def transfer(self) -> Transfer:
-        """How far it is, for people."""
+    def done(self) -> int:
+        """How many bytes are where they should be."""
+        return self._confirmed
+
+    @property
+    def progress(self) -> Progress:
+        """Where it is, for people."""
         match self._phase:
             case _Phase.DONE:
-                progress = Progress.DONE
+                return Progress.DONE
             case _Phase.FAILED:
-                progress = Progress.FAILED
+                return Progress.FAILED
             case _Phase.SENDING:
-                progress = Progress.RUNNING
-            case _:
-                progress = Progress.WAITING
-        return Transfer(self.digest, self.size, True, progress, self._confirmed, self._why)  # noqa: FBT003
+                return Progress.RUNNING
+        return Progress.WAITING
+
+    @property
+    def why(self) -> str:
+        """What is in the way, or was when it failed; usually nothing."""
+        return self._why
 
     @property
     def code(self) -> Refusal:

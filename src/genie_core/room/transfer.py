@@ -1,6 +1,5 @@
 """What sending and receiving a file have in common. Pure."""
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
@@ -28,18 +27,6 @@ class Progress(Enum):
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """How far a file got. `done` and `size` are in bytes; `why` says what is in the way."""
-
-    digest: str
-    size: int
-    outgoing: bool
-    progress: Progress
-    done: int = 0
-    why: str = ""
 
 
 class Troubles:

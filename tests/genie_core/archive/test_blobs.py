@@ -238,6 +238,15 @@ def test_what_nobody_refers_to_is_removed(store: BlobStore, tmp_path: Path) -> N
     assert BlobStore(tmp_path / "nowhere").prune(()) == 0
 
 
+def test_what_is_recent_may_stay(store: BlobStore, tmp_path: Path) -> None:
+    store.add(person_file(tmp_path))
+    store.write("0" * 64, 0, b"x")
+    os.utime(store.folder / f"{'0' * 64}.part", (1000, 1000))
+    assert store.prune((), before=time.time() - 60) == 1
+    assert names(store) == [DIGEST]
+    assert store.prune(()) == 1
+
+
 def test_a_full_disk_breaks_nothing(
     store: BlobStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,252 @@
+from collections import deque
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_core.room.frame import Refusal, Store
+from genie_core.room.sending import Part, Sending
+from genie_core.room.transfer import Progress
+
+DIGEST = "d" * 64
+SIZE, CHUNK, WINDOW = 100, 7, 3
+
+
+def sending() -> Sending:
+    return Sending(DIGEST, SIZE, chunk=CHUNK, window=WINDOW)
+
+
+@dataclass
+class Host:
+    """Keeps of a file what continues it, and answers each frame in order."""
+
+    have: int = 0
+    answers: deque[int | Refusal] = field(default_factory=deque)
+    refusing: Refusal | None = None
+
+    def take(self, frame: Store | Part) -> None:
+        if self.refusing is not None:
+            self.answers.append(self.refusing)
+            return
+        if isinstance(frame, Part) and frame.offset <= self.have:
+            self.have = max(self.have, frame.offset + frame.length)
+        self.answers.append(self.have)
+
+
+def pump(it: Sending, host: Host, now: float = 0.0) -> None:
+    while (frame := it.take(now)) is not None:
+        host.take(frame)
+
+
+def hear(it: Sending, host: Host, now: float = 0.0) -> None:
+    answer = host.answers.popleft()
+    if isinstance(answer, int):
+        it.on_stored(answer, now)
+    else:
+        it.on_refused(answer, "no", now)
+
+
+def run(it: Sending, host: Host, now: float = 0.0) -> None:
+    pump(it, host, now)
+    while host.answers:
+        hear(it, host, now)
+        pump(it, host, now)
+
+
+def test_a_file_is_announced_and_sent_a_few_chunks_at_a_time() -> None:
+    it = sending()
+    assert it.take(0) is None
+    it.connected()
+    assert it.take(0) == Store(DIGEST, SIZE)
+    assert it.take(0) is None
+    assert it.progress is Progress.WAITING
+    it.on_stored(0, 0)
+    assert [it.take(0) for _ in range(4)] == [Part(0, 7), Part(7, 7), Part(14, 7), None]
+    it.on_stored(7, 0)
+    assert (it.progress, it.done) == (Progress.RUNNING, 7)
+    assert it.take(0) == Part(21, 7)
+
+
+def test_only_what_the_host_lacks_is_sent() -> None:
+    it = sending()
+    it.connected()
+    it.take(0)
+    it.on_stored(98, 0)
+    assert [it.take(0), it.take(0)] == [Part(98, 2), None]
+    it.on_stored(SIZE, 0)
+    assert it.progress is Progress.DONE
+
+    it = sending()
+    it.connected()
+    it.take(0)
+    it.on_stored(SIZE, 0)
+    assert it.over
+    assert it.take(0) is None
+
+
+def test_a_new_connection_asks_first_and_goes_on_where_the_host_is() -> None:
+    it, host = sending(), Host()
+    it.connected()
+    pump(it, host)
+    hear(it, host)
+    pump(it, host)
+    host.answers.clear()  # the answers to three chunks are lost with the connection
+    it.disconnected()
+    assert it.take(0) is None
+    it.connected()
+    assert it.take(0) == Store(DIGEST, SIZE)
+    it.on_stored(host.have, 0)
+    assert it.take(0) == Part(21, 7)
+
+
+@pytest.mark.parametrize("code", ["no_space", "too_large", "not_allowed", "muted"])
+def test_some_refusals_are_for_good(code: Refusal) -> None:
+    it = sending()
+    it.connected()
+    it.take(0)
+    it.on_refused(code, "there is no room", 0)
+    assert (it.progress, it.why) == (Progress.FAILED, "there is no room")
+    assert it.code == code
+    it.connected()
+    assert it.take(0) is None
+    it.on_stored(SIZE, 0)
+    assert it.progress is Progress.FAILED
+
+
+def test_others_pass_after_a_while() -> None:
+    it, host = sending(), Host()
+    it.connected()
+    pump(it, host)
+    hear(it, host)
+    pump(it, host)
+    it.on_refused("disk", "the disk is full", 5.0)
+    host.answers.clear()
+    assert it.due(5.0) is None  # two answers are still to come
+    it.on_refused("disk", "the disk is full", 5.0)
+    it.on_refused("disk", "the disk is full", 5.0)
+    assert it.why == "the disk is full"
+    assert it.due(5.0) == 1.0
+    assert it.take(5.5) is None
+    run(it, host, 6.0)
+    assert (it.progress, it.why) == (Progress.DONE, "")
+
+
+def test_what_arrived_damaged_is_sent_once_more_and_not_forever() -> None:
+    it, host = sending(), Host()
+    it.connected()
+    arrivals = 0
+    pump(it, host)
+    while host.answers:
+        if host.answers[0] == SIZE:
+            host.have, host.answers[0] = 0, "corrupt"
+            arrivals += 1
+        hear(it, host)
+        pump(it, host)
+    assert arrivals == 2
+    assert (it.progress, it.code) == (Progress.FAILED, "corrupt")
+
+
+def test_a_host_that_takes_nothing_in_is_given_up() -> None:
+    it = sending()
+    it.connected()
+    for _ in range(100):
+        while it.take(0) is not None:
+            pass
+        if it.over:
+            break
+        it.on_stored(3, 0)
+    assert it.code == "out_of_state"
+
+
+@pytest.mark.parametrize("have", [-1, SIZE + 1])
+def test_a_host_that_miscounts_is_given_up(have: int) -> None:
+    it = sending()
+    it.connected()
+    it.take(0)
+    it.on_stored(have, 0)
+    assert (it.progress, it.code) == (Progress.FAILED, "malformed")
+
+
+def test_an_answer_that_nobody_asked_for_changes_nothing() -> None:
+    it = sending()
+    it.on_stored(5, 0)
+    it.on_refused("no_space", "", 0)
+    it.connected()
+    it.on_stored(5, 0)
+    it.on_refused("no_space", "", 0)
+    assert it.take(0) == Store(DIGEST, SIZE)
+
+
+STEP = st.sampled_from(["take", "hear", "cut", "lose", "forget", "busy", "free"])
+
+
+@given(st.lists(STEP, max_size=200))
+def test_whatever_happens_on_the_way_the_file_arrives(steps: list[str]) -> None:
+    it, host = sending(), Host()
+    it.connected()
+    now = 0.0
+    for step in steps:
+        now += 0.3
+        match step:
+            case "take" if (frame := it.take(now)) is not None:
+                host.take(frame)
+            case "hear" if host.answers:
+                hear(it, host, now)
+            case "cut":  # answers on their way are lost
+                host.answers.clear()
+                it.disconnected()
+                assert it.take(now) is None
+                it.connected()
+            case "lose" if it.take(now) is not None:  # a frame is lost, and so is the connection
+                host.answers.clear()
+                it.disconnected()
+                it.connected()
+            case "forget" if not it.over and host.have < SIZE:  # the host was started anew
+                host.have = 0
+                host.answers.clear()
+                it.connected()
+            case "busy":
+                host.refusing = "too_fast"
+            case "free":
+                host.refusing = None
+        assert len(host.answers) <= WINDOW
+        assert it.done <= SIZE
+    host.refusing = None
+    for _ in range(60):
+        now += 60
+        run(it, host, now)
+    assert it.progress is Progress.DONE
+    assert host.have == SIZE
+
+
+ANSWER = st.one_of(
+    st.integers(-5, SIZE + 5), st.sampled_from(["corrupt", "disk", "too_fast", "no_space"])
+)
+
+
+@given(st.lists(st.one_of(st.just("take"), st.just("cut"), ANSWER), max_size=150))
+def test_arbitrary_answers_break_nothing(steps: list[str | int]) -> None:
+    it = sending()
+    it.connected()
+    on_their_way = 0
+    for now, step in enumerate(steps):
+        over = it.over
+        if step == "take":
+            frame = it.take(now * 50)
+            assert frame is None or not over
+            on_their_way += frame is not None
+            if isinstance(frame, Part):
+                assert 0 <= frame.offset < frame.offset + frame.length <= SIZE
+        elif step == "cut":
+            it.disconnected()
+            it.connected()
+            on_their_way = 0
+        else:
+            on_their_way = max(0, on_their_way - 1)
+            if isinstance(step, int):
+                it.on_stored(step, now)
+            else:
+                it.on_refused(step, "", now)  # type: ignore[arg-type]
+        assert on_their_way <= WINDOW
+        assert it.over >= over

@@ -1,0 +1,33 @@
+import pytest
+
+from genie_core.room.frame import Refusal
+from genie_core.room.transfer import LONGEST_PAUSE, PAUSE, Troubles
+
+
+@pytest.mark.parametrize(
+    ("code", "times"), [("no_space", 0), ("corrupt", 1), ("out_of_state", 3), ("disk", 6)]
+)
+def test_some_troubles_are_borne_for_a_while(code: Refusal, times: int) -> None:
+    troubles = Troubles()
+    assert [troubles.bear(code, 0) for _ in range(times + 1)] == [True] * times + [False]
+
+
+def test_a_host_that_asks_for_patience_gets_it_at_growing_intervals() -> None:
+    troubles = Troubles()
+    waits = []
+    for _ in range(50):
+        assert troubles.bear("too_fast", 100.0)
+        waits.append(troubles.wait(100.0))
+    assert waits[:3] == [PAUSE, 2 * PAUSE, 4 * PAUSE]
+    assert waits[-1] == LONGEST_PAUSE
+    assert troubles.wait(200.0) == 0
+
+
+def test_progress_makes_patient_again_but_not_with_damage() -> None:
+    troubles = Troubles()
+    for _ in range(20):
+        assert troubles.bear("out_of_state", 0)
+        troubles.overcome()
+    assert troubles.bear("corrupt", 0)
+    troubles.overcome()
+    assert not troubles.bear("corrupt", 0)
