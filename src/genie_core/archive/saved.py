@@ -28,7 +28,8 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What `room.json` says.
 
     `id` is the room's, which for a joined one differs from its folder's name. `address` is where
-    it was last hosted or joined. Times are in seconds since the epoch. The last four fields
+    it was last hosted or joined, `addresses` all that may lead there, and `pin` that of the host's
+    certificate. Times are in seconds since the epoch. The last four fields
     summarise the log, so that a list of rooms need not read it.
     """
 
@@ -40,6 +41,8 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
     host: str = ""
     name: str = ""
     address: str = ""
+    addresses: tuple[str, ...] = ()
+    pin: str = ""
     model: str = ""
     template: str = ""
     workspace: str = ""

@@ -16,6 +16,7 @@ from genie_core.room.errors import (
     ConnectionLost,
     Diverged,
     FrameError,
+    KnownRoom,
     RoomError,
     RoomRefused,
     TooLong,
@@ -84,7 +85,8 @@ class RoomClient:
 
     `since` is the last event that is known already, and `mark` its `event_mark`; without it the
     room can't tell whether it is the same event there. `identity` is who proves to be here, somebody
-    new without one; `ticket` the pass of an invite; `token` gets the host's seat inside the host's
+    new without one; `ticket` the pass of an invite; where no room is named and `recognises` says yes
+    to the one that is met, `KnownRoom` ends the visit before it has begun. `token` gets the host's seat inside the host's
     process.
     """
 
@@ -102,6 +104,7 @@ class RoomClient:
         token: str = "",
         identity: Identity | None = None,
         ticket: Ticket | None = None,
+        recognises: Callable[[str], bool] | None = None,
         device: str = "",
         patient: bool = True,
         backoff: Backoff | None = None,
@@ -119,6 +122,7 @@ class RoomClient:
         self._token = token
         self._identity = identity or Identity.generate()
         self._ticket = ticket
+        self._recognises = recognises
         self._device = device or secrets.token_hex(8)
         self._patient = patient
         self._backoff = backoff or Backoff()
@@ -175,6 +179,7 @@ class RoomClient:
         Raises:
             RoomRefused: the room does not want us, or no longer.
             Diverged: the room's log has another event where our last one is.
+            KnownRoom: there is a copy of the room, from which to go on.
             NotLoopback: the address leads to another machine.
             FrameError: the room sent something that is no frame, or an event that can't be.
             Unreachable: nothing answered the first attempt, unless `patient`.
@@ -389,6 +394,8 @@ class RoomClient:
         if self._room and challenge.room != self._room:
             why = f"another room is at this address now, not {self._room}"
             raise RoomRefused("wrong_room", why)
+        if not self._room and self._recognises is not None and self._recognises(challenge.room):
+            raise KnownRoom(challenge.room)
         key = self._identity.key
         meeting = Meeting(challenge.room, self._name, key, nonce, challenge.nonce, channel)
         signature = self._identity.sign(meeting.encode())

@@ -12,6 +12,7 @@ RoomError
 ├── RoomRefused     the room did not let this participant in, or put them out
 ├── ConnectionLost  the connection to a peer ended
 ├── Diverged        the host's log and the copy here contradict each other
+├── KnownRoom       the room met is one of which there is a copy
 ├── LeftInDisorder  leaving did not go as it should
 ├── TooLong         a text that is longer than the room takes
 ├── TooManyUnsent   more waits to be sent than is kept
@@ -138,6 +139,14 @@ class Diverged(RoomError):
         self.here = here
         self.there = there
         self.points = tuple(points)
+
+
+class KnownRoom(RoomError):
+    """The room at an address turned out to be one of which there is a copy to go on from."""
+
+    def __init__(self, room: str) -> None:
+        super().__init__(f"there is a copy of the room {room} here already")
+        self.room = room
 
 
 class LeftInDisorder(RoomError):
