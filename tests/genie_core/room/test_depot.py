@@ -1,0 +1,329 @@
+import asyncio
+import errno
+import hashlib
+import os
+import random
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from genie_core.archive.blobs import BlobStore
+from genie_core.room.depot import IDLE, LEFTOVER, UPLOADS, Depot, files_of, stock
+from genie_core.room.event import Event, FileRef, Joined, Recovered, Said
+from genie_core.room.filing import Errand, FileFrame
+from genie_core.room.frame import (
+    Chunk,
+    Fetch,
+    Limits,
+    Piece,
+    Refused,
+    ServerFrame,
+    Store,
+    Stored,
+)
+from genie_core.room.transfer import CHUNK_BYTES
+
+KIB = 1024
+LIMITS = Limits(file_bytes=400 * KIB, files_bytes=1600 * KIB)
+TEXT = b"hello\n"
+
+
+def some(seed: int, size: int = 250 * KIB) -> tuple[str, bytes]:
+    data = random.Random(seed).randbytes(size)
+    return hashlib.sha256(data).hexdigest(), data
+
+
+class Desk:
+    """Hands errands to a depot as the room would, and waits for what comes of them."""
+
+    def __init__(self, folder: Path, limits: Limits = LIMITS) -> None:
+        self.now = 0.0
+        self.blobs = BlobStore(folder)
+        known = stock(self.blobs, (), 0.0)
+        self.depot = Depot(self.blobs, known, limits, clock=lambda: self.now)
+        self.arrived: list[FileRef] = []
+
+    def ask(
+        self, frame: FileFrame, peer: int = 1, name: str = "alice"
+    ) -> "asyncio.Future[ServerFrame]":
+        answer: asyncio.Future[ServerFrame] = asyncio.get_running_loop().create_future()
+
+        def done(_errand: Errand, frame: ServerFrame, file: FileRef | None) -> None:
+            if file is not None:
+                self.arrived.append(file)
+            answer.set_result(frame)
+
+        self.depot.take(Errand(peer, name, frame), done)
+        return answer
+
+    async def send(self, digest: str, data: bytes, name: str = "alice") -> ServerFrame:
+        answer = await self.ask(Store(digest, len(data)), name=name)
+        while isinstance(answer, Stored) and answer.have < len(data):
+            at = answer.have
+            answer = await self.ask(Chunk(digest, at, data[at : at + CHUNK_BYTES]), name=name)
+        return answer
+
+    async def fetch(self, digest: str) -> bytes:
+        data = b""
+        while True:
+            piece = await self.ask(Fetch(digest, len(data)), name="bob")
+            assert isinstance(piece, Piece)
+            data += piece.data
+            if len(data) == piece.size:
+                return data
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    desk = Desk(tmp_path / "blobs")
+    yield desk
+    await desk.depot.aclose()
+
+
+def code(answer: ServerFrame) -> str:
+    assert isinstance(answer, Refused)
+    return answer.code
+
+
+async def test_a_file_comes_in_chunks_is_checked_and_goes_out_in_pieces(desk: Desk) -> None:
+    digest, data = some(1)
+    assert await desk.send(digest, data) == Stored(digest, len(data))
+    assert desk.arrived == [FileRef(digest, digest[:12], len(data), "application/octet-stream")]
+    assert desk.depot.known == {digest: desk.arrived[0]}
+    assert await desk.fetch(digest) == data
+
+
+async def test_the_type_of_a_file_is_judged_by_what_arrived(desk: Desk) -> None:
+    await desk.send(hashlib.sha256(TEXT).hexdigest(), TEXT)
+    assert [file.media for file in desk.arrived] == ["text/plain"]
+
+
+async def test_a_file_that_is_there_is_not_sent_again(desk: Desk) -> None:
+    digest, data = some(1)
+    await desk.send(digest, data)
+    assert await desk.ask(Store(digest, len(data)), name="bob") == Stored(digest, len(data))
+    assert await desk.ask(Chunk(digest, 0, b"junk"), name="bob") == Stored(digest, len(data))
+    assert len(desk.arrived) == 1
+
+
+async def test_a_file_that_lies_in_the_folder_already_has_arrived(
+    desk: Desk, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_bytes(TEXT)
+    digest, size = desk.blobs.add(tmp_path / "a.txt")  # as the host's own terminal does
+    assert await desk.ask(Store(digest, size)) == Stored(digest, size)
+    assert [file.digest for file in desk.arrived] == [digest]
+
+
+async def test_it_goes_on_after_a_cut_from_where_it_was(desk: Desk) -> None:
+    digest, data = some(1)
+    await desk.ask(Store(digest, len(data)))
+    await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]))
+    assert await desk.ask(Store(digest, len(data)), peer=2) == Stored(digest, CHUNK_BYTES)
+    assert await desk.send(digest, data) == Stored(digest, len(data))
+
+
+async def test_what_is_damaged_is_refused_and_can_be_sent_again(desk: Desk) -> None:
+    digest, data = some(1)
+    assert code(await desk.send(digest, data[:-1] + b"!")) == "corrupt"
+    assert desk.arrived == []
+    assert desk.blobs.total() == 0
+    assert await desk.send(digest, data) == Stored(digest, len(data))
+
+
+async def test_nobody_spoils_what_somebody_else_sends(desk: Desk) -> None:
+    digest, data = some(1)
+    await desk.ask(Store(digest, len(data)))
+    await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]))
+    assert code(await desk.send(digest, b"junk" * 9, name="mallory")) == "corrupt"
+    assert await desk.ask(Store(digest, len(data))) == Stored(digest, CHUNK_BYTES)
+    assert await desk.send(digest, data) == Stored(digest, len(data))
+
+
+async def test_of_two_that_send_the_same_file_both_are_told_that_it_is_there(desk: Desk) -> None:
+    digest, data = some(1)
+    answers = await asyncio.gather(desk.send(digest, data), desk.send(digest, data, name="bob"))
+    assert list(answers) == [Stored(digest, len(data))] * 2
+    assert len(desk.arrived) == 1
+    assert list(desk.blobs.digests()) == [digest]
+
+
+@pytest.mark.parametrize(
+    ("offset", "data"), [(-1, b"x"), (0, b""), (0, b"x" * 11), (10, b"x"), (2**62, b"x")]
+)
+async def test_a_chunk_outside_the_file_ends_its_sending(
+    desk: Desk, offset: int, data: bytes
+) -> None:
+    digest, _ = some(1)
+    await desk.ask(Store(digest, 10))
+    assert code(await desk.ask(Chunk(digest, offset, data))) == "malformed"
+    assert code(await desk.ask(Chunk(digest, 0, b"x"))) == "out_of_state"
+
+
+async def test_frames_that_make_no_sense_are_refused_one_by_one(desk: Desk) -> None:
+    digest, data = some(1)
+    await desk.send(digest, data)
+    other = "0" * 64
+    cases: list[tuple[FileFrame, str]] = [
+        (Store("../../etc/passwd", 10), "malformed"),
+        (Store("A" * 64, 10), "malformed"),
+        (Store(other, 0), "too_large"),
+        (Store(other, -1), "too_large"),
+        (Store(other, 400 * KIB + 1), "too_large"),
+        (Chunk(other, 0, b"x"), "out_of_state"),
+        (Fetch(other, 0), "unknown_file"),
+        (Fetch(digest, -1), "malformed"),
+        (Fetch(digest, len(data)), "malformed"),
+        (Fetch("/dev/zero", 0), "unknown_file"),
+    ]
+    for frame, refusal in cases:
+        answer = await desk.ask(frame)
+        assert code(answer) == refusal
+        assert isinstance(answer, Refused)
+        assert answer.ref == frame.digest
+        assert not answer.final
+    assert list(desk.blobs.digests()) == [digest]
+
+
+async def test_nobody_sends_too_many_files_at_once(desk: Desk) -> None:
+    for number in range(UPLOADS):
+        assert await desk.ask(Store(f"{number:064x}", 100)) == Stored(f"{number:064x}", 0)
+    assert code(await desk.ask(Store("f" * 64, 100))) == "too_fast"
+    assert isinstance(await desk.ask(Store("f" * 64, 100), name="bob"), Stored)
+    assert await desk.ask(Store(f"{0:064x}", 100)) == Stored(f"{0:064x}", 0)
+    desk.now += IDLE
+    assert isinstance(await desk.ask(Store("f" * 64, 100)), Stored)
+
+
+async def test_one_person_fills_their_share_only(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    assert isinstance(await desk.send(*some(1)), Stored)
+    assert code(await desk.send(*some(2))) == "no_space"
+    assert isinstance(await desk.send(*some(2), name="bob"), Stored)
+    await desk.depot.aclose()
+
+
+async def test_the_room_takes_no_more_than_it_may_and_first_removes_what_was_left(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path, Limits(file_bytes=400 * KIB, files_bytes=1000 * KIB))
+    for number, name in enumerate(("alice", "bob", "carol")):
+        digest, data = some(number)
+        await desk.ask(Store(digest, len(data)), name=name)
+        await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]), name=name)
+    digest, data = some(9, 300 * KIB)
+    assert code(await desk.send(digest, data, name="hana")) == "no_space"
+    desk.now += IDLE - 1
+    await desk.ask(Store(some(0)[0], 250 * KIB), name="alice")
+    desk.now += 2
+    assert isinstance(await desk.send(digest, data, name="hana"), Stored)
+    again = [
+        await desk.ask(Store(some(n)[0], 250 * KIB), name=name)
+        for n, name in [(0, "alice"), (2, "carol")]
+    ]
+    assert [answer.have for answer in again if isinstance(answer, Stored)] == [CHUNK_BYTES] * 2
+    assert desk.blobs.have(some(1)[0], from_="bob") == 0
+    await desk.depot.aclose()
+
+
+async def test_a_full_disk_is_told_and_breaks_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest, data = some(1)
+    await desk.ask(Store(digest, len(data)))
+
+    def write(_descriptor: int, _data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write)
+        assert code(await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]))) == "disk"
+    assert await desk.send(digest, data) == Stored(digest, len(data))
+
+
+async def test_a_file_that_vanished_from_the_folder_is_unknown(desk: Desk) -> None:
+    digest, data = some(1)
+    await desk.send(digest, data)
+    desk.blobs.remove(digest)
+    assert code(await desk.ask(Fetch(digest, 0))) == "unknown_file"
+
+
+class SlowStore(BlobStore):
+    """A store whose reading of one file takes until it is told to go on."""
+
+    def __init__(self, folder: Path, slow: str) -> None:
+        super().__init__(folder)
+        self.go_on = threading.Event()
+        self._slow = slow
+        self.reading = 0
+
+    def read(self, digest: str, offset: int, length: int) -> bytes:
+        if digest == self._slow:
+            self.reading += 1
+            self.go_on.wait(30)
+        return super().read(digest, offset, length)
+
+
+async def test_a_peer_has_one_errand_done_at_a_time_and_others_do_not_wait_for_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a").write_bytes(TEXT)
+    (tmp_path / "b").write_bytes(b"other")
+    plain = BlobStore(tmp_path / "blobs")
+    (slow, _), (quick, _) = plain.add(tmp_path / "a"), plain.add(tmp_path / "b")
+    desk = Desk(tmp_path / "blobs")
+    blobs = SlowStore(tmp_path / "blobs", slow)
+    desk.depot = Depot(blobs, desk.depot.known, LIMITS)
+    waiting = [desk.ask(Fetch(slow, 0)) for _ in range(5)]
+    assert isinstance(await desk.ask(Fetch(quick, 0), peer=2), Piece)
+    assert blobs.reading == 1
+    closing = asyncio.create_task(desk.depot.aclose())
+    await asyncio.sleep(0)
+    blobs.go_on.set()
+    await closing
+    answers = await asyncio.gather(*waiting)
+    assert isinstance(answers[0], Piece)
+    assert [code(answer) for answer in answers[1:]] == ["suspended"] * 4
+    assert code(await desk.ask(Fetch(quick, 0))) == "suspended"
+
+
+def message(*files: FileRef) -> Event:
+    return Event(1, 0.0, "alice", Said("id", "see", files=files))
+
+
+def test_files_are_found_in_messages_also_in_those_from_a_copy() -> None:
+    first, second = FileRef("1" * 64, "a", 1), FileRef("2" * 64, "b", 1)
+    recovered = Event(2, 0.0, "bob", Recovered(message(second)))
+    others = Event(3, 0.0, "bob", Joined("member"))
+    assert list(files_of([message(first), recovered, others])) == [first, second]
+
+
+def test_before_a_room_opens_what_nobody_refers_to_is_removed(tmp_path: Path) -> None:
+    blobs = BlobStore(tmp_path / "blobs")
+
+    def put(text: str) -> FileRef:
+        (tmp_path / "file").write_text(text)
+        digest, size = blobs.add(tmp_path / "file")
+        return FileRef(digest, text, size, "image/png")
+
+    named, recent, old = put("named"), put("recent"), put("old")
+    blobs.write("0" * 64, 0, b"x", from_="alice")
+    missing = FileRef("f" * 64, "missing", 7)
+    now = (blobs.path(recent.digest)).stat().st_mtime + 10
+    for file in (named.digest, old.digest):
+        os.utime(blobs.path(file), (0, now - LEFTOVER - 1))
+    known = stock(blobs, files_of([message(named, missing)]), now)
+    assert {digest: file.media for digest, file in known.items()} == {
+        named.digest: "image/png",
+        recent.digest: "text/plain",
+    }
+    assert blobs.have("0" * 64, from_="alice") == 1
+    assert stock(blobs, (), now + 2 * LEFTOVER) == {}
+    assert list((tmp_path / "blobs").iterdir()) == []
+
+
+def test_stock_of_a_folder_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    assert stock(BlobStore(tmp_path / "blobs"), (), 0.0) == {}
+    assert not (tmp_path / "blobs").exists()
