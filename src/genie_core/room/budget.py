@@ -5,7 +5,7 @@ What is recorded stays on everybody's disk, so that it is limited in number and 
 
 from typing import Final
 
-from genie_core.room.frame import Limits
+from genie_core.room.limits import Limits
 from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer
 from genie_core.room.rate import Rates, TokenBucket

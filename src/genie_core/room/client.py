@@ -35,7 +35,6 @@ from genie_core.room.frame import (
     Hold,
     Inherited,
     Knocking,
-    Limits,
     Offered,
     Piece,
     Points,
@@ -51,6 +50,7 @@ from genie_core.room.frame import (
     Welcome,
 )
 from genie_core.room.identity import Identity
+from genie_core.room.limits import Limits
 from genie_core.room.notices import Notices
 from genie_core.room.outbox import Outbox
 from genie_core.room.proof import Meeting, Ticket, new_nonce

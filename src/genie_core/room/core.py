@@ -38,7 +38,6 @@ from genie_core.room.frame import (
     Equip,
     Fetch,
     Hello,
-    Limits,
     Moderate,
     Offer,
     Prove,
@@ -56,6 +55,7 @@ from genie_core.room.frame import (
 )
 from genie_core.room.heritage import Heritage
 from genie_core.room.history import History
+from genie_core.room.limits import Limits
 from genie_core.room.moderator import Moderator
 from genie_core.room.names import check_name
 from genie_core.room.passes import Passes
@@ -306,12 +306,12 @@ class Room:
         return peer is None or peer.done
 
     def _take(self, peer: Peer) -> list[ServerFrame]:
-        frames = peer.take_replies()
+        frames = peer.take_replies() if peer.replies else []
         batch = self._history.after(peer.position)
         if batch is not None:
             frames.append(batch)
             peer.position = batch.events[-1].seq
-        return frames + peer.signals.take()
+        return frames + peer.signals.take() if len(peer.signals) else frames
 
     def _lacks_events(self, peer: Peer) -> bool:
         return peer.lingers and peer.position < self._history.head

@@ -15,13 +15,13 @@ from genie_core.room.frame import (
     Hello,
     Hold,
     Knocking,
-    Limits,
     Points,
     Prove,
     Refusal,
 )
 from genie_core.room.history import NO_DISK, History
 from genie_core.room.identity import is_key, verify
+from genie_core.room.limits import Limits
 from genie_core.room.names import check_name, fold_name
 from genie_core.room.passes import Passes
 from genie_core.room.peer import Peer, Stage

@@ -7,7 +7,15 @@ from typing import Final, TypeAlias
 
 from genie_core.room.codec import whole_text
 from genie_core.room.event import FileRef
-from genie_core.room.frame import Chunk, Fetch, Limits, Refused, ServerFrame, Store, Stored
+from genie_core.room.frame import (
+    Chunk,
+    Fetch,
+    Refused,
+    ServerFrame,
+    Store,
+    Stored,
+)
+from genie_core.room.limits import Limits
 from genie_core.room.peer import Peer
 from genie_core.room.roster import Roster
 

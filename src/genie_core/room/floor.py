@@ -12,7 +12,6 @@ from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     Delta,
     Equip,
-    Limits,
     Publish,
     Refusal,
     Rule,
@@ -24,6 +23,7 @@ from genie_core.room.frame import (
     Typed,
 )
 from genie_core.room.history import NO_DISK, History
+from genie_core.room.limits import Limits
 from genie_core.room.peer import Peer
 from genie_core.room.roster import Roster
 

@@ -17,8 +17,12 @@ from genie_core.room.event import (
     Settled,
 )
 from genie_core.room.floor import TOO_MUCH
-from genie_core.room.frame import Inherited, Limits, Refusal
+from genie_core.room.frame import (
+    Inherited,
+    Refusal,
+)
 from genie_core.room.history import NO_DISK, History
+from genie_core.room.limits import Limits
 from genie_core.room.names import MAX_POINTS as NAME_POINTS
 from genie_core.room.outbox import BEQUEST_REF
 from genie_core.room.peer import Peer

@@ -18,13 +18,13 @@ from genie_core.room.frame import (
     ClientFrame,
     Delta,
     Equip,
-    Limits,
     Publish,
     Refused,
     Say,
     Stop,
     Typing,
 )
+from genie_core.room.limits import Limits
 from genie_core.room.rate import TokenBucket
 from genie_core.room.seat import Unsent
 

@@ -10,7 +10,13 @@ from genie_core.room.client import RoomClient
 from genie_core.room.deed import Deed
 from genie_core.room.event import Event, FileRef
 from genie_core.room.follower import Follower
-from genie_core.room.frame import ClientFrame, Limits, Piece, Refused, Stored
+from genie_core.room.frame import (
+    ClientFrame,
+    Piece,
+    Refused,
+    Stored,
+)
+from genie_core.room.limits import Limits
 from genie_core.room.seat import Hosting, Transfer
 from genie_core.room.withheld import Withheld
 from genie_core.session import GroupSession

@@ -4,7 +4,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from genie_core.room.codec import whole_text
-from genie_core.room.frame import Limits, Refusal, Refused, ServerFrame, Streamed, Typed
+from genie_core.room.frame import (
+    Refusal,
+    Refused,
+    ServerFrame,
+    Streamed,
+    Typed,
+)
+from genie_core.room.limits import Limits
 from genie_core.room.names import fold_name
 from genie_core.room.peer import ARRIVING, Peer, Signals, Stage
 

@@ -22,7 +22,11 @@ from genie_core.room.errors import ConnectionLost, FrameError
 from genie_core.room.event import Event, FileRef
 from genie_core.room.filing import Errand
 from genie_core.room.fold import RoomState
-from genie_core.room.frame import Limits, ServerFrame
+from genie_core.room.frame import (
+    ServerFrame,
+)
+from genie_core.room.limits import Limits
+from genie_core.room.outlet import Outlet
 from genie_core.room.passes import Passes
 from genie_core.room.websocket import bind, listen
 
@@ -117,8 +121,7 @@ class RoomServer:
         self._clock = clock
         self._encoder = ServerEncoder()
         self._listeners: list[Server] = []
-        self._wakes: dict[int, asyncio.Event] = {}
-        self._links: dict[int, PeerConnection] = {}
+        self._outlets: dict[int, Outlet] = {}
         self._local: set[asyncio.Task[None]] = set()
         self._written = asyncio.Event()
         self._unwritten = asyncio.Event()
@@ -226,8 +229,8 @@ class RoomServer:
             server.close()
         if self._files is not None:
             await self._files.aclose()
-        for link in list(self._links.values()):
-            link.abort()
+        for outlet in list(self._outlets.values()):
+            outlet.link.abort()
         for server in self._listeners:
             await server.wait_closed()
         self._listeners.clear()
@@ -283,9 +286,9 @@ class RoomServer:
     def _stir(self) -> None:
         """Set everything in motion that the last call to the room gave reason for."""
         for peer in self._room.stirred():
-            wake = self._wakes.get(peer)
-            if wake is not None:
-                wake.set()
+            outlet = self._outlets.get(peer)
+            if outlet is not None:
+                outlet.stir()
         if self._room.state.head > self._room.durable:
             self._unwritten.set()
         if self._room.passes_used > self._passes_used:
@@ -317,26 +320,26 @@ class RoomServer:
     ) -> None:
         """Serve one connection until it ends, for whatever reason."""
         peer = self._room.connect(source, channel)
-        self._wakes[peer], self._links[peer] = asyncio.Event(), link
+        outlet = self._outlets[peer] = Outlet(self._room, peer, link)
         self._empty.clear()
         reason = "connection lost"
         try:
-            reason = await self._serve(peer, link, patience)
+            reason = await self._serve(peer, outlet, patience)
         except Exception:  # one connection's failure must not reach the others
             logger.exception("serving a connection failed")
             link.abort()
         finally:
-            del self._wakes[peer], self._links[peer]
+            del self._outlets[peer]
             self._room.disconnect(peer, reason, self._clock())
             self._stir()
-            if not self._wakes:
+            if not self._outlets:
                 self._empty.set()
 
-    async def _serve(self, peer: int, link: PeerConnection, patience: float | None) -> str:
+    async def _serve(self, peer: int, outlet: Outlet, patience: float | None) -> str:
         """Read in this task and write in another; returns why the connection ended."""
         async with asyncio.TaskGroup() as tasks:
-            writer = tasks.create_task(self._deliver(peer, link, patience))
-            reason = await self._read(peer, link)
+            writer = tasks.create_task(outlet.run(patience))
+            reason = await self._read(peer, outlet.link)
             writer.cancel()
         return reason if writer.cancelled() else writer.result() or reason
 
@@ -357,25 +360,6 @@ class RoomServer:
             else:
                 self._room.receive(peer, frame, self._clock())
             self._stir()
-
-    async def _deliver(self, peer: int, link: PeerConnection, patience: float | None) -> str:
-        """Send what the room has for a peer until it has nothing more, ever."""
-        wake = self._wakes[peer]
-        try:
-            while not self._room.finished(peer):
-                wake.clear()
-                while frames := self._room.pull(peer):
-                    async with asyncio.timeout(patience):
-                        await link.send(frames)
-                if not self._room.finished(peer):
-                    await wake.wait()
-            await link.close()
-        except TimeoutError:
-            link.abort()
-            return "too slow"
-        except ConnectionLost:
-            link.abort()
-        return ""
 
 
 def _reason(error: Exception) -> str:

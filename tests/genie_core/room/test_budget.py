@@ -1,5 +1,5 @@
 from genie_core.room.budget import JOIN_BURST, WORK_RATE, WRITERS, Budget
-from genie_core.room.frame import Limits
+from genie_core.room.limits import Limits
 from genie_core.room.peer import Peer, Signals
 
 LIMITS = Limits(burst=4, per_second=1.0, volume=1600)

@@ -1,0 +1,31 @@
+"""How much a room takes, and from whom; each of it can be set."""
+
+from typing import Annotated
+
+import msgspec
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What the room accepts; counted in bytes, characters, persons and messages.
+
+    `volume` is how many bytes one person may have recorded at once. `terminals` is how many of one
+    person may be connected, `joins` how many arrivals from one address per minute, and `handshake`
+    how many seconds somebody may take to say who they are. `file_bytes` limits one attached file,
+    `files_bytes` all that the room keeps, `quote_chars` what is shared from other rooms at once.
+    """
+
+    frame_bytes: Annotated[int, msgspec.Meta(ge=16 * 1024, le=4 * 1024 * 1024)] = 256 * 1024
+    text_chars: Annotated[int, msgspec.Meta(ge=1, le=500_000)] = 16_000
+    members: Annotated[int, msgspec.Meta(ge=1)] = 64
+    burst: Annotated[int, msgspec.Meta(ge=1)] = 20
+    per_second: Annotated[float, msgspec.Meta(ge=0.001)] = 5.0
+    volume: Annotated[int, msgspec.Meta(ge=1)] = 2 * 1024 * 1024
+    replies: Annotated[int, msgspec.Meta(ge=1)] = 256
+    signals: Annotated[int, msgspec.Meta(ge=1)] = 256
+    terminals: Annotated[int, msgspec.Meta(ge=1)] = 4
+    joins: Annotated[int, msgspec.Meta(ge=1)] = 60
+    handshake: Annotated[float, msgspec.Meta(gt=0)] = 10.0
+    file_bytes: Annotated[int, msgspec.Meta(ge=0)] = 25 * 1024 * 1024
+    files_bytes: Annotated[int, msgspec.Meta(ge=0)] = 2 * 1024 * 1024 * 1024
+    files: Annotated[int, msgspec.Meta(ge=0)] = 16
+    quote_chars: Annotated[int, msgspec.Meta(ge=0)] = 60_000
