@@ -24,7 +24,7 @@ from genie_core.room.event import (
     Role,
     Suspended,
 )
-from genie_core.room.filing import Errand, Filing
+from genie_core.room.filing import DIGEST_CHARS, Errand, Filing
 from genie_core.room.floor import LABEL_CHARS, Floor
 from genie_core.room.fold import RoomState, Terminal
 from genie_core.room.frame import (
@@ -35,6 +35,7 @@ from genie_core.room.frame import (
     Chunk,
     ClientFrame,
     Delta,
+    Entries,
     Equip,
     Fetch,
     Hello,
@@ -219,18 +220,23 @@ class Room:
                     self._door.admit(peer, frame, now)
             case Bequeath(events=events):
                 self._heritage.take(peer, events, now)
+            case Store() | Chunk() if self._floor.is_silenced(peer):
+                why = "you may read here, not write"
+                self._roster.refuse(peer, "not_allowed", why, frame.digest[:DIGEST_CHARS])
             case Store() | Chunk() | Fetch():
                 self._filing.ask(peer, frame)
             case Bye(reason=reason):
                 self._go(peer, reason, now)
 
     def _go(self, peer: Peer, reason: str, now: float) -> None:
-        held = peer.stage is Stage.HELD
+        self._forget_knock(peer)
         peer.stage = Stage.LEAVING
         self._roster.stir(peer)
-        if held:
-            self._door.forget_knock(peer)
         self._unseat(peer, reason, now)
+
+    def _forget_knock(self, peer: Peer) -> None:
+        if peer.stage is Stage.HELD:
+            self._door.forget_knock(peer)
 
     def reject(self, peer_id: int, code: Refusal, text: str, now: float) -> None:
         """End a connection that sent something that is no frame, or nothing in time."""
@@ -244,11 +250,9 @@ class Room:
         if peer is None:
             return
         self._filing.forget(peer)
-        if peer.stage is Stage.HELD:
-            self._door.forget_knock(peer)
-        else:
-            slow = peer.farewell is not None and peer.farewell.code == "slow"
-            self._unseat(peer, "too slow" if slow else reason, now)
+        self._forget_knock(peer)
+        slow = peer.farewell is not None and peer.farewell.code == "slow"
+        self._unseat(peer, "too slow" if slow else reason, now)
 
     def suspend(self, reason: str, now: float) -> None:
         """Close the doors. Everybody gets what is left of the log, and then a farewell.
@@ -265,7 +269,7 @@ class Room:
         for peer in self._roster:
             self._roster.vacate(peer)
             if peer.stage is not Stage.LEAVING:
-                peer.lingers = peer.stage is Stage.SEATED
+                peer.until = self.state.head if peer.stage is Stage.SEATED else 0
                 self._roster.dismiss(peer, "suspended", text, final=True)
 
     def trouble(self, text: str) -> None:
@@ -291,10 +295,16 @@ class Room:
     def pull(self, peer_id: int) -> list[ServerFrame]:
         """The next frames for a peer: replies, a batch of events, signals; empty if up to date."""
         peer = self._roster.get(peer_id)
-        if peer is None or peer.stage is Stage.GREETING:
+        if peer is None or peer.done:
             return []
-        frames = self._take(peer) if peer.stage is Stage.SEATED or peer.lingers else []
-        if peer.stage is Stage.LEAVING and not peer.done and not self._lacks_events(peer):
+        frames = peer.take_replies() if peer.replies else []
+        if peer.stage is Stage.SEATED:
+            frames += self._entries(peer, self.durable)
+            if len(peer.signals):
+                frames += peer.signals.take()
+        elif peer.position < peer.until:
+            frames += self._entries(peer, peer.until)
+        if peer.stage is Stage.LEAVING and peer.position >= peer.until:
             peer.done = True
             if peer.farewell is not None:
                 frames.append(peer.farewell)
@@ -305,16 +315,15 @@ class Room:
         peer = self._roster.get(peer_id)
         return peer is None or peer.done
 
-    def _take(self, peer: Peer) -> list[ServerFrame]:
-        frames = peer.take_replies() if peer.replies else []
+    def _entries(self, peer: Peer, until: int) -> list[Entries]:
+        """The next events for a peer, none after `until`."""
         batch = self._history.after(peer.position)
-        if batch is not None:
-            frames.append(batch)
-            peer.position = batch.events[-1].seq
-        return frames + peer.signals.take() if len(peer.signals) else frames
-
-    def _lacks_events(self, peer: Peer) -> bool:
-        return peer.lingers and peer.position < self._history.head
+        if batch is None:
+            return []
+        if batch.events[-1].seq > until:
+            batch = Entries(tuple(event for event in batch.events if event.seq <= until))
+        peer.position = batch.events[-1].seq
+        return [batch]
 
     @property
     def passes_used(self) -> int:
@@ -335,13 +344,9 @@ class Room:
 
     def _seat(self, peer: Peer, name: str, role: Role, now: float) -> None:
         hello = peer.hello
-        before = self._roster.terminal(name, hello.device)
-        if before is not None:
-            self._roster.vacate(before)
-            why = f"{before.name} came in from another connection"
-            self._roster.dismiss(before, "replaced", why, final=True)
         agent = whole_text(hello.agent, LABEL_CHARS)
         joined = Joined(role, hello.engine, agent, hello.key, whole_text(hello.device))
+        self._replace(name, joined.device)
         if not self._is_here_as(name, joined):
             self._history.record(name, joined, now)
         peer.stage, peer.name, peer.device = Stage.SEATED, name, joined.device
@@ -358,6 +363,15 @@ class Room:
         if self._trouble:
             self._roster.reply(peer, Trouble(self._trouble))
 
+    def _replace(self, name: str, device: str) -> None:
+        before = self._roster.terminal(name, device)
+        if before is None:
+            return
+        self._roster.vacate(before)
+        if before.stage is not Stage.LEAVING:  # whoever was put out stays put out
+            why = f"{before.name} came in from another connection"
+            self._roster.dismiss(before, "replaced", why, final=True)
+
     def _is_here_as(self, name: str, joined: Joined) -> bool:
         person = self.state.people.get(name)
         if person is None or (person.role, person.key) != (joined.role, joined.key):
@@ -371,5 +385,6 @@ class Room:
             self._history.record(ROOM, left, now)
 
     def _expel(self, peer: Peer, code: Refusal, text: str, now: float) -> None:
+        self._forget_knock(peer)
         self._roster.dismiss(peer, code, text, final=True)
         self._unseat(peer, text, now)

@@ -140,7 +140,7 @@ class Floor:
 
     def typing(self, peer: Peer, now: float) -> None:
         """Pass on that somebody is writing."""
-        if not self._is_silenced(peer) and self._budget.nudge(peer, now):
+        if not self.is_silenced(peer) and self._budget.nudge(peer, now):
             self._roster.signal(peer, Typed(peer.name))
 
     def delta(self, peer: Peer, delta: Delta, now: float) -> None:
@@ -190,7 +190,8 @@ class Floor:
             ruled = Ruled(rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments)
             self._roster.reply(handler, ruled)
 
-    def _is_silenced(self, peer: Peer) -> bool:
+    def is_silenced(self, peer: Peer) -> bool:
+        """Whether the host wants nothing from them, or nothing any more."""
         person = self._state.people[peer.name]
         return person.muted or person.role == "observer"
 

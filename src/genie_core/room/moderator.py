@@ -139,7 +139,9 @@ class Moderator:
         return ""
 
     def _put_out(self, name: str, code: Refusal, text: str, reason: str) -> None:
+        if name in (self._offered, self._heir[0]):
+            self._offered, self._heir = "", ("", None)
         farewell = f"{text}: {reason}" if reason else text
         for terminal in self._roster.at(name):
-            terminal.lingers = True
+            terminal.until = self._history.head
             self._roster.dismiss(terminal, code, farewell, final=True)

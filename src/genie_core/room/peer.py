@@ -103,8 +103,8 @@ class Peer:
     where nothing needs to be proven because both ends are one process. `hello` is what they came
     with, `nonce` what they are to sign with it, and `pass_id` the invite that let them in.
     `position` is the last event handed over, `strikes` how many frames in a row were refused.
-    `farewell` is the refusal to end with; with `lingers` it comes only after all events. `done`
-    says that nothing more will be sent.
+    `farewell` is the refusal to end with; it comes only after the events up to `until`. `done` says
+    that nothing more will be sent.
     """
 
     id: int
@@ -121,7 +121,7 @@ class Peer:
     strikes: int = 0
     replies: deque[ServerFrame] = field(default_factory=deque)
     farewell: Refused | None = None
-    lingers: bool = False
+    until: int = 0
     done: bool = False
 
     @property

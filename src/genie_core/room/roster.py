@@ -95,8 +95,14 @@ class Roster:
         return True
 
     def reply(self, peer: Peer, frame: ServerFrame) -> None:
-        """Queue a frame that must not get lost. Whoever lets too many pile up is dismissed."""
+        """Queue a frame that must not get lost. Whoever lets too many pile up is dismissed.
+
+        Who is leaving has been told why, and is told nothing more.
+        """
+        if peer.stage is Stage.LEAVING:
+            return
         if len(peer.replies) >= self._limits.replies:
+            peer.replies.clear()
             self.dismiss(peer, "slow", "you read too slowly; come back to catch up", final=False)
             return
         peer.replies.append(frame)
@@ -104,6 +110,8 @@ class Roster:
 
     def refuse(self, peer: Peer, code: Refusal, text: str, ref: str = "") -> None:
         """Tell a peer that something was not accepted. Who insists too often is dismissed."""
+        if peer.stage is Stage.LEAVING:
+            return
         peer.strikes += 1
         if peer.strikes > self._limits.replies:
             self.dismiss(peer, "too_fast", "too many refused frames in a row", final=False)
