@@ -21,6 +21,7 @@ SERVER_FRAME_BYTES: Final = 4 * 1024 * 1024
 _client: "Final[msgspec.json.Decoder[ClientFrame]]" = msgspec.json.Decoder(ClientFrame)
 _server: "Final[msgspec.json.Decoder[ServerFrame]]" = msgspec.json.Decoder(ServerFrame)
 _body: "Final[msgspec.json.Decoder[RunBody]]" = msgspec.json.Decoder(RunBody)
+_event: "Final[msgspec.json.Decoder[Event]]" = msgspec.json.Decoder(Event)
 _encode: Final = msgspec.json.Encoder().encode
 
 _KEPT_BATCHES: Final = 64
@@ -80,6 +81,15 @@ def normal(body: RunBody, limit: int) -> RunBody:
         raise FrameError("malformed", f"arguments nested more than {MAX_DEPTH} levels deep")
     _check_not_blank(result)
     return result
+
+
+def survives(event: Event, limit: int) -> bool:
+    """Whether an event of at most `limit` bytes is the same after a trip over the wire."""
+    try:
+        data = _encode(event)
+        return len(data) <= limit and _event.decode(data) == event
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def size_of(part: AnyBody | ClientFrame) -> int:

@@ -268,7 +268,10 @@ class Door:
     def _role_of(self, peer: Peer, name: str) -> Role:
         if self._is_hosts(fold_name(name)):
             return "host"
-        own: Role = "member" if peer.hello.engine else "guest"
+        person, device = self._history.state.people.get(name), peer.hello.device
+        others = person.terminals.items() if person is not None else ()
+        engine = peer.hello.engine or any(each.engine for at, each in others if at != device)
+        own: Role = "member" if engine else "guest"
         return self._history.state.roles.get(fold_name(name), own)
 
     def _turn_away(self, peer: Peer, code: Refusal, text: str) -> None:

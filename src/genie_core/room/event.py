@@ -16,6 +16,12 @@ ROOM: Final = ""
 LATEST: Final = 253_370_764_800.0
 """The latest moment that any calendar here can show, whatever the time zone: year 9999."""
 
+
+def is_moment(at: float) -> bool:
+    """Whether a calendar can show it."""
+    return 0 <= at <= LATEST
+
+
 Role: TypeAlias = Literal["host", "member", "guest", "observer"]
 """A member's engine takes part; a guest is served by the host's; an observer only reads."""
 
@@ -273,5 +279,9 @@ class Event(msgspec.Struct, frozen=True):
     body: AnyBody
 
     def has_sane_time(self) -> bool:
-        """Whether `at` is a moment that a calendar can show."""
-        return 0 <= self.at <= LATEST
+        """Whether a calendar can show `at`, and the moments that the body tells of."""
+        event = self
+        while isinstance(event.body, Recovered) and is_moment(event.at):
+            event = event.body.event
+        quotes = event.body.quotes if isinstance(event.body, Said) else ()
+        return is_moment(event.at) and all(is_moment(each.at) for q in quotes for each in q.lines)

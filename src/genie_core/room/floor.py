@@ -6,9 +6,9 @@ from typing import Final
 from genie_core.room.budget import Budget
 from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import FrameError
-from genie_core.room.event import Equipped, FileRef, Quote, QuotedLine, Said
+from genie_core.room.event import Equipped, FileRef, Quote, QuotedLine, Said, is_moment
 from genie_core.room.filing import Filing
-from genie_core.room.fold import RoomState
+from genie_core.room.fold import Exchange, RoomState
 from genie_core.room.frame import (
     Delta,
     Equip,
@@ -54,11 +54,7 @@ class Floor:
         self._budget = budget
         self._filing = filing
         self._limits = limits
-        self._said = _Recent()
         self._published = _Recent()
-        for event in history.events:
-            if isinstance(event.body, Said):
-                self._said.add(event.by, event.body.id)
 
     @property
     def _state(self) -> RoomState:
@@ -66,7 +62,7 @@ class Floor:
 
     def say(self, peer: Peer, say: Say, now: float) -> None:
         """Record a message. The same id by the same author is recorded once."""
-        if (peer.name, say.id) in self._said:
+        if self._history.has_said(peer.name, say.id):
             return  # the recorded event is the answer
         refusal = self._objection_to(peer, say, now)
         if refusal is not None:
@@ -78,7 +74,6 @@ class Floor:
             self._roster.refuse(peer, "unknown_file", why, say.id[:ID_CHARS])
             return
         self._history.record(peer.name, self._as_said(peer, say, files), now)
-        self._said.add(peer.name, say.id)
         peer.strikes = 0
 
     def _as_said(self, peer: Peer, say: Say, files: tuple[FileRef, ...]) -> Said:
@@ -168,11 +163,11 @@ class Floor:
         if not self._budget.nudge(peer, now):
             self._roster.refuse(peer, "too_fast", "too many requests to stop; slow down")
             return
-        handler = self._roster.terminal(exchange.handler, exchange.device)
-        if handler is None:
+        terminals = self._terminals_of(exchange)
+        if not terminals:
             self._roster.refuse(peer, "out_of_state", f"{exchange.handler} is not here")
-        else:
-            self._roster.reply(handler, Stopping(stop.message, peer.name))
+        for terminal in terminals:
+            self._roster.reply(terminal, Stopping(stop.message, peer.name))
 
     def rule(self, peer: Peer, rule: Rule, now: float) -> None:
         """Pass an answer to an approval on to the terminal of the same person where it waits."""
@@ -180,15 +175,21 @@ class Floor:
         if proposal is None or proposal.owner != peer.name:
             self._roster.refuse(peer, "out_of_state", "that tool call does not wait for you")
             return
-        exchange = self._state.exchanges[proposal.message]
-        handler = self._roster.terminal(exchange.handler, exchange.device)
-        if handler is None or handler is peer:
+        terminals = self._terminals_of(self._state.exchanges[proposal.message])
+        elsewhere = [terminal for terminal in terminals if terminal is not peer]
+        if not elsewhere:
             self._roster.refuse(peer, "out_of_state", "the terminal where it waits is not here")
         elif not self._budget.work(peer, now):
             self._roster.refuse(peer, "too_fast", TOO_MUCH)
         else:
             ruled = Ruled(rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments)
-            self._roster.reply(handler, ruled)
+            for terminal in elsewhere:
+                self._roster.reply(terminal, ruled)
+
+    def _terminals_of(self, exchange: Exchange) -> list[Peer]:
+        """Where a run is; if that terminal is gone, its owner's others have taken it over."""
+        terminal = self._roster.terminal(exchange.handler, exchange.device)
+        return [terminal] if terminal is not None else self._roster.at(exchange.handler)
 
     def is_silenced(self, peer: Peer) -> bool:
         """Whether the host wants nothing from them, or nothing any more."""
@@ -247,14 +248,20 @@ def _is_id(text: str) -> bool:
 
 def _quoted_chars(quotes: tuple[Quote, ...]) -> int:
     return sum(
-        len(quote.title) + sum(len(line.text) + len(line.sender) for line in quote.lines)
-        for quote in quotes
+        len(quote.room) + len(quote.title) + sum(map(_line_chars, quote.lines)) for quote in quotes
     )
+
+
+def _line_chars(line: QuotedLine) -> int:
+    return len(line.sender) + len(line.text) + 1
 
 
 def _whole_quote(quote: Quote) -> Quote:
     lines = tuple(
-        QuotedLine(whole_text(line.sender), whole_text(line.text), line.at) for line in quote.lines
+        QuotedLine(
+            whole_text(line.sender), whole_text(line.text), line.at if is_moment(line.at) else 0.0
+        )
+        for line in quote.lines
     )
     return Quote(whole_text(quote.room), whole_text(quote.title), lines)
 

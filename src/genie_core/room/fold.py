@@ -126,7 +126,8 @@ class Proposal:
 class Exchange:
     """A message and everything that its handler's engine did about it.
 
-    `voucher` is the person from whose copy it was recovered, empty for what was said here.
+    `voucher` is the person from whose copy it was recovered, empty for what was said here;
+    `answer_voucher` likewise for the answer.
     """
 
     seq: int
@@ -143,6 +144,7 @@ class Exchange:
     error: Failed | None = None
     ended_at: float | None = None
     voucher: str = ""
+    answer_voucher: str = ""
 
     @property
     def handler(self) -> str:
@@ -227,6 +229,8 @@ class RoomState:
 
     def owner_of(self, key: str) -> str | None:
         """The name that a key goes by in this room, None if it never was here."""
+        if key and key == self.host_key:
+            return self.host
         names = (person.name for person in self.people.values() if person.key == key)
         return next(names, None) if key else None
 
@@ -302,6 +306,8 @@ class RoomState:
         self.hostings.append(event.seq)
         if hosted.key:
             self.keys.setdefault(fold_name(hosted.host), hosted.key)
+        self.muted.discard(fold_name(hosted.host))
+        self.banned.pop(fold_name(hosted.host), None)
         self._nobody_here()
 
     def _doors_closed(self, suspended: Suspended) -> None:
@@ -340,7 +346,7 @@ class RoomState:
         person = self.people.get(left.name)
         if person is None:
             return
-        if left.device:
+        if left.device or "" in person.terminals:
             person.terminals.pop(left.device, None)
         else:
             person.terminals.clear()
@@ -386,10 +392,21 @@ class RoomState:
                 exchange.voucher = event.by
                 self.exchanges[event.seq] = exchange
             case Answered(message=message) as answered:
-                found = self.exchanges.get(self.recovered.get(message, message))
+                found = self._meant(message, original.seq)
                 if found is not None and found.answer is None and found.phase not in RUNNING:
                     found.answer, found.answered_seq = answered, event.seq
                     found.phase, found.ended_at, found.error = Phase.ANSWERED, original.at, None
+                    found.answer_voucher = event.by
+
+    def _meant(self, message: int, seq: int) -> Exchange | None:
+        """The message that the recovered event `seq` speaks of.
+
+        Numbers from before the logs parted, which is where the hosting changed, mean the same here.
+        """
+        if message in self.recovered:
+            return self.exchanges.get(self.recovered[message])
+        is_shared = any(message < parted <= seq for parted in self.hostings[1:])
+        return self.exchanges.get(message) if is_shared else None
 
     def _said(self, event: Event, said: Said) -> None:
         phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
@@ -418,6 +435,7 @@ class RoomState:
                 self._settled(event, exchange, body)
             case Answered():
                 exchange.answer, exchange.answered_seq = body, event.seq
+                exchange.answer_voucher = ""
                 self._end(exchange, Phase.ANSWERED, event.at)
             case Failed():
                 exchange.error = body

@@ -3,8 +3,8 @@
 from typing import Final
 
 from genie_core.room.budget import Budget
-from genie_core.room.codec import event_mark, normal, size_of
-from genie_core.room.errors import FrameError
+from genie_core.room.codec import event_mark, normal, size_of, survives
+from genie_core.room.errors import FrameError, InvalidName
 from genie_core.room.event import (
     Answered,
     Asked,
@@ -16,6 +16,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
+from genie_core.room.filing import is_digest
 from genie_core.room.floor import TOO_MUCH
 from genie_core.room.frame import (
     Inherited,
@@ -23,7 +24,7 @@ from genie_core.room.frame import (
 )
 from genie_core.room.history import NO_DISK, History
 from genie_core.room.limits import Limits
-from genie_core.room.names import MAX_POINTS as NAME_POINTS
+from genie_core.room.names import check_name
 from genie_core.room.outbox import BEQUEST_REF
 from genie_core.room.peer import Peer
 from genie_core.room.roster import Roster
@@ -46,10 +47,8 @@ class Heritage:
         self._roster = roster
         self._budget = budget
         self._limits = limits
-        self._seen: set[tuple[int, int]] = set()
-        self._said: set[tuple[str, str]] = set()
-        for event in history.events:
-            self._note(event)
+        recovered = (each.body.event for each in history.events if isinstance(each.body, Recovered))
+        self._seen = {(original.seq, event_mark(original)) for original in recovered}
 
     def take(self, peer: Peer, events: tuple[Event, ...], now: float) -> None:
         """Take in events that somebody's copy has, in their order."""
@@ -79,11 +78,13 @@ class Heritage:
         if len(self._seen) >= MAX_RECOVERED:
             self._refuse(peer, "no_space", "this room has recovered enough")
             return False
-        if not (self._budget.work(peer, now) and self._budget.record(peer, _size(event), now)):
+        if not (
+            self._budget.work(peer, now) and self._budget.record(peer, size_of(event.body), now)
+        ):
             self._refuse(peer, "too_fast", TOO_MUCH)
             return False
-        recorded = self._history.record(peer.name, Recovered(event), now)
-        self._note(recorded)
+        self._history.record(peer.name, Recovered(event), now)
+        self._seen.add((event.seq, event_mark(event)))
         peer.strikes = 0
         return True
 
@@ -92,35 +93,30 @@ class Heritage:
         first = min(self._history.state.hostings[1:], default=None)
         if first is None or event.seq < first or not event.has_sane_time():
             return False
-        if not 0 < len(event.by) <= NAME_POINTS or not isinstance(body, WORTH_KEEPING):
+        if not (isinstance(body, WORTH_KEEPING) and _is_name(event.by)):
+            return False
+        if not survives(event, self._limits.frame_bytes // 2):
             return False
         if isinstance(body, Said):
-            return len(body.text) <= self._limits.text_chars and _size(event) < self._most
+            are_files = all(is_digest(file.digest) and file.size >= 0 for file in body.files)
+            return are_files and len(body.text) <= self._limits.text_chars
         try:
-            return normal(body, self._most) == body
+            return normal(body, self._limits.frame_bytes) == body
         except FrameError:
             return False
-
-    @property
-    def _most(self) -> int:
-        return self._limits.frame_bytes // 2
 
     def _is_new(self, event: Event) -> bool:
         if (event.seq, event_mark(event)) in self._seen:
             return False
-        if isinstance(event.body, Said) and (event.by, event.body.id) in self._said:
+        if isinstance(event.body, Said) and self._history.has_said(event.by, event.body.id):
             return False
         events = self._history.events
         return event.seq > len(events) or events[event.seq - 1] != event
 
-    def _note(self, event: Event) -> None:
-        if isinstance(event.body, Recovered):
-            original = event.body.event
-            self._seen.add((original.seq, event_mark(original)))
-            event = original
-        if isinstance(event.body, Said):
-            self._said.add((event.by, event.body.id))
 
-
-def _size(event: Event) -> int:
-    return size_of(event.body)
+def _is_name(by: str) -> bool:
+    """Whether this room could have let somebody of that name in."""
+    try:
+        return check_name(by) == by
+    except InvalidName:
+        return False

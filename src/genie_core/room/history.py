@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from genie_core.room.event import AnyBody, Event
+from genie_core.room.event import AnyBody, Event, Recovered, Said
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import Entries
 
@@ -30,9 +30,10 @@ class History:
     def __init__(self, events: Iterable[Event]) -> None:
         self.state = RoomState()
         self.events: list[Event] = []
+        self._said: set[tuple[str, str]] = set()
         for event in events:
             if self.state.apply(event):
-                self.events.append(event)
+                self._keep(event)
         self.durable = self.head
         self._batches: OrderedDict[tuple[int, int], Entries] = OrderedDict()
 
@@ -50,8 +51,12 @@ class History:
         """Add an event. It stays pending until `commit`."""
         event = Event(self.head + 1, now, by, body)
         self.state.apply(event)
-        self.events.append(event)
+        self._keep(event)
         return event
+
+    def has_said(self, author: str, id_: str) -> bool:
+        """Whether the log has this message of theirs, also if it was recovered."""
+        return (author, id_) in self._said
 
     def pending(self) -> list[Event]:
         """The events that are not known to be on disk, in order."""
@@ -74,6 +79,12 @@ class History:
             if len(self._batches) > _KEPT_BATCHES:
                 self._batches.popitem(last=False)
         return batch
+
+    def _keep(self, event: Event) -> None:
+        self.events.append(event)
+        original = event.body.event if isinstance(event.body, Recovered) else event
+        if isinstance(original.body, Said):
+            self._said.add((original.by, original.body.id))
 
     def _gather(self, position: int) -> Entries:
         chosen: list[Event] = []
