@@ -24,7 +24,8 @@ EXAMPLES: Final = """\
 examples:
   genie-tui                              open the lobby: new room, saved rooms, join
   genie-tui host --title Standup         open a room and be in it
-  genie-tui join 127.0.0.1:7654          join a room from another terminal
+  genie-tui join genie1-…                join a room by the invite that its host gave you
+  genie-tui join :7654 --name bob        join from another terminal of the host's machine
   genie-tui join :7654 --guest           join without an engine of your own
   genie-tui resume                       go on with the room you were in last
   genie-tui host --model openai:gpt-5    let a language model listen and answer
@@ -170,8 +171,13 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
     host.add_argument("--title", default="", help="what the room is called")
     host.set_defaults(command="host")
 
-    join = commands.add_parser("join", help="join a room at HOST:PORT", parents=[shared])
-    join.add_argument("address", metavar="HOST:PORT", help="what the host's status bar shows")
+    join = commands.add_parser("join", help="join a room by its invite", parents=[shared])
+    join.add_argument(
+        "way",
+        metavar="INVITE",
+        nargs="+",
+        help="what the host gave you; on the host's own machine HOST:PORT does, too",
+    )
     join.add_argument("--guest", action="store_true", help="bring no engine; the host's answers")
     join.set_defaults(command="join")
 
@@ -181,6 +187,19 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
 
     for hosting in (host, resume):
         hosting.add_argument("--port", type=_port, help="where others can join (default: 7654)")
+        hosting.add_argument(
+            "--ask", action="store_true", default=None, help="let nobody new in without your word"
+        )
+        hosting.add_argument(
+            "--local", action="store_true", default=None, help="for people on this machine only"
+        )
+        hosting.add_argument(
+            "--no-announce",
+            dest="announce",
+            action="store_false",
+            default=None,
+            help="don't show the room to the network; an invite leads to it all the same",
+        )
 
     who = commands.add_parser("id", help="show who you are to a room", parents=[shared])
     who.set_defaults(command="id")
@@ -221,7 +240,7 @@ def _start(options: argparse.Namespace, settings: Settings, locations: Locations
     if options.command == "host":
         opening = NewRoom(options.title)
     elif options.command == "join":
-        opening = JoinRoom(options.address, guest=options.guest)
+        opening = JoinRoom(" ".join(options.way), guest=options.guest)
     elif options.command == "resume":
         opening = ResumeRoom(options.id)
     return start(opening, settings, locations, os.environ)

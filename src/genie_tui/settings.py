@@ -12,6 +12,7 @@ import msgspec
 
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.errors import GenieError
+from genie_core.room.limits import Limits
 from genie_tui.locations import folder_at
 
 ENV_PREFIX: Final = "GENIE_"
@@ -20,8 +21,10 @@ ENV_PREFIX: Final = "GENIE_"
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a person can set. Every field is also `GENIE_<FIELD>` in the environment.
 
-    No `name` means the login name, an empty `model` the offline helper, an empty `template` the usual one, an empty `workspace` no access to files. `port` 0
-    takes the usual port, or the next one that is free.
+    No `name` means the login name, an empty `model` the offline helper, an empty `template` the
+    usual one, an empty `workspace` no access to files. `port` 0 takes the usual port, or the next
+    one that is free. `local` keeps rooms on this machine, `ask` lets nobody new in without the
+    host's word, and `announce` shows rooms to the network. `limits` is a table of its own.
     """
 
     name: str | None = None
@@ -30,6 +33,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     workspace: str = ""
     theme: str = ""
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
+    local: bool = False
+    ask: bool = False
+    announce: bool = True
+    limits: Limits = Limits()
 
 
 class SettingsError(GenieError):

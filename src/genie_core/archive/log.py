@@ -69,7 +69,7 @@ class EventLog:
                 is closed. Nothing is written.
 
         """
-        await asyncio.to_thread(self._append, tuple(events))
+        await asyncio.to_thread(self.write, tuple(events))
 
     def close(self) -> None:
         """Close the file, after a write that is under way."""
@@ -84,7 +84,8 @@ class EventLog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _append(self, events: tuple[Event, ...]) -> None:
+    def write(self, events: Sequence[Event]) -> None:
+        """Do what `append` does, and block while the disk works."""
         with self._lock:
             fresh = [event for event in events if event.seq > self._head]
             if any(self._is_another(event) for event in events):

@@ -148,14 +148,15 @@ class SavedRoom:
             messages=len(state.exchanges),
         )
 
-    def put_aside(self) -> None:
-        """Make room for another copy of the same room; this one stays, under another name."""
+    def put_aside(self) -> Path:
+        """Make room for another copy of the same room; this one stays, under the name returned."""
         self.update(address="")
         with disk_access("rename the folder", self.folder):
             number = 1
             while (aside := self.folder.with_name(f"{self.folder.name}~{number}")).exists():
                 number += 1
             self.folder.rename(aside)
+        return aside
 
     def write(self) -> None:
         """Write the record; a reader sees the old one or the new one, whatever happens."""

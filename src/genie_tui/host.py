@@ -1,0 +1,220 @@
+"""Hosting a saved room: a server around its log, a seat in it, and a door to the network."""
+
+import asyncio
+import logging
+import socket
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from genie_core.archive.blobs import BlobStore
+from genie_core.archive.saved import SavedRoom
+from genie_core.errors import GenieError
+from genie_core.room.address import DEFAULT_PORT, LOOPBACK, PORTS_TO_TRY, Address, parse_address
+from genie_core.room.connection import ClientConnection
+from genie_core.room.courier import Courier
+from genie_core.room.errors import AddressInUse, InvalidAddress
+from genie_core.room.fold import RoomState
+from genie_core.room.identity import Identity
+from genie_core.room.names import fold_name
+from genie_core.room.participant import Participant
+from genie_core.room.seat import Listener, Severity, Unsent
+from genie_core.room.server import RoomServer
+from genie_core.room.websocket import bind
+from genie_tui.engines import engine_loader
+from genie_tui.files import blobs_of, open_depot
+from genie_tui.hosting import PassFile, Presence
+from genie_tui.place import PASSES_NAME, Person, plan_for, withheld_in
+
+logger = logging.getLogger(__name__)
+
+EVERYWHERE: Final = ""
+"""All interfaces of this machine."""
+
+
+class NotSaved(GenieError):
+    """The end of a room did not reach the disk."""
+
+
+class NotYours(GenieError):
+    """In a saved room the name belongs to somebody else's key."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"in this room the name {name} belongs to another key than yours; "
+            "host it under another name: --name"
+        )
+        self.name = name
+
+
+async def bind_room(person: Person, resources: AsyncExitStack, before: str = "") -> socket.socket:
+    """Listen on the chosen port, else where the room was before, else on the next free one.
+
+    Raises:
+        AddressInUse: all of them are taken.
+        CannotListen: the system does not let us.
+
+    """
+    chosen, local = person.settings.port, person.settings.local
+    usual = list(range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY))
+    ports = [chosen] if chosen else [*_port_of(before), *usual]
+    host = LOOPBACK if local else EVERYWHERE
+    for port in ports:
+        try:
+            return resources.enter_context(await bind(Address(host, port), beyond=not local))
+        except AddressInUse as error:
+            taken = error
+    raise taken
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """A room whose doors are open: what serves it, and how others find it."""
+
+    saved: SavedRoom
+    server: RoomServer
+    presence: Presence
+    blobs: BlobStore
+    problems: Sequence[str]
+
+    async def close(self, reason: str) -> None:
+        """Suspend the room in good order.
+
+        Raises:
+            NotSaved: its end is not on disk.
+
+        """
+        if not await self.server.suspend(reason):
+            raise NotSaved(f"the last events could not be written to {self.saved.log_path}")
+        await asyncio.to_thread(self.saved.summarise, self.server.state, time.time())
+
+
+async def open_doors(
+    person: Person, saved: SavedRoom, sock: socket.socket, resources: AsyncExitStack
+) -> Doors:
+    """Serve a saved room at a bound socket, until `resources` are closed.
+
+    Raises:
+        RoomInUse: another process has the room open.
+        NotYours: in that room the person's name belongs to another key.
+
+    """
+    resources.enter_context(saved.held())
+    log, events, problems = await asyncio.to_thread(saved.open_log)
+    resources.callback(log.close)
+    identity, certificate = await asyncio.gather(person.identity(), person.certificate())
+    file = PassFile(saved.folder / PASSES_NAME)
+    resources.callback(file.close)
+    passes = await asyncio.to_thread(file.load)
+    record, settings = saved.record, person.settings
+    blobs = blobs_of(saved)
+    server = RoomServer(
+        events,
+        log,
+        room=record.id,
+        title=record.title,
+        host=person.name,
+        key=identity.key,
+        certificate=certificate,
+        passes=passes,
+        keep_passes=file.save,
+        ask=settings.ask,
+        files=await open_depot(blobs, events, settings.limits),
+        limits=settings.limits,
+    )
+    _check_name(server.state, person.name, identity)
+    await server.start()
+    resources.push_async_callback(server.close)
+    address = await server.listen(sock=sock)
+    presence = Presence(
+        identity,
+        certificate,
+        room=record.id,
+        title=record.title,
+        host=person.name,
+        address=address,
+        local=settings.local,
+        passes=passes,
+        file=file,
+        settle=server.settle,
+    )
+    announce = settings.announce and not settings.local
+    await resources.enter_async_context(presence.shown(announce=announce))
+    return Doors(saved, server, presence, blobs, problems)
+
+
+async def take_host_seat(
+    person: Person,
+    doors: Doors,
+    listener: Listener,
+    resources: AsyncExitStack,
+    unsent: tuple[Unsent, ...] = (),
+) -> Participant:
+    """Take the host's seat in a room whose doors are open."""
+    saved, server = doors.saved, doors.server
+    place = asyncio.get_running_loop().create_future()
+    place.set_result(saved)
+
+    async def connector() -> ClientConnection:
+        return server.connect_local()
+
+    plan = plan_for(
+        person,
+        connector,
+        engine_loader(person.config, place),
+        {"identity": await person.identity(), "token": server.host_token},
+        address=doors.presence.shown_address,
+        close_room=doors.close,
+        put_away=resources.aclose,
+        hosting=doors.presence,
+        library=Courier(doors.blobs),
+        withheld=await asyncio.to_thread(withheld_in, saved),
+        saved=lambda: saved.id,
+    )
+    seat = Participant(person.name, listener, plan)
+    seat.send_again(unsent)
+    await seat.start()
+    async with leaving_unless_done(seat):
+        await asyncio.to_thread(_note_hosting, person, doors)
+    for problem in doors.problems:
+        listener.on_notice(Severity.WARNING, problem)
+    return seat
+
+
+@asynccontextmanager
+async def leaving_unless_done(seat: Participant) -> AsyncIterator[None]:
+    """Give a seat back that was taken already when what follows fails or is cancelled."""
+    try:
+        yield
+    except BaseException:
+        with suppress(GenieError):
+            await seat.leave()
+        raise
+
+
+def _note_hosting(person: Person, doors: Doors) -> None:
+    doors.saved.update(
+        kind="hosted",
+        host=person.name,
+        name=person.name,
+        address=doors.presence.shown_address,
+        addresses=(),
+        pin="",
+        template=person.config.template,
+        workspace=str(person.config.workspace or ""),
+    )
+
+
+def _check_name(state: RoomState, name: str, identity: Identity) -> None:
+    bound = state.keys.get(fold_name(name), "")
+    if bound and bound != identity.key:
+        raise NotYours(name)
+
+
+def _port_of(address: str) -> list[int]:
+    try:
+        return [parse_address(address).port]
+    except InvalidAddress:
+        return []

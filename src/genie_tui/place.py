@@ -1,0 +1,105 @@
+"""What a person brings to any room: who they are, what they have set, and their own engine."""
+
+import asyncio
+import platform
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.saved import SavedRoom
+from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
+from genie_core.room.certificate import Certificate, load_certificate
+from genie_core.room.client import RoomClient
+from genie_core.room.follower import Follower
+from genie_core.room.identity import Identity
+from genie_core.room.plan import EngineLoader, Plan
+from genie_core.room.websocket import Connector
+from genie_core.room.withheld import Withheld
+from genie_tui.engines import OFFLINE_LABEL
+from genie_tui.locations import Locations
+from genie_tui.person import person_of
+from genie_tui.settings import Settings, assistant_config
+
+WITHHELD_NAME: Final = "withheld.jsonl"
+PASSES_NAME: Final = "passes.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One person on this machine, with their settings and folders."""
+
+    name: str
+    settings: Settings
+    locations: Locations
+    config: AssistantConfig
+    catalogue: Catalogue
+
+    @classmethod
+    def of(cls, name: str, settings: Settings, locations: Locations) -> "Person":
+        """Put together what is known of a person before any room is opened."""
+        config = assistant_config(settings, locations.prompts)
+        return cls(name, settings, locations, config, Catalogue(locations.sessions))
+
+    def called(self, name: str) -> "Person":
+        """The same settings under the name that a room knows; the own one if it is empty."""
+        return replace(self, name=name) if name else self
+
+    def with_habits_of(self, saved: SavedRoom) -> "Person":
+        """With the template and workspace that a saved room had, unless others are set."""
+        record = saved.record
+        config = replace(
+            self.config,
+            template=self.settings.template or record.template or DEFAULT_TEMPLATE,
+            workspace=self.config.workspace
+            or (Path(record.workspace) if record.workspace else None),
+        )
+        return replace(self, config=config)
+
+    async def identity(self) -> Identity:
+        """The person's key; errors as `person_of`."""
+        return await asyncio.to_thread(person_of, self.name, self.locations)
+
+    async def certificate(self) -> Certificate:
+        """The certificate with which this machine hosts; errors as `load_certificate`."""
+        path = self.locations.certificate
+        return await asyncio.to_thread(load_certificate, path, datetime.now(UTC))
+
+
+def plan_for(
+    person: Person,
+    connector: Connector,
+    loader: EngineLoader | None,
+    client: dict[str, Any],
+    **rest: Any,
+) -> Plan:
+    """The plan of a seat: `client` goes to the `RoomClient`, the `rest` to the plan as it is."""
+    label = (person.config.model or OFFLINE_LABEL) if loader else ""
+
+    def connect(follower: Follower) -> RoomClient:
+        return RoomClient(
+            connector,
+            follower,
+            name=person.name,
+            engine=loader is not None,
+            agent=label,
+            patient=False,
+            **client,
+        )
+
+    return Plan(
+        connect,
+        loader=loader,
+        label=label,
+        offline=loader is not None and person.config.model is None,
+        where=f"{person.name}'s machine ({platform.node()})",
+        **rest,
+    )
+
+
+def withheld_in(saved: SavedRoom) -> Withheld:
+    """What guests' tool calls are made with, as this machine has kept it. Blocks."""
+    withheld = Withheld(saved.folder / WITHHELD_NAME)
+    withheld.load()
+    return withheld

@@ -1,0 +1,348 @@
+"""Joining a room that somebody else hosts: by an invite, at an address, or where it was before."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from genie_core.archive.copy import LogCopy
+from genie_core.archive.errors import ArchiveError, RoomInUse
+from genie_core.archive.log import EventLog
+from genie_core.archive.saved import SavedRoom
+from genie_core.errors import GenieError
+from genie_core.room.address import DEFAULT_PORT, Address, parse_address
+from genie_core.room.allegiance import may_host
+from genie_core.room.certificate import Certificate
+from genie_core.room.codec import event_mark
+from genie_core.room.deed import Deed, sign_deed
+from genie_core.room.discovery import Browser
+from genie_core.room.errors import Diverged, InvalidAddress, KnownRoom
+from genie_core.room.event import Event
+from genie_core.room.heritage import WORTH_KEEPING
+from genie_core.room.identity import Identity
+from genie_core.room.invite import looks_like_invite, read_invite
+from genie_core.room.names import fold_name
+from genie_core.room.participant import Participant
+from genie_core.room.proof import Ticket
+from genie_core.room.reach import reachable_hosts
+from genie_core.room.seat import Listener, Severity, Unsent
+from genie_core.room.seeker import Seeker, Whereabouts
+from genie_core.room.websocket import tls_connect
+from genie_core.room.withheld import Withheld
+from genie_tui.engines import engine_loader
+from genie_tui.files import LateLibrary, blobs_of, take_over
+from genie_tui.host import leaving_unless_done
+from genie_tui.opening import JoinRoom, RejoinRoom
+from genie_tui.place import Person, plan_for, withheld_in
+
+MAX_PARTINGS: Final = 3
+"""How often in a row a visit may begin anew because the logs contradict each other."""
+
+ELSEWHERE: Final = (
+    "this room is open at another terminal of yours; this one shows it and answers there, "
+    "without agents and without a copy of its own"
+)
+
+logger = logging.getLogger(__name__)
+
+
+class NowhereToLook(GenieError):
+    """A saved room of which it is not known where it was."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(f"it is not known where {title!r} is hosted; join it by an invite")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How to get to a room: where to try, and the pass of an invite if there is one."""
+
+    whereabouts: tuple[Whereabouts, ...]
+    ticket: Ticket | None = None
+
+
+@dataclass(slots=True)
+class Luggage:
+    """What somebody comes with: a copy of the room, and what to bring to it."""
+
+    saved: SavedRoom | None = None
+    log: EventLog | None = None
+    events: list[Event] = field(default_factory=list)
+    bequest: list[Event] = field(default_factory=list)
+    unsent: tuple[Unsent, ...] = ()
+    second: bool = False
+
+    @property
+    def room(self) -> str:
+        """The room's id, empty if it is not known yet."""
+        return self.saved.record.id if self.saved is not None else ""
+
+
+def way_of(text: str) -> Way:
+    """Read what a person has: an invite, or an address of this machine.
+
+    Raises:
+        InvalidInvite: it is meant as an invite and is none.
+        InvalidAddress: it is neither.
+
+    """
+    if looks_like_invite(text):
+        invite = read_invite(text)
+        places = tuple(Whereabouts(address, invite.pin) for address in invite.addresses)
+        return Way(places, Ticket(invite.pass_id, invite.secret))
+    return Way((Whereabouts(parse_address(text), ""),))
+
+
+def way_back(saved: SavedRoom, found: Sequence[str] = (), pin: str = "") -> Way:
+    """Where a room of which there is a copy may be: where it was found now, and where it was.
+
+    Raises:
+        NowhereToLook: nothing is known.
+
+    """
+    record = saved.record
+    places = [*_places(found, pin or record.pin)]
+    places += _places((record.address, *record.addresses), record.pin)
+    if not places:
+        raise NowhereToLook(record.title)
+    return Way(tuple(dict.fromkeys(places)))
+
+
+class Visitor:
+    """Joins rooms for one person."""
+
+    def __init__(self, person: Person) -> None:
+        self._person = person
+
+    async def join(
+        self, way: JoinRoom, listener: Listener, resources: AsyncExitStack
+    ) -> Participant:
+        """Join by what the host gave out."""
+        found = way_of(way.way)
+        try:
+            return await self._visit(found, Luggage(), listener, resources, guest=way.guest)
+        except KnownRoom as error:
+            await resources.aclose()
+            known = await asyncio.to_thread(self._copy_of, error.room)
+            if known is None:  # it was removed in this very moment
+                raise
+            return await self._return(found, known, Luggage(), listener, resources, guest=way.guest)
+
+    async def rejoin(
+        self, way: RejoinRoom, listener: Listener, resources: AsyncExitStack
+    ) -> Participant:
+        """Join a room again from the own copy."""
+        saved = await asyncio.to_thread(self._person.catalogue.find, way.id)
+        found = way_back(saved, way.addresses, way.pin)
+        visitor = Visitor(self._person.called(saved.record.name))
+        luggage = Luggage(unsent=way.unsent)
+        return await visitor._return(found, saved, luggage, listener, resources, guest=way.guest)
+
+    async def _return(
+        self,
+        way: Way,
+        saved: SavedRoom,
+        luggage: Luggage,
+        listener: Listener,
+        resources: AsyncExitStack,
+        *,
+        guest: bool,
+    ) -> Participant:
+        """Go on from a copy; if the host's log parts from it, from where both are one."""
+        for _ in range(MAX_PARTINGS):
+            try:
+                await _open_copy(saved, luggage, resources)
+                return await self._visit(way, luggage, listener, resources, guest=guest)
+            except RoomInUse:
+                luggage.second = True
+                await resources.aclose()
+                listener.on_notice(Severity.WARNING, ELSEWHERE)
+                return await self._visit(way, luggage, listener, resources, guest=True)
+            except Diverged as error:
+                parted = error
+                await resources.aclose()
+                saved = await asyncio.to_thread(self._part, saved, luggage, parted)
+                listener.on_notice(Severity.WARNING, _told(luggage.bequest, saved))
+        raise parted
+
+    async def _visit(
+        self,
+        way: Way,
+        luggage: Luggage,
+        listener: Listener,
+        resources: AsyncExitStack,
+        *,
+        guest: bool,
+    ) -> Participant:
+        person = self._person
+        place: asyncio.Future[SavedRoom] = asyncio.get_running_loop().create_future()
+        copy = LogCopy(lambda problem: listener.on_notice(Severity.WARNING, problem))
+        library = None if luggage.second else LateLibrary()
+        identity, certificate = await asyncio.gather(person.identity(), person.certificate())
+        seat: Participant
+        browser = await resources.enter_async_context(Browser())
+        seeker = Seeker(
+            way.whereabouts,
+            tls_connect,
+            room=luggage.room,
+            finder=browser,
+            trusts=lambda deed: may_host(seat.state, deed),
+        )
+        events = luggage.events
+        plan = plan_for(
+            person,
+            seeker,
+            None if guest else engine_loader(person.config, place),
+            {
+                "identity": identity,
+                "ticket": way.ticket,
+                "room": luggage.room,
+                "since": events[-1].seq if events else 0,
+                "mark": event_mark(events[-1]) if events else 0,
+                "recognises": None if luggage.room else self._has_copy,
+            },
+            keep=None if luggage.second else copy.keep,
+            put_away=resources.aclose,
+            library=library,
+            withheld=Withheld() if luggage.saved is None else await _withheld(luggage.saved),
+            deed=None if luggage.second else lambda: self._deed(identity, certificate, seat),
+            learn=seeker.learn,
+            saved=lambda: place.result().id if place.done() else "",
+        )
+        seat = Participant(person.name, listener, plan)
+        seat.replay(events)
+        seat.bequeath(luggage.bequest)
+        seat.send_again(luggage.unsent)
+        await seat.start()
+        seeker.room = seat.room
+        if luggage.second or library is None:
+            return seat
+        async with leaving_unless_done(seat):
+            saved = await self._settle_in(seat, luggage, resources)
+            if luggage.log is not None:
+                copy.attach(luggage.log)
+            resources.push_async_callback(copy.aclose)
+            library.open(blobs_of(saved))
+            resources.push_async_callback(_note_visit, saved, seat, seeker)
+            await _note_visit(saved, seat, seeker)
+            place.set_result(saved)
+        return seat
+
+    async def _settle_in(
+        self, seat: Participant, luggage: Luggage, resources: AsyncExitStack
+    ) -> SavedRoom:
+        """The folder of the own copy, which is made on the first visit."""
+        if luggage.saved is None:
+            saved = await asyncio.to_thread(
+                self._person.catalogue.copy_of, seat.room, seat.title, seat.name, time.time()
+            )
+            await _open_copy(saved, luggage, resources)
+            return saved
+        return luggage.saved
+
+    def _deed(self, identity: Identity, certificate: Certificate, seat: Participant) -> Deed:
+        """Where this person would host the room."""
+        port = self._person.settings.port or DEFAULT_PORT
+        return sign_deed(
+            identity,
+            room=seat.room,
+            host=seat.name,
+            pin=certificate.pin,
+            addresses=tuple(str(Address(host, port)) for host in reachable_hosts()),
+            at=time.time(),
+        )
+
+    def _has_copy(self, room: str) -> bool:
+        return self._copy_of(room) is not None
+
+    def _copy_of(self, room: str) -> SavedRoom | None:
+        """The own copy of a room, also of one that this person has hosted."""
+        catalogue, name = self._person.catalogue, fold_name(self._person.name)
+        for listing in catalogue.all():
+            with suppress(ArchiveError):
+                saved = catalogue.find(listing.id)
+                record = saved.record
+                owner = record.name or record.host
+                if record.id == room and fold_name(owner) == name and "~" not in listing.id:
+                    return saved
+        return None
+
+    def _part(self, saved: SavedRoom, luggage: Luggage, parted: Diverged) -> SavedRoom:
+        """Put a copy aside and begin another one with what both logs have. Blocks."""
+        common = _common_end(luggage.events, parted.points)
+        kept, rest = luggage.events[:common], luggage.events[common:]
+        record = saved.record
+        aside = saved.put_aside()
+        fresh = self._person.catalogue.copy_of(
+            record.id,
+            record.title,
+            record.name or self._person.name,
+            time.time(),
+            address=record.address,
+            addresses=record.addresses,
+            pin=record.pin,
+        )
+        with fresh.held(), fresh.open_log().log as log:
+            log.write(kept)
+            take_over(aside, fresh)
+        luggage.bequest = [event for event in rest if isinstance(event.body, WORTH_KEEPING)]
+        if not common:
+            luggage.bequest = []
+        return fresh
+
+
+def _common_end(events: Sequence[Event], points: Sequence[tuple[int, int]]) -> int:
+    """How many events of a copy the host's log begins with, going by where it may have parted."""
+    for seq, mark in sorted(points, reverse=True):
+        if 0 < seq <= len(events) and event_mark(events[seq - 1]) == mark:
+            return seq
+    return 0
+
+
+def _told(bequest: Sequence[Event], saved: SavedRoom) -> str:
+    kept = f"your copy as it was is kept beside it, as {saved.id}~1 or the next number"
+    if bequest:
+        return (
+            f"the host's log and your copy part: {len(bequest)} entries that only your copy has "
+            f"are brought back to the room; {kept}"
+        )
+    return f"the host's log of this room is another one than your copy; {kept}"
+
+
+async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitStack) -> None:
+    resources.enter_context(saved.held())
+    log, events, problems = await asyncio.to_thread(saved.open_log)
+    for problem in problems:
+        logger.warning("the copy of a room: %s", problem)
+    resources.callback(log.close)
+    luggage.saved, luggage.log, luggage.events = saved, log, events
+
+
+async def _withheld(saved: SavedRoom) -> Withheld:
+    return await asyncio.to_thread(withheld_in, saved)
+
+
+async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Seeker) -> None:
+    """Remember where the room is, for the next time."""
+    current = seeker.current
+    known = [str(each.address) for each in seeker.known if current and each.pin == current.pin]
+    await asyncio.to_thread(
+        saved.update,
+        kind="joined",
+        name=seat.name,
+        address=str(current.address) if current else "",
+        addresses=tuple(known),
+        pin=current.pin if current else "",
+    )
+    await asyncio.to_thread(saved.summarise, seat.state, time.time())
+
+
+def _places(texts: Iterable[str], pin: str) -> list[Whereabouts]:
+    places: list[Whereabouts] = []
+    for text in texts:
+        with suppress(InvalidAddress):
+            places.append(Whereabouts(parse_address(text), pin))
+    return places
