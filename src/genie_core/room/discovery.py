@@ -231,9 +231,11 @@ def _record(announcement: Announcement, name: str = "") -> "AsyncServiceInfo":
     deed = announcement.deed
     # Not the title: a record's name should stay the same, and hosts of one room need different ones.
     own = hashlib.sha256(f"{deed.room}\0{deed.key}".encode("utf-8", "replace")).hexdigest()[:16]
+    name = name or f"genie-{own}.{SERVICE}"
     return AsyncServiceInfo(
         SERVICE,
-        name or f"genie-{own}.{SERVICE}",
+        name,
+        server=name,
         port=announcement.port,
         properties=dict(write_announcement(announcement)),
         parsed_addresses=_hosts(deed.addresses) or [LOOPBACK],

@@ -6,8 +6,9 @@ one line in the log says so.
 
 import asyncio
 import logging
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
@@ -42,14 +43,13 @@ class Multicaster(ABC):
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._live(), name=type(self).__name__)
+        self._task.add_done_callback(_report)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-            if not self._task.cancelled() and (error := self._task.exception()):
-                logger.error("discovery broke", exc_info=error)
 
     async def settle(self) -> bool:
         """Wait until it is on the network, or until it is known that it can't be; whether it is."""
@@ -99,6 +99,11 @@ class Multicaster(ABC):
         return now
 
 
+def _report(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("discovery broke and goes on no more", exc_info=error)
+
+
 def interface_addresses() -> frozenset[str]:
     """Every address of this machine with the number of its interface, link-local ones included."""
     import ifaddr
@@ -123,19 +128,26 @@ def _load() -> type[Exception]:
 
 def _open(interfaces: list[str] | None) -> "AsyncZeroconf":
     """Open the sockets: for IPv4 and IPv6, or for IPv4 only on a system without the other."""
-    import warnings
-
     from zeroconf import InterfaceChoice, IPVersion
     from zeroconf.asyncio import AsyncZeroconf
 
+    if interfaces is not None:
+        return _attempt(lambda: AsyncZeroconf(interfaces))
+    try:
+        return _attempt(lambda: AsyncZeroconf(InterfaceChoice.All, ip_version=IPVersion.All))
+    except (OSError, RuntimeError):
+        return _attempt(lambda: AsyncZeroconf(InterfaceChoice.All, ip_version=IPVersion.V4Only))
+
+
+def _attempt(make: Callable[[], "AsyncZeroconf"]) -> "AsyncZeroconf":
+    """Let a failure take the socket along that zeroconf leaves open in this case."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # a failure leaves a socket to its fate
-        if interfaces is not None:
-            return AsyncZeroconf(interfaces)
+        warnings.simplefilter("ignore", ResourceWarning)
         try:
-            return AsyncZeroconf(InterfaceChoice.All, ip_version=IPVersion.All)
-        except OSError:
-            return AsyncZeroconf(InterfaceChoice.All, ip_version=IPVersion.V4Only)
+            return make()
+        except (OSError, RuntimeError) as error:
+            failure = error.with_traceback(None)
+    raise failure
 
 
 async def _close(network: "AsyncZeroconf") -> None:
