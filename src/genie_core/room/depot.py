@@ -7,7 +7,7 @@ at once touch the disk, in threads. Whatever is wrong with one of them is answer
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from time import monotonic
 from typing import Final, TypeAlias, TypeVar
@@ -21,12 +21,11 @@ from genie_core.archive.errors import (
     UnknownBlob,
 )
 from genie_core.blocking import off_loop
-from genie_core.room.event import Body, Event, FileRef, Recovered, Said
+from genie_core.room.event import FileRef
 from genie_core.room.filing import Errand
 from genie_core.room.frame import (
     Chunk,
     Fetch,
-    Limits,
     Piece,
     Refusal,
     Refused,
@@ -34,6 +33,7 @@ from genie_core.room.frame import (
     Store,
     Stored,
 )
+from genie_core.room.limits import Limits
 from genie_core.room.media import HEAD_BYTES, media_type
 from genie_core.room.transfer import CHUNK_BYTES
 
@@ -57,16 +57,6 @@ T = TypeVar("T")
 Done: TypeAlias = Callable[[Errand, ServerFrame, FileRef | None], None]
 _Key: TypeAlias = tuple[str, str]
 _Answer: TypeAlias = tuple[ServerFrame, FileRef | None]
-
-
-def files_of(events: Iterable[Event]) -> Iterator[FileRef]:
-    """The files that a room's messages name."""
-    for event in events:
-        body: Body = event.body
-        while isinstance(body, Recovered):
-            body = body.event.body
-        if isinstance(body, Said):
-            yield from body.files
 
 
 def stock(blobs: BlobStore, files: Iterable[FileRef], now: float) -> dict[str, FileRef]:

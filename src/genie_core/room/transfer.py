@@ -1,8 +1,10 @@
 """What sending and receiving a file have in common. Pure."""
 
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final
 
+from genie_core.room.event import Body, Event, FileRef, Recovered, Said
 from genie_core.room.frame import Refusal
 
 CHUNK_BYTES: Final = 96 * 1024
@@ -56,3 +58,13 @@ class Troubles:
     def wait(self, now: float) -> float:
         """How many seconds to wait before the next attempt."""
         return max(0.0, self._until - now)
+
+
+def files_of(events: Iterable[Event]) -> Iterator[FileRef]:
+    """The files that a room's messages name."""
+    for event in events:
+        body: Body = event.body
+        while isinstance(body, Recovered):
+            body = body.event.body
+        if isinstance(body, Said):
+            yield from body.files

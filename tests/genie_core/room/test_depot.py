@@ -10,20 +10,20 @@ from pathlib import Path
 import pytest
 
 from genie_core.archive.blobs import BlobStore
-from genie_core.room.depot import IDLE, LEFTOVER, UPLOADS, Depot, files_of, stock
-from genie_core.room.event import Event, FileRef, Joined, Recovered, Said
+from genie_core.room.depot import IDLE, LEFTOVER, UPLOADS, Depot, stock
+from genie_core.room.event import Event, FileRef, Said
 from genie_core.room.filing import Errand, FileFrame
 from genie_core.room.frame import (
     Chunk,
     Fetch,
-    Limits,
     Piece,
     Refused,
     ServerFrame,
     Store,
     Stored,
 )
-from genie_core.room.transfer import CHUNK_BYTES
+from genie_core.room.limits import Limits
+from genie_core.room.transfer import CHUNK_BYTES, files_of
 
 KIB = 1024
 LIMITS = Limits(file_bytes=400 * KIB, files_bytes=1600 * KIB)
@@ -291,13 +291,6 @@ async def test_a_peer_has_one_errand_done_at_a_time_and_others_do_not_wait_for_i
 
 def message(*files: FileRef) -> Event:
     return Event(1, 0.0, "alice", Said("id", "see", files=files))
-
-
-def test_files_are_found_in_messages_also_in_those_from_a_copy() -> None:
-    first, second = FileRef("1" * 64, "a", 1), FileRef("2" * 64, "b", 1)
-    recovered = Event(2, 0.0, "bob", Recovered(message(second)))
-    others = Event(3, 0.0, "bob", Joined("member"))
-    assert list(files_of([message(first), recovered, others])) == [first, second]
 
 
 def test_before_a_room_opens_what_nobody_refers_to_is_removed(tmp_path: Path) -> None:

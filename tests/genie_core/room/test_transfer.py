@@ -1,7 +1,8 @@
 import pytest
 
+from genie_core.room.event import Event, FileRef, Joined, Recovered, Said
 from genie_core.room.frame import Refusal
-from genie_core.room.transfer import LONGEST_PAUSE, PAUSE, Troubles
+from genie_core.room.transfer import LONGEST_PAUSE, PAUSE, Troubles, files_of
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,14 @@ def test_progress_makes_patient_again_but_not_with_damage() -> None:
     assert troubles.bear("corrupt", 0)
     troubles.overcome()
     assert not troubles.bear("corrupt", 0)
+
+
+def said(*files: FileRef) -> Event:
+    return Event(1, 0.0, "alice", Said("id", "see", files=files))
+
+
+def test_files_are_found_in_messages_also_in_those_from_a_copy() -> None:
+    first, second = FileRef("1" * 64, "a", 1), FileRef("2" * 64, "b", 1)
+    recovered = Event(2, 0.0, "bob", Recovered(said(second)))
+    others = Event(3, 0.0, "bob", Joined("member"))
+    assert list(files_of([said(first), recovered, others])) == [first, second]

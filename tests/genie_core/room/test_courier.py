@@ -1,0 +1,361 @@
+import asyncio
+import hashlib
+import random
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from genie_core.archive.blobs import BlobStore
+from genie_core.archive.errors import BlobTooLarge, NoAttachment
+from genie_core.room.courier import FETCHED_AT_ONCE, Courier
+from genie_core.room.depot import Depot
+from genie_core.room.event import Event, FileRef, Said
+from genie_core.room.filing import MAX_ERRANDS, Errand
+from genie_core.room.frame import (
+    Chunk,
+    ClientFrame,
+    Fetch,
+    Piece,
+    Refused,
+    ServerFrame,
+    Store,
+    Stored,
+)
+from genie_core.room.limits import Limits
+from genie_core.room.seat import Transfer, Way
+from genie_core.room.transfer import CHUNK_BYTES
+
+LIMITS = Limits()
+DATA = random.Random(7).randbytes(1_000_000)
+DIGEST = hashlib.sha256(DATA).hexdigest()
+
+
+class Line:
+    """A courier's connection to a depot, which can be cut, and what the person is told."""
+
+    def __init__(self, folder: Path, depot: Depot, name: str) -> None:
+        self.name = name
+        self.blobs = BlobStore(folder / name)
+        self.courier = Courier(self.blobs)
+        self.depot = depot
+        self.asked: list[ClientFrame] = []
+        self.told: list[Transfer] = []
+        self.up = False
+        self.open = 0
+        self.cut_after = -1
+        self.change: Callable[[ServerFrame], ServerFrame] = lambda frame: frame
+        self._connection = 0
+        self._news = asyncio.Event()
+        self.courier.start(self.ask, self.tell)
+
+    def ask(self, frame: ClientFrame) -> bool:
+        if not self.up:
+            return False
+        assert isinstance(frame, Store | Chunk | Fetch)
+        self.asked.append(frame)
+        self.open += 1
+        assert self.open <= MAX_ERRANDS
+        connection = self._connection
+
+        def done(_errand: Errand, answer: ServerFrame, _file: FileRef | None) -> None:
+            if connection == self._connection:
+                self.open -= 1
+                self._deliver(answer)
+
+        self.depot.take(Errand(1, self.name, frame), done)
+        self.cut_after -= 1
+        if self.cut_after == 0:
+            self.cut()
+        return True
+
+    def _deliver(self, answer: ServerFrame) -> None:
+        answer = self.change(answer)
+        assert isinstance(answer, Stored | Piece | Refused)
+        self.courier.on_answer(answer)
+        self._news.set()
+
+    def cut(self) -> None:
+        self._connection += 1
+        self.open = 0
+        self.up = False
+        self.courier.on_offline()
+        self._news.set()
+
+    def connect(self, limits: Limits = LIMITS) -> None:
+        self.up = True
+        self.courier.on_online(limits)
+
+    def tell(self, transfer: Transfer) -> None:
+        self.told.append(transfer)
+        self._news.set()
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        async with asyncio.timeout(30):
+            while not is_so():
+                self._news.clear()
+                await self._news.wait()
+
+    def ended(self, digest: str) -> bool:
+        return any(each.digest == digest and (each.complete or each.problem) for each in self.told)
+
+    def say(self, *files: FileRef) -> None:
+        self.courier.on_event(Event(1, 0.0, "alice", Said("id", "see", files=files)))
+
+
+class House:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.blobs = BlobStore(folder / "host")
+        self.depot = Depot(self.blobs, {})
+        self.lines: list[Line] = []
+
+    def line(self, name: str) -> Line:
+        line = Line(self.folder, self.depot, name)
+        self.lines.append(line)
+        return line
+
+    def file(self, name: str = "data.bin", data: bytes = DATA) -> Path:
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
+    async def stock(self, *contents: bytes) -> list[FileRef]:
+        """Bring files to the host as somebody else would."""
+        line = self.line(f"helper{len(self.lines)}")
+        line.connect()
+        files = [await line.courier.attach(self.file(data=each)) for each in contents]
+        for file in files:
+            await line.until(lambda file=file: line.ended(file.digest))  # type: ignore[misc]
+        return files
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    house = House(tmp_path)
+    yield house
+    for line in house.lines:
+        await line.courier.aclose()
+    await house.depot.aclose()
+
+
+async def test_a_file_goes_from_one_person_to_another(house: House) -> None:
+    alice, bob = house.line("alice"), house.line("bob")
+    alice.connect()
+    bob.connect()
+    file = await alice.courier.attach(house.file("\u202e..evil name.bin"))
+    assert file == FileRef(DIGEST, "evil name.bin", len(DATA), "application/octet-stream")
+    assert not alice.courier.is_sent(DIGEST)
+    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    assert alice.told[-1] == Transfer(DIGEST, file.name, Way.UP, len(DATA), len(DATA))
+    assert house.depot.known.keys() == {DIGEST}
+
+    assert not bob.courier.has(DIGEST)
+    bob.say(file)
+    await bob.until(lambda: bob.ended(DIGEST))
+    assert bob.courier.has(DIGEST)
+    assert bob.courier.place(DIGEST).read_bytes() == DATA
+    assert bob.told[-1] == Transfer(DIGEST, file.name, Way.DOWN, len(DATA), len(DATA))
+    assert [each.done for each in bob.told] == sorted(each.done for each in bob.told)
+
+
+async def test_nothing_is_told_to_be_complete_before_it_was_checked(house: House) -> None:
+    (file,) = await house.stock(DATA)
+    bob = house.line("bob")
+    bob.connect()
+    bob.say(file)
+    await bob.until(lambda: bob.ended(DIGEST))
+    assert [each.complete for each in bob.told].count(True) == 1
+
+
+async def test_a_file_taken_in_without_a_connection_goes_with_the_next_one(house: House) -> None:
+    alice = house.line("alice")
+    await alice.courier.attach(house.file())
+    assert alice.asked == []
+    assert alice.courier.has(DIGEST)
+    alice.connect()
+    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    assert house.depot.known.keys() == {DIGEST}
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 5])
+async def test_a_line_that_is_cut_again_and_again_costs_no_more_than_was_on_its_way(
+    house: House, every: int
+) -> None:
+    alice = house.line("alice")
+    await alice.courier.attach(house.file())
+    for cuts in range(60):
+        alice.cut_after = every + cuts // 10
+        alice.connect()
+        await alice.until(lambda: not alice.up or alice.courier.is_sent(DIGEST))
+        if alice.courier.is_sent(DIGEST):
+            break
+    assert house.blobs.read(DIGEST, 0, len(DATA)) == DATA
+
+    bob = house.line("bob")
+    bob.say(FileRef(DIGEST, "a", len(DATA)))
+    for _ in range(60):
+        bob.cut_after = every + 1
+        bob.connect()
+        await bob.until(lambda: not bob.up or bob.ended(DIGEST))
+        if bob.ended(DIGEST):
+            break
+    assert bob.courier.place(DIGEST).read_bytes() == DATA
+    chunks = -(-len(DATA) // CHUNK_BYTES)
+    assert sum(isinstance(frame, Fetch) for frame in bob.asked) <= 3 * chunks
+
+
+async def test_a_program_that_is_started_again_goes_on_where_it_was(house: House) -> None:
+    (file,) = await house.stock(DATA)
+    before = house.line("bob")
+    before.say(file)
+    before.cut_after = 5
+    before.connect()
+    await before.until(lambda: not before.up)
+    await before.courier.aclose()
+    after = house.line("bob")
+    after.say(file)
+    after.connect()
+    await after.until(lambda: after.ended(DIGEST))
+    first = next(frame for frame in after.asked if isinstance(frame, Fetch))
+    assert first.offset >= 3 * CHUNK_BYTES
+    assert after.courier.place(DIGEST).read_bytes() == DATA
+
+
+async def test_the_newest_files_come_first_and_only_a_few_at_once(house: House) -> None:
+    files = await house.stock(*(f"{number}".encode() * 200_000 for number in range(7)))
+    bob = house.line("bob")
+    for file in files:
+        bob.say(file)
+    bob.connect()
+    await bob.until(lambda: all(bob.ended(file.digest) for file in files))
+    order = list(dict.fromkeys(frame.digest for frame in bob.asked if isinstance(frame, Fetch)))
+    assert set(order[:FETCHED_AT_ONCE]) == {file.digest for file in files[-FETCHED_AT_ONCE:]}
+    assert order[-1] == files[0].digest
+
+
+async def test_a_file_that_is_here_is_not_fetched(house: House) -> None:
+    alice = house.line("alice")
+    alice.connect()
+    file = await alice.courier.attach(house.file())
+    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    alice.say(file)
+    alice.say(file)
+    alice.cut()
+    alice.connect()
+    second = await alice.courier.attach(house.file("other", b"other"))
+    await alice.until(lambda: alice.courier.is_sent(second.digest))
+    assert not any(isinstance(frame, Fetch) for frame in alice.asked)
+
+
+async def test_a_room_that_is_hosted_anew_gets_what_no_message_names_yet(house: House) -> None:
+    alice = house.line("alice")
+    alice.connect()
+    await alice.courier.attach(house.file())
+    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    alice.cut()
+    alice.depot = Depot(BlobStore(house.folder / "heir"), {})
+    told = len(alice.told)
+    alice.connect()
+    assert not alice.courier.is_sent(DIGEST)
+    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    assert alice.depot.known.keys() == {DIGEST}
+    assert alice.told[told:] == []
+    await alice.depot.aclose()
+
+
+async def test_what_the_host_refuses_is_told_and_the_message_need_not_wait(house: House) -> None:
+    house.depot = Depot(house.blobs, {}, Limits(files_bytes=0))
+    alice = house.line("alice")
+    alice.connect()
+    await alice.courier.attach(house.file())
+    await alice.until(lambda: alice.ended(DIGEST))
+    assert "space" in alice.told[-1].problem or "keeps" in alice.told[-1].problem
+    assert alice.courier.is_sent(DIGEST)
+
+
+async def test_a_file_that_the_host_lacks_is_told_and_tried_again_later(house: House) -> None:
+    bob = house.line("bob")
+    bob.connect()
+    bob.say(FileRef(DIGEST, "a", len(DATA)))
+    await bob.until(lambda: bob.ended(DIGEST))
+    assert bob.told[-1].problem == "the host does not have this file"
+    await house.stock(DATA)
+    bob.cut()
+    bob.connect()
+    await bob.until(lambda: bob.courier.has(DIGEST))
+
+
+@pytest.mark.parametrize(
+    ("file", "why"),
+    [
+        (FileRef("../../.ssh/id", "a", 5), "SHA-256"),
+        (FileRef("d" * 64, "a", 0), "empty"),
+        (FileRef("d" * 64, "a", -5), "empty"),
+        (FileRef("d" * 64, "a", LIMITS.file_bytes + 1), "bytes"),
+    ],
+)
+async def test_what_cannot_be_a_file_of_the_room_is_not_fetched(
+    house: House, file: FileRef, why: str
+) -> None:
+    bob = house.line("bob")
+    bob.connect()
+    bob.say(file)
+    await bob.until(lambda: bob.ended(file.digest))
+    assert why in bob.told[-1].problem
+    assert bob.asked == []
+    assert not bob.courier.has(file.digest)
+
+
+async def test_a_host_cannot_fill_the_disk(house: House) -> None:
+    files = await house.stock(b"1" * 50_000, b"2" * 50_000)
+    bob = house.line("bob")
+    bob.courier = Courier(bob.blobs, kept_bytes=90_000)
+    bob.courier.start(bob.ask, bob.tell)
+    bob.connect()
+    for file in files:
+        bob.say(file)
+        await bob.until(lambda file=file: bob.ended(file.digest))  # type: ignore[misc]
+    assert [bool(each.problem) for each in bob.told if each.complete or each.problem] == [
+        False,
+        True,
+    ]
+
+
+async def test_a_host_that_sends_another_file_is_given_up(house: House) -> None:
+    (file,) = await house.stock(DATA)
+
+    def change(frame: ServerFrame) -> ServerFrame:
+        if isinstance(frame, Piece):
+            return Piece(frame.digest, frame.offset, bytes(len(frame.data)), frame.size)
+        return frame
+
+    bob = house.line("bob")
+    bob.change = change
+    bob.connect()
+    bob.say(file)
+    await bob.until(lambda: bob.ended(DIGEST))
+    assert "damaged" in bob.told[-1].problem
+    assert not bob.courier.has(DIGEST)
+    assert bob.blobs.total() == 0
+
+
+async def test_what_cannot_be_attached_is_said_and_not_sent(house: House) -> None:
+    alice = house.line("alice")
+    alice.connect(Limits(file_bytes=1000))
+    with pytest.raises(BlobTooLarge):
+        await alice.courier.attach(house.file())
+    with pytest.raises(NoAttachment):
+        await alice.courier.attach(house.folder)
+    assert (alice.asked, alice.told) == ([], [])
+
+
+async def test_answers_that_nobody_asked_for_change_nothing(house: House) -> None:
+    bob = house.line("bob")
+    bob.connect()
+    bob.courier.on_answer(Stored(DIGEST, 5))
+    bob.courier.on_answer(Piece(DIGEST, 0, b"x", 1))
+    bob.courier.on_answer(Refused("disk", "", "0123"))
+    bob.courier.on_online(LIMITS)
+    assert bob.courier.is_sent(DIGEST)
+    assert not bob.courier.has("nonsense")
