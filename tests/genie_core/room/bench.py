@@ -1,0 +1,189 @@
+"""A room core with a clock that stands still, and people who prove who they are."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from genie_core.room.core import Room
+from genie_core.room.event import Event, FileRef
+from genie_core.room.frame import (
+    Challenge,
+    ClientFrame,
+    Entries,
+    Hello,
+    Prove,
+    Refused,
+    Say,
+    ServerFrame,
+)
+from genie_core.room.identity import Identity
+from genie_core.room.limits import Limits
+from genie_core.room.passes import Pass, Passes
+from genie_core.room.proof import Meeting, Ticket
+from genie_core.room.source import LOOPBACK
+
+ROOMY = Limits(burst=1000, joins=1000)
+HOST_TOKEN = "the host's"
+LAN = "192.0.2.7"
+PIN = "p" * 43
+NONCE = "the client's nonce"
+
+
+@cache
+def identity(name: str) -> Identity:
+    """Make the key of somebody, the same one each time."""
+    return Identity.generate()
+
+
+def ticket_of(made: Pass) -> Ticket:
+    return Ticket(made.id, made.secret)
+
+
+def signed(
+    hello: Hello,
+    challenge: Challenge,
+    *,
+    by: Identity,
+    channel: str = PIN,
+    ticket: Ticket | None = None,
+) -> Prove:
+    """Answer a challenge, as an honest client does that sees this channel."""
+    meeting = Meeting(challenge.room, hello.name, hello.key, hello.nonce, challenge.nonce, channel)
+    signature = by.sign(meeting.encode())
+    if ticket is None:
+        return Prove(signature)
+    return Prove(signature, ticket.id, meeting.prove(ticket.secret))
+
+
+class Bench:
+    """A room whose disk keeps everything at once."""
+
+    def __init__(
+        self,
+        events: Iterable[Event] = (),
+        *,
+        limits: Limits = ROOMY,
+        passes: Passes | None = None,
+        ask: bool = False,
+        files: Mapping[str, FileRef] | None = None,
+        host: str = "hana",
+        key: str = "",
+    ) -> None:
+        past = list(events)
+        self.room = Room(
+            past, room="r1", title="Standup", limits=limits, passes=passes, ask=ask, files=files
+        )
+        self.now = 1000.0
+        self.host = host
+        self.key = key
+        self.room.open(host, HOST_TOKEN, self.now, key=key)
+        self.written = past
+        self.commit()
+
+    def commit(self) -> None:
+        pending = self.room.pending()
+        if pending:
+            self.written += pending
+            self.room.commit(pending[-1].seq)
+
+    def connect(self, hello: Hello | None = None) -> int:
+        """Come in from inside the host's process, where nobody proves anything."""
+        peer = self.room.connect()
+        if hello is not None:
+            self.send(peer, hello)
+        return peer
+
+    def join(self, name: str, **fields: Any) -> int:
+        peer = self.connect(Hello(name, **fields))
+        self.pull(peer)
+        return peer
+
+    def join_host(self, *, engine: bool = True) -> int:
+        return self.join(self.host, engine=engine, token=HOST_TOKEN, key=self.key)
+
+    def greet(
+        self,
+        name: str,
+        *,
+        by: Identity | None = None,
+        source: str = LOOPBACK,
+        channel: str = PIN,
+        device: str = "d1",
+        **fields: Any,
+    ) -> tuple[int, Hello, list[ServerFrame]]:
+        """Say hello from outside; returns also what the room answers."""
+        key = (by or identity(name)).key
+        hello = Hello(name, key=key, nonce=NONCE, device=device, **fields)
+        peer = self.room.connect(source, channel)
+        self.send(peer, hello)
+        return peer, hello, self.pull(peer)
+
+    def meet(
+        self,
+        name: str,
+        *,
+        by: Identity | None = None,
+        ticket: Ticket | None = None,
+        channel: str = PIN,
+        **fields: Any,
+    ) -> tuple[int, list[ServerFrame]]:
+        """Say hello and prove it; returns also what the room answers to that."""
+        peer, hello, answers = self.greet(name, by=by, channel=channel, **fields)
+        (challenge,) = answers
+        assert isinstance(challenge, Challenge)
+        by = by or identity(name)
+        self.send(peer, signed(hello, challenge, by=by, channel=channel, ticket=ticket))
+        return peer, self.pull(peer)
+
+    def seat(self, name: str, **fields: Any) -> int:
+        """Come in from outside, as somebody who is let in."""
+        peer, answers = self.meet(name, **fields)
+        assert refusals(answers) == []
+        return peer
+
+    def send(self, peer: int, *frames: ClientFrame) -> None:
+        for frame in frames:
+            self.room.receive(peer, frame, self.now)
+        self.commit()
+
+    def pull(self, peer: int) -> list[ServerFrame]:
+        frames: list[ServerFrame] = []
+        while more := self.room.pull(peer):
+            frames += more
+        return frames
+
+    def tell(self, peer: int, *frames: ClientFrame) -> list[ServerFrame]:
+        """Send frames and return what the same peer gets because of them."""
+        self.pull(peer)
+        self.send(peer, *frames)
+        return self.pull(peer)
+
+    def lose(self, peer: int) -> None:
+        self.room.disconnect(peer, "gone", self.now)
+        self.commit()
+
+    def bodies(self, kind: type | None = None) -> list[Any]:
+        bodies = [event.body for event in self.written]
+        return bodies if kind is None else [body for body in bodies if isinstance(body, kind)]
+
+    def say(self, peer: int, text: str = "hello", id_: str = "1") -> int:
+        self.send(peer, Say(id_, text))
+        return self.room.state.head
+
+
+def events_in(frames: list[ServerFrame]) -> list[Event]:
+    return [event for frame in frames if isinstance(frame, Entries) for event in frame.events]
+
+
+def answers_in(frames: list[ServerFrame]) -> list[ServerFrame]:
+    """What was sent to one peer in particular."""
+    return [frame for frame in frames if not isinstance(frame, Entries)]
+
+
+def refusals(frames: list[ServerFrame]) -> list[Refused]:
+    return [frame for frame in frames if isinstance(frame, Refused)]
+
+
+def only_refusal(frames: list[ServerFrame]) -> Refused:
+    (refusal,) = refusals(frames)
+    return refusal
