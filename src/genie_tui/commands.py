@@ -3,34 +3,171 @@
 A line that starts with a slash is a command; two slashes send the text with one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final, TypeAlias
+from functools import partial
+from typing import Final, Literal, TypeAlias
+
+from genie_tui import order as orders
+from genie_tui.order import Misuse, Order
+
+Sort: TypeAlias = Literal["", "person", "role", "path", "file", "cargo", "caller"]
+"""What can be completed after a command; `cargo` is what goes with the next message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command a person can type. `action` is what the room screen runs for it."""
+    """A command a person can type.
+
+    It is carried out as the `order` that is read from what follows it, or by running the room
+    screen's `action`. `takes` says what the words after it are, in order; `offers_at_once` that
+    they are offered before anything of them is typed.
+    """
 
     name: str
     usage: str
     help: str
-    action: str
+    action: str = ""
+    order: Callable[[str], Order] | None = None
+    takes: tuple[Sort, ...] = ()
+    offers_at_once: bool = True
 
 
 COMMANDS: Final = (
     Command("help", "/help", "Keys and commands", "app.help"),
-    Command("who", "/who", "Who is in the room, and what their agents are doing", "screen.who"),
-    Command("me", "/me waves", "Say what you do, in the third person", ""),
+    Command(
+        "who",
+        "/who [NAME]",
+        "Who is in the room, and what their agents are doing; of one person the key's words",
+        order=orders.read_who,
+        takes=("person",),
+        offers_at_once=False,
+    ),
+    Command("me", "/me waves", "Say what you do, in the third person"),
     Command("stop", "/stop", "Stop the agents that run for you", "screen.stop"),
+    Command(
+        "attach",
+        "/attach PATH",
+        "Let a file go with your next message",
+        order=orders.read_attach,
+        takes=("path",),
+        offers_at_once=False,
+    ),
+    Command(
+        "thread",
+        "/thread ROOM-OR-ID [last N]",
+        "Let messages of another saved room go with your next message",
+        order=orders.read_thread,
+    ),
+    Command(
+        "detach",
+        "/detach [NAME]",
+        "Take a file or thread off your next message, or all of them",
+        order=orders.read_detach,
+        takes=("cargo",),
+        offers_at_once=False,
+    ),
+    Command(
+        "save",
+        "/save [N or NAME] [TO]",
+        "Keep a file of the selected message, or the newest one, in ~/Downloads or a folder",
+        order=orders.read_save,
+        takes=("file", "path"),
+        offers_at_once=False,
+    ),
+    Command(
+        "open",
+        "/open [N or NAME]",
+        "Look at a file of the selected message, or the newest one",
+        order=orders.read_open,
+        takes=("file",),
+        offers_at_once=False,
+    ),
     Command("activity", "/activity", "Show what was decided, and why", "screen.activity"),
     Command("approvals", "/approvals", "Show the tool calls that wait for you", "screen.approvals"),
     Command("reasons", "/reasons", "Show or hide why an agent stayed silent", "screen.reasons"),
+    Command(
+        "invite",
+        "/invite [--new] [--once] [--for 1h]",
+        "Host: show what others join with; or make a new one, for one person, for a time",
+        order=orders.read_invite,
+    ),
+    Command(
+        "admit",
+        "/admit NAME",
+        "Host: let somebody in who waits for your word",
+        order=partial(orders.read_admission, allow=True),
+        takes=("caller",),
+    ),
+    Command(
+        "refuse",
+        "/refuse NAME",
+        "Host: turn somebody away who waits for your word",
+        order=partial(orders.read_admission, allow=False),
+        takes=("caller",),
+    ),
+    Command(
+        "kick",
+        "/kick NAME [why]",
+        "Host: put somebody out; they may come back",
+        order=partial(orders.read_moderation, "kick"),
+        takes=("person",),
+    ),
+    Command(
+        "ban",
+        "/ban NAME [why]",
+        "Host: put somebody out for good",
+        order=partial(orders.read_moderation, "ban"),
+        takes=("person",),
+    ),
+    Command(
+        "pardon",
+        "/pardon NAME",
+        "Host: let somebody come back who was banned",
+        order=partial(orders.read_measure, "pardon"),
+        takes=("person",),
+    ),
+    Command(
+        "mute",
+        "/mute NAME",
+        "Host: let somebody only read",
+        order=partial(orders.read_measure, "mute"),
+        takes=("person",),
+    ),
+    Command(
+        "unmute",
+        "/unmute NAME",
+        "Host: let somebody write again",
+        order=partial(orders.read_measure, "unmute"),
+        takes=("person",),
+    ),
+    Command(
+        "role",
+        "/role NAME member|guest|observer",
+        "Host: give somebody another role",
+        order=orders.read_role,
+        takes=("person", "role"),
+    ),
+    Command(
+        "share",
+        "/share on|off",
+        "Host: show guests what your tools are called with, or no longer",
+        order=orders.read_share,
+    ),
+    Command(
+        "host",
+        "/host [NAME]",
+        "Host: ask somebody to host from now on. Others: host while the host is away",
+        order=orders.read_host,
+        takes=("person",),
+        offers_at_once=False,
+    ),
     Command("theme", "/theme", "Switch between dark and light", "app.toggle_theme"),
     Command("quit", "/quit", "Suspend the room, or leave it, and end", "app.quit"),
 )
 
-_BY_NAME: Final = {command.name: command for command in COMMANDS}
+BY_NAME: Final = {command.name: command for command in COMMANDS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +180,10 @@ class Speech:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A known command, with the rest of its line."""
+    """A known command, with the order that it is; None if its action says all."""
 
     command: Command
-    argument: str
+    order: Order | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +202,27 @@ def parse(text: str) -> Line:
         return Speech(text[1:])
     if not text.startswith("/"):
         return Speech(text)
-    name, argument = (*text[1:].split(maxsplit=1), "", "")[:2]
-    command = _BY_NAME.get(name.lower())
+    name, rest = (*text[1:].split(maxsplit=1), "", "")[:2]
+    command = BY_NAME.get(name.lower())
     if command is None:
         return Mistake(_unknown(name))
     if command.name == "me":
-        return Speech(argument, emote=True) if argument else Mistake("Say what you do: /me waves")
-    if argument:
+        return Speech(rest, emote=True) if rest else Mistake("Say what you do: /me waves")
+    if command.order is not None:
+        return _ordered(command, command.order, rest.strip())
+    if rest:
         return Mistake(f"/{command.name} takes nothing after it; // sends a text with a slash")
-    return Invocation(command, argument)
+    return Invocation(command)
+
+
+def _ordered(command: Command, read: Callable[[str], Order], rest: str) -> Line:
+    try:
+        return Invocation(command, read(rest))
+    except Misuse as error:
+        return Mistake(f"{command.usage}: {error}")
 
 
 def _unknown(name: str) -> str:
-    near = get_close_matches(name.lower(), _BY_NAME, n=1, cutoff=0.5)
+    near = get_close_matches(name.lower(), BY_NAME, n=1, cutoff=0.5)
     hint = f"did you mean /{near[0]}?" if near else "/help lists them."
     return f"There is no command /{name}; {hint} Two slashes send a text with one."

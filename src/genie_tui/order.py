@@ -1,0 +1,254 @@
+"""What a person can order in a room by a command, read from what follows its name.
+
+Reading is pure. A line that is no order raises `Misuse`, whose text says what is missing.
+"""
+
+import re
+import shlex
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from genie_core.room.event import Measure, Role
+
+MOST_QUOTED: Final = 200
+"""Messages of another room that can be quoted at once."""
+
+USUALLY_QUOTED: Final = 50
+
+_ROLES: Final[dict[str, Role]] = {"member": "member", "guest": "guest", "observer": "observer"}
+_UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SPAN: Final = re.compile(r"(?P<count>[0-9]{1,6})(?P<unit>[smhd])", re.ASCII)
+_LAST: Final = re.compile(r"(?P<room>.*?)\s+last\s+(?P<count>[0-9]{1,6})", re.ASCII | re.DOTALL)
+
+
+class Misuse(Exception):
+    """What follows a command is not what it takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invite:
+    """Show the invite; with any of the others make a new one. `lifetime` is in seconds."""
+
+    new: bool = False
+    once: bool = False
+    lifetime: float | None = None
+
+    @property
+    def renews(self) -> bool:
+        """Whether the invites so far stop working."""
+        return self.new or self.once or self.lifetime is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Moderation:
+    """Use the host's authority on somebody."""
+
+    measure: Measure
+    name: str
+    role: Role | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Show guests, or no longer, what the host's tools are called with."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Ask `name` to host, or without a name host oneself while the host is away."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Answer somebody who waits for the host's word."""
+
+    name: str
+    allow: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """Let files go with the next message; `text` names them as a person types or drops them."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detach:
+    """Let something stay; everything if there is no name."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """Keep a file of the room: by its number in a message or its name, empty for the newest."""
+
+    file: str = ""
+    to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Show a file of the room with the system's program for it; `file` as in `Save`."""
+
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """Let the last messages of another saved room go with the next message."""
+
+    room: str
+    last: int = USUALLY_QUOTED
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Tell who is here, or who somebody is."""
+
+    name: str = ""
+
+
+Order: TypeAlias = (
+    Invite | Moderation | Share | Host | Admission | Attach | Detach | Save | Open | Thread | Who
+)
+
+
+def read_invite(rest: str) -> Invite:
+    """`[--new] [--once] [--for 1h]`, in any order."""
+    words = iter(rest.split())
+    new = once = False
+    lifetime = None
+    for word in words:
+        match word.lower():
+            case "--new":
+                new = True
+            case "--once":
+                once = True
+            case "--for":
+                lifetime = _span(next(words, ""))
+            case _:
+                raise Misuse(f"it does not know {word}")
+    return Invite(new, once, lifetime)
+
+
+def read_moderation(measure: Measure, rest: str) -> Moderation:
+    """`NAME [why]`."""
+    name, reason = _name_and_more(rest)
+    return Moderation(measure, name, reason=reason)
+
+
+def read_measure(measure: Measure, rest: str) -> Moderation:
+    """`NAME`."""
+    return Moderation(measure, _only_name(rest))
+
+
+def read_role(rest: str) -> Moderation:
+    """`NAME member|guest|observer`."""
+    name, word = _name_and_more(rest)
+    role = _ROLES.get(word.lower())
+    if role is None:
+        raise Misuse("say whether they are a member, a guest or an observer")
+    return Moderation("role", name, role)
+
+
+def read_share(rest: str) -> Share:
+    """`on` or `off`."""
+    if rest.lower() not in ("on", "off"):
+        raise Misuse("say on or off")
+    return Share(rest.lower() == "on")
+
+
+def read_host(rest: str) -> Host:
+    """`[NAME]`."""
+    return Host(_only_name(rest)) if rest else Host()
+
+
+def read_admission(rest: str, *, allow: bool) -> Admission:
+    """`NAME`."""
+    return Admission(_only_name(rest), allow)
+
+
+def read_attach(rest: str) -> Attach:
+    """`PATH`, in quotes or not."""
+    if not rest:
+        raise Misuse("say which file")
+    return Attach(rest)
+
+
+def read_detach(rest: str) -> Detach:
+    """`[NAME]`, in quotes or not."""
+    return Detach(" ".join(_words(rest)))
+
+
+def read_save(rest: str) -> Save:
+    """`[N or NAME] [TO]`; what looks like a way to a folder is one."""
+    words = _words(rest)
+    if len(words) == 1 and _is_way(words[0]):
+        return Save(to=words[0])
+    if len(words) > 2:
+        raise Misuse("put names with spaces in quotes")
+    return Save(*words)
+
+
+def read_open(rest: str) -> Open:
+    """`[N or NAME]`."""
+    return Open(" ".join(_words(rest)))
+
+
+def read_thread(rest: str) -> Thread:
+    """`ROOM-OR-ID [last N]`."""
+    last = USUALLY_QUOTED
+    if found := _LAST.fullmatch(rest):
+        rest, last = found["room"], int(found["count"])
+    room = " ".join(_words(rest))
+    if not room:
+        raise Misuse("say which of your saved rooms")
+    if not 1 <= last <= MOST_QUOTED:
+        raise Misuse(f"at most the last {MOST_QUOTED} messages can go along")
+    return Thread(room, last)
+
+
+def read_who(rest: str) -> Who:
+    """`[NAME]`."""
+    return Who(_only_name(rest)) if rest else Who()
+
+
+def _name_and_more(rest: str) -> tuple[str, str]:
+    name, more = (*rest.split(maxsplit=1), "", "")[:2]
+    name = name.removeprefix("@")
+    if not name:
+        raise Misuse("say who")
+    return name, more
+
+
+def _only_name(rest: str) -> str:
+    name, more = _name_and_more(rest)
+    if more:
+        raise Misuse("it takes one name and nothing after it")
+    return name
+
+
+def _words(rest: str) -> list[str]:
+    try:
+        return shlex.split(rest)
+    except ValueError:  # a quote that stays open is an apostrophe
+        return rest.split()
+
+
+def _is_way(word: str) -> bool:
+    return "/" in word or word in (".", "..") or word.startswith("~")
+
+
+def _span(word: str) -> float:
+    found = _SPAN.fullmatch(word.lower())
+    seconds = int(found["count"]) * _UNITS[found["unit"]] if found else 0.0
+    if not seconds:
+        raise Misuse("say for how long, like --for 30m, 2h or 7d")
+    return seconds
