@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.archive.blobs import BlobStore, on_disk
-from genie_core.archive.errors import ArchiveError, DamagedBlob
+from genie_core.archive.errors import ArchiveError, DamagedBlob, InvalidDigest
 from genie_core.blocking import off_loop
 from genie_core.errors import GenieError
 from genie_core.file_names import safe_name
@@ -37,6 +37,9 @@ KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
 """How much of one room is kept here; a host could fill the disk otherwise."""
 
 REPORT_INTERVAL: Final = 0.1
+
+NOWHERE: Final = "nowhere"
+"""A name in the folder that no file ever has."""
 
 logger = logging.getLogger(__name__)
 
@@ -121,13 +124,11 @@ class Courier:
         return file
 
     def place(self, digest: str) -> Path:
-        """Where a file is, or will be once it has arrived.
-
-        Raises:
-            InvalidDigest: no file goes by that.
-
-        """
-        return self._blobs.path(digest)
+        """Where a file is, or will be once it has arrived; never beyond the folder of files."""
+        try:
+            return self._blobs.path(digest)
+        except InvalidDigest:  # a host may send anything
+            return self._blobs.folder / NOWHERE
 
     def has(self, digest: str) -> bool:
         """Whether a file is here, all of it."""

@@ -305,6 +305,8 @@ async def test_what_cannot_be_a_file_of_the_room_is_not_fetched(
     assert why in bob.told[-1].problem
     assert bob.asked == []
     assert not bob.courier.has(file.digest)
+    assert bob.courier.place(file.digest).parent == bob.blobs.folder
+    assert not bob.courier.place(file.digest).exists()
 
 
 async def test_a_host_cannot_fill_the_disk(house: House) -> None:
