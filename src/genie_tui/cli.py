@@ -27,7 +27,8 @@ examples:
   genie-tui join genie1-…                join a room by the invite that its host gave you
   genie-tui join :7654 --name bob        join from another terminal of the host's machine
   genie-tui join :7654 --guest           join without an engine of your own
-  genie-tui resume                       go on with the room you were in last
+  genie-tui invite                       print the invite to the room you host
+  genie-tui resume                       go on with the room you hosted last
   genie-tui host --model openai:gpt-5    let a language model listen and answer
   genie-tui id                           show your name and the words of your key
   genie-tui doctor                       check terminal, folders, model and port
@@ -204,6 +205,12 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
     who = commands.add_parser("id", help="show who you are to a room", parents=[shared])
     who.set_defaults(command="id")
 
+    invite = commands.add_parser(
+        "invite", help="print the invite to a room that you host", parents=[shared]
+    )
+    invite.add_argument("id", nargs="?", default="", help="its id or the start of it")
+    invite.set_defaults(command="invite")
+
     doctor = commands.add_parser(
         "doctor", help="check terminal, folders, model and port", parents=[shared]
     )
@@ -226,6 +233,10 @@ def _run(options: argparse.Namespace) -> int:
         from genie_tui.doctor import examine
 
         return examine(settings, locations, os.environ, sys.stdout)
+    if options.command == "invite":
+        from genie_tui.hosting import print_invite
+
+        return print_invite(options.id, locations, sys.stdout)
     if options.command == "id":
         from genie_tui.person import introduce
 

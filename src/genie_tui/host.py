@@ -25,8 +25,8 @@ from genie_core.room.server import RoomServer
 from genie_core.room.websocket import bind
 from genie_tui.engines import engine_loader
 from genie_tui.files import blobs_of, open_depot
-from genie_tui.hosting import PassFile, Presence
-from genie_tui.place import PASSES_NAME, Person, plan_for, withheld_in
+from genie_tui.hosting import PASSES_NAME, PassFile, Presence
+from genie_tui.place import Person, plan_for, withheld_in
 
 logger = logging.getLogger(__name__)
 

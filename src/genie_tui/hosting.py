@@ -6,20 +6,28 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TextIO
 
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.saved import SavedRoom
 from genie_core.durable import replace_file
-from genie_core.room.address import Address
+from genie_core.errors import GenieError
+from genie_core.room.address import Address, parse_address
 from genie_core.room.announcement import Announcement
-from genie_core.room.certificate import Certificate
+from genie_core.room.certificate import Certificate, load_certificate
 from genie_core.room.deed import Deed, sign_deed
 from genie_core.room.discovery import Announcer
 from genie_core.room.errors import InvalidPasses
 from genie_core.room.identity import Identity
 from genie_core.room.invite import Invite, write_invite
-from genie_core.room.passes import Passes
+from genie_core.room.passes import Pass, Passes
 from genie_core.room.reach import reachable_hosts
+from genie_tui.locations import Locations
+
+PASSES_NAME: Final = "passes.json"
+_LOOPBACK: Final = "127.0.0.1"
 
 LOOK_AROUND: Final = 10.0
 """Seconds between two looks at the own addresses, which change when a laptop moves."""
@@ -57,6 +65,47 @@ class PassFile:
             replace_file(self._path, content)
         except OSError:
             logger.warning("the invites of this room can't be saved", exc_info=True)
+
+
+def invite_of(saved: SavedRoom, certificate: Certificate, now: float) -> str:
+    """The invite to a hosted room, read from its files. Blocks.
+
+    Raises:
+        NoInvite: it was never open beyond this machine, or its passes have ended.
+
+    """
+    record = saved.record
+    current = PassFile(saved.folder / PASSES_NAME).load().newest(now)
+    hosts = reachable_hosts() or (_LOOPBACK,)
+    if current is None or record.kind != "hosted" or not record.address:
+        raise NoInvite(record.title)
+    port = parse_address(record.address).port
+    places = tuple(Address(host, port) for host in hosts)
+    return write_invite(Invite(places, certificate.pin, current.id, current.secret, record.title))
+
+
+def print_invite(wanted: str, locations: Locations, out: TextIO) -> int:
+    """Print the invite to a room, by default the one hosted last; returns the exit code.
+
+    Raises:
+        UnknownRoom: there is no such room.
+        NoInvite: it has no open invite.
+
+    """
+    catalogue = Catalogue(locations.sessions)
+    hosted = (each.id for each in catalogue.all() if each.kind == "hosted" and not each.note)
+    saved = catalogue.find(wanted or next(hosted, ""))
+    certificate = load_certificate(locations.certificate, datetime.now(UTC))
+    out.write(f"{invite_of(saved, certificate, time.time())}\n")
+    return 0
+
+
+class NoInvite(GenieError):
+    """There is no invite to a room that could be read from outside of its host's program."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(f"there is no open invite to {title!r}; make one in the room: /invite")
+        self.title = title
 
 
 class Presence:
@@ -113,11 +162,7 @@ class Presence:
         """
         if self._local:
             return ""
-        now = self._clock()
-        current = self._passes.newest(now)
-        if current is None:
-            current = self._passes.issue(now)
-            self._file.save(self._passes)
+        current = self._open_pass()
         return write_invite(
             Invite(self.addresses, self._certificate.pin, current.id, current.secret, self._title)
         )
@@ -127,6 +172,14 @@ class Presence:
         self._passes.renew(self._clock(), uses=uses, lifetime=lifetime)
         self._file.save(self._passes)
         return self.invite
+
+    def _open_pass(self) -> Pass:
+        now = self._clock()
+        current = self._passes.newest(now)
+        if current is None:
+            current = self._passes.issue(now)
+            self._file.save(self._passes)
+        return current
 
     def state(self, hosts: tuple[str, ...]) -> Deed:
         """State where the room is from now on."""
@@ -146,6 +199,7 @@ class Presence:
     async def shown(self, *, announce: bool) -> AsyncIterator[None]:
         """Keep the deed true and, if wanted, announce the room, for as long as the block lasts."""
         deed = self.state(await self._look_around())
+        self._open_pass()  # for those who read it from outside
         async with AsyncExitStack() as resources:
             announcer: Announcer | None = None
             if announce:
@@ -172,6 +226,3 @@ class Presence:
 
     def _announced(self, deed: Deed) -> Announcement:
         return Announcement(deed, self._title, self._address.port)
-
-
-_LOOPBACK: Final = "127.0.0.1"

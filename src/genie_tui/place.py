@@ -23,7 +23,6 @@ from genie_tui.person import person_of
 from genie_tui.settings import Settings, assistant_config
 
 WITHHELD_NAME: Final = "withheld.jsonl"
-PASSES_NAME: Final = "passes.json"
 
 
 @dataclass(frozen=True, slots=True)

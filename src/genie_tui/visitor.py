@@ -120,7 +120,10 @@ class Visitor:
     async def join(
         self, way: JoinRoom, listener: Listener, resources: AsyncExitStack
     ) -> Participant:
-        """Join by what the host gave out."""
+        """Join by what the host gave out, or by the name of a copy."""
+        copy = await asyncio.to_thread(self._named, way.way)
+        if copy is not None:
+            return await self.rejoin(RejoinRoom(copy.id, guest=way.guest), listener, resources)
         found = way_of(way.way)
         try:
             return await self._visit(found, Luggage(), listener, resources, guest=way.guest)
@@ -254,6 +257,13 @@ class Visitor:
             addresses=tuple(str(Address(host, port)) for host in reachable_hosts()),
             at=time.time(),
         )
+
+    def _named(self, text: str) -> SavedRoom | None:
+        """The copy whose name somebody typed, if it can't be anything else."""
+        with suppress(ArchiveError):
+            if not looks_like_invite(text) and ":" not in text:
+                return self._person.catalogue.find(text.strip())
+        return None
 
     def _has_copy(self, room: str) -> bool:
         return self._copy_of(room) is not None
