@@ -53,8 +53,20 @@ class Connection(Protocol[Out_contra, In_co]):
 ClientConnection: TypeAlias = Connection[ClientFrame, ServerFrame]
 """The participant's end."""
 
-PeerConnection: TypeAlias = Connection[ServerFrame, ClientFrame]
-"""The room's end."""
+
+class PeerConnection(Connection[ServerFrame, ClientFrame], Protocol):
+    """The room's end, which can also send without waiting."""
+
+    def is_free(self) -> bool:
+        """Whether the other end keeps up, so that `post` may be called."""
+
+    def post(self, frames: Sequence[ServerFrame]) -> None:
+        """Send frames without waiting; only while no `send` is under way.
+
+        Raises:
+            FrameError: a frame can't be encoded; none was sent.
+
+        """
 
 
 def memory_pair(
@@ -78,6 +90,14 @@ class MemoryConnection(Generic[Out, In]):
         self._outgoing = outgoing
         self._incoming = incoming
         self.channel: Final = ""
+
+    def is_free(self) -> bool:
+        """Whether the connection is open and the other end is not behind."""
+        return self._outgoing.is_free()
+
+    def post(self, frames: Sequence[Out]) -> None:
+        """Put frames where the other end takes them, beyond the capacity if need be."""
+        self._outgoing.extend(frames)
 
     async def send(self, frames: Sequence[Out]) -> None:
         """Put frames where the other end takes them; waits while it is full."""
@@ -116,6 +136,13 @@ class _Pipe(Generic[In]):
         if self._closed is not None:
             raise ConnectionLost(self._closed)
         self._items.append(item)
+        self._filled.set()
+
+    def is_free(self) -> bool:
+        return self._closed is None and len(self._items) < self._capacity
+
+    def extend(self, items: Sequence[In]) -> None:
+        self._items.extend(items)
         self._filled.set()
 
     async def take(self) -> In:

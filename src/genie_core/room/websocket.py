@@ -15,6 +15,8 @@ from websockets.asyncio.client import connect
 from websockets.asyncio.connection import Connection as Socket
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidURI
+from websockets.frames import Frame, Opcode
+from websockets.protocol import Side, State
 
 from genie_core.room.address import Address, parse_address, resolve_loopback
 from genie_core.room.certificate import Certificate, client_context, pin_of
@@ -43,6 +45,9 @@ WATCH_TIMEOUT: Final = 3.0
 OPEN_TIMEOUT: Final = 10.0
 CLOSE_TIMEOUT: Final = 2.0
 
+WRITE_BUFFER: Final = 32 * 1024
+"""Bytes that may wait in a transport before whoever sends has to."""
+
 OVERSIZE: Final = 4
 """Up to this many times its limit a frame is read, to be refused by name. A larger one is not even
 read: WebSocket itself closes the connection with code 1009."""
@@ -60,9 +65,27 @@ logger = logging.getLogger(__name__)
 _OPTIONS: Final[dict[str, Any]] = {
     "compression": None,
     "close_timeout": CLOSE_TIMEOUT,
+    "write_limit": WRITE_BUFFER,
     "logger": logger,
 }
 """What is the same at both ends."""
+
+
+class Packer(Generic[Out]):
+    """Turns frames into what travels; one that goes to many in a row is packed once."""
+
+    def __init__(self, encoder: Callable[[Out], bytes], *, masked: bool) -> None:
+        self._encode = encoder
+        self._masked = masked
+        self._last: Out | None = None
+        self._packed = b""
+
+    def __call__(self, frame: Out) -> bytes:
+        """Pack a frame; with a mask, which clients must use (RFC 6455), anew each time."""
+        if frame is not self._last or self._masked:
+            text = Frame(Opcode.TEXT, self._encode(frame))
+            self._packed, self._last = text.serialize(mask=self._masked), frame
+        return self._packed
 
 
 class WebSocketConnection(Generic[Out, In]):
@@ -74,11 +97,27 @@ class WebSocketConnection(Generic[Out, In]):
         encoder: Callable[[Out], bytes],
         decoder: Callable[[bytes], In],
         channel: str = "",
+        packer: Packer[Out] | None = None,
     ) -> None:
         self.channel: Final = channel
         self._ws = ws
         self._encode = encoder
         self._decode = decoder
+        self._pack = packer or Packer(encoder, masked=ws.protocol.side is Side.CLIENT)
+
+    def is_free(self) -> bool:
+        """Whether the connection is open and the transport's buffer under its limit."""
+        transport = self._ws.transport
+        return (
+            self._ws.protocol.state is State.OPEN
+            and transport.get_write_buffer_size() <= WRITE_BUFFER
+            and not transport.is_closing()
+        )
+
+    def post(self, frames: Sequence[Out]) -> None:
+        """Write all frames at once."""
+        pack = self._pack
+        self._ws.transport.write(b"".join([pack(frame) for frame in frames]))
 
     async def send(self, frames: Sequence[Out]) -> None:
         """Send frames, waiting while the transport's buffer is over its limit."""
@@ -222,9 +261,11 @@ async def listen(
         name = sock.getsockname()
         await resolve_loopback(Address(str(name[0]), int(name[1])))
 
+    packer = Packer(encoder, masked=False)
+
     async def handler(ws: ServerConnection) -> None:
         link = WebSocketConnection[ServerFrame, ClientFrame](
-            ws, encoder, lambda data: decode_client(data, frame_bytes), pin
+            ws, encoder, lambda data: decode_client(data, frame_bytes), pin, packer
         )
         await attend(link, _source(ws), pin)
 
