@@ -27,6 +27,7 @@ from genie_tui.engines import engine_loader
 from genie_tui.files import blobs_of, open_depot
 from genie_tui.hosting import PASSES_NAME, PassFile, Presence
 from genie_tui.place import Person, plan_for, withheld_in
+from genie_tui.rivals import Rivals
 
 logger = logging.getLogger(__name__)
 
@@ -154,6 +155,7 @@ async def take_host_seat(
 ) -> Participant:
     """Take the host's seat in a room whose doors are open."""
     saved, server = doors.saved, doors.server
+    identity = await person.identity()
     place = asyncio.get_running_loop().create_future()
     place.set_result(saved)
 
@@ -164,7 +166,7 @@ async def take_host_seat(
         person,
         connector,
         engine_loader(person.config, place),
-        {"identity": await person.identity(), "token": server.host_token},
+        {"identity": identity, "token": server.host_token},
         address=doors.presence.shown_address,
         close_room=doors.close,
         put_away=resources.aclose,
@@ -178,6 +180,9 @@ async def take_host_seat(
     await seat.start()
     async with leaving_unless_done(seat):
         await asyncio.to_thread(_note_hosting, person, doors)
+        if not person.settings.local:
+            rivals = Rivals(lambda: server.state, listener, identity.key)
+            await resources.enter_async_context(rivals.watched(server.state.room))
     for problem in doors.problems:
         listener.on_notice(Severity.WARNING, problem)
     return seat
