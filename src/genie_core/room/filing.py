@@ -10,6 +10,7 @@ from genie_core.room.event import FileRef
 from genie_core.room.frame import (
     Chunk,
     Fetch,
+    Piece,
     Refused,
     ServerFrame,
     Store,
@@ -22,7 +23,8 @@ from genie_core.room.roster import Roster
 NAME_CHARS: Final = 200
 DIGEST_CHARS: Final = 64
 MAX_ERRANDS: Final = 8
-"""How much of one peer may wait to be done; whoever keeps to asking one by one needs one."""
+"""How much of one peer may wait to be done, or as pieces to be read by it. Whoever keeps to asking
+one by one needs one."""
 
 FileFrame: TypeAlias = Store | Chunk | Fetch
 
@@ -109,7 +111,8 @@ class Filing:
         digest = frame.digest
         if not is_digest(digest):
             return Refused("malformed", "a file is named by its SHA-256 in hex")
-        if self._open.get(peer.id, 0) >= MAX_ERRANDS:
+        unread = sum(isinstance(reply, Piece) for reply in peer.replies)
+        if self._open.get(peer.id, 0) + unread >= MAX_ERRANDS:
             return Refused("too_fast", "wait for the answers about files", digest)
         if isinstance(frame, Fetch):
             if digest not in self._files or frame.offset < 0:
