@@ -3,7 +3,8 @@
 `Doorman` is how the app gets a seat, `Bridge` turns what the seat reports into Textual messages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,12 +22,16 @@ from genie_core.room.seat import (
     Transfer,
     Unsent,
 )
+from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import Opening
 
 
 @dataclass(frozen=True, slots=True)
 class SavedSummary:
-    """What the lobby says about a saved room. `last_activity` is in seconds since the epoch."""
+    """What the lobby says about a saved room. `last_activity` is in seconds since the epoch.
+
+    `host` is whoever hosts it, None for a room that this person hosts.
+    """
 
     id: str
     title: str
@@ -34,6 +39,7 @@ class SavedSummary:
     people: int
     messages: int
     note: str = ""
+    host: str | None = None
 
 
 class Doorman(Protocol):
@@ -49,6 +55,15 @@ class Doorman(Protocol):
 
     def saved(self) -> Sequence[SavedSummary]:
         """The saved rooms, most recent first. Reads files, so call it off the event loop."""
+
+    def browse(
+        self, on_change: Callable[[Sequence[NearbyRoom]], None]
+    ) -> AbstractAsyncContextManager[None]:
+        """Watch for rooms on the network until the context is left.
+
+        `on_change` is called on the event loop with all of them, known ones first, whenever that
+        changes. Without a network it is never called; nothing is raised.
+        """
 
 
 class SeatMessage(Message, bubble=False):

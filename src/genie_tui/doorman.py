@@ -1,22 +1,39 @@
 """Lets a person into rooms. Cheap to import: what a room needs is loaded when one is opened."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
 
 from genie_core.room.seat import Listener, Seat
 from genie_tui.bridge import SavedSummary
 from genie_tui.locations import Locations
+from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import Opening
 from genie_tui.settings import Settings
 
+if TYPE_CHECKING:
+    from genie_core.archive.catalogue import Listing
+
 
 class House:
-    """The `Doorman` of the real program: rooms in this person's folders, on this machine."""
+    """The `Doorman` of the real program: rooms in this person's folders, and on the network.
 
-    def __init__(self, name: str, settings: Settings, locations: Locations) -> None:
+    `interfaces` are the addresses of those on which to look for rooms, all by default.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        settings: Settings,
+        locations: Locations,
+        *,
+        interfaces: Sequence[str] | None = None,
+    ) -> None:
         self._name = name
         self._settings = settings
         self._locations = locations
+        self._interfaces = interfaces
 
     async def open(self, opening: Opening, listener: Listener) -> Seat:
         """Take a seat in a room; see `Doorman.open`."""
@@ -25,23 +42,54 @@ class House:
         return await enter(opening, listener)
 
     def saved(self) -> Sequence[SavedSummary]:
-        """The saved rooms that can be hosted again, most recent first."""
+        """The rooms that can be hosted again or joined again, most recent first."""
         from genie_core.archive.catalogue import Catalogue
 
-        return [
-            SavedSummary(
-                listing.id,
-                listing.title,
-                listing.last_activity,
-                listing.people,
-                listing.messages,
-                listing.note,
-            )
-            for listing in Catalogue(self._locations.sessions).all()
-            if listing.kind == "hosted"
-        ]
+        listings = Catalogue(self._locations.sessions).all()
+        return [_summary(each) for each in listings if self._is_mine(each)]
+
+    @asynccontextmanager
+    async def browse(
+        self, on_change: Callable[[Sequence[NearbyRoom]], None]
+    ) -> AsyncIterator[None]:
+        """Watch for rooms on the network; see `Doorman.browse`."""
+        if self._settings.local:
+            yield
+            return
+        watching = await asyncio.to_thread(self._look_around, on_change)
+        async with watching:
+            yield
+
+    def _is_mine(self, listing: "Listing") -> bool:
+        """Whether this person can go there; a copy that was put aside leads nowhere."""
+        record = listing.record
+        if record is None or record.kind == "hosted":
+            return True
+        return record.name == self._name and bool(record.address or record.addresses)
 
     def _load(self) -> Callable[[Opening, Listener], Awaitable[Seat]]:
         from genie_tui.entrance import Entrance
 
         return Entrance(self._name, self._settings, self._locations).enter
+
+    def _look_around(
+        self, on_change: Callable[[Sequence[NearbyRoom]], None]
+    ) -> AbstractAsyncContextManager[None]:
+        from genie_core.archive.catalogue import Catalogue
+        from genie_tui.neighbourhood import browse
+
+        catalogue = Catalogue(self._locations.sessions)
+        return browse(catalogue, self._name, on_change, self._interfaces)
+
+
+def _summary(listing: "Listing") -> SavedSummary:
+    record = listing.record
+    return SavedSummary(
+        listing.id,
+        listing.title,
+        listing.last_activity,
+        listing.people,
+        listing.messages,
+        listing.note,
+        host=record.host or "somebody" if record and record.kind == "joined" else None,
+    )

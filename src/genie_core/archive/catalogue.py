@@ -24,7 +24,10 @@ _BREAKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A saved room in a list. `note` says what is wrong with it, usually nothing."""
+    """A saved room in a list.
+
+    `note` says what is wrong with it, usually nothing; without a `record` it can't be opened.
+    """
 
     id: str
     title: str
@@ -33,6 +36,7 @@ class Listing:
     people: int
     messages: int
     note: str = ""
+    record: RoomRecord | None = None
 
 
 class Catalogue:
@@ -141,6 +145,7 @@ class Catalogue:
             max(record.last_activity, changed),
             record.people,
             record.messages,
+            record=record,
         )
 
     def _save(self, folder: Path, record: RoomRecord) -> SavedRoom:

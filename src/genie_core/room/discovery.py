@@ -109,9 +109,12 @@ class Browser(Multicaster):
         return [(each.deed, each.addresses) for each in found]
 
     async def find(self, room: str, seconds: float = 3.0) -> list[tuple[Deed, tuple[str, ...]]]:
-        """Return what `found` does; if that is nothing, ask the network and wait for an answer."""
+        """Return what `found` does; if that is nothing, wait for an answer from the network.
+
+        It is asked in any case, so that the next time there may be more.
+        """
+        self.refresh()
         if not self.found(room):
-            self.refresh()
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     while not self.found(room):

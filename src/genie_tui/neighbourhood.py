@@ -1,0 +1,127 @@
+"""The rooms on the network, and which of them this person knows.
+
+This module imports what it takes to find rooms; the lobby is on the screen before.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+from genie_core.archive.catalogue import Catalogue, Listing
+from genie_core.archive.errors import ArchiveError
+from genie_core.archive.lines import put_in_order, read_lines
+from genie_core.room.allegiance import may_host
+from genie_core.room.announcement import Announcement
+from genie_core.room.deed import Deed
+from genie_core.room.discovery import Browser
+from genie_core.room.fold import RoomState
+from genie_core.room.identity import words
+from genie_tui.nearby import NearbyRoom
+
+CALM: Final = 0.1
+"""Seconds between two changes of the list, however much happens on the network."""
+
+logger = logging.getLogger(__name__)
+
+
+class Neighbourhood:
+    """Tells for one person which announced rooms they can join without an invite.
+
+    The copies that there are when it is made count. All methods block: they read files.
+    """
+
+    def __init__(self, catalogue: Catalogue, name: str) -> None:
+        self._catalogue = catalogue
+        self._copies: dict[str, list[Listing]] = {}
+        self._states: dict[str, RoomState] = {}
+        for listing in _own(catalogue, name):
+            if listing.record is not None:
+                self._copies.setdefault(listing.record.id, []).append(listing)
+
+    def look(self, announcements: Sequence[Announcement]) -> list[NearbyRoom]:
+        """Describe what was announced, known rooms first and then by title."""
+        rooms = [self._described(each) for each in announcements]
+        return sorted(rooms, key=lambda room: (not room.known, room.title.casefold(), room.id))
+
+    def _described(self, announcement: Announcement) -> NearbyRoom:
+        deed = announcement.deed
+        return NearbyRoom(
+            deed.room,
+            announcement.title,
+            deed.host,
+            deed.key,
+            words(deed.key),
+            deed.pin,
+            announcement.addresses,
+            copy=self._copy_for(deed),
+        )
+
+    def _copy_for(self, deed: Deed) -> str:
+        """The folder of the copy that knows this host, by the certificate or by the key."""
+        copies = self._copies.get(deed.room, [])
+        for copy in copies:
+            if copy.record is not None and deed.pin and copy.record.pin == deed.pin:
+                return copy.id
+        return next((copy.id for copy in copies if may_host(self._state(copy.id), deed)), "")
+
+    def _state(self, folder: str) -> RoomState:
+        """Who was in the room, by the copy's log, which is read once."""
+        if folder not in self._states:
+            self._states[folder] = state = RoomState()
+            with suppress(ArchiveError, OSError):
+                content = read_lines(self._catalogue.find(folder).log_path.read_bytes())
+                put_in_order(content)
+                for event in content.events:
+                    state.apply(event)
+                state.exchanges.clear()  # only the people matter
+                state.proposals.clear()
+        return self._states[folder]
+
+
+@asynccontextmanager
+async def browse(
+    catalogue: Catalogue,
+    name: str,
+    on_change: Callable[[Sequence[NearbyRoom]], None],
+    interfaces: Sequence[str] | None = None,
+) -> AsyncIterator[None]:
+    """Watch for rooms as `genie_tui.bridge.Doorman.browse` says, on all interfaces or on these."""
+    neighbourhood = await asyncio.to_thread(Neighbourhood, catalogue, name)
+    changed = asyncio.Event()
+    async with (
+        Browser(changed.set, interfaces=interfaces) as browser,
+        asyncio.TaskGroup() as group,
+    ):
+        watch = group.create_task(_watch(neighbourhood, browser, changed, on_change))
+        yield
+        watch.cancel()
+
+
+async def _watch(
+    neighbourhood: Neighbourhood,
+    browser: Browser,
+    changed: asyncio.Event,
+    on_change: Callable[[Sequence[NearbyRoom]], None],
+) -> None:
+    while True:
+        await changed.wait()
+        changed.clear()
+        found = list(browser.rooms.values())
+        on_change(await asyncio.to_thread(neighbourhood.look, found))
+        await asyncio.sleep(CALM)
+
+
+def _own(catalogue: Catalogue, name: str) -> list[Listing]:
+    """The copies of the person who goes by this name; none if the disk does not tell."""
+    try:
+        listings = catalogue.all()
+    except ArchiveError as error:
+        logger.warning("no room on the network is known here: %s", error)
+        return []
+    return [
+        listing
+        for listing in listings
+        if listing.record is not None and listing.record.name in ("", name)
+    ]

@@ -1,0 +1,21 @@
+import subprocess
+import sys
+from dataclasses import replace
+
+from genie_tui.nearby import NearbyRoom
+
+
+def test_only_what_there_is_a_copy_of_is_known() -> None:
+    room = NearbyRoom("r", "Garden", "hana", "key", "amber-river", "pin", ("192.0.2.7:7654",))
+    assert not room.known
+    assert replace(room, copy="r@ann").known
+
+
+def test_the_lobby_is_painted_before_anything_of_the_network_is_loaded() -> None:
+    code = (
+        "import sys, genie_tui.app, genie_tui.doorman; "
+        "sys.exit(', '.join({'zeroconf', 'ifaddr', 'cryptography', 'mnemonic', "
+        "'genie_core.room.discovery', 'genie_tui.neighbourhood'} & sys.modules.keys()) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,113 @@
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.lines import encode_line
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.announcement import Announcement
+from genie_core.room.deed import sign_deed
+from genie_core.room.discovery import Announcer
+from genie_core.room.event import ROOM, Event, Hosted, Joined, Moderated, Opened
+from genie_core.room.identity import Identity, words
+from genie_tui.nearby import NearbyRoom
+from genie_tui.neighbourhood import Neighbourhood, browse
+
+HANA, BOB, MALLORY = Identity.generate(), Identity.generate(), Identity.generate()
+ROOM_ID = "2026-11-21-garden-3fk9"
+PIN, OTHER = "p" * 43, "q" * 43
+HERE = ("192.0.2.7:7654",)
+
+
+def announced(by: Identity, host: str, pin: str, room: str = ROOM_ID) -> Announcement:
+    deed = sign_deed(by, room=room, host=host, pin=pin, addresses=HERE, at=1.0)
+    return Announcement(deed, "Garden", 7654, HERE)
+
+
+def copy(catalogue: Catalogue, name: str = "ann", *more: Event) -> SavedRoom:
+    saved = catalogue.copy_of(ROOM_ID, "Garden", name, 1.0, address=HERE[0], pin=PIN, host="hana")
+    events = [
+        Event(1, 1.0, ROOM, Opened(ROOM_ID, "Garden")),
+        Event(2, 1.0, ROOM, Hosted("hana", key=HANA.key, pin=PIN)),
+        Event(3, 1.0, "hana", Joined("host", key=HANA.key)),
+        Event(4, 1.0, "bob", Joined("member", key=BOB.key)),
+        *more,
+    ]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    return saved
+
+
+def known(catalogue: Catalogue, *rooms: Announcement, name: str = "ann") -> list[str]:
+    return [room.copy for room in Neighbourhood(catalogue, name).look(rooms)]
+
+
+def test_a_room_without_a_copy_needs_an_invite(tmp_path: Path) -> None:
+    (room,) = Neighbourhood(Catalogue(tmp_path), "ann").look([announced(HANA, "hana", PIN)])
+    assert not room.known
+    assert (room.title, room.host, room.addresses) == ("Garden", "hana", HERE)
+    assert room.words == words(HANA.key)
+
+
+def test_a_room_is_known_by_the_certificate_of_its_host(tmp_path: Path) -> None:
+    catalogue = Catalogue(tmp_path)
+    saved = copy(catalogue)
+    saved.log_path.unlink()
+    assert known(catalogue, announced(HANA, "hana", PIN)) == [saved.id]
+    assert known(catalogue, announced(HANA, "hana", PIN, room="another")) == [""]
+
+
+def test_a_room_is_known_by_the_key_of_a_member_who_hosts_it_now(tmp_path: Path) -> None:
+    catalogue = Catalogue(tmp_path)
+    saved = copy(catalogue)
+    assert known(catalogue, announced(BOB, "bob", OTHER)) == [saved.id]
+
+
+def test_strangers_and_the_banned_make_no_room_known(tmp_path: Path) -> None:
+    catalogue = Catalogue(tmp_path)
+    copy(catalogue, "ann", Event(5, 1.0, "hana", Moderated("ban", "bob")))
+    assert known(catalogue, announced(MALLORY, "bob", OTHER)) == [""]
+    assert known(catalogue, announced(BOB, "bob", OTHER)) == [""]
+
+
+def test_a_certificate_without_a_pin_is_nobodys(tmp_path: Path) -> None:
+    catalogue = Catalogue(tmp_path)
+    copy(catalogue).update(pin="")
+    assert known(catalogue, announced(MALLORY, "hana", "")) == [""]
+
+
+def test_the_copy_of_somebody_else_on_this_machine_does_not_count(tmp_path: Path) -> None:
+    catalogue = Catalogue(tmp_path)
+    copy(catalogue, "bob")
+    assert known(catalogue, announced(HANA, "hana", PIN)) == [""]
+
+
+def test_known_rooms_come_first(tmp_path: Path) -> None:
+    catalogue = Catalogue(tmp_path)
+    copy(catalogue)
+    strange = msgspec.structs.replace(announced(MALLORY, "eve", OTHER, room="x"), title="A room")
+    rooms = Neighbourhood(catalogue, "ann").look([strange, announced(HANA, "hana", PIN)])
+    assert [room.title for room in rooms] == ["Garden", "A room"]
+
+
+def test_a_damaged_catalogue_only_makes_rooms_unknown(tmp_path: Path) -> None:
+    (tmp_path / "sessions").write_text("no folder")
+    assert known(Catalogue(tmp_path / "sessions"), announced(HANA, "hana", PIN)) == [""]
+
+
+async def test_rooms_are_watched_on_a_real_network(tmp_path: Path) -> None:
+    catalogue = Catalogue(tmp_path)
+    saved = copy(catalogue)
+    lists: asyncio.Queue[Sequence[NearbyRoom]] = asyncio.Queue()
+    interfaces = ["127.0.0.1"]
+
+    async def heard(*, here: bool) -> None:
+        async with asyncio.timeout(20):
+            while any(room.copy == saved.id for room in await lists.get()) is not here:
+                pass
+
+    async with browse(catalogue, "ann", lists.put_nowait, interfaces):
+        async with Announcer(announced(BOB, "bob", OTHER), interfaces=interfaces):
+            await heard(here=True)
+        await heard(here=False)
