@@ -18,7 +18,7 @@ from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.place import Person
 from genie_tui.settings import Settings
-from genie_tui.visitor import Visitor
+from genie_tui.visitor import Visitor, is_hosted
 
 UNTITLED: Final = "Room"
 
@@ -28,6 +28,18 @@ class NothingToResume(GenieError):
 
     def __init__(self) -> None:
         super().__init__("there is no saved room yet; open one: genie-tui host")
+
+
+class StillHosted(GenieError):
+    """Somebody asks to host a room whose host is there."""
+
+    def __init__(self, saved: SavedRoom) -> None:
+        record = saved.record
+        super().__init__(
+            f"{record.title!r} is hosted by {record.host} right now; "
+            f"join it: genie-tui join {saved.id}"
+        )
+        self.saved = saved.id
 
 
 class Entrance:
@@ -70,6 +82,8 @@ class Entrance:
         self, opening: ResumeRoom, listener: Listener, resources: AsyncExitStack
     ) -> Participant:
         saved = await asyncio.to_thread(self._find, opening.id)
+        if saved.record.kind == "joined" and await is_hosted(saved):
+            raise StillHosted(saved)
         person = self._person.called(saved.record.name).with_habits_of(saved)
         before = saved.record.address if saved.record.kind == "hosted" else ""
         sock = await bind_room(person, resources, before)

@@ -13,7 +13,7 @@ from genie_core.archive.errors import ArchiveError, RoomInUse
 from genie_core.archive.log import EventLog
 from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
-from genie_core.room.address import DEFAULT_PORT, Address, parse_address
+from genie_core.room.address import DEFAULT_PORT, Address, is_on_loopback, parse_address
 from genie_core.room.allegiance import may_host
 from genie_core.room.certificate import Certificate
 from genie_core.room.codec import event_mark
@@ -40,6 +40,9 @@ from genie_tui.place import Person, plan_for, withheld_in
 
 MAX_PARTINGS: Final = 3
 """How often in a row a visit may begin anew because the logs contradict each other."""
+
+ANSWER_TIMEOUT: Final = 2.0
+"""Seconds in which a host that is there answers."""
 
 ELSEWHERE: Final = (
     "this room is open at another terminal of yours; this one shows it and answers there, "
@@ -109,6 +112,17 @@ def way_back(saved: SavedRoom, found: Sequence[str] = (), pin: str = "") -> Way:
     if not places:
         raise NowhereToLook(record.title)
     return Way(tuple(dict.fromkeys(places)))
+
+
+async def is_hosted(saved: SavedRoom) -> bool:
+    """Whether the host of a room that was joined answers, at one of the addresses known."""
+    try:
+        async with asyncio.timeout(ANSWER_TIMEOUT):
+            link = await Seeker(way_back(saved).whereabouts, tls_connect)()
+    except (TimeoutError, GenieError):
+        return False
+    link.abort()
+    return True
 
 
 class Visitor:
@@ -186,12 +200,11 @@ class Visitor:
         library = None if luggage.second else LateLibrary()
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
         seat: Participant
-        browser = await resources.enter_async_context(Browser())
         seeker = Seeker(
             way.whereabouts,
             tls_connect,
             room=luggage.room,
-            finder=browser,
+            finder=await _finder(way, resources),
             trusts=lambda deed: may_host(seat.state, deed),
         )
         events = luggage.events
@@ -329,6 +342,13 @@ async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitSta
         logger.warning("the copy of a room: %s", problem)
     resources.callback(log.close)
     luggage.saved, luggage.log, luggage.events = saved, log, events
+
+
+async def _finder(way: Way, resources: AsyncExitStack) -> Browser | None:
+    """What finds a host that has moved. One on this machine stays where it is."""
+    if all(is_on_loopback(each.address) for each in way.whereabouts):
+        return None
+    return await resources.enter_async_context(Browser())
 
 
 async def _withheld(saved: SavedRoom) -> Withheld:

@@ -17,10 +17,13 @@ from genie_core.room.event import Said
 from genie_core.room.participant import Participant
 from genie_core.room.seat import Link, Seat
 from genie_core.room.websocket import bind
-from genie_tui.entrance import Entrance, NothingToResume
+from genie_tui.entrance import Entrance, NothingToResume, StillHosted
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
 from genie_tui.settings import Settings
+
+
+LOCAL = Settings(local=True)
 
 
 def places(home: Path) -> Locations:
@@ -32,7 +35,7 @@ async def seat(
     name: str, opening: Opening, home: Path, settings: Settings | None = None
 ) -> AsyncIterator[tuple[Participant, Ear]]:
     ear = Ear()
-    entered = await Entrance(name, settings or Settings(), places(home)).enter(opening, ear)
+    entered = await Entrance(name, settings or LOCAL, places(home)).enter(opening, ear)
     assert isinstance(entered, Participant)
     try:
         yield entered, ear
@@ -85,7 +88,7 @@ async def test_another_room_at_a_known_address_is_simply_another_room(tmp_path: 
         address = ann.address
         async with seat("ben", JoinRoom(address, guest=True), tmp_path / "b"):
             pass
-    port = Settings(port=parse_address(address).port)
+    port = Settings(local=True, port=parse_address(address).port)
     async with (
         seat("ann", NewRoom("Second"), tmp_path / "c", port),
         seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, _),
@@ -98,7 +101,7 @@ async def test_nothing_of_another_room_is_heard(tmp_path: Path) -> None:
         address = ann.address
         async with seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear):
             await said(ann, ben, ear, "secret of room one")
-    port = Settings(port=parse_address(address).port)
+    port = Settings(local=True, port=parse_address(address).port)
     async with (
         seat("ann", NewRoom("Second"), tmp_path / "c", port) as (ann, _),
         seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
@@ -119,7 +122,7 @@ async def test_who_is_let_in_and_then_fails_does_not_stay_as_a_ghost(
         with monkeypatch.context() as patch:
             patch.setattr(Catalogue, "copy_of", refuse)
             with pytest.raises(RoomInUse):
-                await Entrance("ben", Settings(), places(tmp_path / "b")).enter(
+                await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(
                     JoinRoom(ann.address), Ear()
                 )
         await own.until(lambda: "ben" in ann.state.people and not ann.state.people["ben"].present)
@@ -129,7 +132,7 @@ async def test_a_copy_that_knows_more_than_the_host_is_put_aside_and_kept(tmp_pa
     async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
         address = ann.address
     shutil.copytree(tmp_path / "a", tmp_path / "old")
-    settings = Settings(port=parse_address(address).port)
+    settings = Settings(local=True, port=parse_address(address).port)
     async with (
         seat("ann", ResumeRoom(""), tmp_path / "a", settings) as (ann, _),
         seat("ben", JoinRoom(address, guest=True), tmp_path / "b") as (ben, ear),
@@ -148,7 +151,7 @@ async def test_a_copy_that_knows_more_than_the_host_is_put_aside_and_kept(tmp_pa
 
 async def test_a_taken_port_leaves_no_room_behind(tmp_path: Path) -> None:
     with await bind(Address("127.0.0.1", 0)) as taken:
-        settings = Settings(port=taken.getsockname()[1])
+        settings = Settings(local=True, port=taken.getsockname()[1])
         with pytest.raises(AddressInUse, match="--port"):
             await Entrance("ann", settings, places(tmp_path)).enter(NewRoom("x"), Ear())
     assert Catalogue(tmp_path / "data" / "sessions").all() == []
@@ -166,11 +169,11 @@ async def test_a_room_is_open_in_one_process_at_a_time(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("One"), tmp_path):
         room = saved(tmp_path).name
         with pytest.raises(RoomInUse):
-            await Entrance("ann", Settings(), places(tmp_path)).enter(ResumeRoom(room), Ear())
+            await Entrance("ann", LOCAL, places(tmp_path)).enter(ResumeRoom(room), Ear())
 
 
 async def test_what_can_not_be_resumed_says_so(tmp_path: Path) -> None:
-    entrance = Entrance("ben", Settings(), places(tmp_path / "b"))
+    entrance = Entrance("ben", LOCAL, places(tmp_path / "b"))
     with pytest.raises(NothingToResume, match="no saved room"):
         await entrance.enter(ResumeRoom(""), Ear())
     with pytest.raises(UnknownRoom):
@@ -178,7 +181,7 @@ async def test_what_can_not_be_resumed_says_so(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b"):
             pass
-        with pytest.raises(NothingToResume, match="genie-tui join"):
+        with pytest.raises(StillHosted, match="genie-tui join"):
             await entrance.enter(ResumeRoom(saved(tmp_path / "b").name), Ear())
 
 
@@ -186,7 +189,7 @@ async def test_a_refused_visit_leaves_no_copy_and_can_be_tried_again(tmp_path: P
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         join = JoinRoom(ann.address, guest=True)
         with pytest.raises(RoomRefused):
-            await Entrance("ann", Settings(), places(tmp_path / "b")).enter(join, Ear())
+            await Entrance("ann", LOCAL, places(tmp_path / "b")).enter(join, Ear())
         assert Catalogue(tmp_path / "b" / "data" / "sessions").all() == []
         async with seat("ben", join, tmp_path / "b") as (ben, _):
             assert ben.title == "One"
@@ -194,7 +197,7 @@ async def test_a_refused_visit_leaves_no_copy_and_can_be_tried_again(tmp_path: P
 
 async def test_nobody_at_the_address(tmp_path: Path) -> None:
     with pytest.raises(Unreachable):
-        await Entrance("ben", Settings(), places(tmp_path)).enter(
+        await Entrance("ben", LOCAL, places(tmp_path)).enter(
             JoinRoom("127.0.0.1:1", guest=True), Ear()
         )
 
@@ -227,7 +230,7 @@ async def test_a_member_is_back_when_the_host_is(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _):
         address = ann.address
         ear = Ear()
-        ben = await Entrance("ben", Settings(), places(tmp_path / "b")).enter(
+        ben = await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(
             JoinRoom(address, guest=True), ear
         )
         await said(ann, ben, ear, "before")
@@ -243,7 +246,7 @@ async def test_a_member_is_back_when_the_host_is(tmp_path: Path) -> None:
 
 
 async def test_a_resumed_room_has_its_workspace_and_template(tmp_path: Path) -> None:
-    settings = Settings(template="mention_only", workspace=str(tmp_path))
+    settings = Settings(local=True, template="mention_only", workspace=str(tmp_path))
     async with seat("ann", NewRoom("Standup"), tmp_path / "a", settings):
         pass
     async with seat("ann", ResumeRoom(""), tmp_path / "a"):

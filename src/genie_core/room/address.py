@@ -50,6 +50,14 @@ def parse_address(text: str, port: int = DEFAULT_PORT) -> Address:
     return Address(host or LOOPBACK, number)
 
 
+def is_on_loopback(address: Address) -> bool:
+    """Whether an address is a number of this machine's loopback, or the name that stands for it."""
+    try:
+        return ipaddress.ip_address(address.host).is_loopback
+    except ValueError:
+        return address.host == "localhost"
+
+
 async def resolve_loopback(address: Address) -> Address:
     """Turn the host into the number of an interface of this machine's loopback.
 
