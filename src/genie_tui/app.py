@@ -29,6 +29,7 @@ from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.leaving import LeavingScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
+from genie_tui.sequel import after_handover, after_parting, to_take_over
 from genie_tui.text import TerminalSafe, visible
 from genie_tui.themes import DARK, LIGHT
 
@@ -94,6 +95,7 @@ class GenieApp(App[Departure]):
         self._clock = clock
         self._room: RoomScreen | None = None
         self._suspending = False
+        self._moving = False
         self._leaving: asyncio.Task[None] | None = None
         self.failure = ""
         self.register_theme(DARK)
@@ -146,6 +148,56 @@ class GenieApp(App[Departure]):
         lobby = self.screen
         if isinstance(lobby, LobbyScreen):
             lobby.show_error(message.text)
+
+    # Going on in a room under another host
+
+    @on(RoomScreen.HandOver)
+    def _hand_over(self, message: RoomScreen.HandOver) -> None:
+        reason = f"handed over to {visible(message.name)}"
+        self._go_on(after_handover, reason)
+
+    @on(RoomScreen.TakeOver)
+    def _take_over(self) -> None:
+        self._go_on(to_take_over, "hosts the room")
+
+    @on(RoomScreen.Parted)
+    def _parted(self, message: RoomScreen.Parted) -> None:
+        self._go_on(lambda _: after_parting(message.parting), message.parting.text)
+
+    def _go_on(self, way: Callable[[Seat], Opening | None], reason: str) -> None:
+        """Leave the seat, and enter the room again in another way; the draft comes along."""
+        if not (self._suspending or self._moving):
+            self._moving = True
+            self.run_worker(self._move(way, reason), group="moving")
+
+    async def _move(self, way: Callable[[Seat], Opening | None], reason: str) -> None:
+        room = self._room
+        try:
+            if room is not None and room.seat is not None:
+                await self._change_seats(room, room.seat, way, reason)
+        finally:
+            self._moving = False
+
+    async def _change_seats(
+        self, room: RoomScreen, seat: Seat, way: Callable[[Seat], Opening | None], reason: str
+    ) -> None:
+        draft = room.draft
+        try:
+            await self._leave(reason)
+        except GenieError as error:
+            self.notify(str(error), severity="warning")
+        self._leaving = None
+        opening = way(seat)
+        self._opening = None
+        await self.pop_screen()
+        if not isinstance(self.screen, LobbyScreen):
+            await self.push_screen(LobbyScreen(self._doorman, self._person))
+        if opening is None:
+            self._room = None
+            return
+        fresh = self._room_for(opening)
+        await self.push_screen(fresh)
+        fresh.draft = draft
 
     def _room_for(self, opening: Opening) -> RoomScreen:
         self._room = RoomScreen(self._doorman, opening, self._clock)

@@ -82,7 +82,8 @@ class Entrance:
         self, opening: ResumeRoom, listener: Listener, resources: AsyncExitStack
     ) -> Participant:
         saved = await asyncio.to_thread(self._find, opening.id)
-        if saved.record.kind == "joined" and await is_hosted(saved):
+        elsewhere = saved.record.kind == "joined" and not opening.handed
+        if elsewhere and await is_hosted(saved):
             raise StillHosted(saved)
         person = self._person.called(saved.record.name).with_habits_of(saved)
         before = saved.record.address if saved.record.kind == "hosted" else ""

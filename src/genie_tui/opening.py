@@ -18,11 +18,13 @@ class NewRoom:
 class ResumeRoom:
     """Host a saved room again, from the own copy, whoever hosted it before.
 
-    `unsent` is what an earlier seat could not send.
+    `unsent` is what an earlier seat could not send. `handed` says that its host is leaving it to
+    this person at this very moment.
     """
 
     id: str
     unsent: "tuple[Unsent, ...]" = ()
+    handed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class RejoinRoom:
 
     `addresses` are where it was found just now, by a host whose certificate has this `pin`; without
     them it is looked for where it was before. `unsent` is what an earlier seat could not send.
+    With `patient` it is looked for until it is there, as its new host may still be opening it.
     """
 
     id: str
@@ -46,6 +49,7 @@ class RejoinRoom:
     pin: str = ""
     guest: bool = False
     unsent: "tuple[Unsent, ...]" = ()
+    patient: bool = False
 
 
 Opening: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom

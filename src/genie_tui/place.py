@@ -83,8 +83,7 @@ def plan_for(
             name=person.name,
             engine=loader is not None,
             agent=label,
-            patient=False,
-            **client,
+            **{"patient": False, **client},
         )
 
     return Plan(

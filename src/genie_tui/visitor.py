@@ -77,6 +77,7 @@ class Luggage:
     bequest: list[Event] = field(default_factory=list)
     unsent: tuple[Unsent, ...] = ()
     second: bool = False
+    patient: bool = False
 
     @property
     def room(self) -> str:
@@ -155,7 +156,7 @@ class Visitor:
         saved = await asyncio.to_thread(self._person.catalogue.find, way.id)
         found = way_back(saved, way.addresses, way.pin)
         visitor = Visitor(self._person.called(saved.record.name))
-        luggage = Luggage(unsent=way.unsent)
+        luggage = Luggage(unsent=way.unsent, patient=way.patient)
         return await visitor._return(found, saved, luggage, listener, resources, guest=way.guest)
 
     async def _return(
@@ -218,6 +219,7 @@ class Visitor:
                 "room": luggage.room,
                 "since": events[-1].seq if events else 0,
                 "mark": event_mark(events[-1]) if events else 0,
+                "patient": luggage.patient,
                 "recognises": None if luggage.room else self._has_copy,
             },
             keep=None if luggage.second else copy.keep,

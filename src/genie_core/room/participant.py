@@ -104,6 +104,7 @@ class Participant:
         self._serving: asyncio.Task[None] | None = None
         self._leaving: asyncio.Task[None] | None = None
         self._parting: Parting | None = None
+        self._successor: Deed | None = None
         self._held: list[Unsent] = []
 
     @property
@@ -151,9 +152,19 @@ class Participant:
         self._listener = listener
 
     @property
+    def saved(self) -> str:
+        """The folder's name of the own copy of the room; empty without one."""
+        return self._plan.saved()
+
+    @property
     def hosting(self) -> Hosting | None:
         """What a host can do beyond the room; None for everybody else."""
         return self._plan.hosting
+
+    @property
+    def successor(self) -> Deed | None:
+        """Who has accepted to host when this host leaves, and where."""
+        return self._successor
 
     @property
     def parting(self) -> Parting | None:
@@ -588,6 +599,7 @@ class Participant:
 
     def on_accepted(self, accepted: Accepted) -> None:
         """Tell the host that somebody is willing."""
+        self._successor = accepted.deed
         self._listener.on_accepted(accepted.name)
 
     def on_file(self, answer: Stored | Piece | Refused) -> None:

@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol
 
+from genie_core.room.deed import Deed
 from genie_core.room.event import Event, FileRef, Measure, Quote, Role, Scope
 from genie_core.room.fold import RoomState
 
@@ -220,8 +221,16 @@ class Seat(Protocol):
         """Where others can join, as HOST:PORT; empty if this is not the host."""
 
     @property
+    def saved(self) -> str:
+        """The folder's name of the own copy of the room; empty without one."""
+
+    @property
     def hosting(self) -> Hosting | None:
         """What a host can do beyond the room; None for everybody else."""
+
+    @property
+    def successor(self) -> Deed | None:
+        """Who has accepted to host when this host leaves, and where."""
 
     @property
     def parting(self) -> "Parting | None":
