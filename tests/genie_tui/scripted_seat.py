@@ -22,6 +22,7 @@ from genie_core.room.seat import (
 )
 from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
+from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import NewRoom, Opening
 from genie_tui.screens.room import RoomScreen
 
@@ -139,6 +140,9 @@ class ScriptedDoorman:
     error: Exception | None = None
     rooms: Sequence[SavedSummary] = ()
     openings: list[Opening] = field(default_factory=list)
+    nearby: Sequence[NearbyRoom] = ()
+    browsing: int = 0
+    on_change: Callable[[Sequence[NearbyRoom]], None] | None = None
 
     async def open(self, opening: Opening, listener: Listener) -> ScriptedSeat:
         self.openings.append(opening)
@@ -151,6 +155,25 @@ class ScriptedDoorman:
 
     def saved(self) -> Sequence[SavedSummary]:
         return self.rooms
+
+    @asynccontextmanager
+    async def browse(
+        self, on_change: Callable[[Sequence[NearbyRoom]], None]
+    ) -> AsyncIterator[None]:
+        self.on_change = on_change
+        self.browsing += 1
+        if self.nearby:
+            on_change(self.nearby)
+        try:
+            yield
+        finally:
+            self.browsing -= 1
+
+    def announce(self, *rooms: NearbyRoom) -> None:
+        """Let these be the rooms on the network."""
+        self.nearby = rooms
+        if self.on_change is not None:
+            self.on_change(rooms)
 
 
 @dataclass

@@ -1,14 +1,14 @@
-"""The lobby: resume a saved room, open a new one, or join one."""
+"""The lobby: resume a saved room, join one on the network or by invite, or open a new one."""
 
 import asyncio
 import time
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
@@ -19,12 +19,25 @@ from genie_core.errors import GenieError
 from genie_tui.bridge import Doorman, SavedSummary
 from genie_tui.keymap import Scope, bindings
 from genie_tui.moments import ago
-from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
+from genie_tui.nearby import NearbyRoom
+from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.text import visible_line
 from genie_tui.widgets.too_small import TooSmall
 
 TITLE: Final = 30
 """Columns for a room's title in the list."""
+
+HOST: Final = 20
+"""Columns for the name of whoever hosts a room on the network."""
+
+
+class WayInput(Input):
+    """Takes an invite or an address. What a chat or a mail broke into lines is pasted as one."""
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.replace("".join(event.text.split()), *sorted(self.selection))
 
 
 class LobbyScreen(Screen[None]):
@@ -46,29 +59,49 @@ class LobbyScreen(Screen[None]):
         self._doorman = doorman
         self._person = person
         self._greeted = False
+        self._saved: dict[str, SavedSummary] = {}
+        self._nearby: dict[str, NearbyRoom] = {}
 
     def compose(self) -> ComposeResult:
         """One column in the middle."""
         yield TooSmall()
-        with Vertical(id="lobby"):
+        with VerticalScroll(id="lobby", can_focus=False):
             yield Static(_title(self._person), id="lobby-title", markup=False)
             yield Static(id="lobby-error", markup=False)
             yield Static("Saved rooms", classes="lobby-label", markup=False)
             yield OptionList(id="saved", markup=False, compact=True)
             yield Static("none yet", id="no-saved", markup=False)
+            yield Static("On this network", classes="lobby-label", markup=False)
+            yield OptionList(id="nearby", markup=False, compact=True)
+            yield Static("none so far", id="no-nearby", markup=False)
             yield Static("New room", classes="lobby-label", markup=False)
             yield Input(placeholder="what it is about", id="new-title", max_length=80)
             yield Static("Join a room", classes="lobby-label", markup=False)
-            yield Input(placeholder="HOST:PORT, as on the host's screen", id="address")
+            yield WayInput(placeholder="the host's invite, genie1-…, or HOST:PORT", id="address")
+            yield Static(id="join-hint", markup=False)
             yield Checkbox("as a guest, without an engine of my own", id="guest", compact=True)
         yield Footer(show_command_palette=False, compact=True)
 
     def on_screen_resume(self) -> None:
-        """Look for saved rooms, at first and after a room could not be entered.
+        """Look for rooms, at first and after one could not be entered.
 
-        The disk is read in a thread, so that the first paint does not wait for it.
+        The disk is read in a thread, and the network comes later still, so that the first paint
+        waits for neither.
         """
         self.run_worker(self._list_saved(), group="saved", exclusive=True)
+        self.call_after_refresh(self._start_looking)
+
+    def on_screen_suspend(self) -> None:
+        """Leave the network alone while another screen is up."""
+        self.workers.cancel_group(self, "nearby")
+
+    def _start_looking(self) -> None:
+        if self.is_current:
+            self.run_worker(self._look_around(), group="nearby", exclusive=True)
+
+    async def _look_around(self) -> None:
+        async with self._doorman.browse(self._show_nearby):
+            await asyncio.Event().wait()
 
     def show_error(self, text: str) -> None:
         """Say why a room could not be entered. It stays until the next attempt."""
@@ -87,6 +120,7 @@ class LobbyScreen(Screen[None]):
     def _show_saved(self, rooms: Sequence[SavedSummary]) -> None:
         listed = self.query_one("#saved", OptionList)
         listed.clear_options()
+        self._saved = {room.id: room for room in rooms}
         now = time.time()
         listed.add_options([Option(_summary(room, now), id=room.id) for room in rooms])
         self.set_class(bool(rooms), "-has-saved")
@@ -97,10 +131,45 @@ class LobbyScreen(Screen[None]):
             self.call_after_refresh(listed.focus)  # it can't be focused while it is hidden
         self._greeted = True
 
+    def _show_nearby(self, rooms: Sequence[NearbyRoom]) -> None:
+        listed = self.query_one("#nearby", OptionList)
+        before = listed.highlighted_option
+        self._nearby = {room.id: room for room in rooms}
+        listed.clear_options()
+        listed.add_options([Option(_announced(room), id=id_) for id_, room in self._nearby.items()])
+        if before is not None and before.id in self._nearby:
+            listed.highlighted = listed.get_option_index(before.id)
+        self.set_class(bool(rooms), "-has-nearby")
+
     @on(OptionList.OptionSelected, "#saved")
-    def _resume(self, event: OptionList.OptionSelected) -> None:
-        if event.option_id is not None:
-            self._choose(ResumeRoom(event.option_id))
+    def _open_saved(self, event: OptionList.OptionSelected) -> None:
+        room = self._saved.get(event.option_id or "")
+        if room is not None:
+            self._choose(ResumeRoom(room.id) if room.host is None else self._way_back(room.id))
+
+    def _way_back(self, copy: str) -> RejoinRoom:
+        """To a room of which there is a copy, by way of what the network says just now."""
+        here = next((room for room in self._nearby.values() if room.copy == copy), None)
+        return RejoinRoom(copy) if here is None else _rejoining(here)
+
+    @on(OptionList.OptionSelected, "#nearby")
+    def _join_nearby(self, event: OptionList.OptionSelected) -> None:
+        room = self._nearby.get(event.option_id or "")
+        if room is None:
+            return
+        if room.known:
+            self._choose(_rejoining(room))
+        else:
+            self._ask_for_invite(room)
+
+    def _ask_for_invite(self, room: NearbyRoom) -> None:
+        self._hint(f"Ask {room.host} for an invite to “{room.title}”, and paste it here.")
+        self.query_one("#address", WayInput).focus()
+
+    def _hint(self, text: str) -> None:
+        hint = self.query_one("#join-hint", Static)
+        hint.update(Content(visible_line(text)))
+        hint.display = bool(text)
 
     @on(Input.Submitted, "#new-title")
     def _new(self, event: Input.Submitted) -> None:
@@ -110,12 +179,13 @@ class LobbyScreen(Screen[None]):
     def _join(self, event: Input.Submitted) -> None:
         address = event.value.strip()
         if not address:
-            self.show_error("Type the address that the host's screen shows, as in 127.0.0.1:7654.")
+            self.show_error("Paste the invite that the host gave you.")
             return
         self._choose(JoinRoom(address, guest=self.query_one("#guest", Checkbox).value))
 
     def _choose(self, opening: Opening) -> None:
         self.show_error("")
+        self._hint("")
         self.post_message(self.Chosen(opening))
 
     def action_new_room(self) -> None:
@@ -123,7 +193,7 @@ class LobbyScreen(Screen[None]):
         self.query_one("#new-title", Input).focus()
 
     def action_join_room(self) -> None:
-        """Go to the address."""
+        """Go to where an invite goes."""
         self.query_one("#address", Input).focus()
 
     def action_saved_rooms(self) -> None:
@@ -141,10 +211,25 @@ def _title(person: str) -> Content:
     )
 
 
+def _rejoining(room: NearbyRoom) -> RejoinRoom:
+    return RejoinRoom(room.copy, room.addresses, room.pin)
+
+
+def _announced(room: NearbyRoom) -> Content:
+    title = Content(visible_line(room.title)).truncate(TITLE, ellipsis=True, pad=True)
+    host = Content(visible_line(room.host)).truncate(HOST, ellipsis=True, pad=True)
+    status = ("known", "$text-success") if room.known else ("needs an invite", "$text-warning")
+    words = (f"\n  {room.words}", "$foreground-muted")
+    return Content.assemble(title, "  ", host.stylize("$foreground-muted"), "  ", status, words)
+
+
 def _summary(room: SavedSummary, now: float) -> Content:
     title = Content(visible_line(room.title)).truncate(TITLE, ellipsis=True, pad=True)
     people = "1 person" if room.people == 1 else f"{room.people} people"
     note = f"\n  {visible_line(room.note)}" if room.note else ""
+    host = f"\n  hosted by {visible_line(room.host)}" if room.host is not None else ""
     messages = "1 message " if room.messages == 1 else f"{room.messages:,} messages"
     facts = f"  {ago(now - room.last_activity):>10}  {people:>9}  {messages:>15}"
-    return Content.assemble(title, (facts, "$foreground-muted"), (note, "$text-warning"))
+    return Content.assemble(
+        title, (facts, "$foreground-muted"), (host, "$foreground-muted"), (note, "$text-warning")
+    )

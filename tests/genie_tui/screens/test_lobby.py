@@ -3,13 +3,16 @@ from typing import Any
 
 import pytest
 from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, until
+from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, OptionList, Static
 
 from genie_core.errors import GenieError
 from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
-from genie_tui.opening import JoinRoom, NewRoom, ResumeRoom
+from genie_tui.nearby import NearbyRoom
+from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
+from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
 
@@ -20,6 +23,12 @@ def rooms() -> list[SavedSummary]:
         SavedSummary("one", "Garden [/red]", now - 7_300, 3, 128),
         SavedSummary("two", "Standup\x1b[2J", now - 90, 1, 4_210, "damaged line 12"),
     ]
+
+
+HERE = ("192.0.2.7:7654",)
+WORDS = "amber-river-olive-stone-cabin-music"
+KNOWN = NearbyRoom("r1", "Garden [/red]", "hana", "k1", WORDS, "pin1", HERE, copy="r1@ann")
+STRANGE = NearbyRoom("r2", "Standup\x1b[2J", "bob\u202e", "k2", WORDS, "pin2", HERE)
 
 
 def doorman(*saved: SavedSummary, error: GenieError | None = None) -> ScriptedDoorman:
@@ -117,3 +126,135 @@ async def test_unreadable_saved_rooms_are_explained() -> None:
     async with app.run_test() as pilot:
         error = app.screen.query_one("#lobby-error", Static)
         await until(pilot, lambda: "can't be read" in str(error.render()))
+
+
+async def test_a_known_room_on_the_network_is_joined_by_enter() -> None:
+    door = doorman()
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: door.on_change)
+        door.announce(KNOWN, STRANGE)
+        listed = app.screen.query_one("#nearby", OptionList)
+        await until(pilot, lambda: listed.display and listed.option_count == 2)
+        listed.focus()
+        listed.highlighted = 0
+        await pilot.press("enter")
+        await entered(pilot)
+        assert door.openings == [RejoinRoom("r1@ann", HERE, "pin1")]
+
+
+async def test_a_strange_room_asks_for_its_invite() -> None:
+    door = doorman()
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        lobby = app.screen
+        await until(pilot, lambda: door.on_change)
+        door.announce(STRANGE)
+        listed = lobby.query_one("#nearby", OptionList)
+        await until(pilot, lambda: listed.display)
+        listed.focus()
+        listed.highlighted = 0
+        await pilot.press("enter")
+        await until(pilot, lambda: lobby.query_one("#address", Input).has_focus)
+        hint = lobby.query_one("#join-hint", Static)
+        assert hint.display
+        assert "invite" in str(hint.render())
+        assert not {"\x1b", "\u202e"} & set(str(hint.render()))
+        assert door.openings == []
+        await pilot.press(*"genie1-x", "enter")
+        await entered(pilot)
+        assert door.openings == [JoinRoom("genie1-x")]
+
+
+async def test_rooms_on_the_network_are_described_without_markup_or_escapes() -> None:
+    door = doorman()
+    door.nearby = (KNOWN, STRANGE)
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        listed = app.screen.query_one("#nearby", OptionList)
+        await until(pilot, lambda: listed.option_count == 2)
+        known, strange = (str(listed.get_option_at_index(place).prompt) for place in (0, 1))
+        for part in ("Garden [/red]", "hana", "known", WORDS):
+            assert part in known
+        assert "needs an invite" in strange
+        assert not {"\x1b", "\u202e"} & set(strange)
+
+
+async def test_the_list_follows_the_network_and_keeps_its_place() -> None:
+    door = doorman()
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        lobby = app.screen
+        listed = lobby.query_one("#nearby", OptionList)
+        assert lobby.query_one("#no-nearby").display
+        await until(pilot, lambda: door.on_change)
+        door.announce(STRANGE)
+        listed.highlighted = 0
+        door.announce(KNOWN, STRANGE)
+        assert listed.highlighted == 1
+        door.announce()
+        await until(pilot, lambda: not listed.display)
+        assert lobby.query_one("#no-nearby").display
+
+
+async def test_a_room_joined_before_is_rejoined_by_way_of_the_network() -> None:
+    now = time.time()
+    saved = [
+        SavedSummary("r1@ann", "Garden", now - 90, 2, 3, host="hana [/b]"),
+        SavedSummary("r3@ann", "Away", now - 900, 2, 3, host="bob"),
+    ]
+    door = doorman(*saved)
+    door.nearby = (KNOWN,)
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        listed = app.screen.query_one("#saved", OptionList)
+        await until(pilot, lambda: listed.has_focus)
+        await until(pilot, lambda: app.screen.query_one("#nearby").display)
+        assert "hosted by hana [/b]" in str(listed.get_option_at_index(0).prompt)
+        await pilot.press("enter")
+        await entered(pilot)
+        assert door.openings == [RejoinRoom("r1@ann", HERE, "pin1")]
+
+
+async def test_a_room_that_is_not_on_the_network_is_looked_for_where_it_was() -> None:
+    door = doorman(SavedSummary("r3@ann", "Away", time.time(), 2, 3, host="bob"))
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
+        await pilot.press("enter")
+        await entered(pilot)
+        assert door.openings == [RejoinRoom("r3@ann")]
+
+
+async def test_the_network_is_left_alone_while_a_room_is_open() -> None:
+    door = doorman(error=GenieError("nobody answers"))
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: door.browsing == 1)
+        await app.push_screen(HelpScreen())
+        await until(pilot, lambda: door.browsing == 0)
+        await app.pop_screen()
+        await until(pilot, lambda: door.browsing == 1)
+    assert door.browsing == 0
+
+
+async def test_an_invite_that_was_broken_into_lines_is_pasted_as_one() -> None:
+    app = GenieApp(doorman(), None, "ann")
+    async with app.run_test() as pilot:
+        address = app.screen.query_one("#address", Input)
+        address.focus()
+        await pilot.pause()
+        app.screen.post_message(Paste(" genie1-abc\n  def\r\nghi \n"))
+        await until(pilot, lambda: address.value == "genie1-abcdefghi")
+
+
+async def test_everything_can_be_reached_on_a_small_terminal() -> None:
+    door = doorman(*rooms())
+    door.nearby = (KNOWN, STRANGE)
+    app = GenieApp(door, None, "ann")
+    async with app.run_test(size=(60, 16)) as pilot:
+        await until(pilot, lambda: app.screen.query_one("#nearby").display)
+        address = app.screen.query_one("#address", Input)
+        await pilot.press("j")
+        await until(pilot, lambda: address.has_focus)
+        await until(pilot, lambda: app.screen.region.contains_region(address.region))
