@@ -320,10 +320,8 @@ class Courier:
         failed = course.progress is Progress.FAILED
         if isinstance(each, _Outgoing) and each.again and not failed:
             return
-        whole = course.progress is Progress.DONE
-        done = file.size if whole else min(course.done, file.size - 1)
         problem = (course.why or "it failed") if failed else ""
-        self._tell(Transfer(file.digest, file.name, way, done, file.size, problem))
+        self._tell(Transfer(file.digest, file.name, way, course.done, file.size, problem))
 
     def _tell(self, transfer: Transfer) -> None:
         """Report, but not the same twice, nor more often than anybody can read."""

@@ -1,6 +1,7 @@
 import asyncio
 import hashlib
 import random
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -222,6 +223,42 @@ async def test_a_program_that_is_started_again_goes_on_where_it_was(house: House
     assert after.courier.place(DIGEST).read_bytes() == DATA
 
 
+class PausedStore(BlobStore):
+    """A store that reads, for the second time, only when it is told to."""
+
+    def __init__(self, folder: Path, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(folder)
+        self.paused = asyncio.Event()
+        self.go_on = threading.Event()
+        self._loop = loop
+        self._reads = 0
+
+    def read(self, digest: str, offset: int, length: int) -> bytes:
+        self._reads += 1
+        if self._reads == 2:  # the first one is for the type
+            self._loop.call_soon_threadsafe(self.paused.set)
+            self.go_on.wait(30)
+        return super().read(digest, offset, length)
+
+
+async def test_what_was_read_for_an_old_connection_is_not_sent_on_a_new_one(house: House) -> None:
+    alice = house.line("alice")
+    await alice.courier.aclose()
+    blobs = PausedStore(house.folder / "alice", asyncio.get_running_loop())
+    alice.courier = Courier(blobs)
+    alice.courier.start(alice.ask, alice.tell)
+    alice.connect()
+    await alice.courier.attach(house.file())
+    async with asyncio.timeout(30):
+        await blobs.paused.wait()
+    alice.cut()
+    before = len(alice.asked)
+    alice.connect()
+    blobs.go_on.set()
+    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    assert isinstance(alice.asked[before], Store)
+
+
 async def test_the_newest_files_come_first_and_only_a_few_at_once(house: House) -> None:
     files = await house.stock(*(f"{number}".encode() * 200_000 for number in range(7)))
     bob = house.line("bob")
@@ -312,6 +349,7 @@ async def test_what_cannot_be_a_file_of_the_room_is_not_fetched(
 async def test_a_host_cannot_fill_the_disk(house: House) -> None:
     files = await house.stock(b"1" * 50_000, b"2" * 50_000)
     bob = house.line("bob")
+    await bob.courier.aclose()
     bob.courier = Courier(bob.blobs, kept_bytes=90_000)
     bob.courier.start(bob.ask, bob.tell)
     bob.connect()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.blobs import BlobStore
+from genie_core.archive.blobs import BlobStore, on_disk
 from genie_core.room.depot import IDLE, LEFTOVER, UPLOADS, Depot, stock
 from genie_core.room.event import Event, FileRef, Said
 from genie_core.room.filing import Errand, FileFrame
@@ -150,6 +150,14 @@ async def test_of_two_that_send_the_same_file_both_are_told_that_it_is_there(des
     assert list(desk.blobs.digests()) == [digest]
 
 
+async def test_a_beginning_is_of_no_use_once_somebody_else_has_sent_all(desk: Desk) -> None:
+    digest, data = some(1)
+    await desk.ask(Store(digest, len(data)), name="bob")
+    await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]), name="bob")
+    await desk.send(digest, data)
+    assert desk.blobs.total() == on_disk(len(data))
+
+
 @pytest.mark.parametrize(
     ("offset", "data"), [(-1, b"x"), (0, b""), (0, b"x" * 11), (10, b"x"), (2**62, b"x")]
 )
@@ -203,6 +211,18 @@ async def test_one_person_fills_their_share_only(tmp_path: Path) -> None:
     assert code(await desk.send(*some(2))) == "no_space"
     assert isinstance(await desk.send(*some(2), name="bob"), Stored)
     await desk.depot.aclose()
+
+
+async def test_a_room_that_is_full_takes_nothing_more_from_anybody(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Limits(file_bytes=400 * KIB, files_bytes=700 * KIB))
+    assert isinstance(await desk.send(*some(1), name="alice"), Stored)
+    assert isinstance(await desk.send(*some(2), name="bob"), Stored)
+    assert code(await desk.send(*some(3), name="carol")) == "no_space"
+    await desk.depot.aclose()
+    again = Desk(tmp_path, Limits(file_bytes=400 * KIB, files_bytes=700 * KIB))
+    assert code(await again.send(*some(3), name="carol")) == "no_space"
+    assert isinstance(await again.send(*some(4, 100 * KIB), name="carol"), Stored)
+    await again.depot.aclose()
 
 
 async def test_the_room_takes_no_more_than_it_may_and_first_removes_what_was_left(

@@ -81,6 +81,13 @@ def test_a_lost_connection_costs_one_piece() -> None:
     assert it.take(0) == Fetch(DIGEST, 7)
 
 
+def test_a_new_connection_asks_again_though_nobody_saw_the_old_one_end() -> None:
+    it = online()
+    it.take(0)
+    it.connected()
+    assert it.take(0) == Fetch(DIGEST, 0)
+
+
 @pytest.mark.parametrize(
     "wrong", [piece(7), piece(0, b""), piece(0, DATA + b"x"), piece(-7, b"abc")]
 )

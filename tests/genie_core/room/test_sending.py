@@ -85,6 +85,16 @@ def test_only_what_the_host_lacks_is_sent() -> None:
     assert it.take(0) is None
 
 
+def test_what_another_terminal_of_the_same_person_has_sent_is_not_sent_again() -> None:
+    it = sending()
+    it.connected()
+    it.take(0)
+    it.on_stored(0, 0)
+    it.take(0)
+    it.on_stored(50, 0)
+    assert it.take(0) == Part(50, 7)
+
+
 def test_a_new_connection_asks_first_and_goes_on_where_the_host_is() -> None:
     it, host = sending(), Host()
     it.connected()
