@@ -14,9 +14,7 @@ from genie_core.room.codec import event_mark, whole_text
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import (
     ConnectionLost,
-    Diverged,
     FrameError,
-    KnownRoom,
     RoomError,
     RoomRefused,
     TooLong,
@@ -31,14 +29,12 @@ from genie_core.room.frame import (
     Challenge,
     ClientFrame,
     Entries,
-    Hello,
     Hold,
     Inherited,
     Knocking,
     Offered,
     Piece,
     Points,
-    Prove,
     Refused,
     Ruled,
     ServerFrame,
@@ -50,14 +46,14 @@ from genie_core.room.frame import (
     Welcome,
 )
 from genie_core.room.identity import Identity
+from genie_core.room.introduction import Introduction
 from genie_core.room.limits import Limits
 from genie_core.room.notices import Notices
 from genie_core.room.outbox import Outbox
-from genie_core.room.proof import Meeting, Ticket, new_nonce
+from genie_core.room.proof import Ticket
 from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
 from genie_core.room.websocket import Connector
 
-WELCOME_TIMEOUT: Final = 10.0
 BYE_GRACE: Final = 3.0
 
 logger = logging.getLogger(__name__)
@@ -112,18 +108,20 @@ class RoomClient:
     ) -> None:
         self._connector = connector
         self._follower = follower
-        self._name = name
-        self._engine = engine
-        self._agent = agent
-        self._room = room
+        self._introduction = Introduction(
+            name,
+            identity or Identity.generate(),
+            device or secrets.token_hex(8),
+            engine,
+            agent,
+            room,
+            token,
+            ticket,
+            recognises,
+        )
         self._last = since
         self._mark = mark
         self._newest: Event | None = None
-        self._token = token
-        self._identity = identity or Identity.generate()
-        self._ticket = ticket
-        self._recognises = recognises
-        self._device = device or secrets.token_hex(8)
         self._patient = patient
         self._backoff = backoff or Backoff()
         self._clock = clock
@@ -146,17 +144,17 @@ class RoomClient:
     @property
     def name(self) -> str:
         """The own name, as the room spells it once it has let us in."""
-        return self._name
+        return self._introduction.name
 
     @property
     def key(self) -> str:
         """The public key of who is here."""
-        return self._identity.key
+        return self._introduction.identity.key
 
     @property
     def device(self) -> str:
         """What tells this terminal from others of the same person."""
-        return self._device
+        return self._introduction.device
 
     @property
     def link(self) -> LinkStatus:
@@ -271,7 +269,7 @@ class RoomClient:
 
     def equip(self, label: str) -> None:
         """Tell the room by what label the own engine goes."""
-        self._agent = label
+        self._introduction.agent = label
         self._outbox.equip(label)
         self._note_outbox()
 
@@ -340,73 +338,24 @@ class RoomClient:
         return ending
 
     async def _converse(self, link: ClientConnection) -> str:
-        nonce = new_nonce()
+        mark = self._mark if self._newest is None else event_mark(self._newest)
         try:
-            with suppress(ConnectionLost):  # whoever hung up may have said why
-                await link.send([self._hello(nonce)])
-            return await self._meet(link, nonce)
+            answer = await self._introduction.meet(link, self._last, mark, self._held)
         except (ConnectionLost, FrameError) as error:
             return str(error)
-        except TimeoutError:
-            return "the room did not answer in time"
+        if isinstance(answer, Refused):
+            return self._refused(answer)
+        self._welcome(answer)
+        return await self._stay(link)
 
-    def _hello(self, nonce: str) -> Hello:
-        return Hello(
-            self._name,
-            room=self._room,
-            since=self._last,
-            mark=self._mark if self._newest is None else event_mark(self._newest),
-            engine=self._engine,
-            agent=self._agent,
-            token=self._token,
-            key=self._identity.key,
-            nonce=nonce,
-            device=self._device,
-        )
-
-    async def _meet(self, link: ClientConnection, nonce: str) -> str:
-        """Answer what the room asks at its door until it lets us in, and stay; or say why not."""
-        patience: float | None = WELCOME_TIMEOUT
-        points = Points(())
-        while True:
-            async with asyncio.timeout(patience):
-                frame = await link.receive()
-            match frame:
-                case Welcome():
-                    self._welcome(frame)
-                    return await self._stay(link)
-                case Challenge():
-                    await link.send([self._proof(frame, nonce, link.channel)])
-                case Hold(text=text):
-                    patience = None
-                    self._report(LinkStatus(Link.CONNECTING, text))
-                case Points():
-                    points = frame
-                case Refused(code="diverged"):
-                    raise Diverged(self._last, self._last, points.points)
-                case Refused():
-                    return self._refused(frame)
-                case _:
-                    kind = type(frame).__name__.lower()
-                    return f"the room began with {kind} instead of a welcome"
-
-    def _proof(self, challenge: Challenge, nonce: str, channel: str) -> Prove:
-        if self._room and challenge.room != self._room:
-            why = f"another room is at this address now, not {self._room}"
-            raise RoomRefused("wrong_room", why)
-        if not self._room and self._recognises is not None and self._recognises(challenge.room):
-            raise KnownRoom(challenge.room)
-        key = self._identity.key
-        meeting = Meeting(challenge.room, self._name, key, nonce, challenge.nonce, channel)
-        signature = self._identity.sign(meeting.encode())
-        if self._ticket is None:
-            return Prove(signature)
-        return Prove(signature, self._ticket.id, meeting.prove(self._ticket.secret))
+    def _held(self, why: str) -> None:
+        self._report(LinkStatus(Link.CONNECTING, why))
 
     def _welcome(self, welcome: Welcome) -> None:
         self._welcomed = True
         self._failures = 0
-        self._name, self._room = welcome.name, welcome.room
+        who = self._introduction
+        who.name, who.room = welcome.name, welcome.room
         self._limits = welcome.limits
         self._outbox.connected(welcome.limits)
         self._caught_up_at = welcome.head
@@ -523,8 +472,8 @@ class RoomClient:
     def _is_mine(self, event: Event) -> bool:
         """Whether it was the own person who said or did what an event tells."""
         if isinstance(event.body, Recovered):
-            return event.body.event.by == self._name
-        return event.by == self._name
+            return event.body.event.by == self._introduction.name
+        return event.by == self._introduction.name
 
     def _refused(self, refused: Refused) -> str:
         if refused.final and not (refused.code == "suspended" and self._welcomed):

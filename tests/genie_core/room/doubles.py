@@ -9,7 +9,7 @@ from genie_core.room.client import Backoff, RoomClient
 from genie_core.room.errors import Diverged, RoomRefused
 from genie_core.room.event import Event, Said
 from genie_core.room.fold import RoomState
-from genie_core.room.frame import Welcome
+from genie_core.room.frame import Accepted, Knocking, Piece, Refused, Ruled, Stored, Welcome
 from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
 from genie_core.room.server import RoomServer
 from genie_core.room.websocket import Connector
@@ -26,13 +26,17 @@ class Recorder:
             self.state.apply(event)
         self.events: list[Event] = []
         self.welcomes: list[Welcome] = []
-        self.rewound: list[int] = []
         self.typing: list[str] = []
         self.deltas: list[tuple[int, str]] = []
         self.stopping: list[tuple[int, str]] = []
         self.links: list[LinkStatus] = []
         self.unsent: tuple[Unsent, ...] = ()
         self.notices: list[tuple[Severity, str]] = []
+        self.ruled: list[Ruled] = []
+        self.knocks: list[Knocking] = []
+        self.offers: list[str] = []
+        self.accepted: list[Accepted] = []
+        self.files: list[Stored | Piece | Refused] = []
         self._changed = asyncio.Event()
 
     @property
@@ -46,10 +50,6 @@ class Recorder:
     def on_event(self, event: Event) -> None:
         self.events.append(event)
         self.state.apply(event)
-        self._changed.set()
-
-    def on_rewound(self, head: int) -> None:
-        self.rewound.append(head)
         self._changed.set()
 
     def on_typing(self, name: str) -> None:
@@ -74,6 +74,26 @@ class Recorder:
 
     def on_notice(self, severity: Severity, text: str) -> None:
         self.notices.append((severity, text))
+        self._changed.set()
+
+    def on_ruled(self, ruled: Ruled) -> None:
+        self.ruled.append(ruled)
+        self._changed.set()
+
+    def on_knocking(self, knocking: Knocking) -> None:
+        self.knocks.append(knocking)
+        self._changed.set()
+
+    def on_offered(self, by: str) -> None:
+        self.offers.append(by)
+        self._changed.set()
+
+    def on_accepted(self, accepted: Accepted) -> None:
+        self.accepted.append(accepted)
+        self._changed.set()
+
+    def on_file(self, answer: Stored | Piece | Refused) -> None:
+        self.files.append(answer)
         self._changed.set()
 
     async def until(self, condition: Callable[["Recorder"], object]) -> None:

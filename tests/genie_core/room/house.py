@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from genie_core.datastore import DataStore
@@ -11,8 +12,10 @@ from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import LeftInDisorder
 from genie_core.room.event import Event
 from genie_core.room.follower import Follower
-from genie_core.room.participant import Engine, EngineLoader, Participant, Plan
-from genie_core.room.seat import EngineStatus, LinkStatus, Severity, Unsent
+from genie_core.room.identity import Identity
+from genie_core.room.participant import Participant
+from genie_core.room.plan import Engine, EngineLoader, Plan
+from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Transfer, Unsent
 from genie_core.room.server import RoomServer
 from genie_core.session import GroupSession
 from genie_core.testing import DecideFn, RunFn, agent_factory, delegate_all, echo, reasoner_factory
@@ -28,6 +31,11 @@ class Ear:
         self.deltas: list[tuple[int, str]] = []
         self.notices: list[str] = []
         self.engines: list[EngineStatus] = []
+        self.knocks: list[Knock] = []
+        self.offers: list[str] = []
+        self.accepted: list[str] = []
+        self.transfers: list[Transfer] = []
+        self.unsent: tuple[Unsent, ...] = ()
         self._changed = asyncio.Event()
 
     def on_event(self, event: Event) -> None:
@@ -49,10 +57,27 @@ class Ear:
         self._changed.set()
 
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
+        self.unsent = unsent
         self._changed.set()
 
     def on_notice(self, severity: Severity, text: str) -> None:
         self.notices.append(text)
+        self._changed.set()
+
+    def on_knock(self, knock: Knock) -> None:
+        self.knocks.append(knock)
+        self._changed.set()
+
+    def on_offered(self, by: str) -> None:
+        self.offers.append(by)
+        self._changed.set()
+
+    def on_accepted(self, name: str) -> None:
+        self.accepted.append(name)
+        self._changed.set()
+
+    def on_transfer(self, transfer: Transfer) -> None:
+        self.transfers.append(transfer)
         self._changed.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
@@ -60,6 +85,12 @@ class Ear:
             while not condition():
                 self._changed.clear()
                 await self._changed.wait()
+
+
+@cache
+def identity_of(name: str) -> Identity:
+    """The person of this name, the same one in every room."""
+    return Identity.generate()
 
 
 class Sink:
@@ -108,6 +139,7 @@ class House:
                 name=name,
                 engine=load is not None,
                 token=token,
+                identity=identity_of(name),
                 patient=False,
             )
 

@@ -37,7 +37,7 @@ async def test_loopback_only() -> None:
     assert await resolve_loopback(Address("127.0.0.1", 1)) == Address("127.0.0.1", 1)
     assert (await resolve_loopback(Address("localhost", 1))).host in ("127.0.0.1", "::1")
     for host in ("192.0.2.7", "0.0.0.0", "::", "2001:db8::1"):  # noqa: S104 - to be refused
-        with pytest.raises(NotLoopback, match="TLS and an invite"):
+        with pytest.raises(NotLoopback, match="joined by an invite"):
             await resolve_loopback(Address(host, 1))
 
 

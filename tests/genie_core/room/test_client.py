@@ -1,7 +1,7 @@
 import asyncio
 import random
 import socket
-from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from tests.genie_core.room.doubles import (
@@ -28,7 +28,16 @@ from genie_core.room.errors import (
     Unreachable,
 )
 from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Said
-from genie_core.room.frame import Entries, Hello, Limits, Refused, Say, Trouble, Welcome
+from genie_core.room.frame import (
+    Entries,
+    Hello,
+    Refused,
+    Say,
+    Trouble,
+    Welcome,
+)
+from genie_core.room.identity import Identity
+from genie_core.room.limits import Limits
 from genie_core.room.seat import Link, LinkStatus, Severity
 from genie_core.room.websocket import ws_connector
 
@@ -42,8 +51,8 @@ def free_port() -> int:
         return port
 
 
-async def run(address: str, name: str = "bob", **options: object) -> None:
-    client = RoomClient(ws_connector(address), Recorder(), name=name, **options)  # type: ignore[arg-type] # options are checked where they are used
+async def run(address: str, name: str = "bob", **options: Any) -> None:
+    client = RoomClient(ws_connector(address), Recorder(), name=name, **options)
     async with asyncio.timeout(DEADLINE):
         await client.run()
 
@@ -183,19 +192,31 @@ async def test_turned_away_for_now_is_an_error_for_the_impatient() -> None:
             await run(str(address), patient=False)
 
 
-async def test_a_second_seat_with_the_token_replaces_the_first() -> None:
+async def test_a_terminal_that_comes_in_again_replaces_its_old_connection() -> None:
+    identity = Identity.generate()
     async with room_server() as server:
         address = str(await server.listen(port=0))
-        async with participant(ws_connector(address), "bob") as first:
+        here: dict[str, Any] = {"identity": identity, "device": "laptop"}
+        async with participant(ws_connector(address), "bob", **here) as first:
             await first.seen.online()
-            token = first.seen.welcomes[0].token
-            async with participant(ws_connector(address), "bob", token=token) as second:
+            async with participant(ws_connector(address), "bob", **here) as second:
                 await second.seen.online()
                 await first.seen.until(lambda r: r.links[-1].link is Link.CLOSED)
                 assert first.refusal is not None
                 assert first.refusal.code == "replaced"
                 second.client.say("it is still me")
                 await second.seen.until(lambda r: r.texts == ["it is still me"])
+
+
+async def test_a_name_is_its_owners_and_another_key_cannot_have_it() -> None:
+    async with room_server() as server:
+        address = str(await server.listen(port=0))
+        async with participant(ws_connector(address), "bob") as bob:
+            await bob.seen.online()
+            await bob.client.bye()
+        with pytest.raises(RoomRefused, match="somebody else's key") as refusal:
+            await run(address, "Bob")
+        assert refusal.value.code == "name_taken"
 
 
 async def test_saying_goodbye_sends_what_is_left_first() -> None:
@@ -210,7 +231,7 @@ async def test_saying_goodbye_sends_what_is_left_first() -> None:
             assert not bob.client.unsent
         await server.suspend()
     bodies = [event.body for event in sink.events]
-    assert Left("bob", "lunch") in bodies
+    assert Left("bob", "lunch", bob.client.device) in bodies
     assert any(isinstance(body, Said) for body in bodies)
 
 
@@ -259,8 +280,7 @@ async def test_fast_typing_is_slowed_down_and_not_lost() -> None:
             assert bob.seen.notices == []
 
 
-async def test_a_host_with_a_shorter_log_is_noticed() -> None:
-    past: list[Event] = []
+async def test_a_host_with_a_shorter_log_tells_where_the_logs_may_have_parted() -> None:
     sink = MemorySink()
     async with room_server(sink) as server:
         address = str(await server.listen(port=0))
@@ -272,28 +292,13 @@ async def test_a_host_with_a_shorter_log_is_noticed() -> None:
     sink.events = sink.events[:2]
     async with room_server(sink) as server:
         address = str(await server.listen(port=0))
-        recorder = Forgetful(past)
-        client = RoomClient(ws_connector(address), recorder, name="bob", since=len(past) + 9)
-        running = asyncio.create_task(client.run())
-        await recorder.until(lambda r: r.rewound)
-        client.say("from here on")
-        await recorder.until(lambda r: r.texts == ["from here on"])
-        assert recorder.rewound == [4]
-        assert recorder.events[0].seq == 5
-        await client.bye()
-        await running
-
-
-class Forgetful(Recorder):
-    """Doesn't fold: its state would contradict a host that lost events."""
-
-    def __init__(self, past: Sequence[Event]) -> None:
-        super().__init__()
-        self.past = past
-
-    def on_event(self, event: Event) -> None:
-        self.events.append(event)
-        self._changed.set()
+        with pytest.raises(Diverged) as parted:
+            await run(address, since=len(past), mark=event_mark(past[-1]))
+        assert parted.value.points == (
+            (3, event_mark(sink.events[2])),
+            (2, event_mark(past[1])),
+            (1, event_mark(past[0])),
+        )
 
 
 class ScriptedRoom:
@@ -312,7 +317,7 @@ class ScriptedRoom:
             end = await self._ends.get()
             hello = await end.receive()
         assert isinstance(hello, Hello)
-        await end.send([Welcome("r", "t", "bob", "guest", "hana", head, "token", Limits())])
+        await end.send([Welcome("r", "t", "bob", "guest", "hana", head, Limits())])
         return end, hello
 
 
@@ -341,27 +346,21 @@ async def test_a_host_that_lost_its_end_and_wrote_on_does_not_replace_history() 
                 assert bob.diverged is not None
                 assert bob.seen.events == known
                 assert "bob" not in again.state.people
-                client = RoomClient(
-                    ws_connector(f"127.0.0.1:{port}"),
-                    Recorder(known),
-                    name="bob",
-                    since=known[-1].seq,
-                    mark=event_mark(known[-1]),
-                )
+                again_with = {"since": known[-1].seq, "mark": event_mark(known[-1])}
                 with pytest.raises(Diverged, match=f"event {known[-1].seq} is another one"):
-                    async with asyncio.timeout(DEADLINE):
-                        await client.run()
+                    await run(f"127.0.0.1:{port}", **again_with)
 
 
 async def test_the_same_log_is_recognised_after_a_restart() -> None:
     sink = MemorySink()
+    me = Identity.generate()
     async with room_server(sink) as server:
-        async with participant(local_connector(server), "bob") as bob:
+        async with participant(local_connector(server), "bob", identity=me) as bob:
             await bob.seen.until(lambda r: "bob" in r.state.people)
         await server.suspend()
-    past = list(sink.events)
+    past, mark = list(sink.events), event_mark(sink.events[-1])
     async with room_server(sink) as server:
-        joining = participant(local_connector(server), "bob", past=past, mark=event_mark(past[-1]))
+        joining = participant(local_connector(server), "bob", past=past, mark=mark, identity=me)
         async with joining as bob:
             await bob.seen.until(lambda r: r.events)
             assert bob.seen.events[0].seq == len(past) + 1
@@ -376,7 +375,8 @@ async def test_nothing_is_sent_again_before_it_is_known_what_has_arrived() -> No
         assert isinstance(first, Say)
         end.abort()
         end, hello = await room.let_in(1)
-        assert (hello.token, hello.room) == ("token", "r")
+        assert (hello.key, hello.device) == (bob.client.key, bob.client.device)
+        assert hello.room == "r"
         bob.client.say("something new")
         for _ in range(20):  # all that the client would do by itself, it does now
             await asyncio.sleep(0)
@@ -394,7 +394,7 @@ async def test_nothing_is_sent_again_before_it_is_known_what_has_arrived() -> No
     ],
 )
 async def test_what_cannot_be_understood_ends_it_with_the_reason(last: bytes, why: str) -> None:
-    welcome = encode(Welcome("r", "t", "bob", "guest", "hana", 0, "token", Limits()))
+    welcome = encode(Welcome("r", "t", "bob", "guest", "hana", 0, Limits()))
 
     async def host(ws: ServerConnection) -> None:
         await ws.recv()

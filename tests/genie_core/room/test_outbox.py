@@ -11,13 +11,13 @@ from genie_core.room.frame import (
     Entries,
     Equip,
     Hello,
-    Limits,
     Publish,
     Refused,
     Say,
     Stop,
     Typing,
 )
+from genie_core.room.limits import Limits
 from genie_core.room.outbox import MAX_UNSENT, PAUSE, Outbox
 from genie_core.room.seat import Unsent
 
@@ -188,7 +188,7 @@ class World:
         return [event.body.id for event in self.written if isinstance(event.body, Said)]
 
     def restart(self) -> None:
-        self.room = Room(self.written, room="r", title="t", token=lambda: "t", limits=self.limits)
+        self.room = Room(self.written, room="r", title="t", limits=self.limits)
         self.room.open("hana", "h", self.now)
         self._connect()
 

@@ -13,7 +13,7 @@ from genie_core.reasoner import Decision, Response
 from genie_core.room.errors import LeftInDisorder
 from genie_core.room.event import Cancelled, Event, Failed, Said, Settled, Suspended
 from genie_core.room.fold import Phase, Presence
-from genie_core.room.participant import Engine
+from genie_core.room.plan import Engine
 from genie_core.room.seat import Answer, EngineState, Link
 from genie_core.testing import Emit, ignore_all
 
@@ -411,7 +411,7 @@ async def test_messages_that_never_arrived_are_not_passed_over_in_silence(tmp_pa
             await ben.leave()
 
 
-async def test_a_grant_does_not_pass_to_whoever_takes_the_name_next(tmp_path: Path) -> None:
+async def test_a_grant_ends_when_whoever_it_is_for_leaves(tmp_path: Path) -> None:
     async with opened() as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
         ben, _ = await house.seat("ben", None)
@@ -420,6 +420,6 @@ async def test_a_grant_does_not_pass_to_whoever_takes_the_name_next(tmp_path: Pa
         ann.answer(ann.state.pending_for("ann")[0].id, Answer(allow=True, scope="session"))
         await ear.until(lambda: ann.state.exchanges and not ann.state.running)
         await ben.leave()
-        impostor, _ = await house.seat("ben", None)
-        impostor.say("two")
+        again, _ = await house.seat("ben", None)
+        again.say("two")
         await ear.until(lambda: ann.state.pending_for("ann"))

@@ -12,6 +12,7 @@ from tests.genie_core.room.doubles import (
     room_server,
 )
 from tests.genie_core.room.wire import (
+    greet,
     holds,
     raw_websocket,
     receive,
@@ -22,19 +23,19 @@ from tests.genie_core.room.wire import (
 )
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from genie_core.room.budget import JOIN_BURST
 from genie_core.room.errors import AddressInUse, InvalidName, NotLoopback
 from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Said, Suspended
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     Hello,
-    Limits,
     Refused,
     Say,
     ServerFrame,
     Streamed,
     Welcome,
 )
+from genie_core.room.identity import Identity
+from genie_core.room.limits import Limits
 from genie_core.room.seat import Link, Severity
 from genie_core.room.websocket import ws_connector
 
@@ -80,7 +81,8 @@ async def test_leaving_and_suspending_end_everything_in_good_order() -> None:
             for each in (host, bob, alice):
                 await each.seen.online()
             await bob.client.bye("lunch")
-            await host.seen.until(lambda r: Left("bob", "lunch") in [e.body for e in r.events])
+            left = Left("bob", "lunch", bob.client.device)
+            await host.seen.until(lambda r: left in [e.body for e in r.events])
             assert bob.seen.links[-1].link is Link.CLOSED
             assert await server.suspend("good night")
             for each in (host, alice):
@@ -93,17 +95,17 @@ async def test_leaving_and_suspending_end_everything_in_good_order() -> None:
 
 
 async def test_a_resumed_room_goes_on_where_it_was() -> None:
-    sink = MemorySink()
+    sink, me = MemorySink(), Identity.generate()
     async with room_server(sink) as server:
         address = await server.listen(port=0)
-        async with participant(ws_connector(str(address)), "bob") as bob:
+        async with participant(ws_connector(str(address)), "bob", identity=me) as bob:
             bob.client.say("before")
             await bob.seen.until(lambda r: r.texts == ["before"])
             past = bob.seen.events
         await server.suspend()
     async with room_server(sink) as server:
         address = await server.listen(port=0)
-        async with participant(ws_connector(str(address)), "bob", past=past) as bob:
+        async with participant(ws_connector(str(address)), "bob", past=past, identity=me) as bob:
             bob.client.say("after")
             await bob.seen.until(lambda r: r.texts == ["after"])
             assert bob.seen.events[0].seq == len(past) + 1
@@ -221,7 +223,7 @@ async def test_what_is_no_frame_ends_that_connection_only(data: str) -> None:
             raw_websocket(address) as ws,
         ):
             await bob.seen.online()
-            await send(ws, Hello("mallory"))
+            await greet(ws, "mallory")
             await ws.send(data)
             refusal = await receive_until(ws, lambda frame: isinstance(frame, Refused))
             assert isinstance(refusal, Refused)
@@ -234,26 +236,27 @@ async def test_what_is_no_frame_ends_that_connection_only(data: str) -> None:
 
 
 async def test_a_frame_over_the_limit_is_refused_by_name() -> None:
-    async with room_server(limits=Limits(frame_bytes=10_000)) as server:
+    async with room_server(limits=Limits(frame_bytes=20_000)) as server:
         address = await server.listen(port=0)
         async with raw_websocket(address) as ws:
-            await send(ws, Hello("mallory"), Say("1", "x" * 15_000))
+            await greet(ws, "mallory")
+            await send(ws, Say("1", "x" * 30_000))
             refusal = await receive_until(ws, lambda frame: isinstance(frame, Refused))
             assert isinstance(refusal, Refused)
             assert (refusal.code, refusal.final) == ("too_large", True)
-            assert "10,000" in refusal.text
+            assert "20,000" in refusal.text
             with pytest.raises(ConnectionClosed):
                 await receive(ws)
 
 
 async def test_a_giant_frame_ends_that_connection_only() -> None:
-    async with room_server(limits=Limits(frame_bytes=10_000)) as server:
+    async with room_server(limits=Limits(frame_bytes=20_000)) as server:
         address = await server.listen(port=0)
         async with (
             participant(ws_connector(str(address)), "bob") as bob,
             raw_websocket(address) as ws,
         ):
-            await send(ws, Hello("mallory"))
+            await greet(ws, "mallory")
             await ws.send("x" * 1_000_000)
             with pytest.raises(ConnectionClosed) as closed:
                 await receive_until(ws, lambda _: False)
@@ -266,7 +269,7 @@ async def test_a_giant_frame_ends_that_connection_only() -> None:
 async def test_another_version_and_frames_before_hello_are_refused() -> None:
     async with room_server() as server:
         address = await server.listen(port=0)
-        for frame, code in ((Hello("zoe", version=2), "version"), (Say("1", "x"), "out_of_state")):
+        for frame, code in ((Hello("zoe", version=1), "version"), (Say("1", "x"), "out_of_state")):
             async with raw_websocket(address) as ws:
                 await send(ws, frame)
                 refusal = await receive(ws)
@@ -277,12 +280,12 @@ async def test_another_version_and_frames_before_hello_are_refused() -> None:
 
 
 async def test_silence_instead_of_a_hello_is_ended() -> None:
-    async with room_server(hello_timeout=0.05) as server:
+    async with room_server(limits=Limits(handshake=0.05)) as server:
         address = await server.listen(port=0)
         async with raw_websocket(address) as ws:
             refusal = await receive(ws)
             assert isinstance(refusal, Refused)
-            assert "no hello" in refusal.text
+            assert "say who you are in time" in refusal.text
         sock = socket.create_connection(address)  # not even an upgrade
         with sock:
             sock.settimeout(DEADLINE)
@@ -343,7 +346,7 @@ async def test_a_flood_of_refused_frames_is_bounded() -> None:
         async with participant(ws_connector(str(address)), "bob") as bob:
             await bob.seen.online()
             async with raw_websocket(address) as ws:
-                await send(ws, Hello("mallory"))
+                await greet(ws, "mallory")
                 flood = [Say(str(n), "x" * 20_000) for n in range(100_000)]
                 with pytest.raises(ConnectionClosed):
                     await send(ws, *flood)
@@ -353,15 +356,15 @@ async def test_a_flood_of_refused_frames_is_bounded() -> None:
 
 
 async def test_connections_from_this_machine_share_a_limit_on_arrivals() -> None:
-    async with room_server() as server:
+    joins = 10
+    async with room_server(limits=Limits(joins=joins)) as server:
         address = await server.listen(port=0)
         answers: list[type[ServerFrame]] = []
-        for n in range(JOIN_BURST + 6):
+        for n in range(joins + 3):
             here = (f"127.0.0.{n + 1}", 0)  # all of them are this machine
             async with raw_websocket(address, local_addr=here) as ws:
-                await send(ws, Hello(f"name{n}"))
-                answers.append(type(await receive(ws)))
-        assert answers[:JOIN_BURST] == [Welcome] * JOIN_BURST
+                answers.append(type(await greet(ws, f"name{n}")))
+        assert answers[:joins] == [Welcome] * joins
         assert answers[-1] is Refused
         async with participant(local_connector(server), "hana", token=server.host_token) as host:
             await host.seen.online()
@@ -372,8 +375,7 @@ async def test_nobody_speaks_for_another() -> None:
     async with room_server(sink) as server:
         address = await server.listen(port=0)
         async with raw_websocket(address) as ws:
-            await send(ws, Hello("mallory"))
-            assert isinstance(await receive(ws), Welcome)
+            assert isinstance(await greet(ws, "mallory"), Welcome)
             await ws.send(
                 '{"type":"say","id":"1","text":"forged","by":"bob","seq":1,"at":0,"handler":"bob"}'
             )
@@ -407,7 +409,8 @@ async def test_deltas_never_reach_the_log() -> None:
         address = await server.listen(port=0)
         hosting = participant(local_connector(server), "hana", token=server.host_token, engine=True)
         async with hosting as host, raw_websocket(address) as ws:
-            await send(ws, Hello("bob"), Say("1", "go"))
+            await greet(ws, "bob")
+            await send(ws, Say("1", "go"))
             await host.seen.until(lambda r: r.texts == ["go"])
             host.client.delta(host.seen.state.head, "streamed")
             await receive_until(ws, lambda frame: isinstance(frame, Streamed))

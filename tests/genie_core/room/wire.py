@@ -12,7 +12,9 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from genie_core.room.address import Address
 from genie_core.room.codec import decode_server, encode
-from genie_core.room.frame import ClientFrame, Entries, Hello, ServerFrame
+from genie_core.room.frame import Challenge, ClientFrame, Entries, Hello, Prove, ServerFrame
+from genie_core.room.identity import Identity
+from genie_core.room.proof import Meeting
 
 DEADLINE = 20.0
 
@@ -26,6 +28,20 @@ async def raw_websocket(address: Address, **options: Any) -> AsyncIterator[Clien
 async def send(ws: ClientConnection, *frames: ClientFrame) -> None:
     for frame in frames:
         await ws.send(encode(frame), text=True)
+
+
+async def greet(
+    ws: ClientConnection, name: str, identity: Identity | None = None, *, channel: str = ""
+) -> ServerFrame:
+    """Say hello and prove a key, somebody new's by default; returns what the room says to it."""
+    identity = identity or Identity.generate()
+    await send(ws, Hello(name, key=identity.key, nonce="n"))
+    answer = await receive(ws)
+    if not isinstance(answer, Challenge):
+        return answer
+    meeting = Meeting(answer.room, name, identity.key, "n", answer.nonce, channel)
+    await send(ws, Prove(identity.sign(meeting.encode())))
+    return await receive(ws)
 
 
 async def receive(ws: ClientConnection) -> ServerFrame:
@@ -71,15 +87,27 @@ async def upgrade(address: Address, *headers: str) -> tuple[socket.socket, bytes
 
 
 def masked(payload: bytes) -> bytes:
-    """A text message as a client must send it; short ones only."""
-    assert len(payload) < 126
-    return bytes([0x81, 0x80 | len(payload), 0, 0, 0, 0]) + payload
+    """A text message as a client must send it, in one frame of up to 64 KiB."""
+    if len(payload) < 126:
+        head = bytes([0x81, 0x80 | len(payload)])
+    else:
+        head = bytes([0x81, 0x80 | 126]) + len(payload).to_bytes(2, "big")
+    return head + bytes(4) + payload
 
 
 async def stalled_peer(address: Address, name: str) -> socket.socket:
     """Join and never read again."""
+    loop, identity = asyncio.get_running_loop(), Identity.generate()
     sock, _ = await upgrade(address)
-    await asyncio.get_running_loop().sock_sendall(sock, masked(encode(Hello(name))))
+    await loop.sock_sendall(sock, masked(encode(Hello(name, key=identity.key, nonce="n"))))
+    received = b""
+    async with asyncio.timeout(DEADLINE):
+        while not received.endswith(b"}"):
+            received += await loop.sock_recv(sock, 1000)
+    challenge = decode_server(received[received.index(b"{") :])
+    assert isinstance(challenge, Challenge)
+    meeting = Meeting(challenge.room, name, identity.key, "n", challenge.nonce, "")
+    await loop.sock_sendall(sock, masked(encode(Prove(identity.sign(meeting.encode())))))
     return sock
 
 

@@ -1,0 +1,116 @@
+"""What a participant says at a room's door, and what they make of the answers."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from genie_core.room.connection import ClientConnection
+from genie_core.room.errors import ConnectionLost, Diverged, KnownRoom, RoomRefused
+from genie_core.room.frame import (
+    Challenge,
+    Hello,
+    Hold,
+    Points,
+    Prove,
+    Refused,
+    ServerFrame,
+    Welcome,
+)
+from genie_core.room.identity import Identity
+from genie_core.room.proof import Meeting, Ticket, new_nonce
+
+WELCOME_TIMEOUT: Final = 10.0
+
+
+@dataclass(slots=True)
+class Introduction:
+    """Who comes, by which right, and to which room; the same at each connection.
+
+    `room` is empty while any will do. `recognises` says then of which there is a copy here.
+    """
+
+    name: str
+    identity: Identity
+    device: str
+    engine: bool = False
+    agent: str = ""
+    room: str = ""
+    token: str = ""
+    ticket: Ticket | None = None
+    recognises: Callable[[str], bool] | None = None
+
+    async def meet(
+        self, link: ClientConnection, since: int, mark: int, held: Callable[[str], None]
+    ) -> Welcome | Refused:
+        """Come in on a new connection; `held` is told if the host is asked about it first.
+
+        `since` and `mark` are those of the last event that is known. The answer takes as long as
+        the host takes, but without a sign the room has `WELCOME_TIMEOUT` seconds each time.
+
+        Raises:
+            ConnectionLost: it ended before there was an answer, or none came in time.
+            FrameError: what came is no frame.
+            RoomRefused: it is another room.
+            Diverged: the room's log has another event where the known one is.
+            KnownRoom: there is a copy of the room, from which to go on.
+
+        """
+        nonce, points = new_nonce(), Points(())
+        patience: float | None = WELCOME_TIMEOUT
+        with suppress(ConnectionLost):  # whoever hung up may have said why
+            await link.send([self._hello(nonce, since, mark)])
+        while True:
+            match await _answer(link, patience):
+                case Welcome() as welcome:
+                    return welcome
+                case Challenge() as challenge:
+                    await link.send([self._proof(challenge, nonce, link.channel)])
+                case Hold(text=text):
+                    patience = None
+                    held(text)
+                case Points() as points:
+                    pass
+                case Refused(code="diverged"):
+                    raise Diverged(since, since, points.points)
+                case Refused() as refused:
+                    return refused
+                case frame:
+                    kind = type(frame).__name__.lower()
+                    raise ConnectionLost(f"the room began with {kind} instead of a welcome")
+
+    def _hello(self, nonce: str, since: int, mark: int) -> Hello:
+        return Hello(
+            self.name,
+            room=self.room,
+            since=since,
+            mark=mark,
+            engine=self.engine,
+            agent=self.agent,
+            token=self.token,
+            key=self.identity.key,
+            nonce=nonce,
+            device=self.device,
+        )
+
+    def _proof(self, challenge: Challenge, nonce: str, channel: str) -> Prove:
+        if self.room and challenge.room != self.room:
+            why = f"another room is at this address now, not {self.room}"
+            raise RoomRefused("wrong_room", why)
+        if not self.room and self.recognises is not None and self.recognises(challenge.room):
+            raise KnownRoom(challenge.room)
+        key = self.identity.key
+        meeting = Meeting(challenge.room, self.name, key, nonce, challenge.nonce, channel)
+        signature = self.identity.sign(meeting.encode())
+        if self.ticket is None:
+            return Prove(signature)
+        return Prove(signature, self.ticket.id, meeting.prove(self.ticket.secret))
+
+
+async def _answer(link: ClientConnection, patience: float | None) -> ServerFrame:
+    try:
+        async with asyncio.timeout(patience):
+            return await link.receive()
+    except TimeoutError:
+        raise ConnectionLost("the room did not answer in time") from None
