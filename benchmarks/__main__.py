@@ -4,8 +4,9 @@ import sys
 
 from benchmarks import start
 from benchmarks.engine import command as engine
+from benchmarks.room import command as room
 
-ALL = {"start": start.main, "engine": engine.main}
+ALL = {"start": start.main, "engine": engine.main, "room": room.main}
 
 
 def main() -> int:

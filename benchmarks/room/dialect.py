@@ -1,0 +1,109 @@
+"""How each server is spoken to, beyond WebSocket: coming in, saying something, hearing it."""
+
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from benchmarks.room.plan import ROOM, TERMINAL
+from genie_core.room.certificate import pin_of
+from genie_core.room.codec import decode_server, encode
+from genie_core.room.event import Said
+from genie_core.room.frame import Challenge, Entries, Hello, Prove, Refused, Say, Welcome
+from genie_core.room.identity import Identity
+from genie_core.room.proof import Meeting, new_nonce
+
+Ask = Callable[[bytes], bytes]
+"""Sends one message and waits for the next."""
+
+
+class Dialect(Protocol):
+    """What one client says and hears."""
+
+    path: str
+
+    def enter(self, ask: Ask, certificate: bytes) -> None:
+        """Come in; `PermissionError` if the server does not want that."""
+
+    def say(self, text: str) -> bytes:
+        """The message that says this to everybody."""
+
+    def heard(self, payload: bytes) -> Iterator[str]:
+        """What people said, in a message from the server."""
+
+
+def dialect(subject: str, name: str) -> Dialect:
+    """The way in which a client of this name speaks to a server."""
+    if subject == ROOM:
+        return Participant(name)
+    return User(name) if subject == TERMINAL else Listener()
+
+
+class Participant:
+    """Speaks to the room: proves a key of its own, takes a guest's seat."""
+
+    path = "/"
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def enter(self, ask: Ask, certificate: bytes) -> None:
+        identity, nonce = Identity.generate(), new_nonce()
+        hello = Hello(self._name, key=identity.key, nonce=nonce, device=secrets.token_hex(8))
+        challenge = decode_server(ask(encode(hello)))
+        if not isinstance(challenge, Challenge):
+            raise PermissionError(challenge)
+        channel = pin_of(certificate) if certificate else ""
+        meeting = Meeting(challenge.room, self._name, identity.key, nonce, challenge.nonce, channel)
+        answer = decode_server(ask(encode(Prove(identity.sign(meeting.encode())))))
+        if not isinstance(answer, Welcome):
+            raise PermissionError(answer)
+
+    def say(self, text: str) -> bytes:
+        return encode(Say(text.rsplit(" ", 1)[0], text))
+
+    def heard(self, payload: bytes) -> Iterator[str]:
+        frame = decode_server(payload)
+        if isinstance(frame, Refused):
+            raise PermissionError(frame)
+        if isinstance(frame, Entries):
+            for event in frame.events:
+                if isinstance(event.body, Said):
+                    yield event.body.text
+
+
+class User:
+    """Speaks to group-terminal as its own client does."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.path = f"/ws/{name}"
+
+    def enter(self, ask: Ask, certificate: bytes) -> None:
+        del certificate
+        answer = json.loads(ask(json.dumps({"type": "connect", "username": self._name}).encode()))
+        if not answer.get("success"):
+            raise PermissionError(answer)
+
+    def say(self, text: str) -> bytes:
+        return json.dumps({"type": "chat_message", "content": text}).encode()
+
+    def heard(self, payload: bytes) -> Iterator[str]:
+        message = json.loads(payload)
+        if message.get("type") == "chat_message":
+            yield message["content"]
+
+
+class Listener:
+    """Speaks to whoever passes on to everybody what it is sent."""
+
+    path = "/"
+
+    def enter(self, ask: Ask, certificate: bytes) -> None:
+        del ask, certificate
+
+    def say(self, text: str) -> bytes:
+        return text.encode()
+
+    def heard(self, payload: bytes) -> Iterator[str]:
+        yield payload.decode()
