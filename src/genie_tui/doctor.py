@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -42,6 +43,9 @@ def examine(settings: Settings, locations: Locations, env: Mapping[str, str], ou
         *_folders(locations),
         _settings(locations),
         _name(settings),
+        _key(settings, locations),
+        _certificate(locations),
+        _network(),
         _assistant(settings, locations, env),
         _port(settings),
     ]
@@ -110,6 +114,36 @@ def _name(settings: Settings) -> Finding:
         return Finding("name", check_name(settings.name or default_name()))
     except GenieError as error:
         return Finding("name", str(error), ok=False)
+
+
+def _key(settings: Settings, locations: Locations) -> Finding:
+    from genie_core.room.identity import words
+    from genie_tui.person import person_of
+
+    try:
+        key = person_of(settings.name or default_name(), locations).key
+    except GenieError as error:
+        return Finding("key", str(error), ok=False)
+    return Finding("key", words(key))
+
+
+def _certificate(locations: Locations) -> Finding:
+    from genie_core.room.certificate import load_certificate
+
+    try:
+        pin = load_certificate(locations.certificate, datetime.now(UTC)).pin
+    except GenieError as error:
+        return Finding("TLS", str(error), ok=False)
+    return Finding("TLS", f"others know this host by the fingerprint {pin}")
+
+
+def _network() -> Finding:
+    from genie_core.room.reach import reachable_hosts
+
+    hosts = reachable_hosts()
+    if not hosts:
+        return Finding("network", "none: rooms are for people on this machine")
+    return Finding("network", f"others can reach this machine at {', '.join(hosts)}")
 
 
 def _assistant(settings: Settings, locations: Locations, env: Mapping[str, str]) -> Finding:

@@ -16,15 +16,17 @@ from genie_core.room.limits import Limits
 from genie_tui.locations import folder_at
 
 ENV_PREFIX: Final = "GENIE_"
+LIMITS_PREFIX: Final = "GENIE_LIMITS_"
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a person can set. Every field is also `GENIE_<FIELD>` in the environment.
+    """What a person can set.
 
-    No `name` means the login name, an empty `model` the offline helper, an empty `template` the
-    usual one, an empty `workspace` no access to files. `port` 0 takes the usual port, or the next
-    one that is free. `local` keeps rooms on this machine, `ask` lets nobody new in without the
-    host's word, and `announce` shows rooms to the network. `limits` is a table of its own.
+    Every field is also `GENIE_<FIELD>` in the environment, each limit `GENIE_LIMITS_<FIELD>`. No
+    `name` means the login name, an empty `model` the offline helper, an empty `template` the usual
+    one, an empty `workspace` no access to files. `port` 0 takes the usual port, or the next one
+    that is free. `local` keeps rooms on this machine, `ask` lets nobody new in without the host's
+    word, and `announce` shows rooms to the network. `limits` is a table of its own.
     """
 
     name: str | None = None
@@ -50,8 +52,15 @@ def load_settings(
     values = _read(file)
     for field in Settings.__struct_fields__:
         raw = env.get(ENV_PREFIX + field.upper(), "")
-        if raw:
-            values[field] = _from_env(field, raw)
+        if raw and field != "limits":
+            values[field] = _from_env(field, raw, Settings)
+    limits = {
+        field: _from_env(field, raw, Limits, LIMITS_PREFIX)
+        for field in Limits.__struct_fields__
+        if (raw := env.get(LIMITS_PREFIX + field.upper(), ""))
+    }
+    if limits:
+        values["limits"] = {**values.get("limits", {}), **limits}
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     return msgspec.convert({**values, **given}, Settings)
 
@@ -102,10 +111,29 @@ def _check(file: Path, text: str, key: str, value: object) -> None:
         known = ", ".join(Settings.__struct_fields__)
         hint = f"did you mean {near[0]!r}?" if near else f"known settings are {known}"
         raise SettingsError(f"{place}: there is no setting {key!r}; {hint}")
+    if key == "limits" and isinstance(value, dict):
+        _check_limits(file, text, value)
+        return
     try:
         msgspec.convert({key: value}, Settings)
     except msgspec.ValidationError as error:
         raise SettingsError(f"{place}: {key} can't be {value!r}: {_expected(error)}") from error
+
+
+def _check_limits(file: Path, text: str, table: dict[str, object]) -> None:
+    """Check each limit by itself: a room's own word on them may hold more than is known here."""
+    known = Limits.__struct_fields__
+    for key, value in table.items():
+        place = f"{file}, line {_line_of(text, key)}"
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known limits are {', '.join(known)}"
+            raise SettingsError(f"{place}: there is no limit {key!r}; {hint}")
+        try:
+            msgspec.convert({key: value}, Limits)
+        except msgspec.ValidationError as error:
+            why = _expected(error)
+            raise SettingsError(f"{place}: the limit {key} can't be {value!r}: {why}") from error
 
 
 def _expected(error: msgspec.ValidationError) -> str:
@@ -119,11 +147,11 @@ def _line_of(text: str, key: str) -> int:
     return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 1)
 
 
-def _from_env(field: str, raw: str) -> object:
+def _from_env(field: str, raw: str, kind: type[msgspec.Struct], prefix: str = ENV_PREFIX) -> object:
     try:
-        settings = msgspec.convert({field: raw}, Settings, strict=False)
+        settings = msgspec.convert({field: raw}, kind, strict=False)
     except msgspec.ValidationError as error:
-        name = ENV_PREFIX + field.upper()
+        name = prefix + field.upper()
         why = _expected(error)
         raise SettingsError(f"the environment variable {name} can't be {raw!r}: {why}") from error
     return getattr(settings, field)

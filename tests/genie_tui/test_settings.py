@@ -38,6 +38,9 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
         ("port = -1\n", ["line 1", "port can't be -1", ">= 0"]),
         ("name = \n", ["line 1"]),
         (f"name = {'[' * 5000}\n", ["settings.toml"]),
+        ("[limits]\n\nmembrs = 3\n", ["line 3", "'membrs'", "did you mean 'members'?"]),
+        ("[limits]\nmembers = 0\n", ["line 2", "members can't be 0", ">= 1"]),
+        ("limits = 3\n", ["line 1", "limits can't be 3"]),
         ("[agents]\nx = 1\n", ["line 1", "'agents'", "known settings"]),
     ],
 )
@@ -84,3 +87,12 @@ def test_there_is_always_a_name_to_propose(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr("getpass.getuser", nobody)
     assert default_name() == "guest"
+
+
+def test_limits_are_a_table_of_their_own(tmp_path: Path) -> None:
+    file = write(tmp_path, "ask = true\n[limits]\nmembers = 3\nburst = 7\n")
+    settings = load_settings(file, {"GENIE_LIMITS_BURST": "9", "GENIE_ANNOUNCE": "false"})
+    assert (settings.limits.members, settings.limits.burst) == (3, 9)
+    assert (settings.ask, settings.announce, settings.local) == (True, False, False)
+    with pytest.raises(SettingsError, match="GENIE_LIMITS_BURST can't be 'many'"):
+        load_settings(file, {"GENIE_LIMITS_BURST": "many"})
