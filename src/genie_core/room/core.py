@@ -93,7 +93,7 @@ class Room:
         self._budget = Budget(self.limits)
         self._filing = Filing(self._roster, self.limits, files or {})
         self._floor = Floor(self._history, self._roster, self._budget, self._filing, self.limits)
-        self._moderator = Moderator(self._history, self._roster, self._budget)
+        self._moderator = Moderator(self._history, self._roster, self._budget, self._unseat)
         self._heritage = Heritage(self._history, self._roster, self._budget, self.limits)
         self._door = Door(
             self._history,

@@ -1,5 +1,6 @@
 """A host's authority: who may be put out, silenced or given another role, and who hosts next."""
 
+from collections.abc import Callable
 from typing import Final
 
 from genie_core.room.budget import Budget
@@ -19,18 +20,27 @@ FAREWELLS: Final[dict[str, tuple[Refusal, str]]] = {
     "kick": ("kicked", "the host put you out of the room"),
     "ban": ("banned", "the host does not want you in this room any more"),
 }
+PUT_OUT: Final = "put out by the host"
 
 
 class Moderator:
     """Judges what hosts want done, records it, and acts on those who are here.
 
-    Whatever is asked without authority is refused by name.
+    Whatever is asked without authority is refused by name. `unseat` is called for those who are
+    put out.
     """
 
-    def __init__(self, history: History, roster: Roster, budget: Budget) -> None:
+    def __init__(
+        self,
+        history: History,
+        roster: Roster,
+        budget: Budget,
+        unseat: Callable[[Peer, str, float], None],
+    ) -> None:
         self._history = history
         self._roster = roster
         self._budget = budget
+        self._unseat = unseat
         self._offered = ""
         self._heir: tuple[str, Deed | None] = ("", None)
 
@@ -61,7 +71,8 @@ class Moderator:
         reason = whole_text(wish.reason, REASON_CHARS)
         self._history.record(peer.name, Moderated(wish.measure, person.name, role, reason), now)
         if wish.measure in FAREWELLS:
-            self._put_out(person.name, *FAREWELLS[wish.measure], reason)
+            code, text = FAREWELLS[wish.measure]
+            self._put_out(person.name, code, f"{text}: {reason}" if reason else text, now)
 
     def share(self, peer: Peer, on: bool, now: float) -> None:  # noqa: FBT001 - a frame's field
         """Show or withhold what tools are called with for guests."""
@@ -138,10 +149,12 @@ class Moderator:
                 return "there are the roles member, guest and observer; /host hands the room over"
         return ""
 
-    def _put_out(self, name: str, code: Refusal, text: str, reason: str) -> None:
+    def _put_out(self, name: str, code: Refusal, text: str, now: float) -> None:
+        """Let somebody have the log up to here, and then the farewell."""
         if name in (self._offered, self._heir[0]):
             self._offered, self._heir = "", ("", None)
-        farewell = f"{text}: {reason}" if reason else text
+        until = self._history.head
         for terminal in self._roster.at(name):
-            terminal.until = self._history.head
-            self._roster.dismiss(terminal, code, farewell, final=True)
+            terminal.until = until
+            self._roster.dismiss(terminal, code, text, final=True)
+            self._unseat(terminal, PUT_OUT, now)

@@ -1,4 +1,5 @@
 import pytest
+from hypothesis import settings
 from tests.genie_core.room.bench import (
     ROOMY,
     Bench,
@@ -7,6 +8,7 @@ from tests.genie_core.room.bench import (
     only_refusal,
     refusals,
 )
+from tests.genie_core.room.crowd import Crowd
 
 from genie_core.room.codec import event_mark
 from genie_core.room.core import FAREWELL_CHARS
@@ -620,3 +622,9 @@ def test_a_long_history_comes_in_pieces() -> None:
     batches = [frame for frame in bench.pull(late) if isinstance(frame, Entries)]
     assert len(batches) >= 4
     assert [event.seq for event in events_in(list(batches))] == list(range(1, 1005))
+
+
+# -- anything at all
+
+TestCrowd = Crowd.TestCase
+TestCrowd.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)

@@ -1,0 +1,395 @@
+"""People, honest and not, who do anything at all to a room while a witness watches."""
+
+from typing import Any, Final
+
+import msgspec
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.genie_core.room import nonsense
+from tests.genie_core.room.bench import HOST_TOKEN, LAN, NONCE, PIN, identity, signed
+from tests.genie_core.room.witness import Arrival, Witness
+
+from genie_core.room.core import Room
+from genie_core.room.door import MAX_HELD
+from genie_core.room.event import Event, Measure, Role
+from genie_core.room.filing import MAX_ERRANDS
+from genie_core.room.fold import RoomState
+from genie_core.room.frame import (
+    Accept,
+    Admit,
+    Bequeath,
+    Challenge,
+    ClientFrame,
+    Delta,
+    Hello,
+    Knocking,
+    Moderate,
+    Offer,
+    Piece,
+    Prove,
+    Publish,
+    Refused,
+    Rule,
+    Say,
+    ServerFrame,
+    Stop,
+    Stored,
+)
+from genie_core.room.limits import Limits
+from genie_core.room.passes import Passes
+from genie_core.room.proof import Ticket
+from genie_core.room.source import LOOPBACK
+
+LIMITS: Final = Limits(
+    text_chars=100,
+    members=4,
+    burst=30,
+    replies=8,
+    signals=3,
+    terminals=2,
+    quote_chars=200,
+    joins=200,
+)
+CROWD: Final = 8
+peers = st.integers(0, CROWD - 1)
+origins = st.sampled_from(
+    [("", None), (LOOPBACK, PIN), (LOOPBACK, ""), (LAN, PIN), ("10.0.0.9", PIN)]
+)
+tricks = st.sampled_from(["honest", "honest", "honest", "relayed", "forged", "stale", "renamed"])
+passes = st.sampled_from(["", "many", "single", "ended", "wrong", "unknown"])
+
+
+class Crowd(RuleBasedStateMachine):
+    """Everything that reaches a room goes through here, so that the witness knows who did what."""
+
+    @initialize(ask=st.booleans())
+    def open(self, ask: bool) -> None:
+        self.now = 1000.0
+        self.passes = Passes()
+        many, single = self.passes.issue(0.0), self.passes.issue(0.0, uses=1)
+        ended = self.passes.issue(0.0, lifetime=10.0)
+        self.tickets = {
+            "many": Ticket(many.id, many.secret),
+            "single": Ticket(single.id, single.secret),
+            "ended": Ticket(ended.id, ended.secret),
+            "wrong": Ticket(many.id, b"w" * 16),
+            "unknown": Ticket("unknown", many.secret),
+        }
+        self.proofs: list[Prove] = [Prove(b"")]
+        self.written: list[Event] = []
+        self.witness = Witness("hana", identity("hana").key, ask, {"many": None, "single": 1})
+        self.witness.files.add(nonsense.KNOWN)
+        self._open("hana")
+        self._arrive(1, (LOOPBACK, PIN), "alice", engine=True)
+        self._arrive(2, (LAN, PIN), "bob", ticket="many")
+        for host in self.crowd[:1]:
+            for frame in self._pull(host):
+                if isinstance(frame, Knocking):
+                    self._send(host, Admit(frame.knock, allow=True))
+
+    def _open(self, host: str) -> None:
+        self.host = host
+        self.room = Room(
+            self.written,
+            room="r1",
+            title="Standup",
+            limits=LIMITS,
+            passes=self.passes,
+            ask=self.witness.ask,
+            files={nonsense.KNOWN: nonsense.FILE},
+        )
+        self.witness.host, self.witness.host_key = host, identity(host).key
+        self.witness.offered.clear()
+        self.witness.willing.clear()
+        self.room.open(host, HOST_TOKEN, self.now, key=identity(host).key)
+        self.seen = len(self.written)
+        self._look(None)
+        self.crowd = [self._connect("", None) for _ in range(CROWD)]
+        self._arrive(0, ("", None), host, engine=True)
+
+    # -- what happens to connections
+
+    def _connect(self, source: str, channel: str | None) -> Arrival:
+        return Arrival(self.room.connect(source, channel), source, channel)
+
+    def _look(self, actor: Arrival | None) -> None:
+        """Show the witness what has been recorded since the last time."""
+        for event in self.room.pending():
+            if event.seq > self.seen:
+                self.seen = event.seq
+                self.witness.saw(event, actor, getattr(self, "crowd", []))
+
+    def _pull(self, peer: Arrival) -> list[ServerFrame]:
+        frames = self.room.pull(peer.id)
+        self.witness.got(peer, frames, self.room.durable)
+        for frame in frames:
+            if isinstance(frame, Challenge):
+                peer.nonce = frame.nonce
+        return frames
+
+    def _send(self, peer: Arrival, frame: ClientFrame) -> None:
+        if isinstance(frame, Hello) and peer.hello is None:
+            peer.hello = frame
+        came = peer
+        if isinstance(frame, Admit):
+            came = next((each for each in self.crowd if each.id == frame.knock), peer)
+            came.admitted |= frame.allow and self._is_host(peer)
+        if isinstance(frame, Offer) and self._is_host(peer):
+            wanted = nonsense_name(frame.name)
+            self.witness.offered |= {each for each in nonsense.PEOPLE if each == wanted}
+        if isinstance(frame, Accept) and peer.name in self.witness.offered:
+            self.witness.willing.add(peer.name)
+        self.room.receive(peer.id, frame, self.now)
+        self._look(came)
+        if not came.welcomed:
+            self._pull(came)
+            self._replaced_by(came)
+
+    def _is_host(self, peer: Arrival) -> bool:
+        return peer.name == self.host
+
+    def _replaced_by(self, new: Arrival) -> None:
+        for old in self.crowd:
+            same = (old.name, old.device) == (new.name, new.device)
+            if new.welcomed and old is not new and same and not old.gone:
+                old.gone = True
+
+    def _swap(self, index: int, source: str, channel: str | None) -> Arrival:
+        """Cut a connection and make another one."""
+        old = self.crowd[index]
+        self.room.disconnect(old.id, "lost", self.now)
+        self._look(old)
+        self.crowd[index] = self._connect(source, channel)
+        return self.crowd[index]
+
+    # -- what people do
+
+    @rule(index=peers, origin=origins)
+    def come_and_go(self, index: int, origin: tuple[str, str | None]) -> None:
+        self._swap(index, *origin)
+
+    @rule(
+        index=peers,
+        origin=origins,
+        name=nonsense.people,
+        engine=st.booleans(),
+        device=st.sampled_from(["d1", "d2"]),
+        trick=tricks,
+        ticket=passes,
+        behind=st.integers(0, 5),
+    )
+    def arrive(
+        self,
+        index: int,
+        origin: tuple[str, str | None],
+        name: str,
+        engine: bool,
+        device: str,
+        trick: str,
+        ticket: str,
+        behind: int,
+    ) -> None:
+        """Come in as somebody, with or without what it takes."""
+        free = [each for each in range(CROWD) if not self.crowd[each].name]
+        self._arrive(
+            free[index % len(free)] if free else index,
+            origin,
+            name,
+            engine=engine,
+            device=device,
+            trick=trick,
+            ticket=ticket,
+            since=max(0, self.room.durable - behind),
+        )
+
+    def _arrive(
+        self,
+        index: int,
+        origin: tuple[str, str | None],
+        name: str,
+        *,
+        trick: str = "honest",
+        ticket: str = "",
+        **fields: Any,
+    ) -> None:
+        peer = self._swap(index, *origin)
+        token = HOST_TOKEN if trick == "honest" else ""
+        hello = Hello(name, key=identity(name).key, nonce=NONCE, token=token)
+        self._send(peer, msgspec.structs.replace(hello, **fields))
+        if peer.nonce:
+            self._prove(peer, trick, ticket)
+
+    def _prove(self, peer: Arrival, trick: str, ticket: str) -> None:
+        hello = peer.hello
+        assert hello is not None
+        by = identity("mallory" if trick == "forged" else hello.name)
+        peer.proven = trick == "honest" or (trick == "forged" and hello.name == "mallory")
+        peer.ticket = ticket if ticket in ("", "many", "single") else "worthless"
+        if trick == "stale":
+            self._send(peer, self.proofs[-1])
+            return
+        said = Hello(
+            "alice" if trick == "renamed" else hello.name, key=hello.key, nonce=hello.nonce
+        )
+        peer.proven |= trick == "renamed" and hello.name == "alice"
+        channel = "m" * 43 if trick == "relayed" else peer.channel or ""
+        challenge = Challenge(peer.nonce, "r1")
+        proof = signed(said, challenge, by=by, channel=channel, ticket=self.tickets.get(ticket))
+        self.proofs.append(proof)
+        self._send(peer, proof)
+
+    @rule(index=peers, frame=nonsense.frames)
+    def send(self, index: int, frame: ClientFrame) -> None:
+        self._send(self.crowd[index], frame)
+
+    @rule(index=peers, frames=st.lists(nonsense.talk, min_size=1, max_size=8))
+    def talk(self, index: int, frames: list[ClientFrame]) -> None:
+        peer = self._seated(index)
+        for frame in frames:
+            self._send(peer, frame)
+
+    @rule(index=peers, say=nonsense.says)
+    def say(self, index: int, say: Say) -> None:
+        self._send(self._seated(index), say)
+
+    @rule(index=peers, events=st.lists(nonsense.heritage, min_size=1, max_size=4))
+    def bequeath(self, index: int, events: list[Event]) -> None:
+        self._send(self._seated(index), Bequeath(tuple(events)))
+
+    @rule(index=peers, frame=nonsense.filing)
+    def file(self, index: int, frame: ClientFrame) -> None:
+        self._send(self._seated(index), frame)
+
+    def _seated(self, index: int) -> Arrival:
+        """Somebody who is in the room, if anybody is."""
+        seated = [each for each in self.crowd if each.name and not each.gone and not each.over]
+        return seated[index % len(seated)] if seated else self.crowd[index]
+
+    @rule(frame=nonsense.authority, index=peers)
+    def use_authority(self, frame: ClientFrame, index: int) -> None:
+        """Try what only hosts may, mostly as the host."""
+        hosts = [each for each in self.crowd if self._is_host(each) and not each.over]
+        self._send(hosts[0] if hosts else self._seated(index), frame)
+
+    @rule(index=peers, data=st.data())
+    def work(self, index: int, data: st.DataObject) -> None:
+        """Report about a message that somebody's engine is to answer."""
+        running = list(self.room.state.running) or list(self.room.state.exchanges)
+        if running:
+            message = data.draw(st.sampled_from(running))
+            body = data.draw(nonsense.sensible_bodies(message))
+            at = [
+                each
+                for each in self.crowd
+                if each.name == self.room.state.exchanges[message].handler
+            ]
+            peer = at[index % len(at)] if at else self.crowd[index]
+            self._send(peer, Publish(f"report {self.seen}", body))
+            self._send(peer, Delta(message, "more"))
+            self._send(self._seated(index), Stop(message))
+
+    @rule(index=peers, measure=nonsense.measures, name=nonsense.people, role=nonsense.roles)
+    def moderate(self, index: int, measure: Measure, name: str, role: Role | None) -> None:
+        hosts = [each for each in self.crowd if self._is_host(each) and not each.over]
+        self._send(
+            hosts[0] if hosts and index else self._seated(index), Moderate(measure, name, role)
+        )
+
+    @rule(index=peers, allow=st.booleans())
+    def rule_elsewhere(self, index: int, allow: bool) -> None:
+        for approval in list(self.room.state.open):
+            self._send(self._seated(index), Rule(approval, allow))
+
+    @precondition(lambda self: self.witness.ask)
+    @rule(allow=st.booleans())
+    def answer_a_knock(self, allow: bool) -> None:
+        for host in [each for each in self.crowd if self._is_host(each)]:
+            for frame in self._pull(host):
+                if isinstance(frame, Knocking) and not frame.over:
+                    self._send(host, Admit(frame.knock, allow))
+
+    @rule(offer=nonsense.people, data=st.data())
+    def hand_over(self, offer: str, data: st.DataObject) -> None:
+        hosts = [each for each in self.crowd if self._is_host(each) and not each.over]
+        heirs = [each for each in self.crowd if each.name == offer]
+        if hosts and heirs:
+            self._send(hosts[0], Offer(offer))
+            self._send(heirs[0], Accept(data.draw(nonsense.deeds())))
+
+    # -- what the host's process does
+
+    @rule(index=peers)
+    def read(self, index: int) -> None:
+        self._pull(self._seated(index))
+
+    @rule()
+    def write(self) -> None:
+        pending = self.room.pending()
+        if pending:
+            self.written += pending
+            self.room.commit(pending[-1].seq)
+
+    @rule(seconds=st.sampled_from([0.1, 1.0, 60.0]))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    @precondition(lambda self: self.seen % 3 == 0)  # or few stay long
+    @rule(index=peers)
+    def reject(self, index: int) -> None:
+        self.room.reject(self.crowd[index].id, "malformed", "no frame", self.now)
+        self._look(self.crowd[index])
+
+    @rule(text=st.sampled_from(["", "disk full"]))
+    def trouble(self, text: str) -> None:
+        self.room.trouble(text)
+
+    @rule(answer=st.sampled_from([Stored("b" * 64, 1), Piece("a" * 64, 0, b"x", 3), None]))
+    def run_errands(self, answer: Stored | Piece | None) -> None:
+        errands = self.room.errands()
+        for errand in errands:
+            assert errand.frame.digest in (nonsense.KNOWN, "b" * 64)
+            assert [each.name for each in self.crowd if each.id == errand.peer] == [errand.name]
+            self.room.run(errand, answer or Refused("corrupt", "damaged", errand.frame.digest))
+        assert len(errands) <= MAX_ERRANDS * CROWD
+
+    @precondition(lambda self: self.seen % 4 == 0)
+    @rule(host=st.sampled_from(["hana", "hana", "bob"]))
+    def open_again(self, host: str) -> None:
+        """Close the doors; somebody, perhaps somebody else, opens them from the log."""
+        self.room.suspend("later", self.now)
+        self._look(None)
+        self.write()
+        for peer in self.crowd:
+            while self._pull(peer):
+                pass
+            assert self.room.finished(peer.id)
+            self.room.disconnect(peer.id, "gone", self.now)
+        self._look(None)
+        self._open(host)
+
+    # -- what always holds
+
+    @invariant()
+    def what_waits_for_a_peer_is_bounded(self) -> None:
+        held = 0
+        for each in self.crowd:
+            peer = self.room._roster.get(each.id)
+            assert peer is not None
+            assert len(peer.replies) <= LIMITS.replies
+            assert len(peer.signals) <= LIMITS.signals
+            held += peer.stage.value == "held"
+        assert held <= MAX_HELD
+        seated = {each.name for each in self.crowd if each.name and not each.gone}
+        assert len(self.room._roster.seated) <= LIMITS.members * LIMITS.terminals
+        assert {person.name for person in self.room.state.present()} <= seated
+
+    @invariant()
+    def the_state_is_what_the_log_says(self) -> None:
+        folded = RoomState()
+        for event in [*self.written, *self.room.pending()]:
+            folded.apply(event)
+        assert vars(folded) == vars(self.room.state)
+
+
+def nonsense_name(name: str) -> str:
+    return name.lower()

@@ -1,0 +1,180 @@
+"""Frames of all kinds for a room with few people: sensible, out of place and absurd ones."""
+
+from typing import Any, Final
+
+import msgspec
+from hypothesis import strategies as st
+from tests.genie_core.room.bench import HOST_TOKEN, PIN, identity
+
+from genie_core.room.deed import sign_deed
+from genie_core.room.event import (
+    ROOM,
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    FileRef,
+    Joined,
+    Moderated,
+    Quote,
+    QuotedLine,
+    Recovered,
+    Said,
+    Settled,
+)
+from genie_core.room.frame import (
+    Accept,
+    Admit,
+    Bequeath,
+    Bye,
+    Chunk,
+    Delta,
+    Equip,
+    Fetch,
+    Hello,
+    Moderate,
+    Offer,
+    Prove,
+    Publish,
+    Rule,
+    Say,
+    Share,
+    Stop,
+    Store,
+    Typing,
+)
+
+PEOPLE: Final = ("hana", "alice", "bob", "mallory")
+KNOWN: Final = "a" * 64
+FILE: Final = FileRef(KNOWN, "a.txt", 3, "text/plain")
+
+people = st.sampled_from(PEOPLE)
+names = people | st.sampled_from(["Alice", "HANA", "genie", "", "x" * 70, "\ud800", "alice"])
+keys = people.map(lambda name: identity(name).key) | st.sampled_from(["", "k", "k" * 43])
+seqs = st.integers(-1, 40) | st.sampled_from([10**30])
+ids = st.sampled_from(["1", "2", "3", "4", "5", "6", "7", "", "i" * 99])
+texts = st.sampled_from(["hi", "ho", "hey", "", "x" * 60, "x" * 200, "\ud800", "\x1b[31m"])
+devices = st.sampled_from(["d1", "d2", "", "\ud800", "d" * 99])
+moments = st.sampled_from([0.0, 1.0, -1.0, 1e300, float("nan")])
+outcomes = st.sampled_from(["approved", "denied", "expired", "parked"])
+measures = st.sampled_from(["kick", "ban", "pardon", "mute", "unmute", "role"])
+roles = st.sampled_from([None, "host", "member", "guest", "observer"])
+digests = st.sampled_from([KNOWN, "b" * 64, "../../etc/passwd", "", "A" * 64])
+arguments = st.sampled_from([{}, {"x": 1}, {"x": object()}])
+files = st.one_of(
+    st.sampled_from([(), (FileRef(KNOWN, "\ud800", -1),)]),
+    st.lists(st.builds(FileRef, digests, texts, st.integers(-1, 99)), max_size=3).map(tuple),
+)
+quotes = st.lists(
+    st.builds(
+        Quote,
+        texts,
+        texts,
+        st.lists(st.builds(QuotedLine, names, texts, moments), max_size=2).map(tuple),
+    ),
+    max_size=1,
+).map(tuple)
+
+
+def run_bodies(messages: st.SearchStrategy[int] = seqs) -> st.SearchStrategy[Any]:
+    return st.one_of(
+        st.builds(Decided, messages, st.sampled_from(["ignore", "delegate"]), query=texts),
+        st.builds(Asked, messages, ids, texts, texts, arguments),
+        st.builds(Settled, messages, ids, outcomes),
+        st.builds(Answered, messages, texts, elapsed=st.floats()),
+        st.builds(Failed, messages, st.sampled_from(["agent", "lost"]), texts),
+        st.builds(Cancelled, messages, texts),
+    )
+
+
+says = st.builds(Say, st.integers(0, 20).map(str), st.just("hi"))
+
+
+def sensible_bodies(message: int) -> st.SearchStrategy[Any]:
+    """What an engine might report about a message, if not always at the right moment."""
+    approvals = st.sampled_from([f"{message}a", f"{message}b"])
+    return st.one_of(
+        st.just(Decided(message, "delegate", query="q")),
+        st.builds(Asked, st.just(message), approvals, st.just("agent"), st.just("rm"), st.just({})),
+        st.builds(Settled, st.just(message), approvals, outcomes),
+        st.just(Answered(message, "here")),
+        run_bodies(st.just(message)),
+    )
+
+
+said = st.builds(Said, ids, texts, names, device=devices, files=files, quotes=quotes)
+bodies = st.one_of(
+    said,
+    run_bodies(),
+    st.builds(Joined, st.sampled_from(["host", "member"]), key=keys),
+    st.builds(Moderated, measures, names, roles),
+)
+originals = st.builds(Event, seqs, moments, names | st.just(ROOM), bodies)
+events = originals | st.builds(Event, seqs, moments, names, st.builds(Recovered, originals))
+heritage = st.builds(
+    Event,
+    st.integers(2, 20),
+    st.just(1.0),
+    people,
+    st.builds(Said, st.integers(0, 20).map(str), st.just("hi"), people)
+    | st.builds(Answered, st.integers(2, 20), st.just("here")),
+)
+
+
+@st.composite
+def deeds(draw: st.DrawFn) -> Any:
+    """Draw a deed, often one that its host did sign."""
+    host, room = draw(people), draw(st.sampled_from(["r1", "r1", "another"]))
+    deed = sign_deed(
+        identity(draw(st.sampled_from([host, host, "mallory"]))),
+        room=room,
+        host=host,
+        pin=PIN,
+        addresses=("192.0.2.7:7777",),
+        at=1.0,
+    )
+    return draw(st.sampled_from([deed, deed, msgspec.structs.replace(deed, pin="")]))
+
+
+hellos = st.builds(
+    Hello,
+    names,
+    version=st.sampled_from([1, 2, 2, 2]),
+    room=st.sampled_from(["", "", "r1", "another"]),
+    since=st.integers(-3, 50),
+    mark=st.sampled_from([0, 0, 0, 12345]),
+    engine=st.booleans(),
+    agent=texts,
+    token=st.sampled_from(["", "guess", HOST_TOKEN, "\ud800"]),
+    key=keys,
+    nonce=st.sampled_from(["nonce", "", "n" * 200]),
+    device=devices,
+)
+proofs = st.builds(
+    Prove, st.sampled_from([b"", b"s" * 64]), st.sampled_from(["", "pass"]), st.just(b"p")
+)
+authority = st.one_of(
+    st.builds(Moderate, measures, names, roles, texts),
+    st.builds(Share, st.booleans()),
+    st.builds(Admit, st.integers(-1, 30), st.booleans()),
+    st.builds(Offer, names),
+)
+talk = st.one_of(
+    st.builds(Say, ids, texts, st.booleans(), files, quotes),
+    st.builds(Publish, ids, run_bodies()),
+    st.builds(Equip, texts),
+    st.builds(Typing),
+    st.builds(Delta, seqs, texts),
+    st.builds(Stop, seqs),
+    st.builds(Rule, ids, st.booleans(), texts, arguments=arguments),
+    st.builds(Accept, deeds()),
+    st.builds(Bequeath, st.lists(events, max_size=3).map(tuple)),
+)
+filing = st.one_of(
+    st.builds(Store, digests, st.integers(-1, 10**9)),
+    st.builds(Chunk, digests, seqs, st.just(b"x")),
+    st.builds(Fetch, digests, seqs),
+)
+frames = st.one_of(talk, authority, filing, hellos, proofs, st.builds(Bye, texts))

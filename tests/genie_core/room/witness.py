@@ -1,0 +1,289 @@
+"""Watches a room from outside and objects when it does what it never may.
+
+It keeps its own account of who proved what and what the log says, made of as little as possible of
+what it watches.
+"""
+
+from dataclasses import dataclass, field
+
+from genie_core.room.codec import event_mark
+from genie_core.room.deed import is_valid
+from genie_core.room.event import (
+    ROOM,
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    Hosted,
+    Joined,
+    Left,
+    Moderated,
+    Opened,
+    Recovered,
+    Said,
+    Settled,
+    Shared,
+    Suspended,
+)
+from genie_core.room.frame import (
+    Accepted,
+    Entries,
+    Hello,
+    Knocking,
+    Offered,
+    Refused,
+    Ruled,
+    ServerFrame,
+    Stopping,
+    Welcome,
+)
+from genie_core.room.names import fold_name
+from genie_core.room.source import LOOPBACK
+
+RUN = (Decided, Asked, Settled, Answered, Failed, Cancelled)
+
+
+@dataclass(eq=False)
+class Arrival:
+    """A connection, as whoever made it knows it."""
+
+    id: int
+    source: str
+    channel: str | None
+    hello: Hello | None = None
+    nonce: str = ""
+    proven: bool = False
+    ticket: str = ""
+    admitted: bool = False
+    name: str = ""
+    device: str = ""
+    welcomed: bool = False
+    position: int = 0
+    until: int | None = None
+    gone: bool = False
+    over: bool = False
+
+    def is_at(self, name: str, device: str) -> bool:
+        return (self.name, self.device) == (name, device) and not self.gone
+
+
+@dataclass
+class Witness:
+    """What must be true of a room, told step by step what happens to it."""
+
+    host: str
+    host_key: str
+    ask: bool
+    tickets: dict[str, int | None]
+    seq: int = 0
+    keys: dict[str, str] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)
+    muted: set[str] = field(default_factory=set)
+    banned: dict[str, str] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
+    terminals: dict[str, set[str]] = field(default_factory=dict)
+    said: dict[int, Said] = field(default_factory=dict)
+    authors: dict[int, str] = field(default_factory=dict)
+    owners: dict[str, int] = field(default_factory=dict)
+    ids: set[tuple[str, str]] = field(default_factory=set)
+    recovered: set[tuple[int, int]] = field(default_factory=set)
+    hostings: int = 0
+    files: set[str] = field(default_factory=set)
+    offered: set[str] = field(default_factory=set)
+    willing: set[str] = field(default_factory=set)
+
+    def saw(self, event: Event, actor: Arrival | None, everybody: list[Arrival]) -> None:
+        """Judge a new event; `actor` sent the frame that led to it, or is who came or went."""
+        assert event.seq == self.seq + 1
+        self.seq = event.seq
+        match event.body:
+            case Opened() | Hosted() | Suspended() | Left():
+                assert event.by == ROOM
+                self._room_did(event, actor, everybody)
+            case Joined() as joined:
+                assert actor is not None
+                self._joined(event.by, joined, actor)
+            case body:
+                assert actor is not None
+                assert event.by == actor.name
+                assert not actor.gone
+                assert actor.until is None
+                assert event.by not in ("", "genie", "system")
+                self._acted(event, body, actor, everybody)
+
+    def _room_did(self, event: Event, actor: Arrival | None, everybody: list[Arrival]) -> None:
+        match event.body:
+            case Hosted(host=host, key=key):
+                self.hostings += 1
+                self.terminals.clear()
+                self.keys.setdefault(fold_name(host), key)
+                self.muted.discard(fold_name(host))
+                self.banned.pop(fold_name(host), None)
+            case Suspended(heir=heir, deed=deed):
+                self.terminals.clear()
+                assert heir in self.willing | {""}
+                assert (deed is not None) == bool(heir)
+                if deed is not None:
+                    assert is_valid(deed)
+                    assert deed.key == self.keys[fold_name(heir)]
+            case Left(name=name, device=device):
+                here = [each for each in everybody if each.is_at(name, device)]
+                (who,) = [each for each in here if each is actor or each.until is not None]
+                self.terminals[name].remove(device)
+                who.gone = True
+
+    def _joined(self, by: str, joined: Joined, actor: Arrival) -> None:
+        assert actor.hello is not None
+        folded = fold_name(by)
+        assert folded == fold_name(actor.hello.name.strip())
+        assert joined.key == actor.hello.key
+        self._may_come_in(actor, folded)
+        assert (joined.role == "host") == (folded == fold_name(self.host))
+        if joined.role != "host" and folded in self.roles:
+            assert joined.role == self.roles[folded]
+        if joined.key:
+            self.keys.setdefault(folded, joined.key)
+            self.known.add(joined.key)
+        self.terminals.setdefault(by, set()).add(joined.device)
+
+    def _may_come_in(self, actor: Arrival, name: str) -> None:
+        assert actor.hello is not None
+        key = actor.hello.key
+        assert actor.proven or actor.channel is None
+        assert name not in self.banned
+        assert not key or key not in self.banned.values()
+        assert self.keys.get(name, "") in ("", key)
+        if name == fold_name(self.host):
+            assert key == self.host_key
+        if key in self.known or key == self.host_key or actor.channel is None:
+            return
+        if actor.source != LOOPBACK:
+            assert actor.ticket in self.tickets
+        if actor.ticket:
+            left = self.tickets.get(actor.ticket, 0)
+            assert left is None or left > 0
+            self.tickets[actor.ticket] = None if left is None else left - 1
+        if self.ask:
+            assert actor.admitted
+
+    def _acted(self, event: Event, body: object, actor: Arrival, everybody: list[Arrival]) -> None:
+        if isinstance(body, Said | Recovered):
+            assert fold_name(event.by) not in self.muted
+            assert self._role(event.by) != "observer"
+        match body:
+            case Said() as said:
+                self._said(event, said)
+            case Recovered(event=original):
+                self._recovered(event, original)
+            case Moderated() as moderated:
+                assert fold_name(event.by) == fold_name(self.host)
+                self._moderated(event.seq, moderated, everybody)
+            case Shared():
+                assert fold_name(event.by) == fold_name(self.host)
+            case _ if isinstance(body, RUN):
+                self._ran(event, body, actor)
+
+    def _role(self, name: str) -> str:
+        if fold_name(name) == fold_name(self.host):
+            return "host"
+        return self.roles.get(fold_name(name), "")
+
+    def _said(self, event: Event, said: Said) -> None:
+        assert (event.by, said.id) not in self.ids
+        assert said.handler in (event.by, self.host, "")
+        if self._role(event.by) in ("guest", "observer"):
+            assert said.handler != event.by
+        assert {file.digest for file in said.files} <= self.files
+        assert event.has_sane_time()
+        self.ids.add((event.by, said.id))
+        self.said[event.seq], self.authors[event.seq] = said, event.by
+
+    def _recovered(self, event: Event, original: Event) -> None:
+        assert self.keys.get(fold_name(event.by))
+        assert self.hostings > 1
+        assert isinstance(original.body, (Said, *RUN))
+        assert original.by not in ("", "genie", "system")
+        assert event.has_sane_time()
+        assert (original.seq, event_mark(original)) not in self.recovered
+        self.recovered.add((original.seq, event_mark(original)))
+        if isinstance(original.body, Said):
+            assert (original.by, original.body.id) not in self.ids
+            self.ids.add((original.by, original.body.id))
+
+    def _moderated(self, seq: int, moderated: Moderated, everybody: list[Arrival]) -> None:
+        name = fold_name(moderated.name)
+        assert name != fold_name(self.host)
+        match moderated.measure:
+            case "ban":
+                self.banned[name] = self.keys.get(name, "")
+            case "pardon":
+                del self.banned[name]
+            case "mute":
+                self.muted.add(name)
+            case "unmute":
+                self.muted.remove(name)
+            case "role":
+                assert moderated.role not in (None, "host")
+                self.roles[name] = moderated.role
+        if moderated.measure in ("kick", "ban"):
+            self.willing.discard(moderated.name)
+            for each in everybody:
+                if each.name == moderated.name and not each.gone and each.until is None:
+                    each.until = seq
+
+    def _ran(self, event: Event, body: object, actor: Arrival) -> None:
+        assert isinstance(body, RUN)
+        said = self.said[body.message]
+        assert said.handler == event.by
+        assert said.device not in self.terminals.get(event.by, set()) - {actor.device}
+        if isinstance(body, Asked):
+            assert body.approval not in self.owners
+            self.owners[body.approval] = body.message
+        if isinstance(body, Settled):
+            assert self.owners[body.approval] == body.message
+
+    def got(self, arrival: Arrival, frames: list[ServerFrame], durable: int) -> None:
+        """Judge what somebody was sent."""
+        for frame in frames:
+            assert not arrival.over, "nothing comes after a farewell"
+            match frame:
+                case Welcome():
+                    self._welcomed(arrival, frame)
+                case Entries(events=events):
+                    assert arrival.welcomed
+                    for event in events:
+                        assert event.seq == arrival.position + 1
+                        assert event.seq <= durable
+                        assert arrival.until is None or event.seq <= arrival.until
+                        arrival.position = event.seq
+                case Knocking() | Accepted():
+                    assert fold_name(arrival.name) == fold_name(self.host)
+                case Offered(by=by):
+                    assert by == self.host
+                    assert arrival.name in self.offered
+                case Stopping(message=message, by=by):
+                    assert self.said[message].handler == arrival.name
+                    assert by in (arrival.name, self.authors[message])
+                case Ruled(approval=approval):
+                    assert self.said[self.owners[approval]].handler == arrival.name
+                case Refused(final=final):
+                    arrival.over = final
+
+    def _welcomed(self, arrival: Arrival, welcome: Welcome) -> None:
+        hello = arrival.hello
+        assert hello is not None
+        assert not arrival.welcomed
+        self._may_be_welcomed(arrival, welcome)
+        arrival.welcomed, arrival.name = True, welcome.name
+        arrival.device = hello.device.replace("\ud800", "?")
+        arrival.position = max(0, hello.since)
+
+    def _may_be_welcomed(self, arrival: Arrival, welcome: Welcome) -> None:
+        """Without a new entry in the log, too: whoever replaces their own connection has none."""
+        assert arrival.hello is not None
+        assert arrival.proven or arrival.channel is None
+        assert fold_name(welcome.name) == fold_name(arrival.hello.name.strip())
+        assert self.keys.get(fold_name(welcome.name), "") in ("", arrival.hello.key)
+        assert (welcome.role == "host") == (fold_name(welcome.name) == fold_name(self.host))
