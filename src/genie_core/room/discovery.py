@@ -7,6 +7,7 @@ size of what is kept is bounded, whatever the network sends.
 import asyncio
 import hashlib
 import ipaddress
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
@@ -22,6 +23,7 @@ from genie_core.room.announcement import (
 from genie_core.room.deed import Deed, is_valid
 from genie_core.room.errors import InvalidAddress
 from genie_core.room.multicast import RESCAN, Multicaster, interface_addresses
+from genie_core.room.rate import TokenBucket
 
 if TYPE_CHECKING:
     from zeroconf.asyncio import AsyncServiceInfo, AsyncZeroconf
@@ -36,6 +38,11 @@ RESOLVE: Final = 2_000
 
 LIFETIME: Final = 60
 """Seconds for which an announcement holds; a host that is gone without goodbye is in it so long."""
+
+READ_BURST: Final = 128
+READ_RATE: Final = 100.0
+"""Records that are read at once and per second: checking a signature takes a quarter of a
+millisecond, and the network must not keep the event loop busy."""
 
 ASKING: Final = 1.0
 """Least number of seconds between two times of asking the whole network."""
@@ -94,6 +101,7 @@ class Browser(Multicaster):
         self._rooms: dict[str, Announcement] = {}
         self._unresolved: dict[str, None] = {}
         self._waiting = asyncio.Semaphore(0)
+        self._pace = TokenBucket(READ_BURST, READ_RATE)
         self._changed = asyncio.Event()
         self._ask = asyncio.Event()
 
@@ -168,7 +176,7 @@ class Browser(Multicaster):
             return
         with suppress(Error):  # a name that no service of ours would have
             info = AsyncServiceInfo(SERVICE, name)
-            if info.load_from_cache(zeroconf):
+            if info.load_from_cache(zeroconf) and self._pace.take(time.monotonic()):
                 self._take(name, info)
             elif name not in self._unresolved and len(self._unresolved) < MAX_UNRESOLVED:
                 self._unresolved[name] = None
@@ -183,6 +191,8 @@ class Browser(Multicaster):
             if name is None:
                 continue
             del self._unresolved[name]
+            await asyncio.sleep(self._pace.wait(time.monotonic()))
+            self._pace.take(time.monotonic())
             with suppress(Error, OSError):
                 info = await network.async_get_service_info(SERVICE, name, RESOLVE)
                 if info is not None:

@@ -1,0 +1,76 @@
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.room.announcement import Announcement
+from genie_core.room.deed import sign_deed
+from genie_core.room.discovery import Announcer
+from genie_core.room.identity import Identity
+from genie_tui.doorman import House
+from genie_tui.locations import Locations
+from genie_tui.nearby import NearbyRoom
+from genie_tui.settings import Settings
+
+LOOPBACK = ["127.0.0.1"]
+HERE = "192.0.2.7:7654"
+
+
+def house(home: Path, *, local: bool = False) -> tuple[House, Catalogue]:
+    places = Locations(home / "config", home / "data", home / "log")
+    doorman = House("ann", Settings(local=local), places, interfaces=LOOPBACK)
+    return doorman, Catalogue(places.sessions)
+
+
+def announced(room: str) -> Announcement:
+    deed = sign_deed(
+        Identity.generate(), room=room, host="hana", pin="p" * 43, addresses=(HERE,), at=1.0
+    )
+    return Announcement(deed, "Garden", 7654)
+
+
+def test_own_rooms_and_those_joined_before_are_listed_and_nothing_else(tmp_path: Path) -> None:
+    doorman, catalogue = house(tmp_path)
+    catalogue.create("Mine", 10.0, host="ann")
+    catalogue.copy_of("r1", "Hana's", "ann", 30.0, host="hana", address=HERE)
+    catalogue.copy_of("r1", "Hana's", "bob", 40.0, host="hana", address=HERE)
+    catalogue.copy_of("r2", "Old", "ann", 50.0, host="hana", address=HERE).put_aside()
+    listed = {(room.title, room.host) for room in doorman.saved()}
+    assert listed == {("Mine", None), ("Hana's", "hana")}
+
+
+def test_a_room_that_cannot_be_read_is_listed_with_what_is_wrong(tmp_path: Path) -> None:
+    doorman, catalogue = house(tmp_path)
+    saved = catalogue.create("Mine", 10.0)
+    (saved.folder / "room.json").write_text("{")
+    (room,) = doorman.saved()
+    assert room.note
+    assert room.host is None
+
+
+async def test_rooms_on_the_network_are_seen(tmp_path: Path) -> None:
+    doorman, catalogue = house(tmp_path)
+    copy = catalogue.copy_of("seen", "Garden", "ann", 1.0, pin="p" * 43)
+    seen = asyncio.Event()
+
+    def look(rooms: Sequence[NearbyRoom]) -> None:
+        if any(room.copy == copy.id and room.addresses == (HERE,) for room in rooms):
+            seen.set()
+
+    async with (
+        Announcer(announced("seen"), interfaces=LOOPBACK),
+        asyncio.timeout(20),
+        doorman.browse(look),
+    ):
+        await seen.wait()
+
+
+async def test_who_stays_on_this_machine_asks_no_network(tmp_path: Path) -> None:
+    doorman, _ = house(tmp_path, local=True)
+    lists: list[Sequence[NearbyRoom]] = []
+    async with (
+        Announcer(announced("here"), interfaces=LOOPBACK) as announcer,
+        doorman.browse(lists.append),
+    ):
+        assert await announcer.settle()
+    assert lists == []
