@@ -184,8 +184,8 @@ class GenieApp(App[Departure]):
         draft = room.draft
         try:
             await self._leave(reason)
-        except GenieError as error:
-            self.notify(str(error), severity="warning")
+        except GenieError:  # what was not sent comes along; the rest is the next seat's to tell
+            logger.warning("the seat could not be given back in good order", exc_info=True)
         self._leaving = None
         opening = way(seat)
         self._opening = None

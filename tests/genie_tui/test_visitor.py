@@ -1,0 +1,223 @@
+from pathlib import Path
+
+import pytest
+from tests.genie_core.room.house import Ear
+from tests.genie_tui.test_entrance import LOCAL, places, said, saved, seat
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.address import Address, parse_address
+from genie_core.room.certificate import load_certificate
+from genie_core.room.errors import (
+    InvalidAddress,
+    InvalidInvite,
+    LeftInDisorder,
+    RoomRefused,
+    WrongPin,
+)
+from genie_core.room.invite import Invite, write_invite
+from genie_core.room.seat import Answer, Going, Link
+from genie_core.room.seeker import Whereabouts
+from genie_tui.entrance import Entrance, StillHosted
+from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
+from genie_tui.visitor import NowhereToLook, is_hosted, way_back, way_of
+
+PIN = "x" * 43
+
+
+def copy_of(home: Path, name: str) -> SavedRoom:
+    sessions = home / "data" / "sessions"
+    (folder,) = [path for path in sessions.iterdir() if path.name.endswith(f"@{name}")]
+    return SavedRoom.load(folder)
+
+
+def test_a_way_is_an_invite_or_an_address_of_this_machine() -> None:
+    invite = Invite((Address("10.0.0.5", 7654),), "A" * 42 + "E", "abcdefg", b"s" * 16)
+    way = way_of(write_invite(invite))
+    assert way.whereabouts == (Whereabouts(Address("10.0.0.5", 7654), invite.pin),)
+    assert way.ticket is not None
+    assert way.ticket.secret == b"s" * 16
+    assert way_of(":7700").whereabouts == (Whereabouts(Address("127.0.0.1", 7700), ""),)
+    with pytest.raises(InvalidInvite):
+        way_of("genie1-abc")
+    with pytest.raises(InvalidAddress):
+        way_of("somewhere nice")
+
+
+async def test_a_room_is_left_and_joined_again_by_its_copy(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
+        async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b") as (ben, _):
+            await said(ben, ann, heard, "first")
+        copy = copy_of(tmp_path / "b", "ben")
+        assert copy.record.address == ann.address
+        assert copy.record.pin
+        again = RejoinRoom(copy.id, guest=True)
+        async with seat("ben", again, tmp_path / "b") as (ben, ear):
+            await said(ann, ben, ear, "second")
+            assert [e.said.text for e in ben.state.exchanges.values()] == ["first", "second"]
+        named = JoinRoom(copy.id, guest=True)
+        async with seat("somebody", named, tmp_path / "b") as (ben, _):
+            assert ben.name == "ben"  # the copy is his
+
+
+async def test_the_same_key_joins_at_a_second_terminal(tmp_path: Path) -> None:
+    home = tmp_path / "b"
+    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
+        join = JoinRoom(ann.address)
+        async with seat("ben", join, home) as (ben, _), seat("ben", join, home) as (second, ear):
+            assert any("another terminal" in line for line in ear.notices)
+            await said(ben, second, ear, "from the first")
+            await said(second, ann, heard, "from the second")
+            assert len(ann.state.people["ben"].terminals) == 2
+        async with seat("ann", join, tmp_path / "a") as (other, ear):
+            assert other.state.people["ann"].role == "host"
+            await said(ann, other, ear, "from the host")
+
+
+async def test_a_name_is_bound_to_the_key_that_used_it_first(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
+        join = JoinRoom(ann.address, guest=True)
+        async with seat("ben", join, tmp_path / "b"):
+            pass
+        with pytest.raises(RoomRefused, match="another with --name") as caught:
+            await Entrance("ben", LOCAL, places(tmp_path / "c")).enter(join, Ear())
+        assert caught.value.code == "name_taken"
+
+
+async def test_another_certificate_than_the_one_known_is_refused_loudly(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
+        async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b"):
+            pass
+        copy = copy_of(tmp_path / "b", "ben")
+        found = copy.record.pin
+        copy.update(pin=PIN)
+        rejoin = RejoinRoom(copy.id, guest=True)
+        with pytest.raises(WrongPin) as caught:
+            await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(rejoin, Ear())
+        assert (caught.value.expected, caught.value.found) == (PIN, found)
+        assert PIN in str(caught.value)
+        assert found in str(caught.value)
+
+
+async def test_a_wrong_secret_is_refused_on_the_hosts_own_machine_too(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
+        async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b"):
+            pass
+        pin = copy_of(tmp_path / "b", "ben").record.pin
+        address = parse_address(ann.address)
+        invite = write_invite(Invite((address,), pin, "abcdefg", b"wrong secret 16."))
+        with pytest.raises(RoomRefused, match="not valid") as caught:
+            await Entrance("col", LOCAL, places(tmp_path / "c")).enter(JoinRoom(invite), Ear())
+        assert caught.value.code == "no_invite"
+
+
+async def test_a_member_hosts_the_room_from_their_copy(tmp_path: Path) -> None:
+    """The host's folder is as a crash left it: what both had is one log, the rest is brought back."""
+    a, b = tmp_path / "a", tmp_path / "b"
+    async with seat("ann", NewRoom("One"), a) as (ann, heard):
+        room = ann.room
+        async with seat("ben", JoinRoom(ann.address, guest=True), b) as (ben, _):
+            await said(ben, ann, heard, "both know")
+        copy = copy_of(b, "ben")
+        assert await is_hosted(copy)
+        with pytest.raises(StillHosted):
+            await Entrance("ben", LOCAL, places(b)).enter(ResumeRoom(copy.id), Ear())
+        ann.say("only ann knows")
+        await heard.until(lambda: not ann.unsent)
+    assert not await is_hosted(copy)
+    async with seat("ben", ResumeRoom(copy.id), b) as (ben, ear):
+        assert (ben.room, ben.title, ben.state.host) == (room, "One", "ben")
+        assert ben.state.people["ann"].role == "host"  # as she was; she is away
+        mine = RejoinRoom(saved(a).name, (ben.address,), _pin(b), guest=True)
+        async with seat("ann", mine, a) as (ann, heard):
+            await ear.until(lambda: _recovered(ben))
+            assert any("brought back" in line for line in heard.notices)
+            assert _recovered(ben) == ["only ann knows"]
+            texts = [e.said.text for e in ann.state.exchanges.values()]
+            assert texts == ["both know", "only ann knows"]
+            assert [e.voucher for e in ann.state.exchanges.values()] == ["", "ann"]
+            await said(ann, ben, ear, "and on")
+        kinds = {each.id: each.kind for each in Catalogue(a / "data" / "sessions").all()}
+        assert len(kinds) == 2  # the copy as it was stays beside the new one
+        async with seat("ann", JoinRoom(ben.address, guest=True), a) as (ann, heard):
+            assert _recovered(ann) == ["only ann knows"]  # once, whoever comes how often
+
+
+async def test_a_room_is_handed_over(tmp_path: Path) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    async with seat("ann", NewRoom("One"), a) as (ann, heard):
+        async with seat("ben", JoinRoom(ann.address, guest=True), b) as (ben, ear):
+            await said(ben, ann, heard, "hello")
+            ann.offer("ben")
+            await ear.until(lambda: ear.offers)
+            assert ben.accept()
+            await heard.until(lambda: heard.accepted)
+            assert ann.successor is not None
+            await ann.leave("handed over")
+            await ear.until(lambda: ben.link.link is Link.CLOSED)
+            assert ben.parting is not None
+            assert ben.parting.going is Going.HOST
+            parting = ben.parting
+        handed = ResumeRoom(parting.saved, parting.unsent, handed=True)
+        async with seat("ben", handed, b) as (ben, _):
+            assert ben.state.host == "ben"
+            back = RejoinRoom(saved(a).name, (ben.address,), _pin(b), guest=True)
+            async with seat("ann", back, a) as (ann, heard):
+                await said(ben, ann, heard, "mine now")
+                assert ann.state.people["ann"].role == "guest"
+            # Nothing was known to one of them only, so that nothing was put aside.
+            assert len(Catalogue(a / "data" / "sessions").all()) == 1
+
+
+async def test_what_was_not_sent_is_taken_along(tmp_path: Path) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    ear = Ear()
+    async with seat("ann", NewRoom("One"), a) as (ann, _):
+        join = JoinRoom(ann.address, guest=True)
+        ben = await Entrance("ben", LOCAL, places(b)).enter(join, ear)
+    await ear.until(lambda: ben.link.link is not Link.ONLINE)
+    ben.say("typed in the dark")
+    ben.say("and more")
+    with pytest.raises(LeftInDisorder, match="2 of your messages"):
+        await ben.leave()
+    async with seat("ann", ResumeRoom(""), a) as (ann, heard):
+        again = RejoinRoom(ben.saved, guest=True, unsent=ben.unsent)
+        async with seat("ben", again, b) as (ben_again, _):
+            await heard.until(lambda: len(ann.state.exchanges) == 2)
+            texts = [e.said.text for e in ann.state.exchanges.values()]
+            assert texts == ["typed in the dark", "and more"]
+            assert not ben_again.unsent
+
+
+async def test_a_copy_that_says_nothing_of_where_it_was(tmp_path: Path) -> None:
+    room = Catalogue(tmp_path).copy_of("r1", "One", "ben", 1.0)
+    with pytest.raises(NowhereToLook, match="not known where 'One'"):
+        way_back(room)
+    assert way_back(room, ["10.0.0.7:7654"], PIN).whereabouts == (
+        Whereabouts(Address("10.0.0.7", 7654), PIN),
+    )
+
+
+async def test_an_approval_is_answered_at_another_terminal(tmp_path: Path) -> None:
+    a = tmp_path / "a"
+    async with (
+        seat("ann", NewRoom("One"), a) as (ann, heard),
+        seat("ann", JoinRoom(ann.address), a) as (other, ear),
+    ):
+        ann.say("@genie what time is it?")
+        await ear.until(lambda: other.state.pending_for("ann"))
+        (waiting,) = other.state.pending_for("ann")
+        assert other.answer(waiting.id, Answer(allow=False, reason="not now"))
+        await heard.until(lambda: not ann.state.pending_for("ann"))
+        assert ann.state.proposals[waiting.id].outcome == "denied"
+
+
+def _pin(home: Path) -> str:
+    from datetime import UTC, datetime
+
+    return load_certificate(places(home).certificate, datetime.now(UTC)).pin
+
+
+def _recovered(seat: object) -> list[str]:
+    state = seat.state  # type: ignore[attr-defined]
+    return [e.said.text for e in state.exchanges.values() if e.voucher]
