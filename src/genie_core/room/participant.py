@@ -14,19 +14,17 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from genie_core.errors import GenieError
 from genie_core.room.deed import Deed
+from genie_core.room.engine_room import EngineRoom
 from genie_core.room.errors import Diverged, LeftInDisorder, NoSuchFile, RoomError
 from genie_core.room.event import (
     Event,
-    Failed,
     FileRef,
     Hosted,
     Measure,
     Quote,
     Role,
     RunBody,
-    Said,
     Settled,
     Suspended,
 )
@@ -46,11 +44,10 @@ from genie_core.room.frame import (
     Stored,
     Welcome,
 )
-from genie_core.room.handler import Handler
-from genie_core.room.plan import Engine, EngineLoader, Plan
+from genie_core.room.held import Held
+from genie_core.room.plan import Plan
 from genie_core.room.seat import (
     Answer,
-    EngineState,
     EngineStatus,
     Going,
     Hosting,
@@ -65,9 +62,6 @@ from genie_core.room.seat import (
 )
 
 logger = logging.getLogger(__name__)
-
-GRACE: Final = 3.0
-"""Seconds that running work gets to end by itself when a participant leaves."""
 
 ENGINE_TIMEOUT: Final = 20.0
 STEP_TIMEOUT: Final = 10.0
@@ -90,22 +84,19 @@ class Participant:
         self._client = plan.connect(self)
         self._state = RoomState()
         self._link = LinkStatus(Link.CONNECTING)
-        waiting = EngineState.ABSENT if plan.loader is None else EngineState.LOADING
-        self._engine = EngineStatus(waiting, plan.label, plan.offline)
+        self._engines = EngineRoom(plan, self._state, self._client.device, self)
         self._unheard: list[Event] = []
         self._room = ""
         self._title = ""
-        self._handler: Handler | None = None
         self._live_after: int | None = None
         self._welcomed = asyncio.Event()
-        self._caught_up = asyncio.Event()
-        self._putting_away = asyncio.Event()
+        self._closed = LinkStatus(Link.CLOSED)
         self._connection: asyncio.Task[None] | None = None
-        self._serving: asyncio.Task[None] | None = None
         self._leaving: asyncio.Task[None] | None = None
         self._parting: Parting | None = None
         self._successor: Deed | None = None
-        self._held: list[Unsent] = []
+        self._held = Held(self._is_at_host)
+        self._own_deed: Deed | None = None
 
     @property
     def name(self) -> str:
@@ -135,12 +126,12 @@ class Participant:
     @property
     def engine(self) -> EngineStatus:
         """How the own engine is now."""
-        return self._engine
+        return self._engines.status
 
     @property
     def unsent(self) -> tuple[Unsent, ...]:
         """Messages typed here and not acknowledged yet, oldest first."""
-        return *self._client.unsent, *self._held
+        return *self._client.unsent, *self._held.waiting
 
     @property
     def address(self) -> str:
@@ -169,7 +160,9 @@ class Participant:
     @property
     def parting(self) -> Parting | None:
         """Why this seat ended and how to go on, once the link is closed; None if it just ended."""
-        return self._parting
+        if self._parting is None:
+            return None
+        return replace(self._parting, unsent=self.unsent)
 
     def say(
         self,
@@ -181,15 +174,14 @@ class Participant:
     ) -> None:
         """Send a message. It is kept and sent again until the room acknowledges it."""
         unsent = self._client.compose(text, emote=emote, files=files, quotes=quotes)
-        if self._held or not self._is_sendable(unsent):
-            self._held.append(unsent)
+        if self._held.keeps(unsent):
             self._listener.on_unsent(self.unsent)
         else:
             self._client.send(unsent)
 
     def send_again(self, unsent: Iterable[Unsent]) -> None:
         """Take over what an earlier seat in this room could not send; before `start`."""
-        self._held += unsent
+        self._held.hold(unsent)
 
     def bequeath(self, events: Sequence[Event]) -> None:
         """Bring the room what only this person's copy has; before `start`."""
@@ -234,7 +226,10 @@ class Participant:
 
     def accept(self) -> bool:
         """Say yes to hosting; the room comes over when its host leaves."""
-        return self._plan.deed is not None and self._client.ask(Accept(self._plan.deed()))
+        if self._plan.deed is None:
+            return False
+        self._own_deed = self._plan.deed()
+        return self._client.ask(Accept(self._own_deed))
 
     def typing(self) -> None:
         """Tell the others that something is being written; cheap to call on every key."""
@@ -246,7 +241,7 @@ class Participant:
         False if it is not open, if there is no engine yet to act on the answer, or if it would
         allow what can't be seen here.
         """
-        if self._handler is not None and self._handler.answer(approval, answer):
+        if self._engines.answer(approval, answer):
             return True
         proposal = self._state.open.get(approval)
         if proposal is None or proposal.owner != self._name:
@@ -266,6 +261,14 @@ class Participant:
         running = self._state.running
         chosen = list(running) if message is None else [message]
         return sum(self._stop(running[seq]) for seq in chosen if seq in running)
+
+    def _stop(self, exchange: Exchange) -> bool:
+        if self._engines.has(exchange):
+            return self._engines.stop(exchange.seq, self._name)
+        if self._name not in (exchange.author, exchange.handler):
+            return False
+        self._client.stop(exchange.seq)
+        return True
 
     # -- coming and going
 
@@ -297,8 +300,7 @@ class Participant:
             raise
         finally:
             entry.cancel()
-        if self._plan.loader is not None:
-            self._serving = asyncio.create_task(self._serve(self._plan.loader), name="engine")
+        self._engines.open(self._name)
 
     def _check_entered(self, connection: asyncio.Task[None]) -> None:
         if connection.done():
@@ -335,19 +337,8 @@ class Participant:
             raise LeftInDisorder(problems)
 
     async def _end_engine(self) -> None:
-        if self._handler is not None:
-            closing = "the room was suspended" if self._plan.close_room else f"{self._name} left"
-            await self._handler.close(GRACE, closing)
-        else:
-            for exchange in list(self._state.running.values()):
-                if self._is_here(exchange):
-                    self.publish(Failed(exchange.seq, "lost", f"{self._name} left before it began"))
-        self._putting_away.set()
-        if self._serving is not None:
-            if self._handler is None:
-                self._serving.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._serving
+        hosts = self._plan.close_room is not None
+        await self._engines.close("the room was suspended" if hosts else f"{self._name} left")
 
     async def _close_room(self, reason: str) -> None:
         if self._plan.close_room is not None:
@@ -371,7 +362,6 @@ class Participant:
             if not self._welcomed.is_set():
                 raise
             self._part(Going.REJOIN, str(error))
-            self.on_link(LinkStatus(Link.CLOSED, str(error)))
         except RoomError:
             if not self._welcomed.is_set():
                 raise
@@ -380,73 +370,13 @@ class Participant:
             logger.exception("following the room failed")
             if not self._welcomed.is_set():
                 raise
-            self.on_link(LinkStatus(Link.CLOSED, BROKEN))
+            self._closed = LinkStatus(Link.CLOSED, BROKEN)
+        finally:
+            if self._parting is not None:
+                self._closed = LinkStatus(Link.CLOSED, self._parting.text)
+            self._show_link(self._closed)
 
-    # -- the own engine
-
-    async def _serve(self, load: EngineLoader) -> None:
-        """Load the engine, and run it until it is put away."""
-        self._set_engine(replace(self._engine, state=EngineState.LOADING))
-        try:
-            engine = await load()
-            try:
-                await self._caught_up.wait()
-                await self._work(engine)
-            finally:
-                await engine.aclose()
-        except GenieError as error:
-            self._engine_failed(str(error))
-        except Exception:  # whatever an SDK or a saved state holds must not end the room
-            logger.exception("the engine failed")
-            self._engine_failed("your engine broke; the log file has the details")
-
-    async def _work(self, engine: Engine) -> None:
-        async with Handler(
-            engine.session,
-            self._state,
-            self._name,
-            self,
-            device=self._client.device,
-            where=self._plan.where,
-            withheld=self._plan.withheld,
-            place=self._plan.library.place if self._plan.library is not None else None,
-        ) as handler:
-            handler.begin(engine.remembered, self._live_after or 0)
-            self._handler = handler
-            self._set_engine(EngineStatus(EngineState.READY, engine.label, engine.offline))
-            for line in (*engine.notices, *engine.session.problems):
-                self.warn(line)
-            await self._putting_away.wait()
-
-    def _engine_failed(self, why: str) -> None:
-        self._handler = None
-        self._set_engine(replace(self._engine, state=EngineState.FAILED, detail=why))
-        self.warn(why)
-        for exchange in list(self._state.running.values()):
-            self._refuse_work(exchange)
-
-    def _set_engine(self, status: EngineStatus) -> None:
-        self._engine = status
-        self._listener.on_engine(status)
-
-    def _refuse_work(self, exchange: Exchange) -> None:
-        if self._is_here(exchange):
-            self.publish(Failed(exchange.seq, "factory", self._engine.detail))
-
-    def _is_here(self, exchange: Exchange) -> bool:
-        """Whether a run is the business of this very terminal."""
-        mine = exchange.handler == self._name
-        return mine and not self._state.is_elsewhere(exchange, self._client.device)
-
-    def _stop(self, exchange: Exchange) -> bool:
-        if self._is_here(exchange):
-            return self._handler is not None and self._handler.stop(exchange.seq, self._name)
-        if self._name not in (exchange.author, exchange.handler):
-            return False
-        self._client.stop(exchange.seq)
-        return True
-
-    # -- what the handler reports
+    # -- what the own engine reports
 
     def publish(self, body: RunBody) -> bool:
         """Record a step of the own engine in the room's log; False if it can't be."""
@@ -461,6 +391,10 @@ class Participant:
         """Show text of an answer in the making, here and to the others."""
         self._client.delta(message, text)
         self._listener.on_delta(message, text)
+
+    def show_engine(self, status: EngineStatus) -> None:
+        """Show how the own engine is."""
+        self._listener.on_engine(status)
 
     def warn(self, text: str) -> None:
         """Tell the person, and nobody else, that something is wrong."""
@@ -488,10 +422,7 @@ class Participant:
         if self._plan.keep is not None:
             self._plan.keep(event)
         self._act_on(shown, host)
-        if self._handler is not None:
-            self._handler.accept(shown)
-        elif self._engine.state is EngineState.FAILED and isinstance(event.body, Said):
-            self._refuse_work(self._state.exchanges[event.seq])
+        self._engines.accept(shown)
         self._listener.on_event(shown)
         self._check_caught_up()
 
@@ -510,7 +441,7 @@ class Participant:
     def _note_heir(self, seq: int, heir: str, deed: Deed) -> None:
         if self._live_after is None or seq <= self._live_after or self._plan.close_room is not None:
             return
-        if heir == self._name and self._plan.deed is not None:
+        if heir == self._name and deed == self._own_deed:  # and not at another terminal
             self._part(Going.HOST, "the room was handed over to you")
         elif self._plan.learn is not None:
             self._plan.learn(deed)
@@ -518,7 +449,7 @@ class Participant:
     def _part(self, going: Going, why: str) -> None:
         """End the seat, to go on in another way."""
         if self._parting is None:
-            self._parting = Parting(going, self._plan.saved(), why, self.unsent)
+            self._parting = Parting(going, self._plan.saved(), why)
             if self._connection is not None:
                 self._connection.cancel()
 
@@ -534,17 +465,20 @@ class Participant:
 
     def on_stopping(self, message: int, by: str) -> None:
         """Stop a run that somebody wants stopped; the room has checked that they may."""
-        if self._handler is not None:
-            self._handler.stop(message, by)
+        self._engines.stop(message, by)
 
     def on_link(self, status: LinkStatus) -> None:
-        """Note how the connection is."""
-        if self._parting is not None:
-            status = LinkStatus(Link.CLOSED, self._parting.text)
-        elif status.link is Link.ONLINE:
+        """Note how the connection is; that it has ended is told once it is known why."""
+        if status.link is Link.CLOSED:
+            self._closed = status
+            return
+        if status.link is Link.ONLINE:
             unheard, self._unheard = self._unheard, []
             for event in unheard:
                 self._listener.on_event(event)
+        self._show_link(status)
+
+    def _show_link(self, status: LinkStatus) -> None:
         self._link = status
         self._note_connection(status)
         self._listener.on_link(status)
@@ -564,27 +498,23 @@ class Participant:
 
     def _release_held(self) -> None:
         """Send what waited for its files, in the order in which it was typed."""
-        while self._held and self._is_sendable(self._held[0]):
-            try:
-                self._client.send(self._held[0])
-            except RoomError as error:
-                self.warn(f"not sent: {error}")
-            del self._held[0]
+        waiting = self._held.waiting
+        for problem in self._held.release(self._client.send):
+            self.warn(f"not sent: {problem}")
+        if self._held.waiting != waiting:
             self._listener.on_unsent(self.unsent)
 
-    def _is_sendable(self, unsent: Unsent) -> bool:
-        library = self._plan.library
-        return library is None or all(library.is_sent(file.digest) for file in unsent.files)
+    def _is_at_host(self, digest: str) -> bool:
+        return self._plan.library is None or self._plan.library.is_sent(digest)
 
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
         """Pass on which messages wait."""
-        self._listener.on_unsent((*unsent, *self._held))
+        self._listener.on_unsent((*unsent, *self._held.waiting))
 
     def on_ruled(self, ruled: Ruled) -> None:
         """Answer an approval that waits here as its owner did at another terminal."""
-        if self._handler is not None:
-            answer = Answer(ruled.allow, ruled.reason, ruled.scope, ruled.arguments)
-            self._handler.answer(ruled.approval, answer)
+        answer = Answer(ruled.allow, ruled.reason, ruled.scope, ruled.arguments)
+        self._engines.answer(ruled.approval, answer)
 
     def on_knocking(self, knocking: Knocking) -> None:
         """Show who waits for the host's word."""
@@ -613,7 +543,7 @@ class Participant:
 
     def _check_caught_up(self) -> None:
         if self._live_after is not None and self._state.head >= self._live_after:
-            self._caught_up.set()
+            self._engines.begin(self._live_after)
 
 
 def _reason(error: Exception) -> str:

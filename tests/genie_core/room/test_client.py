@@ -346,7 +346,7 @@ async def test_a_host_that_lost_its_end_and_wrote_on_does_not_replace_history() 
                 assert bob.diverged is not None
                 assert bob.seen.events == known
                 assert "bob" not in again.state.people
-                again_with = {"since": known[-1].seq, "mark": event_mark(known[-1])}
+                again_with: dict[str, Any] = {"since": known[-1].seq, "mark": event_mark(known[-1])}
                 with pytest.raises(Diverged, match=f"event {known[-1].seq} is another one"):
                     await run(f"127.0.0.1:{port}", **again_with)
 

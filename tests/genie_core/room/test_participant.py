@@ -282,7 +282,7 @@ async def test_after_a_restart_nothing_is_remembered_twice(tmp_path: Path) -> No
 async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("genie_core.room.participant.GRACE", 0.05)
+    monkeypatch.setattr("genie_core.room.engine_room.GRACE", 0.05)
     monkeypatch.setattr("genie_core.room.handler.END_TIMEOUT", 0.2)
     released = asyncio.Event()
 

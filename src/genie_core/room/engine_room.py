@@ -1,0 +1,152 @@
+"""Where one person's engine is: it is loaded, works, and is put away."""
+
+import asyncio
+import logging
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final, Protocol
+
+from genie_core.errors import GenieError
+from genie_core.room.event import Event, Failed, Said
+from genie_core.room.fold import Exchange, RoomState
+from genie_core.room.handler import Handler, Reporter
+from genie_core.room.plan import Engine, EngineLoader, Plan
+from genie_core.room.seat import Answer, EngineState, EngineStatus
+
+logger = logging.getLogger(__name__)
+
+GRACE: Final = 3.0
+"""Seconds that running work gets to end by itself when a participant leaves."""
+
+
+class Owner(Reporter, Protocol):
+    """Whose engine it is, as far as the engine has something to tell them."""
+
+    def show_engine(self, status: EngineStatus) -> None:
+        """Take note that the engine changed."""
+
+
+class EngineRoom:
+    """Runs the engine of one terminal, if there is one, for the messages that are its share.
+
+    `open` begins to load it, and `begin` lets it work once the room's past is known; from then on
+    `accept` is called for every event. `close` parks what waits for a person and puts it away.
+    An engine that can't be loaded, or breaks, fails what is its share and harms nothing else.
+    """
+
+    def __init__(self, plan: Plan, state: RoomState, device: str, owner: Owner) -> None:
+        self._plan = plan
+        self._state = state
+        self._device = device
+        self._owner = owner
+        self._name = ""
+        waiting = EngineState.ABSENT if plan.loader is None else EngineState.LOADING
+        self._status = EngineStatus(waiting, plan.label, plan.offline)
+        self._handler: Handler | None = None
+        self._live_after = 0
+        self._begun = asyncio.Event()
+        self._putting_away = asyncio.Event()
+        self._serving: asyncio.Task[None] | None = None
+
+    @property
+    def status(self) -> EngineStatus:
+        """How the engine is now."""
+        return self._status
+
+    def open(self, name: str) -> None:
+        """Begin to load the engine of whoever goes by this name in the room."""
+        self._name = name
+        if self._plan.loader is not None:
+            self._serving = asyncio.create_task(self._serve(self._plan.loader), name="engine")
+
+    def begin(self, live_after: int) -> None:
+        """Let the engine work: everything up to the event `live_after`, which is past, is known."""
+        self._live_after = live_after
+        self._begun.set()
+
+    def accept(self, event: Event) -> None:
+        """Act on an event that has just been applied to the state."""
+        if self._handler is not None:
+            self._handler.accept(event)
+        elif self._status.state is EngineState.FAILED and isinstance(event.body, Said):
+            self._refuse_work(self._state.exchanges[event.seq])
+
+    def answer(self, approval: str, answer: Answer) -> bool:
+        """Answer an approval that waits or is parked here; False if none is."""
+        return self._handler is not None and self._handler.answer(approval, answer)
+
+    def stop(self, message: int, by: str) -> bool:
+        """Stop a run on somebody's word; False if it is not running here."""
+        return self._handler is not None and self._handler.stop(message, by)
+
+    def has(self, exchange: Exchange) -> bool:
+        """Whether a run is the business of this very terminal."""
+        mine = exchange.handler == self._name
+        return mine and not self._state.is_elsewhere(exchange, self._device)
+
+    async def close(self, reason: str) -> None:
+        """End what runs, within `GRACE` seconds plus some, and put the engine away."""
+        if self._handler is not None:
+            await self._handler.close(GRACE, reason)
+        else:
+            for exchange in self._share():
+                lost = f"{self._name} left before it began"
+                self._owner.publish(Failed(exchange.seq, "lost", lost))
+        self._putting_away.set()
+        if self._serving is not None:
+            if self._handler is None:
+                self._serving.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._serving
+
+    async def _serve(self, load: EngineLoader) -> None:
+        """Load the engine, and run it until it is put away."""
+        self._show(replace(self._status, state=EngineState.LOADING))
+        try:
+            engine = await load()
+            try:
+                await self._begun.wait()
+                await self._work(engine)
+            finally:
+                await engine.aclose()
+        except GenieError as error:
+            self._fail(str(error))
+        except Exception:  # whatever an SDK or a saved state holds must not end the room
+            logger.exception("the engine failed")
+            self._fail("your engine broke; the log file has the details")
+
+    async def _work(self, engine: Engine) -> None:
+        async with Handler(
+            engine.session,
+            self._state,
+            self._name,
+            self._owner,
+            device=self._device,
+            where=self._plan.where,
+            withheld=self._plan.withheld,
+            place=self._plan.library.place if self._plan.library is not None else None,
+        ) as handler:
+            handler.begin(engine.remembered, self._live_after)
+            self._handler = handler
+            self._show(EngineStatus(EngineState.READY, engine.label, engine.offline))
+            for line in (*engine.notices, *engine.session.problems):
+                self._owner.warn(line)
+            await self._putting_away.wait()
+
+    def _fail(self, why: str) -> None:
+        self._handler = None
+        self._show(replace(self._status, state=EngineState.FAILED, detail=why))
+        self._owner.warn(why)
+        for exchange in self._share():
+            self._refuse_work(exchange)
+
+    def _show(self, status: EngineStatus) -> None:
+        self._status = status
+        self._owner.show_engine(status)
+
+    def _share(self) -> list[Exchange]:
+        return [exchange for exchange in self._state.running.values() if self.has(exchange)]
+
+    def _refuse_work(self, exchange: Exchange) -> None:
+        if self.has(exchange):
+            self._owner.publish(Failed(exchange.seq, "factory", self._status.detail))

@@ -1,0 +1,48 @@
+"""Messages that wait until the files they bring have arrived at the host."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from genie_core.room.errors import RoomError
+from genie_core.room.seat import Unsent
+
+
+class Held:
+    """Keeps messages in the order in which they were typed: none passes one that waits.
+
+    `is_sent` says whether the room has a file, or can't be expected to get it any more.
+    """
+
+    def __init__(self, is_sent: Callable[[str], bool]) -> None:
+        self._is_sent = is_sent
+        self._waiting: deque[Unsent] = deque()
+
+    @property
+    def waiting(self) -> tuple[Unsent, ...]:
+        """The messages that are held, oldest first."""
+        return tuple(self._waiting)
+
+    def hold(self, unsent: Iterable[Unsent]) -> None:
+        """Keep messages until `release`."""
+        self._waiting.extend(unsent)
+
+    def keeps(self, unsent: Unsent) -> bool:
+        """Hold a message if it has to wait; False if it can be sent at once."""
+        if self._waiting or not self._is_free(unsent):
+            self._waiting.append(unsent)
+            return True
+        return False
+
+    def release(self, send: Callable[[Unsent], None]) -> list[RoomError]:
+        """Send what need not wait any more; returns why some of it could not be."""
+        problems: list[RoomError] = []
+        while self._waiting and self._is_free(self._waiting[0]):
+            unsent = self._waiting.popleft()
+            try:
+                send(unsent)
+            except RoomError as error:
+                problems.append(error)
+        return problems
+
+    def _is_free(self, unsent: Unsent) -> bool:
+        return all(self._is_sent(file.digest) for file in unsent.files)
