@@ -78,11 +78,12 @@ class Luggage:
     unsent: tuple[Unsent, ...] = ()
     second: bool = False
     patient: bool = False
+    wanted: str = ""
 
     @property
     def room(self) -> str:
         """The room's id, empty if it is not known yet."""
-        return self.saved.record.id if self.saved is not None else ""
+        return self.saved.record.id if self.saved is not None else self.wanted
 
 
 def way_of(text: str) -> Way:
@@ -175,7 +176,7 @@ class Visitor:
                 await _open_copy(saved, luggage, resources)
                 return await self._visit(way, luggage, listener, resources, guest=guest)
             except RoomInUse:
-                luggage.second = True
+                luggage.second, luggage.wanted = True, saved.record.id
                 await resources.aclose()
                 listener.on_notice(Severity.WARNING, ELSEWHERE)
                 return await self._visit(way, luggage, listener, resources, guest=True)

@@ -191,7 +191,7 @@ def test_what_keeps_somebody_out_is_one_line(host: Terminal, home: Path, port: i
     assert "genie" in line("join", f"127.0.0.1:{port}", "--name", "genie")
     assert "name" in line("join", f"127.0.0.1:{port}", "--name", "")
     assert "can't reach" in line("join", "127.0.0.1:1", "--name", "ben")
-    assert "TLS" in line("join", "192.0.2.1:7654", "--name", "ben")
+    assert "invite" in line("join", "192.0.2.1:7654", "--name", "ben")
     assert "taken" in line("host", "--port", str(port), "--name", "ben")
     assert "ANTHROPIC_API_KEY" in line("host", "--model", "anthropic:claude", "--name", "ben")
     assert "no saved room" in line("resume", "nothing-like-it", "--name", "ben")

@@ -1,0 +1,231 @@
+"""A person without a screen, as a process of its own: for `tests.contract.member`.
+
+The seat is the program's own. It is told what to do in lines of JSON on standard input, and tells
+in such lines what happens, each with the moment `t` on the clock that all processes share.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import msgspec
+
+import genie_tui.host
+import genie_tui.visitor
+from genie_core.errors import GenieError
+from genie_core.room.address import Address
+from genie_core.room.connection import ClientConnection
+from genie_core.room.errors import Unreachable
+from genie_core.room.event import Event, FileRef
+from genie_core.room.participant import Participant
+from genie_core.room.seat import (
+    EngineStatus,
+    Knock,
+    Link,
+    LinkStatus,
+    Seat,
+    Severity,
+    Transfer,
+    Unsent,
+)
+from genie_core.room.websocket import tls_connect
+from genie_tui.entrance import Entrance
+from genie_tui.locations import find_locations
+from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
+from genie_tui.sequel import after_parting
+from genie_tui.settings import Settings
+
+
+def tell(on: str, **what: object) -> None:
+    line = json.dumps({"on": on, "t": time.monotonic(), **what})
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+class Mouth:
+    """A listener that tells everything at once."""
+
+    def __init__(self) -> None:
+        self.closed = asyncio.Event()
+
+    def on_event(self, event: Event) -> None:
+        tell("event", **msgspec.to_builtins(event))
+
+    def on_typing(self, name: str) -> None:
+        pass
+
+    def on_delta(self, message: int, text: str) -> None:
+        pass
+
+    def on_link(self, status: LinkStatus) -> None:
+        tell("link", link=status.link.value, detail=status.detail)
+        if status.link is Link.CLOSED:
+            self.closed.set()
+        else:  # the way in may have led through more than one seat
+            self.closed.clear()
+
+    def on_engine(self, status: EngineStatus) -> None:
+        tell("engine", state=status.state.value)
+
+    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
+        tell("unsent", texts=[each.text for each in unsent])
+
+    def on_notice(self, severity: Severity, text: str) -> None:
+        tell("notice", severity=severity.value, text=text)
+
+    def on_knock(self, knock: Knock) -> None:
+        tell("knock", **asdict(knock))
+
+    def on_offered(self, by: str) -> None:
+        tell("offered", by=by)
+
+    def on_accepted(self, name: str) -> None:
+        tell("accepted", name=name)
+
+    def on_transfer(self, transfer: Transfer) -> None:
+        tell("transfer", **{**asdict(transfer), "way": transfer.way.value})
+
+
+class Driver:
+    """Carries out one command after the other."""
+
+    def __init__(self, seat: Seat) -> None:
+        self.seat = seat
+        self._files: dict[str, FileRef] = {}
+
+    async def do(self, command: str, fields: dict[str, Any]) -> object:
+        return await getattr(self, f"do_{command}")(**fields)
+
+    async def do_say(self, text: str, files: Sequence[str] = ()) -> None:
+        self.seat.say(text, files=[self._files[digest] for digest in files])
+
+    async def do_say_now(self, text: str) -> None:
+        self.seat.say(f"{text} {time.monotonic()}")
+
+    async def do_attach(self, path: str) -> str:
+        file = await self.seat.attach(Path(path))
+        self._files[file.digest] = file
+        return file.digest
+
+    async def do_file(self, digest: str) -> str:
+        return str(self.seat.file(digest) or "")
+
+    async def do_moderate(self, measure: Any, name: str, reason: str = "") -> bool:
+        return self.seat.moderate(measure, name, reason=reason)
+
+    async def do_admit(self, knock: int, allow: bool) -> bool:
+        return self.seat.admit(knock, allow)
+
+    async def do_offer(self, name: str) -> bool:
+        return self.seat.offer(name)
+
+    async def do_accept(self) -> bool:
+        return self.seat.accept()
+
+    async def do_invite(self) -> str:
+        assert self.seat.hosting is not None
+        return self.seat.hosting.invite
+
+    async def do_renew(self, uses: int | None = None, lifetime: float | None = None) -> str:
+        assert self.seat.hosting is not None
+        return self.seat.hosting.renew(uses=uses, lifetime=lifetime)
+
+    async def do_look(self) -> dict[str, Any]:
+        state = self.seat.state
+        return {
+            "room": state.room,
+            "title": state.title,
+            "host": state.host,
+            "pin": state.pin,
+            "keys": state.keys,
+            "here": [person.name for person in state.present()],
+            "link": self.seat.link.link.value,
+        }
+
+
+def opening_of(raw: dict[str, Any]) -> Opening:
+    kinds: dict[str, type[NewRoom | ResumeRoom | JoinRoom | RejoinRoom]]
+    kinds = {"new": NewRoom, "resume": ResumeRoom, "join": JoinRoom, "rejoin": RejoinRoom}
+    return kinds[raw.pop("kind")](**raw)
+
+
+async def commands() -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
+    )
+    return reader
+
+
+async def obey(line: bytes, driver: Driver) -> None:
+    fields = json.loads(line)
+    number, command = fields.pop("number"), fields.pop("do")
+    try:
+        tell("reply", number=number, result=await driver.do(command, fields))
+    except GenieError as error:
+        tell("reply", number=number, error=str(error))
+
+
+async def live(entrance: Entrance, opening: Opening) -> None:
+    """Take a seat, and the next one where a seat ends with one, until the input ends."""
+    reader = await commands()
+    line = asyncio.create_task(reader.readline())
+    while True:
+        mouth = Mouth()
+        seat = await entrance.enter(opening, mouth)
+        assert isinstance(seat, Participant)
+        tell("seated", room=seat.room, name=seat.name, address=seat.address)
+        driver, closed = Driver(seat), asyncio.create_task(mouth.closed.wait())
+        while not closed.done():
+            await asyncio.wait({line, closed}, return_when=asyncio.FIRST_COMPLETED)
+            if line.done() and not line.result():
+                closed.cancel()
+                await seat.leave("the input ended")
+                return
+            if line.done():
+                await obey(line.result(), driver)
+                line = asyncio.create_task(reader.readline())
+        parting = seat.parting
+        await seat.leave()
+        way = after_parting(parting) if parting is not None else None
+        if parting is None or way is None:
+            tell("ended")
+            line.cancel()
+            return
+        tell("parting", going=parting.going.value)
+        opening = way
+
+
+def keep_to(only: str) -> None:
+    """Let there be one way to the host: whatever leads elsewhere leads nowhere."""
+
+    async def connect(address: Address, pin: str) -> ClientConnection:
+        if str(address) != only:
+            raise Unreachable(str(address), "this network does not lead there")
+        return await tls_connect(address, pin)
+
+    mock.patch.object(genie_tui.visitor, "tls_connect", connect).start()
+
+
+def main() -> None:
+    told = json.loads(sys.argv[1])
+    if told["only"]:
+        keep_to(told["only"])
+    # The host's own engine takes seconds to load, and is another test's business.
+    mock.patch.object(genie_tui.host, "engine_loader", return_value=None).start()
+    settings = msgspec.convert(told["settings"], Settings)
+    entrance = Entrance(told["name"], settings, find_locations({"GENIE_HOME": told["home"]}))
+    try:
+        asyncio.run(live(entrance, opening_of(told["opening"])))
+    except GenieError as error:
+        tell("refused", error=type(error).__name__, text=str(error))
+
+
+if __name__ == "__main__":
+    main()
