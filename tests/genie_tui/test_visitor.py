@@ -131,6 +131,7 @@ async def test_a_member_hosts_the_room_from_their_copy(tmp_path: Path) -> None:
         mine = RejoinRoom(saved(a).name, (ben.address,), _pin(b), guest=True)
         async with seat("ann", mine, a) as (ann, heard):
             await ear.until(lambda: _recovered(ben))
+            await heard.until(lambda: _recovered(ann))
             assert any("brought back" in line for line in heard.notices)
             assert _recovered(ben) == ["only ann knows"]
             texts = [e.said.text for e in ann.state.exchanges.values()]
@@ -182,11 +183,11 @@ async def test_what_was_not_sent_is_taken_along(tmp_path: Path) -> None:
         await ben.leave()
     async with seat("ann", ResumeRoom(""), a) as (ann, heard):
         again = RejoinRoom(ben.saved, guest=True, unsent=ben.unsent)
-        async with seat("ben", again, b) as (ben_again, _):
+        async with seat("ben", again, b) as (ben_again, ear):
             await heard.until(lambda: len(ann.state.exchanges) == 2)
             texts = [e.said.text for e in ann.state.exchanges.values()]
             assert texts == ["typed in the dark", "and more"]
-            assert not ben_again.unsent
+            await ear.until(lambda: not ben_again.unsent)
 
 
 async def test_a_copy_that_says_nothing_of_where_it_was(tmp_path: Path) -> None:
