@@ -19,6 +19,9 @@ class Scope(Enum):
     COMPOSER = "Writing"
     TIMELINE = "Reading"
     CARD = "Answering a tool call"
+    DOOR = "Answering at the door"
+    CONFIRM = "Before something goes out"
+    INVITE = "The invite"
     ACTIVITY = "Activity"
     LEDGER = "Activity, row by row"
     LOBBY = "Lobby"
@@ -28,9 +31,10 @@ class Scope(Enum):
 class Action:
     """Something a person can do by key.
 
-    `run` is the Textual action, or for the card the name of what it does with the key. It is empty
-    where the widget itself takes the key, which is then listed here for the help only. `priority` keys work wherever the focus is. `shown` puts it into the
-    footer, `offered` into the palette.
+    `run` is the Textual action, or in a guarded scope the name of what is done with the key. It is
+    empty where the widget itself takes the key, which is then listed here for the help only.
+    `priority` keys work wherever the focus is. `shown` puts it into the footer, `offered` into the
+    palette.
     """
 
     scope: Scope
@@ -151,6 +155,33 @@ ACTIONS: Final = (
         offered=True,
         priority=True,
     ),
+    Action(
+        Scope.ROOM,
+        ("f6",),
+        "invite",
+        "Host: show what others join with, copied at once",
+        "screen.invite",
+        offered=True,
+        priority=True,
+    ),
+    Action(
+        Scope.ROOM,
+        ("f7",),
+        "door",
+        "Go to who wants in or asks you to host, and back to where you were",
+        "screen.door",
+        offered=True,
+        priority=True,
+    ),
+    Action(
+        Scope.ROOM,
+        ("f8",),
+        "host",
+        "Host the room from your own copy while its host is away",
+        "screen.take_over",
+        offered=True,
+        priority=True,
+    ),
     Action(Scope.ROOM, (), "who", "Say who is in the room", "screen.who", offered=True),
     Action(Scope.ROOM, (), "stop", "Stop the agents that run for you", "screen.stop", offered=True),
     Action(Scope.COMPOSER, ("enter",), "send", "Send the message"),
@@ -161,7 +192,7 @@ ACTIONS: Final = (
         "history",
         "On the first and last line: earlier messages; the draft is kept",
     ),
-    Action(Scope.COMPOSER, ("tab",), "complete", "Take the suggested name or command"),
+    Action(Scope.COMPOSER, ("tab",), "complete", "Take the suggested name, command or path"),
     Action(Scope.TIMELINE, ("up", "k"), "up", "Select the message before", "select(-1)"),
     Action(Scope.TIMELINE, ("down", "j"), "down", "Select the message after", "select(1)"),
     Action(Scope.TIMELINE, ("pageup",), "page up", "Read back by a page", "page(-1)"),
@@ -229,6 +260,29 @@ ACTIONS: Final = (
         "leave_pending",
         shown=True,
     ),
+    Action(Scope.DOOR, ("a",), "yes", "Let them in, or host the room from now on", "allow"),
+    Action(Scope.DOOR, ("d",), "no", "Turn them away, or leave the room to its host", "deny"),
+    Action(Scope.DOOR, ("n",), "next", "Show the next one", "next"),
+    Action(Scope.DOOR, ("escape",), "later", "Let them wait and go back", "later"),
+    Action(Scope.CONFIRM, ("enter",), "go on", "Do what is shown", "go_on"),
+    Action(Scope.CONFIRM, ("escape",), "go back", "Do nothing; a draft is kept", "go_back"),
+    Action(
+        Scope.CONFIRM,
+        ("up", "down", "pageup", "pagedown"),
+        "scroll",
+        "Read all of it",
+        "scroll",
+        display="↑ ↓",
+    ),
+    Action(Scope.INVITE, ("c",), "copy again", "Copy the invite once more", "copy"),
+    Action(
+        Scope.INVITE,
+        ("n",),
+        "new",
+        "Make a new invite; those given away stop working, members stay",
+        "renew",
+    ),
+    Action(Scope.INVITE, ("escape", "q", "f6"), "back", "Back to the room", "close"),
     Action(Scope.LEDGER, ("up", "k"), "up", "Select the row before", "move(-1)"),
     Action(Scope.LEDGER, ("down", "j"), "down", "Select the row after", "move(1)"),
     Action(Scope.LEDGER, ("pageup",), "page up", "Go back by a page", "page(-1)"),
@@ -255,6 +309,10 @@ ACTIONS: Final = (
 )
 
 
+GUARDED: Final = frozenset({Scope.CARD, Scope.DOOR, Scope.CONFIRM})
+"""Where keys count only once the keyboard has rested: the widget takes them itself."""
+
+
 def actions(scope: Scope) -> Iterator[Action]:
     """The actions of one scope, in the table's order."""
     return (action for action in ACTIONS if action.scope is scope)
@@ -265,7 +323,7 @@ def bindings(scope: Scope) -> list[BindingType]:
     return [
         Binding(
             ",".join(action.keys),
-            f"through_on_key('{action.run}')" if scope is Scope.CARD else action.run,
+            f"through_on_key('{action.run}')" if scope in GUARDED else action.run,
             action.label,
             show=action.shown,
             key_display=action.short_keys,

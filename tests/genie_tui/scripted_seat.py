@@ -4,11 +4,28 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
 
-from genie_core.room.event import ROOM, AnyBody, Asked, Event, Hosted, Joined, Opened, Said
+from genie_core.errors import GenieError
+from genie_core.room.deed import Deed
+from genie_core.room.event import (
+    ROOM,
+    AnyBody,
+    Asked,
+    Event,
+    FileRef,
+    Hosted,
+    Joined,
+    Measure,
+    Opened,
+    Quote,
+    Role,
+    Said,
+)
 from genie_core.room.event import Decided as DecidedBody
 from genie_core.room.fold import RoomState
 from genie_core.room.seat import (
@@ -18,7 +35,10 @@ from genie_core.room.seat import (
     Link,
     LinkStatus,
     Listener,
+    Parting,
+    Transfer,
     Unsent,
+    Way,
 )
 from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
@@ -36,6 +56,19 @@ def _set_event() -> asyncio.Event:
 
 
 @dataclass
+class ScriptedHosting:
+    """Implements `Hosting`: invites are numbered."""
+
+    invite: str = "genie1-first"
+    renewals: list[tuple[int | None, float | None]] = field(default_factory=list)
+
+    def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
+        self.renewals.append((uses, lifetime))
+        self.invite = f"genie1-number{len(self.renewals)}"
+        return self.invite
+
+
+@dataclass
 class ScriptedSeat:
     """Implements `Seat` over a real `RoomState`."""
 
@@ -49,6 +82,19 @@ class ScriptedSeat:
     state: RoomState = field(default_factory=RoomState)
     events: list[Event] = field(default_factory=list)
     said: list[tuple[str, bool]] = field(default_factory=list)
+    sent: list[tuple[tuple[FileRef, ...], tuple[Quote, ...]]] = field(default_factory=list)
+    hosting: ScriptedHosting | None = None
+    parting: Parting | None = None
+    connected: bool = True
+    moderations: list[tuple[Measure, str, Role | None, str]] = field(default_factory=list)
+    shares: list[bool] = field(default_factory=list)
+    admissions: list[tuple[int, bool]] = field(default_factory=list)
+    offers: list[str] = field(default_factory=list)
+    accepted: int = 0
+    places: dict[str, Path] = field(default_factory=dict)
+    attached: list[Path] = field(default_factory=list)
+    attach_error: GenieError | None = None
+    attaching: asyncio.Event = field(default_factory=_set_event)
     answers: list[tuple[str, Answer]] = field(default_factory=list)
     stops: list[int | None] = field(default_factory=list)
     leaves: list[str] = field(default_factory=list)
@@ -108,8 +154,62 @@ class ScriptedSeat:
     def listen(self, listener: Listener) -> None:
         self.listener = listener
 
-    def say(self, text: str, *, emote: bool = False) -> None:
+    @property
+    def successor(self) -> Deed | None:
+        return None
+
+    @property
+    def saved(self) -> str:
+        return "2026-11-21-garden-abcd"
+
+    def say(
+        self,
+        text: str,
+        *,
+        emote: bool = False,
+        files: Sequence[FileRef] = (),
+        quotes: Sequence[Quote] = (),
+    ) -> None:
         self.said.append((text, emote))
+        self.sent.append((tuple(files), tuple(quotes)))
+
+    async def attach(self, path: Path) -> FileRef:
+        self.attached.append(path)
+        await self.attaching.wait()
+        if self.attach_error is not None:
+            raise self.attach_error
+        content = path.read_bytes()
+        return FileRef(sha256(content).hexdigest(), path.name, len(content))
+
+    def carry(self, file: FileRef, done: int, way: Way = Way.UP, problem: str = "") -> None:
+        """Let a file come so far."""
+        assert self.listener is not None
+        self.listener.on_transfer(Transfer(file.digest, file.name, way, done, file.size, problem))
+
+    def file(self, digest: str) -> Path | None:
+        return self.places.get(digest)
+
+    def moderate(
+        self, measure: Measure, name: str, *, role: Role | None = None, reason: str = ""
+    ) -> bool:
+        self.moderations.append((measure, name, role, reason))
+        return self.connected
+
+    def share(self, on: bool) -> bool:
+        self.shares.append(on)
+        return self.connected
+
+    def admit(self, knock: int, allow: bool) -> bool:
+        self.admissions.append((knock, allow))
+        return self.connected
+
+    def offer(self, name: str) -> bool:
+        self.offers.append(name)
+        return self.connected
+
+    def accept(self) -> bool:
+        self.accepted += 1
+        return self.connected
 
     def typing(self) -> None:
         self.typed += 1
@@ -143,6 +243,7 @@ class ScriptedDoorman:
     nearby: Sequence[NearbyRoom] = ()
     browsing: int = 0
     on_change: Callable[[Sequence[NearbyRoom]], None] | None = None
+    quotes: dict[str, Quote] = field(default_factory=dict)
 
     async def open(self, opening: Opening, listener: Listener) -> ScriptedSeat:
         self.openings.append(opening)
@@ -175,6 +276,12 @@ class ScriptedDoorman:
         if self.on_change is not None:
             self.on_change(rooms)
 
+    def quote(self, wanted: str, last: int) -> Quote:
+        quote = self.quotes.get(wanted)
+        if quote is None:
+            raise GenieError(f"there is no saved room {wanted!r}")
+        return Quote(quote.room, quote.title, quote.lines[-last:])
+
 
 @dataclass
 class HandClock:
@@ -198,10 +305,14 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
 
 @asynccontextmanager
 async def in_room(
-    seat: ScriptedSeat, size: tuple[int, int] = (120, 40), clock: Callable[[], float] | None = None
+    seat: ScriptedSeat,
+    size: tuple[int, int] = (120, 40),
+    clock: Callable[[], float] | None = None,
+    doorman: ScriptedDoorman | None = None,
 ) -> AsyncIterator[tuple[RoomScreen, Pilot[Any]]]:
     """The app with this seat's room on screen and everything fed so far shown."""
-    app = GenieApp(ScriptedDoorman(seat), NewRoom("Garden"), seat.name, clock=clock or HandClock())
+    doorman = doorman or ScriptedDoorman(seat)
+    app = GenieApp(doorman, NewRoom("Garden"), seat.name, clock=clock or HandClock())
     async with app.run_test(size=size) as pilot:
         screen = app.screen
         assert isinstance(screen, RoomScreen)

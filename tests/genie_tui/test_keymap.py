@@ -8,11 +8,14 @@ from genie_tui.app import GenieApp
 from genie_tui.commands import COMMANDS
 from genie_tui.keymap import ACTIONS, Scope, actions, bindings, by_key
 from genie_tui.palette import AppActions, RoomActions
+from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.help import HelpScreen, HelpText
+from genie_tui.screens.invite import InviteScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
+from genie_tui.widgets.door import Door
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.timeline import Timeline
 
@@ -24,6 +27,9 @@ OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.LEDGER: Ledger,
     Scope.TIMELINE: Timeline,
     Scope.LOBBY: LobbyScreen,
+    Scope.DOOR: Door,
+    Scope.CONFIRM: ConfirmScreen,
+    Scope.INVITE: InviteScreen,
 }
 
 
@@ -50,7 +56,8 @@ def test_global_keys_are_no_ordinary_characters() -> None:
 
 
 def test_enter_and_space_answer_no_approval() -> None:
-    assert not {"enter", "space", "return", "ctrl+m", "ctrl+j"} & by_key(Scope.CARD).keys()
+    for scope in (Scope.CARD, Scope.DOOR):
+        assert not {"enter", "space", "return", "ctrl+m", "ctrl+j"} & by_key(scope).keys()
 
 
 async def test_the_footer_shows_what_the_table_marks() -> None:

@@ -15,13 +15,24 @@ from textual.widgets import Footer, TextArea
 
 from genie_core.errors import GenieError
 from genie_core.room.event import Event, Left, Said
-from genie_core.room.seat import Answer, EngineState, Link, LinkStatus, Seat, Severity
+from genie_core.room.seat import (
+    Answer,
+    EngineState,
+    Link,
+    LinkStatus,
+    Parting,
+    Seat,
+    Severity,
+)
 from genie_tui.bridge import (
     Bridge,
     DeltaArrived,
     Doorman,
     EngineChanged,
     EventsArrived,
+    HostingAccepted,
+    HostingOffered,
+    KnockArrived,
     LinkChanged,
     Notice,
     SomebodyTyping,
@@ -30,14 +41,18 @@ from genie_tui.bridge import (
 from genie_tui.commands import COMMANDS, Invocation, Mistake, Speech, parse
 from genie_tui.keymap import Scope, bindings
 from genie_tui.opening import NewRoom, Opening
+from genie_tui.order import Admission, Host, Invite, Moderation, Order, Share, Who
 from genie_tui.palette import RoomActions
 from genie_tui.screens.full_view import FullViewScreen
+from genie_tui.screens.host_desk import HostDesk
+from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.completion import Completions
 from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.door import Door, HostOffer
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel, Tab
@@ -46,12 +61,14 @@ from genie_tui.widgets.timeline import Timeline
 from genie_tui.widgets.too_small import TooSmall
 
 AGENTS: Final = ("genie", "system")
+"""Names that address the agents, completed after an `@` like a person's."""
+
+OPENING: Final = "The room is still opening; your draft is kept."
 
 _NOT_TAKEN: Final = {
     EngineState.LOADING: "Your engine is still loading. Answer again in a moment.",
     EngineState.FAILED: "Your engine is not there to act on it. Restart to try again.",
 }
-"""Names that address the agents, completed after an `@` like a person's."""
 
 
 class RoomScreen(Screen[None]):
@@ -68,6 +85,23 @@ class RoomScreen(Screen[None]):
             super().__init__()
             self.text = text
 
+    class HandOver(Message):
+        """Somebody is willing to host: leave, so that the room becomes theirs."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    class TakeOver(Message):
+        """The person wants to host the room from their own copy, as its host is away."""
+
+    class Parted(Message):
+        """The seat ended by itself; `parting` says how to go on."""
+
+        def __init__(self, parting: Parting) -> None:
+            super().__init__()
+            self.parting = parting
+
     def __init__(self, doorman: Doorman, opening: Opening, clock: Callable[[], float]) -> None:
         super().__init__()
         self._doorman = doorman
@@ -77,16 +111,21 @@ class RoomScreen(Screen[None]):
         self._seat: Seat | None = None
         self._came_from: Widget | None = None
         self._reasons = False
+        self._parted = False
+        self._door = Door(clock)
+        self._notes = Banner()
+        self._host_desk = HostDesk(self, self._door, self._notes, self._take_over, clock)
 
     def compose(self) -> ComposeResult:
         """Status on top, conversation and panel in the middle, composer and keys below."""
         yield TooSmall()
         yield StatusBar()
-        yield Banner()
+        yield self._notes
         with Horizontal(id="middle"):
             with Vertical(id="conversation"):
                 yield Timeline()
             yield SidePanel(Roster(), Activity(), Approvals(self._answer, self._clock))
+        yield self._door
         yield HintLine(self._clock)
         yield Composer()
         yield Footer(show_command_palette=False, compact=True)
@@ -95,7 +134,7 @@ class RoomScreen(Screen[None]):
         """Paint first; the seat is taken in the background."""
         title = self._opening.title if isinstance(self._opening, NewRoom) else ""
         self._status.show_room(title, "")
-        self._banner.show(LinkStatus(Link.CONNECTING))
+        self._notes.show(LinkStatus(Link.CONNECTING))
         composer = self.query_one(Composer)
         composer.candidates = self._candidates
         self._editor.focus()
@@ -106,11 +145,22 @@ class RoomScreen(Screen[None]):
         """Let no key that was meant for the screen above answer an approval."""
         if self._approvals.card.has_focus:
             self._approvals.card.arm()
+        if self._door.has_focus:
+            self._door.arm()
 
     @property
     def seat(self) -> Seat | None:
         """The person's seat, None until the room is open."""
         return self._seat
+
+    @property
+    def draft(self) -> str:
+        """What is written and not sent."""
+        return self.query_one(Composer).draft
+
+    @draft.setter
+    def draft(self, text: str) -> None:
+        self.query_one(Composer).draft = text
 
     async def _open(self) -> None:
         try:
@@ -193,6 +243,19 @@ class RoomScreen(Screen[None]):
             case Severity.ERROR:
                 self.notify(message.text, severity="error", timeout=12)
 
+    @on(KnockArrived)
+    def _knock_arrived(self, message: KnockArrived) -> None:
+        self._door.take(message.knock)
+
+    @on(HostingOffered)
+    def _hosting_offered(self, message: HostingOffered) -> None:
+        self._door.take(HostOffer(message.by))
+
+    @on(HostingAccepted)
+    def _hosting_accepted(self, message: HostingAccepted) -> None:
+        self.notify(f"{visible_line(message.name)} will host: the room is handed over.")
+        self.post_message(self.HandOver(message.name))
+
     # What the person does
 
     @on(Composer.Submitted)
@@ -200,10 +263,12 @@ class RoomScreen(Screen[None]):
         line = parse(message.text)
         if isinstance(line, Mistake):
             self._give_back(message.text, line.text)
-        elif isinstance(line, Invocation):
+        elif isinstance(line, Invocation) and line.order is None:
             await self.run_action(line.command.action)
         elif self._seat is None:
-            self._give_back(message.text, "The room is still opening; your draft is kept.")
+            self._give_back(message.text, OPENING)
+        elif isinstance(line, Invocation):
+            self._carry_out(self._seat, line.order)
         elif self._editor.read_only:
             self._give_back(message.text, "The room is closed; your draft is kept.")
         else:
@@ -222,6 +287,19 @@ class RoomScreen(Screen[None]):
         if not self._stop(message.message):
             self._go_back()
 
+    def _carry_out(self, seat: Seat, order: Order | None) -> None:
+        match order:
+            case Invite() | Moderation() | Share() | Host() | Admission():
+                self._host_desk.carry_out(seat, order)
+            case Who(name=name):
+                self._tell_of(name)
+
+    @on(Door.Answered)
+    def _answered_at_door(self, message: Door.Answered) -> None:
+        if self._seat is not None:
+            self._host_desk.answer(self._seat, message.caller, allow=message.allow)
+
+    @on(Door.Dismissed)
     @on(ApprovalCard.Dismissed)
     @on(Activity.Left)
     def _done_there(self) -> None:
@@ -265,6 +343,26 @@ class RoomScreen(Screen[None]):
         self._open_panel(Tab.ACTIVITY)
         activity.ledger.focus()
 
+    def action_invite(self) -> None:
+        """Show what others join with."""
+        if self._seat is not None:
+            self._host_desk.invite(self._seat, Invite())
+
+    def action_door(self) -> None:
+        """Go to those who ask something, or back if the focus is there already."""
+        if self._door.has_focus:
+            self._go_back()
+        elif not self._door.callers:
+            self.notify("Nobody asks anything of you.")
+        else:
+            self._set_out()
+            self._door.focus()
+
+    def action_take_over(self) -> None:
+        """Host the room from the own copy."""
+        if self._seat is not None:
+            self._host_desk.take_over(self._seat)
+
     def action_read(self) -> None:
         """Go to the conversation, or back if the focus is there already."""
         timeline = self.query_one(Timeline)
@@ -288,7 +386,15 @@ class RoomScreen(Screen[None]):
 
     def action_who(self) -> None:
         """Say who is here."""
-        self.notify(self._roster.as_text() or "Nobody yet.", title="Who is here", timeout=10)
+        self._tell_of("")
+
+    def _tell_of(self, name: str) -> None:
+        if not name:
+            self.notify(self._roster.as_text() or "Nobody yet.", title="Who is here", timeout=10)
+        elif about := self._roster.about(name):
+            self.notify(about, title="Who that is", timeout=12)
+        else:
+            self.notify(f"Nobody called {name} was ever here.", severity="warning")
 
     def action_stop(self) -> None:
         """Stop every agent that runs for this person."""
@@ -342,7 +448,9 @@ class RoomScreen(Screen[None]):
     # Keeping the rest of the screen true
 
     def _second_passed(self) -> None:
-        self._banner.count_down(1.0)
+        self._notes.count_down(1.0)
+        if self._seat is not None:
+            self._host_desk.second_passed(self._seat)
         self._hints.forget_silent()
         self._roster.show_typing(self._hints.typing)
         self._approvals.refresh_ages()
@@ -357,7 +465,7 @@ class RoomScreen(Screen[None]):
 
     def _show_link(self, status: LinkStatus) -> None:
         self._status.show_link(status)
-        self._banner.show(status)
+        self._notes.show(status)
         closed = status.link is Link.CLOSED
         self._editor.read_only = closed
         if closed:
@@ -365,6 +473,14 @@ class RoomScreen(Screen[None]):
             self._show_waiting()
         if status.link is not Link.ONLINE:
             self._hints.nobody_types()
+        self._host_desk.link_changed(status)
+        parting = self._seat.parting if self._seat is not None else None
+        if closed and parting is not None and not self._parted:
+            self._parted = True
+            self.post_message(self.Parted(parting))
+
+    def _take_over(self) -> None:
+        self.post_message(self.TakeOver())
 
     def _show_waiting(self) -> None:
         waiting = self._approvals.waiting
@@ -375,10 +491,6 @@ class RoomScreen(Screen[None]):
     @property
     def _status(self) -> StatusBar:
         return self.query_one(StatusBar)
-
-    @property
-    def _banner(self) -> Banner:
-        return self.query_one(Banner)
 
     @property
     def _roster(self) -> Roster:

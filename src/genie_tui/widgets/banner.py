@@ -15,10 +15,19 @@ class Banner(Static):
         super().__init__(markup=False)
         self._status = LinkStatus(Link.CONNECTING)
         self._left = 0.0
+        self._remedy = ""
+
+    def offer(self, remedy: str) -> None:
+        """Say what the person can do about it, while the connection is being made again."""
+        if remedy != self._remedy:
+            self._remedy = remedy
+            self._say()
 
     def show(self, status: LinkStatus) -> None:
         """Take over how the connection is now."""
         self._status = status
+        if status.link is not Link.RETRYING:
+            self._remedy = ""
         self._left = status.retry_in or 0.0
         troubled = status.link is Link.ONLINE and bool(status.detail)
         self.set_class(troubled or status.link is Link.CLOSED, "-closed")
@@ -49,4 +58,5 @@ class Banner(Static):
                 when = (
                     f"reconnecting in {math.ceil(self._left)} s…" if self._left else "reconnecting…"
                 )
-                return f"{detail}: {when}" if detail else when.capitalize()
+                said = f"{detail}: {when}" if detail else when.capitalize()
+                return f"{said} {self._remedy}".rstrip()

@@ -6,13 +6,18 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.room.fold import Person, Presence, RoomState
+from genie_core.room.names import fold_name
 from genie_tui.text import visible_line
+from genie_tui.widgets.key_words import key_words
 
 NAMES: Final = (12, 24)
 """The least and the most columns for a name; longer ones are cut."""
 
-BESIDES: Final = 34
-"""Columns that a line needs for everything but the name."""
+BESIDES: Final = 48
+"""Columns that a line likes to have for everything but the name."""
+
+ROLE: Final = 8
+"""Columns of the longest role."""
 
 _DOING: Final = {
     Presence.NONE: ("no agent", "$foreground-disabled"),
@@ -54,32 +59,80 @@ class Roster(Static):
     def as_text(self) -> str:
         """The same as plain text, for a notice."""
         return "\n".join(
-            f"{visible_line(person.name)} ({person.role}), {self._doing(person)[0]}"
+            f"{visible_line(person.name)} ({_standing(person)}), {self._doing(person)[0]}"
             for person in self._state.present()
         )
+
+    def about(self, name: str) -> str:
+        """Who somebody is, in some lines for a notice; empty if nobody was ever called so."""
+        wanted = fold_name(name)
+        for person in self._state.people.values():
+            if fold_name(person.name) == wanted:
+                return self._about(person)
+        return ""
 
     def on_resize(self) -> None:
         """Give names the width there is."""
         self.refresh_people()
 
+    def _about(self, person: Person) -> str:
+        banned = ", banned" if fold_name(person.name) in self._state.banned else ""
+        here = self._doing(person)[0] if person.present else "away"
+        lines = [
+            f"{visible_line(person.name)} ({_standing(person)}{banned}), {here}",
+            f"key: {key_words(person.key)}",
+            f"agent: {self._agent(person) or 'none'}",
+        ]
+        if len(person.terminals) > 1:
+            lines.append(f"at {len(person.terminals)} terminals")
+        return "\n".join(lines)
+
     def _line(self, person: Person) -> Content:
-        columns = min(max(self.content_size.width - BESIDES, NAMES[0]), NAMES[1])
+        width = self.content_size.width
+        columns = min(max(width - BESIDES, NAMES[0]), NAMES[1])
         name = Content(visible_line(person.name)).truncate(columns, ellipsis=True)
         gap = " " * (columns - name.cell_length + 1)
         if not person.present:
             return Content.assemble("○ ", name, gap, "away").stylize("$foreground-disabled")
-        word, style = self._doing(person)
-        return Content.assemble(
+        role = ("muted", "$text-warning") if person.muted else (person.role, "$foreground-muted")
+        start = Content.assemble(
             ("● ", "$text-success"),
             name.stylize("bold") if person.name == self._me else name,
             gap,
-            (f"{person.role:<6}", "$foreground-muted"),
-            "  ",
-            (word, style),
+            (f"{role[0]:<{ROLE}}", role[1]),
+            " ",
         )
+        return Content.assemble(start, self._rest(person, width - start.cell_length))
+
+    def _rest(self, person: Person, room: int) -> Content:
+        """What the agent does, whose it is, and at how many terminals the person is."""
+        count = len(person.terminals)
+        places = Content.styled(f" ×{count}" if count > 1 else "", "$foreground-muted")
+        room = max(room - places.cell_length, 0)
+        doing = Content.styled(*self._doing(person)).truncate(room, ellipsis=True)
+        agent = self._agent(person)
+        left = room - doing.cell_length - 2
+        if person.engine and agent and left > 3:
+            label = Content(f"  {agent}").truncate(left + 2, ellipsis=True)
+            doing = Content.assemble(doing, label.stylize("$foreground-muted"))
+        return Content.assemble(doing, places)
 
     def _doing(self, person: Person) -> tuple[str, str]:
         presence = self._state.presence(person.name)
         if person.name in self._typing and presence in (Presence.NONE, Presence.IDLE):
             return "✎ typing", "$text-primary"
+        if presence is Presence.NONE and self._agent(person):
+            return self._agent(person), "$foreground-muted"
         return _DOING[presence]
+
+    def _agent(self, person: Person) -> str:
+        """Whose agent answers this person: the model of their own, the host's, or empty."""
+        if person.engine:
+            return visible_line(person.agent)
+        host = self._state.people.get(self._state.host)
+        served = host is not None and host.present and host.engine
+        return "host's agent" if served and person.role != "observer" else ""
+
+
+def _standing(person: Person) -> str:
+    return f"{person.role}, muted" if person.muted else person.role

@@ -43,3 +43,17 @@ async def test_hostile_details_stay_text() -> None:
         banner = app.query_one(Banner)
         banner.show(LinkStatus(Link.CLOSED, "[/red]\x1b[2J"))
         assert "[/red]␛[2J" in str(banner.render())
+
+
+async def test_a_remedy_stays_until_the_connection_is_back() -> None:
+    app = Host()
+    async with app.run_test():
+        banner = app.query_one(Banner)
+        banner.show(LinkStatus(Link.RETRYING, "lost", 3.0))
+        banner.offer("f8 goes on.")
+        assert "in 3 s… f8 goes on." in str(banner.render())
+        banner.show(LinkStatus(Link.RETRYING, "lost", 5.0))
+        assert "f8" in str(banner.render())
+        banner.show(LinkStatus(Link.ONLINE))
+        banner.show(LinkStatus(Link.RETRYING, "lost", 3.0))
+        assert "f8" not in str(banner.render())

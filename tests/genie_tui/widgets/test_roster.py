@@ -1,7 +1,7 @@
 from tests.genie_tui.scripted_seat import ScriptedSeat
 from textual.app import App, ComposeResult
 
-from genie_core.room.event import Joined, Left
+from genie_core.room.event import Hosted, Joined, Left, Moderated, Opened
 from genie_tui.widgets.roster import Roster
 
 
@@ -28,7 +28,7 @@ async def test_shows_who_is_here_before_who_left() -> None:
         ann, cleo, bob = lines(roster)
         assert "ann" in ann
         assert "host" in ann
-        assert "no agent" in cleo
+        assert "host's agent" in cleo
         assert "away" in bob
         assert "bob" not in roster.as_text()
 
@@ -61,3 +61,58 @@ async def test_names_are_cut_to_their_column_and_never_markup() -> None:
         text = str(roster.render())
         assert "[/red]␛" in text
         assert all(len(line) <= 48 for line in lines(roster))
+
+
+async def test_roles_agents_and_terminals_are_told() -> None:
+    seat = ScriptedSeat()
+    seat.feed(Opened("r1", "Garden"), Hosted("ann"))
+    seat.feed(Joined("host", engine=True, agent="openai:big", device="one"))
+    for device in ("two", "three"):
+        seat.feed(Joined("member", engine=True, agent="small", device=device), by="bob")
+    seat.feed(Joined("guest"), by="cleo")
+    seat.feed(Joined("observer"), by="dan")
+    seat.feed(Moderated("mute", "cleo"))
+    app = Host()
+    async with app.run_test(size=(70, 20)):
+        roster = app.query_one(Roster)
+        roster.bind_state(seat.state, "ann")
+        ann, bob, cleo, dan = lines(roster)
+        assert "host" in ann
+        assert "openai:big" in ann
+        assert "×" not in ann
+        assert "small" in bob
+        assert bob.rstrip().endswith("×2")
+        assert "muted" in cleo
+        assert "host's agent" in cleo
+        assert "observer" in dan
+        assert "no agent" in dan
+        assert "cleo (guest, muted), host's agent" in roster.as_text()
+        assert "at 2 terminals" in roster.about("BOB")
+        assert "agent: small" in roster.about("bob")
+        assert roster.about("zoe") == ""
+
+
+async def test_without_a_hosts_agent_nobody_answers_guests() -> None:
+    seat = ScriptedSeat()
+    seat.feed(Opened("r1", "Garden"), Hosted("ann"), Joined("host"))
+    seat.feed(Joined("guest"), by="cleo")
+    seat.feed(Moderated("ban", "cleo"))
+    app = Host()
+    async with app.run_test(size=(70, 20)):
+        roster = app.query_one(Roster)
+        roster.bind_state(seat.state, "ann")
+        assert "no agent" in lines(roster)[1]
+        assert "banned" in roster.about("cleo")
+
+
+async def test_long_labels_fit_the_narrowest_panel() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    for device in ("two", "three"):
+        seat.feed(Joined("member", engine=True, agent="m" * 80, device=device), by="b" * 32)
+    app = Host()
+    async with app.run_test(size=(44, 20)):
+        roster = app.query_one(Roster)
+        roster.bind_state(seat.state, "ann")
+        assert all(len(line) <= 44 for line in lines(roster))
+        assert lines(roster)[2].rstrip().endswith("×2")

@@ -1,0 +1,63 @@
+"""A question before something goes out of this machine: the answer is enter or esc."""
+
+from collections.abc import Callable
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from genie_tui.keymap import Scope, bindings
+from genie_tui.widgets.keys_line import KeysLine
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """Shows what is about to happen, and returns whether it shall.
+
+    Keys count once the keyboard has rested, so that nobody agrees by typing on. `yes` is what enter
+    does, in a word or two.
+    """
+
+    CSS_PATH = "confirm.tcss"
+    BINDINGS = bindings(Scope.CONFIRM)
+
+    def __init__(self, title: str, text: Content, yes: str, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+        self._keys = KeysLine(Scope.CONFIRM, clock)
+        self._keys.name_keys({"go_on": yes})
+
+    def compose(self) -> ComposeResult:
+        """A title, the text, and the keys."""
+        with Vertical(id="confirm"):
+            yield Static(self._title, id="confirm-title", markup=False)
+            with VerticalScroll(id="confirm-scroll", can_focus=False):
+                yield Static(self._text, id="confirm-text", markup=False)
+            yield self._keys
+
+    def on_mount(self) -> None:
+        """Wait for the keyboard to rest."""
+        self._keys.arm()
+
+    def on_key(self, event: events.Key) -> None:
+        """Take every key; going back is always possible."""
+        event.stop()
+        action = self._keys.admit(event)
+        if event.key == "escape":
+            _ = self.dismiss(result=False)
+        elif action is not None and action.run == "go_on":
+            _ = self.dismiss(result=True)
+        elif action is not None and action.run == "scroll":
+            self._scroll(event.key)
+
+    def action_through_on_key(self, _run: str) -> None:
+        """Nothing: the bindings are there to be listed, `on_key` takes the keys."""
+
+    def _scroll(self, key: str) -> None:
+        area = self.query_one("#confirm-scroll", VerticalScroll)
+        page = max(area.size.height - 1, 1)
+        distance = {"up": -1, "down": 1, "pageup": -page, "pagedown": page}[key]
+        area.scroll_relative(y=distance, animate=False)

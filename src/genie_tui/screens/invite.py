@@ -1,0 +1,150 @@
+"""What a host gives to others: the invite as text and as a picture, and what it lets in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import time
+from typing import Final
+
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from genie_core.errors import GenieError
+from genie_core.room.errors import InvalidInvite
+from genie_core.room.invite import read_invite
+from genie_core.room.seat import Hosting
+from genie_tui.keymap import Scope, actions, bindings
+from genie_tui.moments import clock_time
+from genie_tui.order import Invite as InviteOrder
+from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.text import visible_line
+from genie_tui.widgets.qr import qr_code
+
+ASIDE: Final = 8
+"""Rows of the screen that the code must leave to the title, the text and the keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the present invite lets in, as far as it was said here. `until` is a time of day."""
+
+    once: bool = False
+    until: str = ""
+
+    @property
+    def text(self) -> str:
+        """One sentence."""
+        who = "One person" if self.once else "Whoever has it"
+        when = f" until {self.until}" if self.until else ""
+        how = ", once" if self.once else ""
+        more = "" if self.once or self.until else " until you make a new one"
+        return f"{who} can join as a member{how}{when}{more}. Pass it on only to them."
+
+
+def renewed(hosting: Hosting, order: InviteOrder, now: float) -> Terms:
+    """Make a new invite as ordered; `now` is in seconds since the epoch."""
+    hosting.renew(uses=1 if order.once else None, lifetime=order.lifetime)
+    return Terms(order.once, clock_time(now + order.lifetime) if order.lifetime else "")
+
+
+class InviteScreen(ModalScreen[Terms]):
+    """Shows the invite, which is copied at once. Returns the terms when it is left."""
+
+    CSS_PATH = "invite.tcss"
+    BINDINGS = bindings(Scope.INVITE)
+
+    def __init__(
+        self, hosting: Hosting, title: str, terms: Terms, clock: Callable[[], float]
+    ) -> None:
+        super().__init__()
+        self._hosting = hosting
+        self._title = title
+        self._terms = terms
+        self._clock = clock
+
+    def compose(self) -> ComposeResult:
+        """Title, text, what it lets in, and the code where there is room for it."""
+        with Vertical(id="invite"):
+            yield Static(id="invite-title", markup=False)
+            with VerticalScroll(id="invite-scroll", can_focus=False):
+                yield Static(id="invite-string", markup=False)
+                yield Static(id="invite-about", markup=False)
+                yield Static(id="invite-code", markup=False)
+            yield Static(_keys(), id="invite-keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Show and copy it."""
+        self._show()
+        self.action_copy()
+
+    def on_resize(self) -> None:
+        """Look again whether there is room for the code."""
+        self._show_code()
+
+    def action_copy(self) -> None:
+        """Put the invite into the clipboard, and say so."""
+        if self._hosting.invite:
+            self.app.copy_to_clipboard(self._hosting.invite)
+            self.notify("Invite copied.", timeout=3)
+
+    def action_close(self) -> None:
+        """Go back to the room."""
+        _ = self.dismiss(self._terms)
+
+    @work
+    async def action_renew(self) -> None:
+        """Make a new one if the person means it."""
+        text = Content(
+            "Everybody who has the present invite and has not joined yet needs the new one.\n"
+            "Those who are members come in without any."
+        )
+        ask = ConfirmScreen("Make a new invite?", text, "make a new one", self._clock)
+        if await self.app.push_screen_wait(ask):
+            try:
+                self._terms = renewed(self._hosting, InviteOrder(new=True), time())
+            except GenieError as error:
+                self.notify(str(error), severity="error")
+            self._show()
+            self.action_copy()
+
+    def _show(self) -> None:
+        invite = self._hosting.invite
+        title = visible_line(self._title)
+        self.query_one("#invite-title", Static).update(f"Invite to {title}")
+        self.query_one("#invite-string", Static).update(
+            invite or "This room can be joined from this machine only; there is no invite."
+        )
+        self.query_one("#invite-about", Static).update(_about(invite, self._terms))
+        self._show_code()
+
+    def _show_code(self) -> None:
+        code = qr_code(self._hosting.invite, quiet=2) if self._hosting.invite else Content("")
+        lines = code.plain.split("\n")
+        taken = ASIDE + len(self._hosting.invite) // max(self.size.width * 8 // 10, 1)
+        fits = len(lines[0]) + 8 <= self.size.width and len(lines) + taken <= self.size.height
+        picture = self.query_one("#invite-code", Static)
+        picture.display = bool(code) and fits
+        picture.update(code if fits else "")
+
+
+def _about(invite: str, terms: Terms) -> Content:
+    if not invite:
+        return Content("")
+    try:
+        places = ", ".join(str(address) for address in read_invite(invite).addresses)
+    except InvalidInvite:
+        places = ""
+    lines = [Content(terms.text), Content.styled("They type: genie-tui join INVITE", "$text-muted")]
+    if places:
+        lines.append(Content.assemble(("It leads to ", "$text-muted"), visible_line(places)))
+    return Content("\n").join(lines)
+
+
+def _keys() -> Content:
+    return Content("   ").join(
+        Content.assemble((action.short_keys.split()[0], "$primary bold"), f" {action.label}")
+        for action in actions(Scope.INVITE)
+    )

@@ -1,0 +1,13 @@
+"""A person's key as words, for two people to compare."""
+
+from genie_core.room.errors import InvalidKey
+
+
+def key_words(key: str) -> str:
+    """The words of a key, or a word that says that there is none."""
+    from genie_core.room.identity import words  # which loads the cryptography
+
+    try:
+        return words(key)
+    except InvalidKey:
+        return "no key" if not key else "no valid key"

@@ -1,0 +1,81 @@
+"""The line of a card that says what keys do, and the guard that says when they do it."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from textual import events
+from textual.content import Content
+from textual.widgets import Static
+
+from genie_tui.keymap import Action, Scope, actions, by_key
+from genie_tui.widgets.key_guard import KeyGuard
+
+SOON: Final = "ready in a moment…"
+
+
+class KeysLine(Static):
+    """Lists the keys of a scope while they count. `words` says them otherwise than the table does.
+
+    Whoever owns the line passes each key to `admit` and acts on what it returns.
+    """
+
+    def __init__(self, scope: Scope, clock: Callable[[], float]) -> None:
+        super().__init__(markup=False)
+        self._scope = scope
+        self._guard = KeyGuard(clock)
+        self._keys = by_key(scope)
+        self._words: dict[str, str] = {}
+        self._left_out: frozenset[str] = frozenset()
+        self._asleep = ""
+        self._shown = Content("")
+
+    def on_mount(self) -> None:
+        """Say that the keys count as soon as they do."""
+        self._waiting = self.set_interval(0.1, self._show, pause=True)
+        self._show()
+
+    def arm(self) -> None:
+        """Let no key count until the keyboard rested."""
+        self._guard.arm()
+        self._show()
+
+    def admit(self, event: events.Key) -> Action | None:
+        """Take note of a key; returns what it is for if it counts."""
+        admitted = self._guard.admit(time.monotonic() - event.time, event.key)
+        self._show()
+        return self._keys.get(event.key) if admitted else None
+
+    def name_keys(self, words: dict[str, str], left_out: frozenset[str] = frozenset()) -> None:
+        """Call the actions by other words, by what they run; leave some out of the line."""
+        self._words, self._left_out = words, left_out
+        self._show()
+
+    def sleep(self, text: str) -> None:
+        """Show a text in place of the keys; they are back when it is empty."""
+        self._asleep = text
+        self._show()
+
+    def _show(self) -> None:
+        if not self.is_attached:
+            return
+        guarded = not self._asleep and self._guard.remaining() > 0
+        if guarded:
+            self._waiting.resume()
+        else:
+            self._waiting.pause()
+        line = Content(self._asleep or SOON) if guarded or self._asleep else self._listed()
+        if line != self._shown:
+            self._shown = line
+            self.set_class(guarded, "-guarded")
+            self.update(line)
+
+    def _listed(self) -> Content:
+        return Content("   ").join(
+            Content.assemble(
+                (action.short_keys, "$primary bold"),
+                f" {self._words.get(action.run, action.label)}",
+            )
+            for action in actions(self._scope)
+            if action.run not in self._left_out
+        )

@@ -1,0 +1,269 @@
+"""Moderation, knocks and handing over, as a person meets them on the room screen."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.genie_tui.scripted_seat import (
+    HandClock,
+    ScriptedDoorman,
+    ScriptedHosting,
+    ScriptedSeat,
+    in_room,
+    until,
+)
+from textual import on
+from textual.message import Message
+from textual.pilot import Pilot
+
+import genie_tui.app
+from genie_core.room.event import Hosted, Joined, Opened, Suspended
+from genie_core.room.seat import Going, Knock, Link, LinkStatus, Parting
+from genie_tui.app import GenieApp
+from genie_tui.opening import NewRoom
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.banner import Banner
+from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.door import Door, HostOffer
+
+CAROL = Knock(7, "carol", "", "10.0.0.7")
+
+
+class Recorder(GenieApp):
+    """Keeps what the room screen asks of the app."""
+
+    CSS_PATH = str(Path(genie_tui.app.__file__).with_name("app.tcss"))
+    asked: list[Message]
+
+    @on(RoomScreen.HandOver)
+    @on(RoomScreen.TakeOver)
+    @on(RoomScreen.Parted)
+    def record(self, message: Message) -> None:
+        message.prevent_default()
+        self.asked.append(message)
+
+
+@asynccontextmanager
+async def recorded(
+    seat: ScriptedSeat, clock: HandClock | None = None
+) -> AsyncIterator[tuple[Recorder, Pilot[Any]]]:
+    app = Recorder(ScriptedDoorman(seat), NewRoom("Garden"), seat.name, clock=clock or HandClock())
+    app.asked = []
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        await until(pilot, lambda: screen.seat is not None)
+        await pilot.pause()
+        yield app, pilot
+
+
+@pytest.fixture
+def host() -> ScriptedSeat:
+    made = ScriptedSeat(hosting=ScriptedHosting())
+    made.open_room()
+    return made
+
+
+@pytest.fixture
+def member() -> ScriptedSeat:
+    made = ScriptedSeat(name="bob", address="")
+    made.feed(Opened("r1", "Garden"), Hosted("alice"))
+    made.feed(Joined("host", engine=True), by="alice")
+    made.feed(Joined("member", engine=True), by="bob")
+    return made
+
+
+def order(screen: RoomScreen, text: str) -> None:
+    screen.query_one(Composer).post_message(Composer.Submitted(text))
+
+
+def notes(pilot: Pilot[Any]) -> str:
+    return "\n".join(note.message for note in pilot.app._notifications)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("/kick bob too loud", ("kick", "bob", None, "too loud")),
+        ("/ban bob", ("ban", "bob", None, "")),
+        ("/pardon bob", ("pardon", "bob", None, "")),
+        ("/mute @bob", ("mute", "bob", None, "")),
+        ("/unmute bob", ("unmute", "bob", None, "")),
+        ("/role bob guest", ("role", "bob", "guest", "")),
+    ],
+)
+async def test_the_hosts_word_reaches_the_room(
+    host: ScriptedSeat, text: str, asked: object
+) -> None:
+    async with in_room(host) as (screen, pilot):
+        order(screen, text)
+        await until(pilot, lambda: host.moderations == [asked])
+        order(screen, "/share on")
+        await until(pilot, lambda: host.shares == [True])
+
+
+async def test_others_have_no_authority(member: ScriptedSeat) -> None:
+    async with in_room(member) as (screen, pilot):
+        for text in ("/kick alice", "/share on", "/admit carol", "/host carol", "/invite"):
+            pilot.app.clear_notifications()
+            order(screen, text)
+            await until(pilot, lambda: "alice is hosting" in notes(pilot))
+        assert (member.moderations, member.shares, member.offers) == ([], [], [])
+
+
+async def test_without_a_connection_nothing_is_changed(host: ScriptedSeat) -> None:
+    host.connected = False
+    async with in_room(host) as (screen, pilot):
+        order(screen, "/mute bob")
+        await until(pilot, lambda: "nothing was changed" in notes(pilot))
+
+
+async def test_a_knock_is_answered_at_the_door(host: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with in_room(host, clock=clock) as (screen, pilot):
+        door = screen.query_one(Door)
+        host.listener.on_knock(CAROL)  # type: ignore[union-attr]  # the doorman set it
+        await until(pilot, lambda: door.callers == (CAROL,))
+        await pilot.press(*"add")
+        assert host.admissions == []
+        await pilot.press("f7")
+        await until(pilot, lambda: door.has_focus)
+        clock.rest()
+        await pilot.press("a")
+        await until(pilot, lambda: host.admissions == [(7, True)])
+        await until(pilot, lambda: not door.display)
+        await pilot.press("x")
+        assert screen.query_one(Composer).draft == "addx"
+
+
+async def test_a_knock_is_answered_by_a_command(host: ScriptedSeat) -> None:
+    async with in_room(host) as (screen, pilot):
+        host.listener.on_knock(CAROL)  # type: ignore[union-attr]  # the doorman set it
+        await until(pilot, lambda: screen.query_one(Door).callers)
+        order(screen, "/admit dave")
+        await until(pilot, lambda: "dave" in notes(pilot))
+        order(screen, "/refuse Carol")
+        await until(pilot, lambda: host.admissions == [(7, False)])
+        assert screen.query_one(Door).callers == ()
+
+
+async def test_a_knock_that_could_not_be_answered_stays(host: ScriptedSeat) -> None:
+    host.connected = False
+    async with in_room(host) as (screen, pilot):
+        host.listener.on_knock(CAROL)  # type: ignore[union-attr]  # the doorman set it
+        await until(pilot, lambda: screen.query_one(Door).callers)
+        order(screen, "/admit carol")
+        await until(pilot, lambda: host.admissions == [(7, True)])
+        assert screen.query_one(Door).callers == (CAROL,)
+
+
+async def test_the_same_name_twice_is_not_answered_blindly(host: ScriptedSeat) -> None:
+    async with in_room(host) as (screen, pilot):
+        for knock in (CAROL, Knock(8, "CAROL", "", "10.0.0.9")):
+            host.listener.on_knock(knock)  # type: ignore[union-attr]  # the doorman set it
+        await until(pilot, lambda: len(screen.query_one(Door).callers) == 2)
+        order(screen, "/admit carol")
+        await until(pilot, lambda: "f7" in notes(pilot))
+        assert host.admissions == []
+
+
+async def test_somebody_is_asked_to_host(host: ScriptedSeat) -> None:
+    async with in_room(host) as (screen, pilot):
+        order(screen, "/host bob")
+        await until(pilot, lambda: host.offers == ["bob"])
+        order(screen, "/host")
+        await until(pilot, lambda: "/host NAME" in notes(pilot))
+        order(screen, "/host ann")
+        await until(pilot, lambda: "already" in notes(pilot))
+
+
+async def test_an_offer_is_accepted_or_not(member: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with in_room(member, clock=clock) as (screen, pilot):
+        door = screen.query_one(Door)
+        for key, accepted in (("d", 0), ("a", 1)):
+            member.listener.on_offered("alice")  # type: ignore[union-attr]  # as above
+            await until(pilot, lambda: door.callers == (HostOffer("alice"),))
+            await pilot.press("f7")
+            await until(pilot, lambda: door.has_focus)
+            clock.rest()
+            await pilot.press(key)
+            await until(pilot, lambda: not door.callers)
+            assert member.accepted == accepted
+
+
+async def test_the_app_is_asked_to_hand_over_when_somebody_is_willing(host: ScriptedSeat) -> None:
+    async with recorded(host) as (app, pilot):
+        host.listener.on_accepted("bob")  # type: ignore[union-attr]  # the doorman set it
+        await until(pilot, lambda: app.asked)
+        assert isinstance(app.asked[0], RoomScreen.HandOver)
+        assert app.asked[0].name == "bob"
+
+
+async def test_a_host_away_for_a_minute_can_be_replaced(member: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with recorded(member, clock) as (app, pilot):
+        banner = app.screen.query_one(Banner)
+        await pilot.press("f8")
+        await until(pilot, lambda: "alice is hosting" in notes(pilot))
+        member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
+        await until(pilot, lambda: banner.display)
+        assert "/host" not in str(banner.render())
+        clock.rest(61)
+        await until(pilot, lambda: "alice has been away for a minute" in str(banner.render()))
+        await pilot.press("f8")
+        await until(pilot, lambda: app.asked)
+        assert isinstance(app.asked[0], RoomScreen.TakeOver)
+        member.set_link(LinkStatus(Link.ONLINE))
+        await until(pilot, lambda: not banner.display)
+        member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
+        await until(pilot, lambda: banner.display)
+        assert "/host" not in str(banner.render())
+
+
+async def test_host_takes_over_by_command(member: ScriptedSeat) -> None:
+    async with recorded(member) as (app, pilot):
+        member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        order(screen, "/host")
+        await until(pilot, lambda: app.asked)
+
+
+async def test_a_closed_room_is_taken_over_by_its_key(member: ScriptedSeat) -> None:
+    async with recorded(member) as (app, pilot):
+        member.feed(Suspended("bye"))
+        member.set_link(LinkStatus(Link.CLOSED, "the host suspended the room"))
+        await pilot.press("f8")
+        await until(pilot, lambda: app.asked)
+
+
+async def test_guests_can_not_take_over(member: ScriptedSeat) -> None:
+    member.state.people["bob"].role = "guest"
+    async with recorded(member) as (app, pilot):
+        member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
+        await pilot.press("f8")
+        await until(pilot, lambda: "Only members" in notes(pilot))
+        assert app.asked == []
+
+
+async def test_a_parting_is_reported_once(member: ScriptedSeat) -> None:
+    async with recorded(member) as (app, pilot):
+        member.parting = Parting(Going.HOST, "r1@bob", "handed over")
+        for _ in range(2):
+            member.set_link(LinkStatus(Link.CLOSED, "handed over"))
+        await until(pilot, lambda: app.asked)
+        await pilot.pause()
+        (message,) = app.asked
+        assert isinstance(message, RoomScreen.Parted)
+        assert message.parting is member.parting
+
+
+async def test_who_tells_the_words_of_a_key(host: ScriptedSeat) -> None:
+    async with in_room(host) as (screen, pilot):
+        order(screen, "/who Bob")
+        await until(pilot, lambda: "key: no key" in notes(pilot))
+        order(screen, "/who zoe")
+        await until(pilot, lambda: "zoe" in notes(pilot))

@@ -1,0 +1,9 @@
+from genie_core.room.identity import Identity, words
+from genie_tui.widgets.key_words import key_words
+
+
+def test_a_key_has_words_and_what_is_none_has_not() -> None:
+    key = Identity.generate().key
+    assert key_words(key) == words(key)
+    assert key_words("") == "no key"
+    assert key_words("[b]") == "no valid key"
