@@ -29,7 +29,6 @@ class Cable:
         self._holds = threading.Event()
         self._closing = threading.Event()
         self.cuts = 0
-        self.passed = 0
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.address: Final = f"127.0.0.1:{self._socket.getsockname()[1]}"
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
@@ -69,7 +68,7 @@ class Cable:
         return bool(pairs)
 
     def cut_after(self, passed: int) -> None:
-        """Break once, as soon as so many more bytes have passed."""
+        """Break once, instead of letting more than so many bytes pass from now on."""
         self._budget = passed
 
     def hold(self) -> None:
@@ -116,16 +115,15 @@ class Cable:
             data = source.recv(CHUNK)
             if not data:
                 return False
+            if not self._may_pass(len(data)):
+                self.cut()
+                return False
             (far if source is near else near).sendall(data)
-            self._spend(len(data))
         return True
 
-    def _spend(self, passed: int) -> None:
+    def _may_pass(self, size: int) -> bool:
         with self._lock:
-            self.passed += passed
             if self._budget is None:
-                return
-            self._budget -= passed
-            over = self._budget < 0
-        if over:
-            self.cut()
+                return True
+            self._budget -= size
+            return self._budget >= 0
