@@ -1,5 +1,6 @@
 """People, honest and not, who do anything at all to a room while a witness watches."""
 
+from collections import Counter
 from typing import Any, Final
 
 import msgspec
@@ -173,10 +174,11 @@ class Crowd(RuleBasedStateMachine):
         origin=origins,
         name=nonsense.people,
         engine=st.booleans(),
-        device=st.sampled_from(["d1", "d2"]),
+        device=st.sampled_from(["d1", "d2", "d3"]),
+        owner=st.none() | nonsense.people,
         trick=tricks,
         ticket=passes,
-        behind=st.integers(0, 5),
+        behind=st.integers(-2, 5),
     )
     def arrive(
         self,
@@ -185,6 +187,7 @@ class Crowd(RuleBasedStateMachine):
         name: str,
         engine: bool,
         device: str,
+        owner: str | None,
         trick: str,
         ticket: str,
         behind: int,
@@ -195,6 +198,7 @@ class Crowd(RuleBasedStateMachine):
             free[index % len(free)] if free else index,
             origin,
             name,
+            owner=owner,
             engine=engine,
             device=device,
             trick=trick,
@@ -208,22 +212,24 @@ class Crowd(RuleBasedStateMachine):
         origin: tuple[str, str | None],
         name: str,
         *,
+        owner: str | None = None,
         trick: str = "honest",
         ticket: str = "",
         **fields: Any,
     ) -> None:
         peer = self._swap(index, *origin)
         token = HOST_TOKEN if trick == "honest" else ""
-        hello = Hello(name, key=identity(name).key, nonce=NONCE, token=token)
+        key = identity(owner or name).key
+        hello = Hello(name, key=key, nonce=NONCE, token=token)
         self._send(peer, msgspec.structs.replace(hello, **fields))
         if peer.nonce:
-            self._prove(peer, trick, ticket)
+            self._prove(peer, owner or name, trick, ticket)
 
-    def _prove(self, peer: Arrival, trick: str, ticket: str) -> None:
+    def _prove(self, peer: Arrival, owner: str, trick: str, ticket: str) -> None:
         hello = peer.hello
         assert hello is not None
-        by = identity("mallory" if trick == "forged" else hello.name)
-        peer.proven = trick == "honest" or (trick == "forged" and hello.name == "mallory")
+        by = identity("mallory" if trick == "forged" else owner)
+        peer.proven = trick == "honest" or (trick == "forged" and owner == "mallory")
         peer.ticket = ticket if ticket in ("", "many", "single") else "worthless"
         if trick == "stale":
             self._send(peer, self.proofs[-1])
@@ -381,7 +387,11 @@ class Crowd(RuleBasedStateMachine):
         assert held <= MAX_HELD
         seated = {each.name for each in self.crowd if each.name and not each.gone}
         assert len(self.room._roster.seated) <= LIMITS.members * LIMITS.terminals
+        assert max(Counter(self._places()).values(), default=0) <= LIMITS.terminals
         assert {person.name for person in self.room.state.present()} <= seated
+
+    def _places(self) -> list[str]:
+        return [each.name for each in self.crowd if each.welcomed and not each.gone]
 
     @invariant()
     def the_state_is_what_the_log_says(self) -> None:

@@ -46,7 +46,7 @@ from genie_core.room.frame import (
     Typing,
 )
 
-PEOPLE: Final = ("hana", "alice", "bob", "mallory")
+PEOPLE: Final = ("hana", "alice", "bob", "carol", "dave", "mallory")
 KNOWN: Final = "a" * 64
 FILE: Final = FileRef(KNOWN, "a.txt", 3, "text/plain")
 

@@ -275,6 +275,7 @@ class Witness:
         hello = arrival.hello
         assert hello is not None
         assert not arrival.welcomed
+        assert hello.since <= self.seq
         self._may_be_welcomed(arrival, welcome)
         arrival.welcomed, arrival.name = True, welcome.name
         arrival.device = hello.device.replace("\ud800", "?")

@@ -1,0 +1,526 @@
+import pytest
+from tests.genie_core.room.bench import (
+    HOST_TOKEN,
+    LAN,
+    NONCE,
+    PIN,
+    ROOMY,
+    Bench,
+    answers_in,
+    events_in,
+    identity,
+    only_refusal,
+    refusals,
+    signed,
+    ticket_of,
+)
+
+from genie_core.room.door import DEVICE_CHARS, MAX_HELD
+from genie_core.room.event import Joined, Left, Said
+from genie_core.room.frame import (
+    Admit,
+    Bye,
+    Challenge,
+    Hello,
+    Hold,
+    Knocking,
+    Moderate,
+    Prove,
+    Say,
+    Typing,
+    Welcome,
+)
+from genie_core.room.limits import Limits
+from genie_core.room.passes import Passes
+from genie_core.room.proof import NONCE_CHARS, Meeting, Ticket
+
+HANA = identity("hana").key
+
+
+def challenged(bench: Bench, name: str = "alice") -> tuple[int, Hello, Challenge]:
+    peer, hello, answers = bench.greet(name)
+    (challenge,) = answers
+    assert isinstance(challenge, Challenge)
+    return peer, hello, challenge
+
+
+def turned_away(bench: Bench, peer: int, *frames: Prove) -> str:
+    head = bench.room.state.head
+    refusal = only_refusal(bench.tell(peer, *frames))
+    assert refusal.final
+    assert bench.room.finished(peer)
+    assert bench.room.state.head == head
+    return refusal.code
+
+
+# -- proving who one is
+
+
+def test_who_signs_the_meeting_is_let_in_and_gets_the_log() -> None:
+    bench = Bench()
+    peer, hello, challenge = challenged(bench)
+    assert challenge.room == "r1"
+    assert bench.room.is_arriving(peer)
+    frames = bench.tell(peer, signed(hello, challenge, by=identity("alice")))
+    assert isinstance(frames[0], Welcome)
+    assert [event.seq for event in events_in(frames)] == [1, 2, 3]
+    assert bench.bodies()[-1] == Joined("guest", key=identity("alice").key, device="d1")
+    assert not bench.room.is_arriving(peer)
+
+
+def test_nothing_of_the_room_is_told_before_the_proof() -> None:
+    bench = Bench()
+    bench.say(bench.join("bob"), "for members only")
+    peer, _, challenge = challenged(bench)
+    bench.send(bench.join("carol"), Say("2", "more"), Typing())
+    assert bench.pull(peer) == []
+    assert (challenge.nonce, challenge.room) != ("", "")
+
+
+def test_a_signature_by_another_key_is_refused() -> None:
+    bench = Bench()
+    peer, hello, challenge = challenged(bench)
+    assert turned_away(bench, peer, signed(hello, challenge, by=identity("mallory"))) == "unproven"
+
+
+@pytest.mark.parametrize("signature", [b"", b"x", b"s" * 64, b"s" * 65])
+def test_a_signature_that_is_none_is_refused(signature: bytes) -> None:
+    bench = Bench()
+    peer, _, _ = challenged(bench)
+    assert turned_away(bench, peer, Prove(signature)) == "unproven"
+
+
+def test_a_proof_that_was_relayed_over_another_channel_is_refused() -> None:
+    bench = Bench()
+    peer, hello, challenge = challenged(bench)
+    relayed = signed(hello, challenge, by=identity("alice"), channel="m" * 43)
+    assert turned_away(bench, peer, relayed) == "unproven"
+    plain, hello, challenge = challenged(bench)
+    stripped = signed(hello, challenge, by=identity("alice"), channel="")
+    assert turned_away(bench, plain, stripped) == "unproven"
+
+
+def test_a_proof_for_another_room_is_refused() -> None:
+    bench = Bench()
+    peer, hello, challenge = challenged(bench)
+    elsewhere = Challenge(challenge.nonce, "another room")
+    assert turned_away(bench, peer, signed(hello, elsewhere, by=identity("alice"))) == "unproven"
+
+
+def test_a_proof_for_another_name_is_refused() -> None:
+    bench = Bench()
+    peer, hello, challenge = challenged(bench)
+    other = Hello("bob", key=hello.key, nonce=hello.nonce)
+    assert turned_away(bench, peer, signed(other, challenge, by=identity("alice"))) == "unproven"
+
+
+def test_a_proof_replayed_on_another_connection_is_refused() -> None:
+    bench = Bench()
+    peer, hello, challenge = challenged(bench)
+    proof = signed(hello, challenge, by=identity("alice"))
+    second, again, fresh = challenged(bench)
+    assert (again, fresh.nonce == challenge.nonce) == (hello, False)
+    assert turned_away(bench, second, proof) == "unproven"
+    bench.send(peer, proof)
+    assert refusals(bench.pull(peer)) == []
+    bench.lose(peer)
+    third, _, _ = challenged(bench)
+    assert turned_away(bench, third, proof) == "unproven"
+
+
+def test_there_is_one_try() -> None:
+    bench = Bench()
+    peer, hello, challenge = challenged(bench)
+    right = signed(hello, challenge, by=identity("alice"))
+    assert turned_away(bench, peer, Prove(b"s" * 64), right) == "unproven"
+    assert "alice" not in bench.room.state.people
+
+
+@pytest.mark.parametrize(
+    ("hello", "code"),
+    [
+        (Hello("alice"), "unproven"),
+        (Hello("alice", key=identity("alice").key), "unproven"),
+        (Hello("alice", key=identity("alice").key, nonce="n" * (NONCE_CHARS + 1)), "unproven"),
+        (Hello("alice", key="_" * 43, nonce=NONCE), "unproven"),
+        (Hello("alice", key="A" * 43, nonce=NONCE), "unproven"),
+        (Hello("alice", key=identity("alice").key, nonce=NONCE, device="d" * 65), "malformed"),
+        (Hello("hana", token=HOST_TOKEN), "unproven"),
+    ],
+)
+def test_from_outside_nobody_is_challenged_without_a_key(hello: Hello, code: str) -> None:
+    assert DEVICE_CHARS == 64
+    bench = Bench()
+    peer = bench.room.connect("loopback", PIN)
+    bench.send(peer, hello)
+    assert only_refusal(bench.pull(peer)).code == code
+
+
+def test_the_hosts_token_is_of_no_use_from_outside() -> None:
+    bench = Bench(key=HANA)
+    _, answers = bench.meet("hana", by=identity("mallory"), token=HOST_TOKEN)
+    assert only_refusal(answers).code == "name_taken"
+
+
+def test_the_hosts_key_opens_the_hosts_seat_at_another_terminal() -> None:
+    bench = Bench(key=HANA)
+    first = bench.join_host()
+    _, (welcome, *_) = bench.meet("hana", source=LAN)
+    assert isinstance(welcome, Welcome)
+    assert welcome.role == "host"
+    bench.say(bench.join("bob"), "hello")
+    assert "hello" in [
+        e.body.text for e in events_in(bench.pull(first)) if isinstance(e.body, Said)
+    ]
+
+
+# -- names and keys
+
+
+def test_a_name_belongs_to_the_first_key_also_in_the_next_process() -> None:
+    first = Bench()
+    first.lose(first.seat("alice"))
+    again = Bench(first.written)
+    for name in ("alice", "ALICE", "Álice"):
+        for bench in (first, again):
+            _, answers = bench.meet(name, by=identity("mallory"))
+            refusal = only_refusal(answers)
+            assert (refusal.code, refusal.final) == ("name_taken", True)
+            assert "key" in refusal.text
+    again.seat("alice")
+    assert again.room.state.people["alice"].present
+
+
+def test_a_key_goes_by_one_name() -> None:
+    bench = Bench()
+    bench.lose(bench.seat("alice"))
+    _, answers = bench.meet("zoe", by=identity("alice"))
+    refusal = only_refusal(answers)
+    assert refusal.code == "name_taken"
+    assert "alice" in refusal.text
+
+
+def test_the_room_keeps_to_the_first_spelling() -> None:
+    bench = Bench()
+    bench.lose(bench.seat("Zoë", by=identity("zoe")))
+    _, (welcome, *_) = bench.meet("zoe")
+    assert isinstance(welcome, Welcome)
+    assert welcome.name == "Zoë"
+    assert len(bench.room.state.people) == 1
+
+
+# -- several terminals
+
+
+def test_two_terminals_of_one_person_both_get_everything() -> None:
+    bench = Bench()
+    one, two = bench.seat("alice"), bench.seat("alice", device="d2")
+    bench.pull(one)
+    bench.send(one, Say("1", "from here"))
+    bench.send(two, Say("2", "from there"))
+    for peer in (one, two):
+        assert [event.by for event in events_in(bench.pull(peer))] == ["alice", "alice"]
+    assert list(bench.room.state.people["alice"].terminals) == ["d1", "d2"]
+    bench.lose(one)
+    assert bench.bodies()[-1] == Left("alice", "gone", "d1")
+    assert bench.room.state.people["alice"].present
+    bench.lose(two)
+    assert not bench.room.state.people["alice"].present
+
+
+def test_the_same_device_replaces_its_connection_and_no_other() -> None:
+    bench = Bench()
+    one, two = bench.seat("alice"), bench.seat("alice", device="d2")
+    head = bench.room.state.head
+    bench.seat("alice", since=head)
+    assert only_refusal(bench.pull(one)).code == "replaced"
+    assert refusals(bench.pull(two)) == []
+    bench.send(one, Say("1", "from a connection that is over"))
+    bench.lose(one)
+    assert bench.room.state.head == head
+    assert list(bench.room.state.people["alice"].terminals) == ["d1", "d2"]
+
+
+def test_terminals_without_a_device_leave_without_the_others() -> None:
+    bench = Bench()
+    plain, other = bench.seat("alice", device=""), bench.seat("alice", device="d2", engine=True)
+    bench.lose(plain)
+    assert list(bench.room.state.people["alice"].terminals) == ["d2"]
+    bench.say(other)
+    assert bench.bodies()[-1].handler == "alice"
+
+
+def test_a_person_has_so_many_terminals_and_no_more() -> None:
+    bench = Bench(limits=Limits(terminals=2))
+    bench.seat("alice")
+    bench.seat("alice", device="d2")
+    _, answers = bench.meet("alice", device="d3")
+    assert only_refusal(answers).code == "room_full"
+    bench.seat("alice", device="d2")
+
+
+def test_a_second_terminal_without_an_engine_makes_nobody_a_guest() -> None:
+    bench = Bench()
+    bench.join_host()
+    first = bench.seat("alice", engine=True)
+    second, (welcome, *_) = bench.meet("alice", device="d2")
+    assert isinstance(welcome, Welcome)
+    assert welcome.role == "member"
+    bench.say(second)
+    assert (bench.bodies()[-1].handler, bench.bodies()[-1].device) == ("alice", "d1")
+    bench.lose(first)
+    bench.say(second, id_="2")
+    assert bench.bodies()[-1].handler == "hana"
+
+
+# -- invites
+
+
+def test_strangers_from_beyond_the_machine_need_an_invite() -> None:
+    passes = Passes()
+    open_ = passes.issue(0.0)
+    bench = Bench(passes=passes)
+    _, answers = bench.meet("alice", source=LAN)
+    refusal = only_refusal(answers)
+    assert (refusal.code, refusal.final) == ("no_invite", True)
+    assert bench.room.passes_used == 0
+    _, answers = bench.meet("alice", source=LAN, ticket=ticket_of(open_))
+    assert refusals(answers) == []
+    assert bench.room.passes_used == 1
+
+
+def test_a_room_without_passes_lets_nobody_new_in_from_beyond() -> None:
+    bench = Bench()
+    _, answers = bench.meet("alice", source=LAN, ticket=Ticket("p", b"s" * 16))
+    assert only_refusal(answers).code == "no_invite"
+
+
+def test_on_the_own_machine_no_invite_is_needed_but_a_wrong_one_is_refused() -> None:
+    passes = Passes()
+    open_ = passes.issue(0.0)
+    bench = Bench(passes=passes)
+    _, answers = bench.meet("bob", ticket=Ticket(open_.id, b"w" * 16))
+    assert only_refusal(answers).code == "no_invite"
+    assert refusals(bench.meet("bob")[1]) == []
+
+
+def test_whoever_was_here_needs_no_invite_even_from_elsewhere() -> None:
+    passes = Passes()
+    open_ = passes.issue(0.0)
+    first = Bench(passes=passes)
+    first.lose(first.seat("alice", source=LAN, ticket=ticket_of(open_)))
+    passes.renew(0.0)
+    again = Bench(first.written, passes=passes)
+    again.lose(again.seat("alice", source="198.51.100.1"))
+    again.seat("alice", source=LAN, ticket=ticket_of(open_))  # the old invite does no harm
+    assert again.room.passes_used == 0
+
+
+@pytest.mark.parametrize("spoilt", ["secret", "unknown", "expired", "renewed", "stolen proof"])
+def test_invites_that_are_not_valid_are_refused(spoilt: str) -> None:
+    passes = Passes()
+    given = passes.issue(0.0, lifetime=5000.0)
+    ticket = ticket_of(given)
+    bench = Bench(passes=passes)
+    match spoilt:
+        case "secret":
+            ticket = Ticket(given.id, b"w" * 16)
+        case "unknown":
+            ticket = Ticket("unknown", given.secret)
+        case "expired":
+            bench.now = 5000.0
+        case "renewed":
+            passes.renew(0.0)
+    if spoilt == "stolen proof":
+        peer, hello, answers = bench.greet("mallory", source=LAN)
+        (challenge,) = answers
+        assert isinstance(challenge, Challenge)
+        theirs = Meeting("r1", "alice", identity("alice").key, NONCE, challenge.nonce, PIN)
+        mine = signed(hello, challenge, by=identity("mallory"))
+        bench.send(peer, Prove(mine.signature, given.id, theirs.prove(given.secret)))
+        answers = bench.pull(peer)
+    else:
+        _, answers = bench.meet("mallory", source=LAN, ticket=ticket)
+    assert only_refusal(answers).code == "no_invite"
+    assert "mallory" not in bench.room.state.people
+
+
+def test_a_single_use_invite_lets_one_person_in() -> None:
+    passes = Passes()
+    ticket = ticket_of(passes.issue(0.0, uses=1))
+    bench = Bench(passes=passes)
+    alice = bench.seat("alice", source=LAN, ticket=ticket)
+    _, answers = bench.meet("bob", source=LAN, ticket=ticket)
+    assert only_refusal(answers).code == "no_invite"
+    bench.lose(alice)
+    bench.seat("alice", source=LAN, ticket=ticket)
+
+
+def test_an_invite_is_not_used_up_by_who_is_turned_away() -> None:
+    passes = Passes()
+    ticket = ticket_of(passes.issue(0.0, uses=1))
+    bench = Bench(passes=passes)
+    bench.seat("alice")
+    _, answers = bench.meet("alice", by=identity("bob"), source=LAN, ticket=ticket)
+    assert only_refusal(answers).code == "name_taken"
+    _, answers = bench.meet("carol", source=LAN, ticket=ticket, since=99)
+    assert only_refusal(answers).code == "diverged"
+    bench.seat("bob", source=LAN, ticket=ticket)
+
+
+# -- knocking
+
+
+def asking(**fields: object) -> tuple[Bench, int]:
+    bench = Bench(ask=True, key=HANA, **fields)  # type: ignore[arg-type]
+    return bench, bench.join_host()
+
+
+def test_a_stranger_waits_for_the_hosts_word() -> None:
+    bench, host = asking()
+    head = bench.room.state.head
+    peer, (hold,) = bench.meet("alice")
+    assert isinstance(hold, Hold)
+    assert not bench.room.is_arriving(peer)
+    knock = Knocking(peer, "alice", identity("alice").key, "loopback")
+    assert bench.pull(host) == [knock]
+    bench.say(host, "who is that?")
+    assert bench.pull(peer) == []
+    bench.pull(host)
+    answers = bench.tell(host, Admit(peer, allow=True))
+    assert answers_in(answers)[0] == Knocking(*knock_of(knock), over=True)
+    welcome, *_ = bench.pull(peer)
+    assert isinstance(welcome, Welcome)
+    assert bench.room.state.head == head + 2
+
+
+def knock_of(knock: Knocking) -> tuple[int, str, str, str]:
+    return knock.knock, knock.name, knock.key, knock.source
+
+
+def test_the_host_may_turn_them_away() -> None:
+    bench, host = asking()
+    peer, _ = bench.meet("alice")
+    bench.send(host, Admit(peer, allow=False))
+    refusal = only_refusal(bench.pull(peer))
+    assert (refusal.code, refusal.final) == ("turned_away", True)
+    assert "alice" not in bench.room.state.people
+    assert only_refusal(bench.tell(host, Admit(peer, allow=True))).code == "unknown_person"
+
+
+def test_known_people_and_the_host_do_not_knock() -> None:
+    bench, host = asking()
+    peer, _ = bench.meet("alice")
+    bench.send(host, Admit(peer, allow=True))
+    bench.lose(peer)
+    bench.seat("alice", device="d2")
+    bench.seat("hana", source=LAN)
+
+
+def test_nobody_else_answers_a_knock() -> None:
+    bench, _ = asking()
+    bob = bench.join("bob", engine=True)
+    peer, _ = bench.meet("alice")
+    assert only_refusal(bench.tell(bob, Admit(peer, allow=True))).code == "not_allowed"
+    assert bench.pull(peer) == []
+
+
+def test_those_who_wait_are_told_to_a_host_who_comes_later() -> None:
+    bench, host = asking()
+    peer, _ = bench.meet("alice")
+    other, _ = bench.meet("bob")
+    bench.send(other, Bye())
+    late, answers = bench.meet("hana", device="d2")
+    assert [each.knock for each in answers if isinstance(each, Knocking)] == [peer]
+    for terminal in (host, late):
+        bench.pull(terminal)
+    bench.send(host, Admit(peer, allow=True))
+    for terminal in (host, late):
+        overs = [each for each in bench.pull(terminal) if isinstance(each, Knocking)]
+        assert [each.over for each in overs] == [True]
+
+
+@pytest.mark.parametrize("how", ["bye", "lost", "nonsense", "no frame"])
+def test_a_knock_is_over_when_the_stranger_goes(how: str) -> None:
+    bench, host = asking()
+    peer, _ = bench.meet("alice")
+    bench.pull(host)
+    match how:
+        case "bye":
+            bench.send(peer, Bye())
+        case "lost":
+            bench.lose(peer)
+        case "nonsense":
+            bench.send(peer, Say("1", "let me in"))
+        case "no frame":
+            bench.room.reject(peer, "malformed", "no frame", bench.now)
+    (over,) = bench.pull(host)
+    assert isinstance(over, Knocking)
+    assert (over.knock, over.over) == (peer, True)
+    bench.lose(peer)
+    assert bench.pull(host) == []
+    assert bench.bodies(Joined) == bench.bodies(Joined)[:1]
+
+
+def test_so_many_wait_and_no_more() -> None:
+    bench, host = asking()
+    for n in range(MAX_HELD):
+        bench.meet(f"stranger{n}")
+    peer, answers = bench.meet("alice")
+    refusal = only_refusal(answers)
+    assert (refusal.code, refusal.final) == ("room_full", False)
+    assert bench.room.finished(peer)
+    assert len([each for each in bench.pull(host) if isinstance(each, Knocking)]) == MAX_HELD
+
+
+def test_who_could_not_come_in_anyway_does_not_knock() -> None:
+    bench, host = asking()
+    alice, _ = bench.meet("alice")
+    bench.send(host, Admit(alice, allow=True))
+    bench.pull(host)
+    _, answers = bench.meet("alice", by=identity("mallory"))
+    assert only_refusal(answers).code == "name_taken"
+    assert answers_in(bench.pull(host)) == []
+
+
+def test_what_has_changed_while_they_waited_counts() -> None:
+    passes = Passes()
+    ticket = ticket_of(passes.issue(0.0, uses=1))
+    bench, host = asking(passes=passes)
+    first, _ = bench.meet("alice", source=LAN, ticket=ticket)
+    second, _ = bench.meet("bob", source=LAN, ticket=ticket)
+    third, _ = bench.meet("alice", by=identity("mallory"))
+    for peer in (first, second, third):
+        bench.send(host, Admit(peer, allow=True))
+    assert isinstance(bench.pull(first)[0], Welcome)
+    assert only_refusal(bench.pull(second)).code == "no_invite"
+    assert only_refusal(bench.pull(third)).code == "name_taken"
+
+
+def test_with_ask_an_invite_is_still_needed() -> None:
+    bench, host = asking()
+    _, answers = bench.meet("alice", source=LAN)
+    assert only_refusal(answers).code == "no_invite"
+    assert answers_in(bench.pull(host)) == []
+
+
+# -- the banned
+
+
+def test_who_is_banned_stays_out_under_any_name_and_after_a_restart() -> None:
+    bench = Bench(key=HANA)
+    host = bench.join_host()
+    bench.seat("alice")
+    bench.send(host, Moderate("ban", "alice"))
+    for each in (bench, Bench(bench.written, key=HANA)):
+        for name, by in (("alice", "alice"), ("zoe", "alice"), ("ALICE", "mallory")):
+            _, answers = each.meet(name, by=identity(by))
+            assert only_refusal(answers).code == "banned"
+
+
+def test_a_full_room_is_full_for_people_not_for_terminals() -> None:
+    bench = Bench(limits=Limits(members=1, joins=ROOMY.joins))
+    bench.seat("alice")
+    bench.seat("alice", device="d2")
+    _, answers = bench.meet("bob")
+    assert only_refusal(answers).code == "room_full"

@@ -1,0 +1,101 @@
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from genie_core.room.event import Asked, Event, Said, Settled
+from genie_core.room.withheld import Withheld
+
+ARGUMENTS = {"path": "/home/hana/secret"}
+
+
+def asked(approval: str = "a", *, withheld: bool = True) -> Event:
+    return Event(7, 1.0, "hana", Asked(3, approval, "agent", "rm", {}, withheld=withheld))
+
+
+def shown(event: Event) -> dict[str, Any]:
+    assert isinstance(event.body, Asked)
+    return event.body.arguments
+
+
+def test_only_who_kept_the_arguments_sees_them() -> None:
+    kept, other = Withheld(), Withheld()
+    kept.keep("a", ARGUMENTS)
+    assert kept.knows("a")
+    assert not other.knows("a")
+    assert shown(kept.uncover(asked())) == ARGUMENTS
+    assert shown(other.uncover(asked())) == {}
+    said = Event(8, 1.0, "bob", Said("1", "hi"))
+    assert kept.uncover(said) is said
+
+
+def test_what_was_shown_to_everybody_is_left_as_it_is() -> None:
+    kept = Withheld()
+    kept.keep("a", ARGUMENTS)
+    assert shown(kept.uncover(asked(withheld=False))) == {}
+
+
+def test_they_outlive_the_process_in_a_private_file(tmp_path: Path) -> None:
+    path = tmp_path / "room" / "withheld.jsonl"
+    first = Withheld(path)
+    first.load()
+    first.keep("a", ARGUMENTS)
+    first.keep("b", {"n": 1})
+    assert path.stat().st_mode & 0o777 == 0o600
+    again = Withheld(path)
+    assert not again.knows("a")
+    again.load()
+    assert shown(again.uncover(asked("a"))) == ARGUMENTS
+    assert shown(again.uncover(asked("b"))) == {"n": 1}
+
+
+def test_what_is_decided_is_forgotten_and_what_is_parked_is_not() -> None:
+    kept = Withheld()
+    for approval in ("a", "b"):
+        kept.keep(approval, ARGUMENTS)
+    kept.settle(Settled(3, "a", "approved"))
+    kept.settle(Settled(3, "b", "parked"))
+    kept.settle(Settled(3, "never kept", "denied"))
+    assert (kept.knows("a"), kept.knows("b")) == (False, True)
+
+
+def test_damaged_lines_cost_only_themselves(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "withheld.jsonl"
+    first = Withheld(path)
+    first.keep("a", ARGUMENTS)
+    with path.open("ab") as file:
+        file.write(b'{"approval": "b", "argu\n\xff\xfe\n{"approval": 3, "arguments": {}}\n')
+    first.keep("c", ARGUMENTS)
+    again = Withheld(path)
+    with caplog.at_level(logging.WARNING):
+        again.load()
+    assert [again.knows(approval) for approval in "abc"] == [True, False, True]
+    assert "damaged" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_a_disk_that_refuses_costs_nothing_now(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    kept = Withheld(tmp_path / "file" / "withheld.jsonl")
+    kept.load()
+    kept.keep("a", ARGUMENTS)
+    assert shown(kept.uncover(asked())) == ARGUMENTS
+    assert "can't be kept" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_what_json_can_not_hold_is_kept_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "withheld.jsonl"
+    kept = Withheld(path)
+    kept.keep("a", {"x": object()})
+    kept.keep("b", {"x": "\ud800"})
+    assert kept.knows("a")
+    assert kept.knows("b")
+    again = Withheld(path)
+    again.load()
+    assert not again.knows("a")
