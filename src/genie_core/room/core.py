@@ -166,6 +166,11 @@ class Room:
         peer = self._roster.get(peer_id)
         return peer is not None and peer.stage in ARRIVING
 
+    def is_known(self, peer_id: int) -> bool:
+        """Whether this connection has shown who it is, and was let in or waits for the host's word."""
+        peer = self._roster.get(peer_id)
+        return peer is not None and peer.stage in (Stage.HELD, Stage.SEATED)
+
     def receive(self, peer_id: int, frame: ClientFrame, now: float) -> None:
         """Act on a frame. Never raises for anything a peer can send."""
         peer = self._roster.get(peer_id)

@@ -5,13 +5,14 @@ from typing import Annotated
 import msgspec
 
 
-class Limits(msgspec.Struct, frozen=True):
+class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the room accepts; counted in bytes, characters, persons and messages.
 
     `volume` is how many bytes one person may have recorded at once. `terminals` is how many of one
     person may be connected, `joins` how many arrivals from one address per minute, and `handshake`
-    how many seconds somebody may take to say who they are. `file_bytes` limits one attached file,
-    `files_bytes` all that the room keeps, `quote_chars` what is shared from other rooms at once.
+    how many seconds somebody may take to say who they are; `half_open` is how many connections may be
+    about to, all together. `file_bytes` limits one attached file, `files_bytes` all that the room
+    keeps, `quote_chars` what is shared from other rooms at once.
     """
 
     frame_bytes: Annotated[int, msgspec.Meta(ge=16 * 1024, le=4 * 1024 * 1024)] = 256 * 1024
@@ -25,6 +26,7 @@ class Limits(msgspec.Struct, frozen=True):
     terminals: Annotated[int, msgspec.Meta(ge=1)] = 4
     joins: Annotated[int, msgspec.Meta(ge=1)] = 60
     handshake: Annotated[float, msgspec.Meta(gt=0)] = 10.0
+    half_open: Annotated[int, msgspec.Meta(ge=1)] = 128
     file_bytes: Annotated[int, msgspec.Meta(ge=0)] = 25 * 1024 * 1024
     files_bytes: Annotated[int, msgspec.Meta(ge=0)] = 2 * 1024 * 1024 * 1024
     files: Annotated[int, msgspec.Meta(ge=0)] = 16

@@ -25,6 +25,7 @@ from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     ServerFrame,
 )
+from genie_core.room.gate import Gate
 from genie_core.room.limits import Limits
 from genie_core.room.outlet import Outlet
 from genie_core.room.passes import Passes
@@ -120,6 +121,7 @@ class RoomServer:
         self._stall_timeout = stall_timeout
         self._clock = clock
         self._encoder = ServerEncoder()
+        self._gate = Gate(self._room.limits.half_open)
         self._listeners: list[Server] = []
         self._outlets: dict[int, Outlet] = {}
         self._local: set[asyncio.Task[None]] = set()
@@ -184,9 +186,11 @@ class RoomServer:
         """
         if sock is None:
             sock = await bind(Address(host, port), beyond=self._certificate is not None)
+        name = sock.getsockname()
         self._listeners.append(
             await listen(
                 sock,
+                self._gate,
                 self._attend,
                 self._encoder,
                 frame_bytes=self._room.limits.frame_bytes,
@@ -194,7 +198,6 @@ class RoomServer:
                 certificate=self._certificate,
             )
         )
-        name = sock.getsockname()
         return Address(str(name[0]), int(name[1]))
 
     def settle(self, deed: Deed) -> None:
@@ -308,8 +311,10 @@ class RoomServer:
 
     # -- connections
 
-    async def _attend(self, link: PeerConnection, source: str, channel: str) -> None:
-        await self._care_for(link, self._stall_timeout, source, channel)
+    async def _attend(
+        self, link: PeerConnection, source: str, channel: str, let_in: Callable[[], None]
+    ) -> None:
+        await self._care_for(link, self._stall_timeout, source, channel, let_in)
 
     async def _care_for(
         self,
@@ -317,6 +322,7 @@ class RoomServer:
         patience: float | None,
         source: str = "",
         channel: str | None = None,
+        let_in: Callable[[], None] | None = None,
     ) -> None:
         """Serve one connection until it ends, for whatever reason."""
         peer = self._room.connect(source, channel)
@@ -324,7 +330,7 @@ class RoomServer:
         self._empty.clear()
         reason = "connection lost"
         try:
-            reason = await self._serve(peer, outlet, patience)
+            reason = await self._serve(peer, outlet, patience, let_in)
         except Exception:  # one connection's failure must not reach the others
             logger.exception("serving a connection failed")
             link.abort()
@@ -335,15 +341,23 @@ class RoomServer:
             if not self._outlets:
                 self._empty.set()
 
-    async def _serve(self, peer: int, outlet: Outlet, patience: float | None) -> str:
+    async def _serve(
+        self,
+        peer: int,
+        outlet: Outlet,
+        patience: float | None,
+        let_in: Callable[[], None] | None,
+    ) -> str:
         """Read in this task and write in another; returns why the connection ended."""
         async with asyncio.TaskGroup() as tasks:
             writer = tasks.create_task(outlet.run(patience))
-            reason = await self._read(peer, outlet.link)
+            reason = await self._read(peer, outlet.link, let_in)
             writer.cancel()
         return reason if writer.cancelled() else writer.result() or reason
 
-    async def _read(self, peer: int, link: PeerConnection) -> str:
+    async def _read(
+        self, peer: int, link: PeerConnection, let_in: Callable[[], None] | None
+    ) -> str:
         until = asyncio.get_running_loop().time() + self._room.limits.handshake
         while True:
             deadline = until if self._room.is_arriving(peer) else None
@@ -359,6 +373,9 @@ class RoomServer:
                 self._room.reject(peer, "out_of_state", why, self._clock())
             else:
                 self._room.receive(peer, frame, self._clock())
+            if let_in is not None and self._room.is_known(peer):
+                let_in()
+                let_in = None
             self._stir()
 
 

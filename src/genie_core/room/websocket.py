@@ -2,12 +2,11 @@
 
 import asyncio
 import errno
-import ipaddress
 import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from functools import partial
 from typing import Any, Final, Generic, TypeAlias
 
 from websockets.asyncio.client import ClientConnection as Client
@@ -31,7 +30,8 @@ from genie_core.room.errors import (
     WrongPin,
 )
 from genie_core.room.frame import ClientFrame, ServerFrame
-from genie_core.room.source import LOOPBACK
+from genie_core.room.gate import Gate
+from genie_core.room.source import source_of
 
 PING_INTERVAL: Final = 10.0
 """Seconds between pings, by which a host finds out that a participant is gone."""
@@ -54,19 +54,20 @@ read: WebSocket itself closes the connection with code 1009."""
 
 BACKLOG: Final = 512
 
-SITE_BITS: Final = 64
-"""The part of an IPv6 address that a machine can't choose for itself."""
-
 Connector: TypeAlias = Callable[[], Awaitable[ClientConnection]]
 """Makes a new connection to a room, as often as it is asked to."""
 
-logger = logging.getLogger(__name__)
+Attend: TypeAlias = Callable[
+    ["WebSocketConnection[ServerFrame, ClientFrame]", str, str, Callable[[], None]], Awaitable[None]
+]
+
+logging.getLogger(f"{__name__}.wire").setLevel(logging.CRITICAL)  # what strangers send is no news
 
 _OPTIONS: Final[dict[str, Any]] = {
     "compression": None,
     "close_timeout": CLOSE_TIMEOUT,
     "write_limit": WRITE_BUFFER,
-    "logger": logger,
+    "logger": logging.getLogger(f"{__name__}.wire"),
 }
 """What is the same at both ends."""
 
@@ -239,7 +240,8 @@ async def bind(address: Address, *, beyond: bool = False) -> socket.socket:
 
 async def listen(
     sock: socket.socket,
-    attend: Callable[[WebSocketConnection[ServerFrame, ClientFrame], str, str], Awaitable[None]],
+    gate: Gate,
+    attend: Attend,
     encoder: Callable[[ServerFrame], bytes],
     *,
     frame_bytes: int,
@@ -249,7 +251,8 @@ async def listen(
     """Accept WebSockets on a bound socket; `attend` serves each, and its end ends them.
 
     It is also told from which machine the connection comes, and the pin of the certificate that
-    it runs over. Web pages can't connect: whatever names an origin is refused.
+    it runs over, and gets what to call when the room knows whose it is: until then the `gate`
+    counts it. The socket given is of no use any more. Web pages can't connect: whatever names an origin is refused.
 
     Raises:
         NotLoopback: the socket can be reached from elsewhere, and there is no certificate.
@@ -267,11 +270,13 @@ async def listen(
         link = WebSocketConnection[ServerFrame, ClientFrame](
             ws, encoder, lambda data: decode_client(data, frame_bytes), pin, packer
         )
-        await attend(link, _source(ws), pin)
+        source = source_of(str(ws.remote_address[0]) if ws.remote_address else "unknown")
+        descriptor: int = ws.transport.get_extra_info("socket").fileno()
+        await attend(link, source, pin, partial(gate.let_in, descriptor))
 
     return await serve(
         handler,
-        sock=sock,
+        sock=gate.guard(sock),
         origins=[None],
         server_header=None,
         open_timeout=open_timeout,
@@ -316,21 +321,6 @@ def _tls(certificate: Certificate | None, timeout: float) -> dict[str, Any]:
     if certificate is None:
         return {}
     return {"ssl": certificate.server_context(), "ssl_handshake_timeout": timeout}
-
-
-def _source(ws: Socket) -> str:
-    """The machine that a connection comes from; all of loopback's addresses are one machine."""
-    host = str((ws.remote_address or ("unknown",))[0]).partition("%")[0]
-    with suppress(ValueError):
-        number = ipaddress.ip_address(host)
-        if isinstance(number, ipaddress.IPv6Address):
-            number = number.ipv4_mapped or number
-        if number.is_loopback:
-            return LOOPBACK
-        if isinstance(number, ipaddress.IPv6Address):  # one machine has as many as it likes
-            return str(ipaddress.ip_network((number, SITE_BITS), strict=False))
-        return str(number)
-    return host
 
 
 def _os_reason(error: OSError) -> str:

@@ -1,0 +1,115 @@
+"""The gate before a host's door: how many connections may stand there that nobody has shown for.
+
+Each costs the host a file descriptor from the moment it is accepted. So they are counted there,
+below TLS and WebSocket, until the room knows who it is or the connection is closed.
+"""
+
+import socket
+import struct
+from collections import Counter
+from contextlib import suppress
+from typing import Any, Final
+
+from genie_core.room.source import source_of
+
+RESERVE: Final = 16
+"""How many connections that had to make room may stand beside the others until they are gone."""
+
+_RESET: Final = struct.pack("ii", 1, 0)
+"""The option by which closing a socket leaves nothing behind, neither here nor on the way."""
+
+
+class Gate:
+    """Counts the connections of strangers, for all sockets of a host that it guards.
+
+    Of `most` that stand there, a newcomer displaces the oldest of whoever has the most, unless that
+    is their own source. So one machine that opens thousands is in nobody's way but its own.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._strangers: dict[int, Stranger] = {}
+        self._displaced: set[int] = set()
+
+    @property
+    def strangers(self) -> int:
+        """How many connections stand before the door."""
+        return len(self._strangers) + len(self._displaced)
+
+    def guard(self, sock: socket.socket) -> socket.socket:
+        """Take over a listening socket; returns the one to accept connections from."""
+        return GatedSocket(self, sock)
+
+    def let_in(self, descriptor: int) -> None:
+        """Stop counting a connection: the room knows whose it is."""
+        self._strangers.pop(descriptor, None)
+        self._displaced.discard(descriptor)
+
+    def admits(self, source: str) -> bool:
+        """Whether one more may stand there, perhaps instead of another."""
+        if len(self._strangers) < self._most:
+            return True
+        counts = Counter(stranger.source for stranger in self._strangers.values())
+        busiest, most = counts.most_common(1)[0]
+        if most <= counts[source] + 1 or len(self._displaced) >= RESERVE:
+            return False
+        self._displace(busiest)
+        return True
+
+    def take_in(self, stranger: "Stranger") -> None:
+        """Count a connection from now on."""
+        self._strangers[stranger.fileno()] = stranger
+
+    def _displace(self, source: str) -> None:
+        """End the connection from a source that has stood there for the longest time."""
+        oldest = next(each for each in self._strangers.values() if each.source == source)
+        self._displaced.add(oldest.fileno())
+        del self._strangers[oldest.fileno()]
+        oldest.hang_up()
+
+
+class GatedSocket(socket.socket):
+    """A listening socket that hands out only connections for which there is room."""
+
+    def __init__(self, gate: Gate, sock: socket.socket) -> None:
+        super().__init__(fileno=sock.detach())
+        self.settimeout(0)
+        self._gate = gate
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection.
+
+        Raises:
+            ConnectionAbortedError: it was turned away; there may be more.
+            OSError: as of any socket.
+
+        """
+        accepted, address = super().accept()
+        source = source_of(str(address[0]))
+        if not self._gate.admits(source):
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            accepted.close()
+            raise ConnectionAbortedError
+        return Stranger(self._gate, accepted, source), address
+
+
+class Stranger(socket.socket):
+    """An accepted connection, which the gate counts until it is let in or closed."""
+
+    def __init__(self, gate: Gate, sock: socket.socket, source: str) -> None:
+        super().__init__(fileno=sock.detach())
+        self.source: Final = source
+        self._gate = gate
+        gate.take_in(self)
+
+    def hang_up(self) -> None:
+        """Let whoever reads from the connection find that it has ended."""
+        with suppress(OSError):  # it may have ended by itself
+            self.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection."""
+        descriptor = self.fileno()
+        super().close()
+        if descriptor >= 0:
+            self._gate.let_in(descriptor)

@@ -1,0 +1,192 @@
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Self
+
+import pytest
+from tests.genie_core.room.doubles import participant, room_server
+from tests.genie_core.room.wire import DEADLINE, raw_websocket
+
+from genie_core.room.gate import RESERVE, Gate
+from genie_core.room.limits import Limits
+from genie_core.room.websocket import ws_connector
+
+ROOT = Path(__file__).parents[3]
+
+
+class Lobby:
+    """A guarded socket and who connects to it, from whichever loopback address they like."""
+
+    def __init__(self, most: int) -> None:
+        self.gate = Gate(most)
+        self.listener = self.gate.guard(socket.create_server(("127.0.0.1", 0)))
+        self.near: list[socket.socket] = []
+        self.far: list[socket.socket] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for sock in (*self.near, *self.far, self.listener):
+            sock.close()
+
+    def enter(self) -> bool:
+        """Connect; whether the gate admits it."""
+        self.near.append(socket.create_connection(self.listener.getsockname(), DEADLINE))
+        try:
+            self.far.append(self.listener.accept()[0])
+        except ConnectionAbortedError:
+            return False
+        return True
+
+
+@pytest.fixture
+def by_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take what connects from this machine for what it is not: machines of their own."""
+    monkeypatch.setattr("genie_core.room.gate.source_of", lambda host: host)
+
+
+def test_a_closed_connection_and_one_that_is_let_in_make_room() -> None:
+    with Lobby(2) as lobby:
+        assert [lobby.enter() for _ in range(3)] == [True, True, False]
+        lobby.far[0].close()
+        assert lobby.enter()
+        assert not lobby.enter()
+        lobby.gate.let_in(lobby.far[1].fileno())
+        assert lobby.enter()
+        assert not lobby.enter()
+        assert lobby.gate.strangers == 2
+
+
+def test_whoever_is_turned_away_hears_so_at_once() -> None:
+    with Lobby(1) as lobby:
+        lobby.enter()
+        assert not lobby.enter()
+        with pytest.raises(ConnectionResetError):
+            lobby.near[1].recv(1)
+
+
+def connect_from(lobby: Lobby, host: str) -> bool:
+    near = socket.socket()
+    near.settimeout(DEADLINE)
+    near.bind((host, 0))
+    near.connect(lobby.listener.getsockname())
+    lobby.near.append(near)
+    try:
+        lobby.far.append(lobby.listener.accept()[0])
+    except ConnectionAbortedError:
+        return False
+    return True
+
+
+@pytest.mark.usefixtures("by_address")
+def test_a_newcomer_displaces_the_oldest_of_whoever_has_the_most() -> None:
+    with Lobby(4) as lobby:
+        for host in ("127.0.0.2", "127.0.0.3", "127.0.0.3", "127.0.0.3"):
+            assert connect_from(lobby, host)
+        assert not connect_from(lobby, "127.0.0.3")
+        assert connect_from(lobby, "127.0.0.2")
+        assert lobby.near[1].recv(1) == b""  # the oldest of the others
+        assert lobby.far[1].recv(1) == b""
+        assert not connect_from(lobby, "127.0.0.2")  # who has as many as the other now
+
+
+@pytest.mark.usefixtures("by_address")
+def test_those_displaced_are_bounded_until_they_are_gone() -> None:
+    with Lobby(2 * RESERVE) as lobby:
+        while connect_from(lobby, "127.0.0.2"):
+            pass
+        admitted = [connect_from(lobby, f"127.0.1.{n}") for n in range(RESERVE + 1)]
+        assert admitted == [True] * RESERVE + [False]
+        assert lobby.gate.strangers == 3 * RESERVE
+        for sock in lobby.far[:RESERVE]:
+            sock.close()
+        assert lobby.gate.strangers == 2 * RESERVE
+        assert connect_from(lobby, "127.0.2.1")
+
+
+async def test_who_is_in_the_room_does_not_count_and_who_only_connected_does() -> None:
+    async with room_server(limits=Limits(half_open=1)) as server:
+        address = await server.listen(port=0)
+        async with (
+            participant(ws_connector(str(address)), "bob") as bob,
+            participant(ws_connector(str(address)), "alice") as alice,
+        ):
+            await bob.seen.online()
+            await alice.seen.online()
+            async with raw_websocket(address):  # upgraded, and says nothing
+                with pytest.raises(ConnectionResetError):
+                    async with raw_websocket(address):
+                        pass
+            bob.client.say("still here")
+            await alice.seen.until(lambda r: r.texts == ["still here"])
+
+
+HOST = """
+import asyncio, resource, sys
+from tests.genie_core.room.doubles import MemorySink, room_server
+
+class DiskSink(MemorySink):
+    async def append(self, events):
+        with open(sys.argv[1], "ab") as file:  # needs a descriptor, too
+            file.write(b"." * len(events))
+        await super().append(events)
+
+async def main():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+    async with room_server(DiskSink()) as server:
+        print((await server.listen(port=0)).port, flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+asyncio.run(main())
+"""
+
+
+async def test_thousands_of_half_open_connections_cost_the_host_no_descriptors(
+    tmp_path: Path,
+) -> None:
+    host = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", HOST, str(tmp_path / "log")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+    )
+    assert host.stdout is not None
+    port = int(host.stdout.readline())
+    crowd: list[socket.socket] = []
+    try:
+        async with participant(ws_connector(f"127.0.0.1:{port}"), "bob") as bob:
+            await bob.seen.online()
+            for n in range(3000):
+                await crowd_in(crowd, port)
+                if n % 100 == 0:
+                    bob.client.say(f"message {n}")
+            await bob.seen.until(lambda r: len(r.texts) == 30 and not r.unsent)
+            assert bob.seen.notices == []
+            assert sum(status.link.value == "online" for status in bob.seen.links) == 1
+            assert (tmp_path / "log").stat().st_size == len(bob.seen.events)
+    finally:
+        for sock in crowd:
+            sock.close()
+        _, errors = host.communicate(input="", timeout=DEADLINE)
+    assert host.returncode == 0
+    assert errors == ""
+
+
+async def crowd_in(crowd: list[socket.socket], port: int) -> None:
+    """Connect and say nothing; most are reset, sooner or later."""
+    sock = socket.socket()
+    sock.setblocking(False)
+    crowd.append(sock)
+    try:
+        async with asyncio.timeout(DEADLINE):
+            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+    except ConnectionError:
+        pass
+    if len(crowd) > 700:  # this process has limits, too
+        crowd.pop(0).close()
