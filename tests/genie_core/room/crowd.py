@@ -12,7 +12,7 @@ from tests.genie_core.room.witness import Arrival, Witness
 
 from genie_core.room.core import Room
 from genie_core.room.door import MAX_HELD
-from genie_core.room.event import Event, Measure, Role
+from genie_core.room.event import Asked, Decided, Event, Measure, Role
 from genie_core.room.filing import MAX_ERRANDS
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
@@ -83,10 +83,8 @@ class Crowd(RuleBasedStateMachine):
         self._open("hana")
         self._arrive(1, (LOOPBACK, PIN), "alice", engine=True)
         self._arrive(2, (LAN, PIN), "bob", ticket="many")
-        for host in self.crowd[:1]:
-            for frame in self._pull(host):
-                if isinstance(frame, Knocking):
-                    self._send(host, Admit(frame.knock, allow=True))
+        self._let_in()
+        self._arrive(3, (LOOPBACK, PIN), "alice", device="d2", engine=True)
 
     def _open(self, host: str) -> None:
         self.host = host
@@ -107,6 +105,11 @@ class Crowd(RuleBasedStateMachine):
         self._look(None)
         self.crowd = [self._connect("", None) for _ in range(CROWD)]
         self._arrive(0, ("", None), host, engine=True)
+
+    def _let_in(self) -> None:
+        for frame in self._pull(self.crowd[0]):
+            if isinstance(frame, Knocking):
+                self._send(self.crowd[0], Admit(frame.knock, allow=True))
 
     # -- what happens to connections
 
@@ -294,6 +297,19 @@ class Crowd(RuleBasedStateMachine):
             self._send(peer, Delta(message, "more"))
             self._send(self._seated(index), Stop(message))
 
+    @rule(index=peers)
+    def get_stuck(self, index: int) -> None:
+        """Let an engine ask for what waits at one terminal of its owner."""
+        for message, exchange in list(self.room.state.running.items()):
+            for peer in self.crowd:
+                if (peer.name, peer.device) == (exchange.handler, exchange.device):
+                    self._send(
+                        peer, Publish(f"{message}d", Decided(message, "delegate", query="q"))
+                    )
+                    asked = Asked(message, f"{message}a", "agent", "rm", {})
+                    self._send(peer, Publish(f"{message}a", asked))
+            self._send(self._seated(index), Rule(f"{message}a", allow=True))
+
     @rule(index=peers, measure=nonsense.measures, name=nonsense.people, role=nonsense.roles)
     def moderate(self, index: int, measure: Measure, name: str, role: Role | None) -> None:
         hosts = [each for each in self.crowd if self._is_host(each) and not each.over]
@@ -307,11 +323,13 @@ class Crowd(RuleBasedStateMachine):
             self._send(self._seated(index), Rule(approval, allow))
 
     @precondition(lambda self: self.witness.ask)
-    @rule(allow=st.booleans())
-    def answer_a_knock(self, allow: bool) -> None:
+    @rule(index=peers, allow=st.booleans())
+    def answer_a_knock(self, index: int, allow: bool) -> None:
+        """Let the host, or somebody else, speak for those who wait."""
         for host in [each for each in self.crowd if self._is_host(each)]:
             for frame in self._pull(host):
                 if isinstance(frame, Knocking) and not frame.over:
+                    self._send(self._seated(index), Admit(frame.knock, allow))
                     self._send(host, Admit(frame.knock, allow))
 
     @rule(offer=nonsense.people, data=st.data())
@@ -392,6 +410,15 @@ class Crowd(RuleBasedStateMachine):
 
     def _places(self) -> list[str]:
         return [each.name for each in self.crowd if each.welcomed and not each.gone]
+
+    def teardown(self) -> None:
+        """Look whether hosts know who waits; called when there is a room and when there is none."""
+        waiting = {peer.id for peer in self.room._roster.held} if hasattr(self, "room") else set()
+        for host in getattr(self, "crowd", []):
+            while self._pull(host):
+                pass
+            if not self.room.finished(host.id) and self._is_host(host):
+                assert host.knocks == waiting
 
     @invariant()
     def the_state_is_what_the_log_says(self) -> None:

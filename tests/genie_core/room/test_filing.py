@@ -1,92 +1,141 @@
-from genie_core.room.event import FileRef
-from genie_core.room.filing import MAX_ERRANDS, FileFrame, Filing
-from genie_core.room.frame import Chunk, Fetch, Piece, Refused, Store, Stored
+import pytest
+from tests.genie_core.room.bench import ROOMY, Bench, only_refusal, refusals
+
+from genie_core.room.event import FileRef, Said
+from genie_core.room.filing import MAX_ERRANDS, NAME_CHARS, Errand, is_digest
+from genie_core.room.frame import Chunk, ClientFrame, Fetch, Piece, Refused, Say, Store, Stored
 from genie_core.room.limits import Limits
-from genie_core.room.peer import Peer
-from genie_core.room.roster import Roster
 
-DIGEST, OTHER = "a" * 64, "b" * 64
-LIMITS = Limits(file_bytes=1000)
-FILE = FileRef(DIGEST, "a", 100, "text/plain")
+KNOWN = FileRef("a" * 64, "report.pdf", 300, "application/pdf")
+NEW = "b" * 64
 
 
-def office() -> tuple[Filing, Peer]:
-    roster = Roster(LIMITS)
-    peer = roster.admit("here")
-    peer.name = "alice"
-    return Filing(roster, LIMITS, {DIGEST: FILE}), peer
+def library(limits: Limits = ROOMY) -> Bench:
+    return Bench(limits=limits, files={KNOWN.digest: KNOWN})
 
 
-def refusals(peer: Peer) -> list[str]:
-    return [reply.code for reply in peer.take_replies() if isinstance(reply, Refused)]
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        ("a" * 64, True),
+        ("0123456789abcdef" * 4, True),
+        ("a" * 63, False),
+        ("a" * 65, False),
+        ("A" * 64, False),
+        ("../" + "a" * 61, False),
+        ("١" * 64, False),
+        ("", False),
+    ],
+)
+def test_a_digest_is_sixty_four_hex_digits(text: str, good: bool) -> None:
+    assert is_digest(text) is good
 
 
-def test_a_wish_becomes_an_errand_and_its_answer_a_reply() -> None:
-    filing, peer = office()
-    filing.ask(peer, Fetch(DIGEST, 0))
-    (errand,) = filing.errands()
-    assert (errand.peer, errand.name, errand.frame) == (peer.id, "alice", Fetch(DIGEST, 0))
-    assert filing.errands() == []
-    filing.answer(errand, Piece(DIGEST, 0, b"x", 100))
-    assert peer.take_replies() == [Piece(DIGEST, 0, b"x", 100)]
-
-
-def test_what_is_there_need_not_be_sent() -> None:
-    filing, peer = office()
-    filing.ask(peer, Store(DIGEST, 100))
-    assert peer.take_replies() == [Stored(DIGEST, 100)]
-    assert filing.errands() == []
-
-
-def test_what_is_not_in_order_is_refused_at_once() -> None:
-    filing, peer = office()
-    cases: list[tuple[FileFrame, str]] = [
-        (Store("../../etc/passwd", 5), "malformed"),
-        (Store(OTHER, 0), "too_large"),
-        (Store(OTHER, 1001), "too_large"),
-        (Fetch(OTHER, 0), "unknown_file"),
-        (Fetch(DIGEST, -1), "unknown_file"),
+def test_what_is_in_order_becomes_an_errand_that_is_handed_out_once() -> None:
+    bench = library()
+    alice = bench.join("alice")
+    frames: list[ClientFrame] = [
+        Store(NEW, 5),
+        Chunk(NEW, 0, b"hello"),
+        Fetch(KNOWN.digest, 100),
     ]
-    for frame, code in cases:
-        filing.ask(peer, frame)
-        assert refusals(peer) == [code]
-    assert filing.errands() == []
+    assert refusals(bench.tell(alice, *frames)) == []
+    errands = bench.room.errands()
+    assert errands == [Errand(alice, "alice", frame) for frame in frames]  # type: ignore[arg-type]
+    assert bench.room.errands() == []
+    bench.room.run(errands[0], Stored(NEW, 0))
+    bench.room.run(errands[1], Refused("corrupt", "not what it should be", NEW))
+    bench.room.run(errands[2], Piece(KNOWN.digest, 100, b"x", 300))
+    kinds = [type(frame) for frame in bench.pull(alice)]
+    assert kinds == [Stored, Refused, Piece]
 
 
-def test_one_peer_asks_only_so_much_at_once() -> None:
-    filing, peer = office()
-    for _ in range(MAX_ERRANDS + 1):
-        filing.ask(peer, Chunk(OTHER, 0, b"x"))
-    assert refusals(peer) == ["too_fast"]
-    errands = filing.errands()
-    filing.answer(errands[0], Stored(OTHER, 1))
-    filing.ask(peer, Chunk(OTHER, 1, b"x"))
-    assert len(filing.errands()) == 1
+def test_a_file_that_is_there_is_not_sent_again() -> None:
+    bench = library()
+    alice = bench.join("alice")
+    assert bench.tell(alice, Store(KNOWN.digest, 999)) == [Stored(KNOWN.digest, 300)]
+    assert bench.room.errands() == []
 
 
-def test_who_does_not_read_gets_no_more_pieces() -> None:
-    filing, peer = office()
-    for _ in range(MAX_ERRANDS + 3):
-        filing.ask(peer, Fetch(DIGEST, 0))
-        for errand in filing.errands():
-            filing.answer(errand, Piece(DIGEST, 0, b"x" * 100, 100))
-    assert sum(isinstance(reply, Piece) for reply in peer.replies) == MAX_ERRANDS
-    assert refusals(peer) == ["too_fast"] * 3
-    filing.ask(peer, Fetch(DIGEST, 0))
-    assert len(filing.errands()) == 1
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        (Store("../../etc/passwd", 5), "malformed"),
+        (Chunk("A" * 64, 0, b"x"), "malformed"),
+        (Fetch("", 0), "malformed"),
+        (Store(NEW, 0), "too_large"),
+        (Store(NEW, -1), "too_large"),
+        (Store(NEW, 1001), "too_large"),
+        (Fetch(NEW, 0), "unknown_file"),
+        (Fetch(KNOWN.digest, -1), "unknown_file"),
+    ],
+)
+def test_what_is_not_in_order_is_refused(frame: ClientFrame, code: str) -> None:
+    bench = library(Limits(file_bytes=1000))
+    alice = bench.join("alice")
+    refusal = only_refusal(bench.tell(alice, frame))
+    assert (refusal.code, refusal.final) == (code, False)
+    assert bench.room.errands() == []
 
 
-def test_a_message_names_files_by_what_arrived_not_by_what_its_author_says() -> None:
-    filing, _ = office()
-    claimed = FileRef(DIGEST, "b.txt", 5, "image/png")
-    assert filing.as_stored((claimed,)) == (FileRef(DIGEST, "b.txt", 100, "text/plain"),)
-    assert filing.as_stored((claimed, FileRef(OTHER, "c", 1))) == OTHER
-    filing.add(FileRef(OTHER, "", 7, "audio/ogg"))
-    assert filing.as_stored((FileRef(OTHER, "c", 1),)) == (FileRef(OTHER, "c", 7, "audio/ogg"),)
+def test_a_peer_has_so_many_errands_and_no_more() -> None:
+    bench = library()
+    alice, bob = bench.join("alice"), bench.join("bob")
+    fetches = [Fetch(KNOWN.digest, n) for n in range(MAX_ERRANDS + 3)]
+    answers = refusals(bench.tell(alice, *fetches))
+    assert [(each.code, each.ref) for each in answers] == [("too_fast", KNOWN.digest)] * 3
+    errands = bench.room.errands()
+    assert len(errands) == MAX_ERRANDS
+    assert only_refusal(bench.tell(alice, fetches[0])).code == "too_fast"
+    assert refusals(bench.tell(bob, fetches[0])) == []
+    bench.room.run(errands[0], Piece(KNOWN.digest, 0, b"x", 300))
+    bench.pull(alice)
+    assert refusals(bench.tell(alice, fetches[0])) == []
+    assert only_refusal(bench.tell(alice, fetches[0])).code == "too_fast"
 
 
-def test_of_a_peer_that_is_gone_nothing_is_left_to_do() -> None:
-    filing, peer = office()
-    filing.ask(peer, Fetch(DIGEST, 0))
-    filing.forget(peer)
-    assert filing.errands() == []
+def test_who_is_gone_wants_nothing_any_more() -> None:
+    bench = library()
+    alice = bench.join("alice")
+    bench.send(alice, Fetch(KNOWN.digest, 0))
+    (errand,) = bench.room.errands()
+    bench.send(alice, Fetch(KNOWN.digest, 1))
+    bench.lose(alice)
+    assert bench.room.errands() == []
+    bench.room.run(errand, Piece(KNOWN.digest, 0, b"x", 300))
+    alice = bench.join("alice")
+    fetches = [Fetch(KNOWN.digest, n) for n in range(MAX_ERRANDS)]
+    assert bench.tell(alice, *fetches) == []
+
+
+def test_a_message_names_files_as_the_room_knows_them() -> None:
+    bench = library()
+    alice = bench.join("alice")
+    lie = FileRef(KNOWN.digest, "\ud800" + "n" * 999, 1, "image/png")
+    nameless = FileRef(KNOWN.digest, "", 1)
+    bench.send(alice, Say("1", "look", files=(lie, nameless)))
+    (first, second) = bench.bodies(Said)[0].files
+    assert first == FileRef(KNOWN.digest, ("?" + "n" * 999)[:NAME_CHARS], 300, "application/pdf")
+    assert second.name == "file"
+
+
+def test_a_message_with_a_file_that_is_not_there_is_refused_until_it_is() -> None:
+    bench = library()
+    alice = bench.join("alice")
+    say = Say("1", "look", files=(FileRef(NEW, "n.txt", 5),))
+    refusal = only_refusal(bench.tell(alice, say))
+    assert (refusal.code, refusal.ref) == ("unknown_file", "1")
+    assert NEW in refusal.text
+    bench.room.file_arrived(FileRef(NEW, "", 5, "text/plain"))
+    assert refusals(bench.tell(alice, say)) == []
+    assert bench.bodies(Said)[0].files == (FileRef(NEW, "n.txt", 5, "text/plain"),)
+
+
+def test_a_digest_that_is_none_is_not_repeated_at_length() -> None:
+    bench = library()
+    alice = bench.join("alice")
+    refusal = only_refusal(
+        bench.tell(alice, Say("1", "x", files=(FileRef("\ud800" * 9999, "n", 1),)))
+    )
+    assert refusal.code == "unknown_file"
+    assert len(refusal.text) < 200

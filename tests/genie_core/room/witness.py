@@ -64,6 +64,7 @@ class Arrival:
     until: int | None = None
     gone: bool = False
     over: bool = False
+    knocks: set[int] = field(default_factory=set)
 
     def is_at(self, name: str, device: str) -> bool:
         return (self.name, self.device) == (name, device) and not self.gone
@@ -258,7 +259,10 @@ class Witness:
                         assert event.seq <= durable
                         assert arrival.until is None or event.seq <= arrival.until
                         arrival.position = event.seq
-                case Knocking() | Accepted():
+                case Knocking(knock=knock, over=over):
+                    assert fold_name(arrival.name) == fold_name(self.host)
+                    (arrival.knocks.discard if over else arrival.knocks.add)(knock)
+                case Accepted():
                     assert fold_name(arrival.name) == fold_name(self.host)
                 case Offered(by=by):
                     assert by == self.host

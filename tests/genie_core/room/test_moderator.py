@@ -1,0 +1,348 @@
+import pytest
+from tests.genie_core.room.bench import (
+    LAN,
+    PIN,
+    Bench,
+    answers_in,
+    events_in,
+    identity,
+    only_refusal,
+    refusals,
+)
+
+from genie_core.room.deed import Deed, sign_deed
+from genie_core.room.event import Joined, Left, Measure, Moderated, Role, Said, Shared, Suspended
+from genie_core.room.frame import (
+    Accept,
+    Accepted,
+    Admit,
+    Chunk,
+    ClientFrame,
+    Moderate,
+    Offer,
+    Offered,
+    Say,
+    Share,
+    Store,
+    Typing,
+)
+from genie_core.room.limits import Limits
+from genie_core.room.moderator import PUT_OUT, REASON_CHARS
+
+HANA = identity("hana").key
+
+
+class Meeting(Bench):
+    """A room with its host, alice who has an engine, and bob."""
+
+    def __init__(self) -> None:
+        super().__init__(key=HANA)
+        self.hana = self.join_host()
+        self.alice = self.seat("alice", engine=True)
+        self.bob = self.seat("bob")
+        for peer in (self.hana, self.alice, self.bob):
+            self.pull(peer)
+
+    def act(self, measure: Measure, name: str, role: Role | None = None) -> None:
+        assert refusals(self.tell(self.hana, Moderate(measure, name, role))) == []
+
+    def reopened(self) -> Bench:
+        return Bench(self.written, key=HANA)
+
+
+@pytest.fixture
+def meeting() -> Meeting:
+    return Meeting()
+
+
+def deed(name: str, *, by: str = "", room: str = "r1", host: str = "") -> Deed:
+    return sign_deed(
+        identity(by or name),
+        room=room,
+        host=host or name,
+        pin=PIN,
+        addresses=("192.0.2.8:7777",),
+        at=1.0,
+    )
+
+
+# -- whose authority
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        Moderate("kick", "bob"),
+        Moderate("ban", "hana"),
+        Moderate("role", "alice", "host"),
+        Moderate("unmute", "alice"),
+        Share(on=True),
+        Offer("alice"),
+        Admit(1, allow=True),
+    ],
+)
+def test_only_the_host_has_authority(meeting: Meeting, frame: ClientFrame) -> None:
+    head = meeting.room.state.head
+    refusal = only_refusal(meeting.tell(meeting.alice, frame))
+    assert (refusal.code, refusal.final) == ("not_allowed", False)
+    assert meeting.room.state.head == head
+
+
+def test_the_hosts_other_terminal_has_it_too(meeting: Meeting) -> None:
+    other = meeting.seat("hana", device="d2", source=LAN)
+    assert refusals(meeting.tell(other, Moderate("mute", "bob"))) == []
+    assert meeting.room.state.people["bob"].muted
+
+
+@pytest.mark.parametrize("measure", ["kick", "ban", "mute", "role"])
+def test_the_host_is_no_target(meeting: Meeting, measure: Measure) -> None:
+    head = meeting.room.state.head
+    for name in ("hana", "HANA"):
+        refusal = only_refusal(meeting.tell(meeting.hana, Moderate(measure, name, "observer")))
+        assert refusal.code == "out_of_state"
+    assert meeting.room.state.head == head
+
+
+def test_nobody_is_no_target_either(meeting: Meeting) -> None:
+    for name in ("zoe", "", "\ud800", "z" * 100_000):
+        refusal = only_refusal(meeting.tell(meeting.hana, Moderate("ban", name)))
+        assert refusal.code == "unknown_person"
+        assert len(refusal.text) < 200
+
+
+@pytest.mark.parametrize(
+    ("measure", "role", "what"),
+    [
+        ("pardon", None, "not banned"),
+        ("unmute", None, "not muted"),
+        ("role", None, "roles"),
+        ("role", "host", "/host"),
+    ],
+)
+def test_what_changes_nothing_is_refused(
+    meeting: Meeting, measure: Measure, role: Role | None, what: str
+) -> None:
+    refusal = only_refusal(meeting.tell(meeting.hana, Moderate(measure, "bob", role)))
+    assert refusal.code == "out_of_state"
+    assert what in refusal.text
+
+
+def test_the_host_has_a_pace_too() -> None:
+    bench = Bench(limits=Limits(burst=2, per_second=1.0))
+    host = bench.join_host()
+    bench.join("bob")
+    wishes = [Moderate("mute", "bob"), Moderate("unmute", "bob"), Moderate("mute", "bob")]
+    assert only_refusal(bench.tell(host, *wishes)).code == "too_fast"
+
+
+# -- kicking and banning
+
+
+def test_who_is_kicked_gets_the_log_up_to_that_and_a_farewell(meeting: Meeting) -> None:
+    second = meeting.seat("bob", device="d2")
+    meeting.send(meeting.hana, Moderate("kick", "BOB", reason="be\ud800 nice" + "!" * 999))
+    meeting.say(meeting.alice, "he is gone")
+    for peer in (meeting.bob, second):
+        frames = meeting.pull(peer)
+        last = events_in(frames)[-1].body
+        assert isinstance(last, Moderated)
+        assert (last.measure, last.name) == ("kick", "bob")
+        assert last.reason.startswith("be? nice!")
+        assert len(last.reason) == REASON_CHARS
+        refusal = only_refusal(frames)
+        assert (refusal.code, refusal.final) == ("kicked", True)
+        assert "be? nice" in refusal.text
+        assert meeting.room.finished(peer)
+        assert meeting.pull(peer) == []
+
+
+def test_who_is_put_out_is_gone_at_once_whether_they_read_it_or_not(meeting: Meeting) -> None:
+    meeting.act("kick", "bob")
+    assert meeting.bodies()[-2:] == [Moderated("kick", "bob"), Left("bob", PUT_OUT, "d1")]
+    assert not meeting.room.state.people["bob"].present
+    head = meeting.room.state.head
+    meeting.send(meeting.bob, Say("1", "I stay"), Typing())
+    meeting.lose(meeting.bob)
+    assert meeting.room.state.head == head
+    assert answers_in(meeting.pull(meeting.alice)) == []
+    refusal = only_refusal(meeting.tell(meeting.hana, Moderate("kick", "bob")))
+    assert "not in the room" in refusal.text
+
+
+def test_the_kicked_may_return(meeting: Meeting) -> None:
+    meeting.act("kick", "bob")
+    meeting.seat("bob")
+    assert only_refusal(meeting.pull(meeting.bob)).code == "kicked"
+    assert meeting.room.state.people["bob"].present
+
+
+def test_the_banned_may_not_until_they_are_pardoned(meeting: Meeting) -> None:
+    meeting.act("ban", "bob")
+    assert only_refusal(meeting.pull(meeting.bob)).code == "banned"
+    again = meeting.reopened()
+    assert only_refusal(again.meet("bob")[1]).code == "banned"
+    host = again.join_host()
+    assert "banned already" in only_refusal(again.tell(host, Moderate("ban", "bob"))).text
+    again.send(host, Moderate("pardon", "bob"))
+    again.seat("bob")
+
+
+def test_who_is_away_can_be_banned(meeting: Meeting) -> None:
+    meeting.lose(meeting.bob)
+    meeting.act("ban", "bob")
+    assert only_refusal(meeting.meet("zoe", by=identity("bob"))[1]).code == "banned"
+
+
+def test_a_name_without_a_key_can_be_banned() -> None:
+    bench = Bench()
+    host = bench.join_host()
+    bench.join("bob")
+    bench.send(host, Moderate("ban", "bob"))
+    assert only_refusal(bench.meet("bob")[1]).code == "banned"
+    bench.seat("carol")
+
+
+# -- silence and roles
+
+
+def test_the_muted_say_nothing_until_they_may_again(meeting: Meeting) -> None:
+    meeting.act("mute", "bob")
+    assert only_refusal(meeting.tell(meeting.bob, Say("1", "hi"))).code == "muted"
+    meeting.pull(meeting.alice)
+    meeting.send(meeting.bob, Typing())
+    assert meeting.pull(meeting.alice) == []
+    again = meeting.reopened()
+    bob = again.seat("bob")
+    assert again.room.state.people["bob"].muted
+    refusal = only_refusal(again.tell(bob, Say("1", "hi")))
+    assert (refusal.code, refusal.ref) == ("muted", "1")
+    again.send(again.join_host(), Moderate("unmute", "bob"))
+    again.say(bob)
+    assert isinstance(again.bodies()[-1], Said)
+
+
+def test_the_muted_bring_no_files(meeting: Meeting) -> None:
+    meeting.act("mute", "bob")
+    frames = [Store("b" * 64, 3), Chunk("b" * 64, 0, b"abc")]
+    codes = [(each.code, each.ref) for each in refusals(meeting.tell(meeting.bob, *frames))]
+    assert codes == [("not_allowed", "b" * 64)] * 2
+    assert meeting.room.errands() == []
+
+
+def test_observers_read_and_do_no_more(meeting: Meeting) -> None:
+    meeting.act("role", "alice", "observer")
+    assert only_refusal(meeting.tell(meeting.alice, Say("1", "hi"))).code == "not_allowed"
+    assert only_refusal(meeting.tell(meeting.alice, Store("b" * 64, 3))).code == "not_allowed"
+    meeting.say(meeting.bob, "can you hear me?")
+    seen = [event.body for event in events_in(meeting.pull(meeting.alice))]
+    assert isinstance(seen[-1], Said)
+    again = meeting.reopened()
+    alice = again.seat("alice", engine=True)
+    assert again.bodies(Joined)[-1].role == "observer"
+    assert only_refusal(again.tell(alice, Say("1", "hi"))).code == "not_allowed"
+
+
+def test_a_guest_is_served_by_the_host_in_spite_of_their_engine(meeting: Meeting) -> None:
+    meeting.say(meeting.alice)
+    assert meeting.bodies()[-1].handler == "alice"
+    meeting.act("role", "alice", "guest")
+    meeting.say(meeting.alice, id_="2")
+    assert meeting.bodies()[-1].handler == "hana"
+    meeting.act("role", "alice", "member")
+    meeting.say(meeting.alice, id_="3")
+    assert meeting.bodies()[-1].handler == "alice"
+
+
+# -- sharing
+
+
+def test_sharing_is_recorded_when_it_changes(meeting: Meeting) -> None:
+    meeting.send(meeting.hana, Share(on=False), Share(on=True), Share(on=True), Share(on=False))
+    assert meeting.bodies(Shared) == [Shared(on=True), Shared(on=False)]
+    assert not meeting.room.state.sharing
+
+
+# -- handing over
+
+
+def test_a_room_is_handed_over_to_whoever_is_willing(meeting: Meeting) -> None:
+    second = meeting.seat("alice", device="d2")
+    meeting.pull(second)
+    meeting.send(meeting.hana, Offer("Alice"))
+    for peer in (meeting.alice, second):
+        assert answers_in(meeting.pull(peer)) == [Offered("hana")]
+    will = deed("alice")
+    meeting.pull(meeting.hana)
+    meeting.send(second, Accept(will))
+    assert meeting.pull(meeting.hana) == [Accepted("alice", will)]
+    meeting.room.suspend("alice hosts", meeting.now)
+    meeting.commit()
+    assert meeting.bodies()[-1] == Suspended("alice hosts", "alice", will)
+    heir = meeting.room.state.heir
+    assert heir is not None
+    assert heir.deed == will
+
+
+def test_a_room_is_not_handed_over_without_a_word(meeting: Meeting) -> None:
+    meeting.send(meeting.hana, Offer("alice"))
+    meeting.room.suspend("", meeting.now)
+    assert meeting.room.state.heir is None
+
+
+@pytest.mark.parametrize("name", ["hana", "carol"])
+def test_some_can_not_be_asked_to_host(meeting: Meeting, name: str) -> None:
+    meeting.lose(meeting.seat("carol"))
+    assert only_refusal(meeting.tell(meeting.hana, Offer(name))).code == "out_of_state"
+
+
+def test_who_has_no_key_can_not_be_asked_to_host(meeting: Meeting) -> None:
+    meeting.join("dave")
+    assert only_refusal(meeting.tell(meeting.hana, Offer("dave"))).code == "out_of_state"
+    assert only_refusal(meeting.tell(meeting.hana, Offer("zoe"))).code == "unknown_person"
+
+
+def test_nobody_accepts_who_was_not_asked(meeting: Meeting) -> None:
+    assert only_refusal(meeting.tell(meeting.bob, Accept(deed("bob")))).code == "not_allowed"
+    meeting.send(meeting.hana, Offer("alice"))
+    assert only_refusal(meeting.tell(meeting.bob, Accept(deed("bob")))).code == "not_allowed"
+    meeting.send(meeting.alice, Accept(deed("alice")))
+    again = meeting.tell(meeting.alice, Accept(deed("alice")))
+    assert only_refusal(again).code == "not_allowed"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        (deed("bob"), "unproven"),
+        (deed("alice", by="bob"), "unproven"),
+        (deed("alice", host="hana"), "unproven"),
+        (deed("alice", room="another"), "wrong_room"),
+        (Deed("r1", "alice", identity("alice").key, PIN, signature=b"s" * 64), "unproven"),
+        (Deed("\ud800", "alice", identity("alice").key, PIN), "unproven"),
+    ],
+)
+def test_a_deed_must_be_the_own_and_for_this_room(meeting: Meeting, wrong: Deed, code: str) -> None:
+    meeting.send(meeting.hana, Offer("alice"))
+    assert only_refusal(meeting.tell(meeting.alice, Accept(wrong))).code == code
+    meeting.room.suspend("", meeting.now)
+    assert meeting.room.state.heir is None
+
+
+@pytest.mark.parametrize("measure", ["kick", "ban"])
+def test_who_is_put_out_does_not_host_next(meeting: Meeting, measure: Measure) -> None:
+    meeting.send(meeting.hana, Offer("alice"))
+    meeting.send(meeting.alice, Accept(deed("alice")))
+    meeting.act(measure, "alice")
+    meeting.room.suspend("", meeting.now)
+    assert meeting.room.state.heir is None
+
+
+def test_who_was_muted_can_speak_in_a_room_of_their_own(meeting: Meeting) -> None:
+    meeting.act("mute", "alice")
+    meeting.act("role", "alice", "observer")
+    own = Bench(meeting.written, host="alice", key=identity("alice").key)
+    alice = own.join_host()
+    own.say(alice, "I host now")
+    assert own.bodies()[-1].text == "I host now"
+    old = own.seat("hana", source=LAN)
+    assert only_refusal(own.tell(old, Moderate("kick", "alice"))).code == "not_allowed"
