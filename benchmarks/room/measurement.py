@@ -31,7 +31,9 @@ class Measurement:
     def of(plan: Plan, reports: Sequence[Report], cpu: float | None) -> "Measurement":
         """Sum up what all processes report; `ValueError` if nothing at all was delivered."""
         latencies = [each for report in reports for each in report.latencies]
-        first, last = min(r.first for r in reports if r.first), max(r.last for r in reports)
+        p50, p99 = (percentile(latencies, percent) / 1e6 for percent in (50, 99))
+        first = min(report.first for report in reports if report.delivered)
+        last = max(report.last for report in reports)
         return Measurement(
             plan=plan,
             expected=plan.clients * plan.messages,
@@ -39,8 +41,8 @@ class Measurement:
             faults=sum(report.faults for report in reports),
             same_order=len({order for report in reports for order in report.orders}) == 1,
             seconds=(last - first) / 1e9,
-            p50=percentile(latencies, 50) / 1e6,
-            p99=percentile(latencies, 99) / 1e6,
+            p50=p50,
+            p99=p99,
             cpu=cpu,
         )
 

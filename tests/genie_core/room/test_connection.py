@@ -48,3 +48,14 @@ async def test_closing_wakes_whoever_waits() -> None:
     for waiting in (receiving, sending):
         with pytest.raises(ConnectionLost):
             await waiting
+
+
+async def test_posting_never_waits_and_is_allowed_while_there_is_room() -> None:
+    near, far = memory_pair(capacity=2)
+    assert far.is_free()
+    far.post([Trouble(str(n)) for n in range(3)])
+    assert not far.is_free()
+    assert [await near.receive() for _ in range(3)] == [Trouble(str(n)) for n in range(3)]
+    assert far.is_free()
+    await near.close()
+    assert not far.is_free()

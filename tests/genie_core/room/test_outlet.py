@@ -1,0 +1,163 @@
+"""What a room sends to one peer: at once while they keep up, and only they wait when they don't."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from genie_core.room.core import Room
+from genie_core.room.errors import FrameError
+from genie_core.room.event import Said
+from genie_core.room.frame import Bye, ClientFrame, Entries, Hello, Say, ServerFrame
+from genie_core.room.history import BATCH_EVENTS
+from genie_core.room.limits import Limits
+from genie_core.room.outlet import Outlet
+
+DEADLINE = 20.0
+NOW = 1_000.0
+FOREVER = 3600.0
+
+
+class Link:
+    """A connection that can be held up; `sent` is what went out, in whichever way."""
+
+    channel = ""
+
+    def __init__(self) -> None:
+        self.sent: list[ServerFrame] = []
+        self.posts = 0
+        self.broken = False
+        self.aborted = False
+        self.closed = asyncio.Event()
+        self.sending = asyncio.Event()
+        self.flows = asyncio.Event()
+        self.flows.set()
+
+    def is_free(self) -> bool:
+        return self.flows.is_set()
+
+    def post(self, frames: Sequence[ServerFrame]) -> None:
+        if self.broken:
+            raise FrameError("malformed", "this can't be sent")
+        self.posts += 1
+        self.sent += frames
+
+    async def send(self, frames: Sequence[ServerFrame]) -> None:
+        self.sent += frames
+        self.sending.set()
+        await self.flows.wait()
+        self.sending.clear()
+
+    async def receive(self) -> ClientFrame:
+        raise NotImplementedError
+
+    async def close(self, reason: str = "") -> None:
+        self.closed.set()
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def texts(self) -> list[str]:
+        """What people said, in the order in which it was sent."""
+        batches = [frame for frame in self.sent if isinstance(frame, Entries)]
+        bodies = [event.body for batch in batches for event in batch.events]
+        return [body.text for body in bodies if isinstance(body, Said)]
+
+
+class House:
+    """A room with one guest, who is up to date."""
+
+    def __init__(self, link: Link) -> None:
+        limits = Limits(burst=10_000, volume=10**9)
+        self.room = Room([], room="room-1", title="Standup", limits=limits)
+        self.room.open("hana", "secret", NOW)
+        self.peer = self.room.connect()
+        self.room.receive(self.peer, Hello("bob"), NOW)
+        self.outlet = Outlet(self.room, self.peer, link)
+
+    def say(self, *texts: str) -> None:
+        """Have the guest say things, put them on disk, and tell the outlet."""
+        for text in texts:
+            self.room.receive(self.peer, Say(text, text), NOW)
+        self.room.commit(self.room.state.head)
+        self.outlet.stir()
+
+
+@asynccontextmanager
+async def house(link: Link, patience: float = FOREVER) -> AsyncIterator[House]:
+    """A house whose outlet has sent everything and rests."""
+    house = House(link)
+    house.say()
+    async with asyncio.timeout(DEADLINE):
+        running = asyncio.create_task(house.outlet.run(patience))
+        while not link.texts():
+            house.say("hello")
+            await asyncio.sleep(0)
+        yield house
+        running.cancel()
+
+
+async def test_whoever_keeps_up_is_sent_to_at_once() -> None:
+    link = Link()
+    async with house(link) as room:
+        posts = link.posts
+        room.say("one")
+        room.say("two", "three")
+        assert link.texts()[-3:] == ["one", "two", "three"]
+        assert link.posts == posts + 2
+
+
+async def test_whoever_is_behind_gets_everything_in_order_later() -> None:
+    link = Link()
+    async with house(link) as room:
+        link.flows.clear()
+        room.say("one")
+        assert "one" not in link.texts()
+        await link.sending.wait()
+        room.say("two")
+        link.flows.set()  # the first is still under way, so nothing may pass it
+        room.say("three")
+        assert link.texts()[-1] == "one"
+        while link.texts()[-1] != "three":
+            await asyncio.sleep(0)
+        assert link.texts()[-3:] == ["one", "two", "three"]
+
+
+async def test_what_does_not_fit_into_one_frame_follows() -> None:
+    link = Link()
+    texts = [f"message {number}" for number in range(BATCH_EVENTS + 10)]
+    async with house(link) as room:
+        room.say(*texts)
+        while link.texts()[-1] != texts[-1]:
+            await asyncio.sleep(0)
+        assert link.texts()[-len(texts) :] == texts
+
+
+async def test_whoever_makes_us_wait_too_long_is_dropped() -> None:
+    link = Link()
+    link.flows.clear()
+    room = House(link)
+    room.say("hello")
+    async with asyncio.timeout(DEADLINE):
+        assert await room.outlet.run(patience=0.01) == "too slow"
+    assert link.aborted
+
+
+async def test_the_end_is_sent_and_then_the_connection_closed() -> None:
+    link = Link()
+    async with house(link) as room:
+        room.room.receive(room.peer, Bye("lunch"), NOW)
+        room.outlet.stir()
+        await link.closed.wait()
+    assert not link.aborted
+
+
+async def test_a_failure_is_this_connections_alone(caplog: pytest.LogCaptureFixture) -> None:
+    link = Link()
+    with caplog.at_level(logging.CRITICAL):
+        async with house(link) as room:
+            link.broken = True
+            room.say("one")
+            assert link.aborted
