@@ -29,7 +29,7 @@ format: $(READY) ## Format the code and apply safe fixes
 	$(BIN)/ruff check --fix .
 
 bench: $(READY) ## Run the benchmarks and print their tables (ARGS="engine --messages 1000")
-	@$(MAKE) --no-print-directory $(PEER) || echo "Going on without group-genie to compare with."
+	@$(MAKE) --no-print-directory $(PEER) || echo "Going on without group-genie and group-terminal to compare with."
 	$(BIN)/python -m benchmarks $(ARGS)
 
 shots: $(READY) ## Make screenshots/*.svg and *.png from the real app
