@@ -15,7 +15,16 @@ from textual.pilot import Pilot
 
 from genie_core.room.event import Event
 from genie_core.room.participant import Participant
-from genie_core.room.seat import Answer, EngineState, EngineStatus, LinkStatus, Severity, Unsent
+from genie_core.room.seat import (
+    Answer,
+    EngineState,
+    EngineStatus,
+    Knock,
+    LinkStatus,
+    Severity,
+    Transfer,
+    Unsent,
+)
 from genie_tui.app import Departure, GenieApp
 from genie_tui.doorman import House
 from genie_tui.entrance import Entrance
@@ -46,6 +55,10 @@ class Nobody:
     def on_engine(self, status: EngineStatus) -> None: ...
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None: ...
     def on_notice(self, severity: Severity, text: str) -> None: ...
+    def on_knock(self, knock: Knock) -> None: ...
+    def on_offered(self, by: str) -> None: ...
+    def on_accepted(self, name: str) -> None: ...
+    def on_transfer(self, transfer: Transfer) -> None: ...
 
 
 def places(folder: Path) -> Locations:
@@ -88,7 +101,7 @@ async def room(folder: Path) -> None:
     workspace = folder / "workspace"
     workspace.mkdir()
     (workspace / "launch.md").write_text(PLAN, "utf-8")
-    settings = Settings(workspace=str(workspace))
+    settings = Settings(workspace=str(workspace), local=True)
     app = app_for(folder, NewRoom("Launch week"), settings)
     async with app.run_test(size=WIDE) as pilot:
         screen = room_of(app)
@@ -146,7 +159,7 @@ async def room(folder: Path) -> None:
 
 async def lobby(folder: Path) -> None:
     for title in ("Incident 311", "Reading group"):
-        seat = await Entrance("ann", Settings(), places(folder / "ann")).enter(
+        seat = await Entrance("ann", Settings(local=True), places(folder / "ann")).enter(
             NewRoom(title), Nobody()
         )
         seat.say("Hello")
