@@ -1,4 +1,4 @@
-"""A cable between people and their host that a test can cut, and one through which little passes."""
+"""A cable between people and their host, which a test can cut."""
 
 import contextlib
 import select
@@ -26,7 +26,6 @@ class Cable:
         self._lock = threading.Lock()
         self._pairs: set[tuple[socket.socket, socket.socket]] = set()
         self._budget: int | None = None
-        self._holds = threading.Event()
         self._closing = threading.Event()
         self.cuts = 0
         self.passed = 0
@@ -50,11 +49,6 @@ class Cable:
             thread.join(10)
         self._socket.close()
 
-    @property
-    def stands(self) -> bool:
-        """Whether somebody is connected through it."""
-        return bool(self._pairs)
-
     def cut(self) -> bool:
         """Break all connections at once, with whatever is under way; whether there were any."""
         with self._lock:
@@ -71,13 +65,6 @@ class Cable:
     def cut_after(self, passed: int) -> None:
         """Break once, instead of letting more than so many bytes pass from now on."""
         self._budget = passed
-
-    def hold(self) -> None:
-        """Let nothing pass towards those who connected, from now on, and break nothing."""
-        self._holds.set()
-
-    def release(self) -> None:
-        self._holds.clear()
 
     def _accept(self) -> None:
         while not self._closing.is_set():
@@ -111,8 +98,7 @@ class Cable:
 
     def _pass_on(self, near: socket.socket, far: socket.socket) -> bool:
         """Move what has arrived; False at the end of one direction."""
-        sources = [near] if self._holds.is_set() else [near, far]
-        for source in select.select(sources, [], [], 0.1)[0]:
+        for source in select.select([near, far], [], [], 0.1)[0]:
             data = source.recv(CHUNK)
             if not data:
                 return False

@@ -1,0 +1,77 @@
+"""Somebody reads nothing any more: they are dropped with the reason, and nobody else notices."""
+
+import math
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from tests.contract.member import Member, join, new
+
+pytestmark = pytest.mark.timeout(300)
+
+ROOMY = {"burst": 1000, "per_second": 1000.0, "volume": 64 * 1024 * 1024, "text_chars": 50_000}
+PADDING = "x" * 40_000
+"""Makes messages so long that the buffers on the way to who reads nothing are full soon."""
+
+PAUSE = 0.03
+"""Seconds between two messages, so that the test does not measure a machine at its limit."""
+
+QUIET = 60
+MAX_WORSE = 0.5
+"""Seconds by which the others' p99 may be worse meanwhile. Waiting for who does not read would
+cost them ten; everything below is what else this machine may be busy with."""
+
+
+def pace(speaker: Member, hearer: Member, number: int) -> None:
+    """Say something and go on when somebody else has heard it, and a pause has passed."""
+    heard = hearer.now
+    speaker.begin("say_now", text=f"{number} {PADDING}")
+    hearer.wait_for("event", after=heard, by=speaker.name)
+    time.sleep(PAUSE)
+
+
+def delays(hearer: Member) -> list[float]:
+    """Seconds from saying to hearing, by message."""
+    lines = [line for line in hearer.all("event") if line["body"]["type"] == "said"]
+    return [line["t"] - float(line["body"]["text"].split()[-1]) for line in lines]
+
+
+def p99(values: list[float]) -> float:
+    return sorted(values)[math.ceil(len(values) * 0.99) - 1]
+
+
+def test_who_reads_nothing_is_dropped_and_harms_nobody(tmp_path: Path, port: int) -> None:
+    settings = {"port": port, "local": True, "limits": ROOMY}
+    with Member("alice", tmp_path / "alice", new(), settings=settings) as alice:
+        address = alice.seated()["address"]
+        with (
+            Member("bob", tmp_path / "bob", join(address)) as bob,
+            Member("carol", tmp_path / "carol", join(address)) as carol,
+            Member("sue", tmp_path / "sue", join(address)) as sue,
+        ):
+            for member in (bob, carol, sue):
+                member.seated()
+            for number in range(QUIET):
+                pace(bob, carol, number)
+            sue.wait_until(lambda: len(sue.bodies("said")) == QUIET, "the first messages")
+
+            sue.signal(signal.SIGSTOP)
+            said = QUIET
+            while not alice.bodies("left"):
+                pace(bob, carol, said)
+                said += 1
+            (left,) = alice.bodies("left")
+            assert left["name"] == "sue"
+            assert "slow" in left["reason"]
+
+            before, after = delays(carol)[:QUIET], delays(carol)[QUIET:]
+            assert p99(after) < p99(before) + MAX_WORSE
+            bob.wait_until(lambda: bob.all("unsent")[-1]["texts"] == [], "everything acknowledged")
+            for member in (alice, bob, carol):
+                assert member.sequence == list(range(1, len(member.sequence) + 1))
+                assert len(member.texts) == said
+
+            sue.signal(signal.SIGCONT)
+            sue.wait_until(lambda: len(sue.bodies("said")) == said, "what she has missed")
+            assert sue.texts == carol.texts
