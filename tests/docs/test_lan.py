@@ -1,0 +1,135 @@
+"""What the page about the network says of limits, bounds, commands and files is so."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import msgspec
+import pytest
+
+from genie_core.room.limits import Limits
+from genie_tui.cli import parser
+from genie_tui.commands import BY_NAME
+from genie_tui.files import BLOBS_NAME
+from genie_tui.hosting import PASSES_NAME
+from genie_tui.locations import Locations
+from genie_tui.place import WITHHELD_NAME
+from genie_tui.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/lan.md").read_text()
+README = (ROOT / "README.md").read_text()
+
+UNITS = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3}
+CODE = re.compile(r"`([^`\n]+)`")
+NOT_OURS = {"ssh -L"}
+
+
+def rows(page: str, first: str) -> Iterator[list[str]]:
+    """The rows of the table whose first column is headed so."""
+    _, found, rest = page.partition(f"\n| {first} |")
+    assert found, f"there is no table of {first}s"
+    _heading, _rule, *lines = rest.partition("\n\n")[0].splitlines()
+    for line in lines:
+        yield [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def number(text: str) -> float:
+    """`256 KiB`, `16,000` or `0.25` as a number."""
+    count, _, unit = text.replace(",", "").partition(" ")
+    return float(count) * UNITS.get(unit, 1)
+
+
+@cache
+def limits() -> dict[str, list[str]]:
+    return {cells[0].strip("`"): cells for cells in rows(PAGE, "limit")}
+
+
+def bounds_of(field: str) -> tuple[Any, Any]:
+    """The least and the greatest value that a limit can be set to, None where there is none."""
+    hint = get_type_hints(Limits, include_extras=True)[field]
+    (meta,) = (each for each in hint.__metadata__ if isinstance(each, msgspec.Meta))
+    least = meta.ge if meta.ge is not None else meta.gt
+    return least, meta.le
+
+
+def test_every_limit_is_in_the_table_and_no_other() -> None:
+    assert list(limits()) == list(Limits.__struct_fields__)
+
+
+@pytest.mark.parametrize("field", Limits.__struct_fields__)
+def test_a_limit_has_the_default_and_the_bounds_that_the_table_says(field: str) -> None:
+    _, default, least, most, meaning = limits()[field]
+    assert number(default) == getattr(Limits(), field)
+    said = number(least.removeprefix("more than ")), number(most) if most else None
+    assert said == bounds_of(field)
+    assert meaning
+
+
+def test_the_fixed_bounds_are_those_of_the_code() -> None:
+    wrong = []
+    for name, value, meaning in rows(PAGE, "bound"):
+        module, _, constant = name.strip("`").partition(".")
+        real = getattr(import_module(f"genie_core.room.{module}"), constant)
+        if number(value) != real or not meaning:
+            wrong.append(f"{name}: {value}, in the code {real}")
+    assert wrong == []
+
+
+def test_the_files_of_the_table_are_those_of_the_program() -> None:
+    places = Locations(Path("/c"), Path("/d"), Path("/l"))
+    for path in (places.keys / "NAME.key", places.certificate, places.sessions / "ID/"):
+        assert f"`{path.relative_to(places.data)}" in PAGE
+    for name in (PASSES_NAME, WITHHELD_NAME, f"{BLOBS_NAME}/"):
+        assert f"`…/{name}`" in PAGE
+
+
+def _options() -> set[str]:
+    top = parser()
+    known: set[str] = set()
+    parsers = [top]
+    for each in parsers:
+        for action in each._actions:
+            known.update(action.option_strings)
+            if isinstance(action.choices, dict):
+                parsers += action.choices.values()
+    return known
+
+
+@pytest.mark.parametrize("page", ["docs/lan.md", "README.md", "CHANGELOG.md"])
+def test_what_one_can_type_exists(page: str) -> None:
+    """Slash commands, options and settings that are named in code."""
+    text = re.sub(r"```.*?```", "", (ROOT / page).read_text(), flags=re.DOTALL)
+    usages = " ".join(command.usage for command in BY_NAME.values())
+    options = {*_options(), *re.findall(r"--\w+", usages)}
+    unknown = []
+    for code in CODE.findall(text):
+        if code in NOT_OURS:
+            continue
+        if command := re.match(r"/(\w+)", code):
+            unknown += [code] if command[1] not in BY_NAME else []
+        unknown += [
+            option for option in re.findall(r"(?<!\w)--[\w-]+", code) if option not in options
+        ]
+    assert unknown == []
+
+
+def test_every_command_of_the_room_is_in_the_readme() -> None:
+    missing = [name for name in BY_NAME if not re.search(rf"`/{name}\b", README)]
+    assert missing == []
+
+
+def test_every_setting_is_in_the_readme() -> None:
+    missing = [name for name in Settings.__struct_fields__ if f"`{name}`" not in README]
+    assert missing == []
+
+
+def test_links_lead_somewhere() -> None:
+    anchors = {
+        re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-")
+        for title in re.findall(r"^#+ (.+)$", PAGE, re.MULTILINE)
+    }
+    assert set(re.findall(r"\]\(#([^)]+)\)", PAGE)) <= anchors
