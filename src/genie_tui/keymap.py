@@ -202,6 +202,13 @@ ACTIONS: Final = (
     Action(Scope.TIMELINE, ("y",), "copy", "Copy the selected message", "copy"),
     Action(
         Scope.TIMELINE,
+        ("enter",),
+        "details",
+        "Read all of the selected message, with what it quotes from other rooms",
+        "details",
+    ),
+    Action(
+        Scope.TIMELINE,
         ("escape",),
         "stop agent",
         "Stop the selected message's agent or all yours; or go back",

@@ -36,6 +36,7 @@ from genie_tui.bridge import (
     LinkChanged,
     Notice,
     SomebodyTyping,
+    TransferMoved,
     UnsentChanged,
 )
 from genie_tui.commands import COMMANDS, Invocation, Mistake, Speech, parse
@@ -53,6 +54,7 @@ from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.completion import Completions
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.door import Door, HostOffer
+from genie_tui.widgets.full_text import call_text, message_text, message_title
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel, Tab
@@ -173,6 +175,7 @@ class RoomScreen(Screen[None]):
     def _take_seat(self, seat: Seat) -> None:
         self._seat = seat
         state, me = seat.state, seat.name
+        self.query_one(Timeline).shelf.place = seat.file
         self.query_one(Timeline).bind_state(state, me)
         self.query_one(Activity).ledger.bind_person(me)
         self._roster.bind_state(state, me)
@@ -242,6 +245,12 @@ class RoomScreen(Screen[None]):
                 self.notify(message.text, severity="warning")
             case Severity.ERROR:
                 self.notify(message.text, severity="error", timeout=12)
+
+    @on(TransferMoved)
+    def _transfer_moved(self, message: TransferMoved) -> None:
+        timeline = self.query_one(Timeline)
+        timeline.shelf.take(message.transfer)
+        timeline.show_transfer(message.transfer.digest)
 
     @on(KnockArrived)
     def _knock_arrived(self, message: KnockArrived) -> None:
@@ -319,7 +328,13 @@ class RoomScreen(Screen[None]):
 
     @on(ApprovalCard.FullView)
     async def _full_view(self, message: ApprovalCard.FullView) -> None:
-        await self.app.push_screen(FullViewScreen(message.view))
+        title = visible_line(message.view.proposal.tool)
+        await self.app.push_screen(FullViewScreen(title, call_text(message.view)))
+
+    @on(Timeline.DetailsRequested)
+    async def _message_details(self, message: Timeline.DetailsRequested) -> None:
+        title, text = message_title(message.exchange), message_text(message.exchange)
+        await self.app.push_screen(FullViewScreen(title, text))
 
     def action_approvals(self) -> None:
         """Go to the oldest approval, or back if the focus is there already."""

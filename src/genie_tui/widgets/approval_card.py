@@ -129,7 +129,8 @@ class ApprovalCard(Vertical, can_focus=True):
         self.border_title = _head(view, now)
         if another:
             self.query_one("#card-call", Static).update(_call(view))
-            arguments = arguments_content(view.proposal.arguments)
+            proposal = view.proposal
+            arguments = arguments_content(proposal.arguments, withheld=proposal.withheld)
             self.query_one("#card-arguments", Static).update(arguments)
         self._show_keys()
 

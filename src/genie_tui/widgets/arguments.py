@@ -13,6 +13,9 @@ SHORT: Final = 4_000
 
 INDENT: Final = "  "
 
+WITHHELD: Final = "what it is called with is the host's alone"
+"""Stands for the arguments where only the person who runs the tool sees them."""
+
 
 def plain_value(value: Any) -> str:
     """A value as a person reads it: text as it is, everything else as indented JSON."""
@@ -21,18 +24,22 @@ def plain_value(value: Any) -> str:
     return visible(json.dumps(value, indent=2, ensure_ascii=False, default=repr))
 
 
-def plain_arguments(arguments: Mapping[str, Any]) -> str:
-    """All arguments in full, one after another."""
+def plain_arguments(arguments: Mapping[str, Any], *, withheld: bool = False) -> str:
+    """All arguments in full, one after another; empty if there are none and none is withheld."""
+    if withheld and not arguments:
+        return WITHHELD
     return "\n\n".join(
         f"{visible(name)}:\n{plain_value(value)}" for name, value in arguments.items()
     )
 
 
-def arguments_content(arguments: Mapping[str, Any]) -> Content:
+def arguments_content(arguments: Mapping[str, Any], *, withheld: bool = False) -> Content:
     """The arguments for a card: short values beside their names, long ones below.
 
     A value beyond `SHORT` is cut with a line that says how much is missing.
     """
+    if withheld and not arguments:
+        return Content.styled(WITHHELD, "$text-warning")
     if not arguments:
         return Content.styled("no arguments", "$foreground-muted")
     width = max(len(visible(name)) for name in arguments)

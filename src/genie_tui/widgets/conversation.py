@@ -10,12 +10,14 @@ from genie_core.room.event import (
     Decided,
     Event,
     Failed,
+    Recovered,
     Settled,
 )
 from genie_core.room.fold import Exchange, RoomState
 from genie_core.room.seat import Unsent
 from genie_tui.text import visible, visible_line
-from genie_tui.widgets.entry import Entry, Reply, Speech, Waiting
+from genie_tui.widgets.brought import file_lines, quote_lines
+from genie_tui.widgets.entry import Entry, Reply, Speech, Waiting, message_of
 from genie_tui.widgets.stream import Streams
 from genie_tui.widgets.transcript import Transcript, past
 
@@ -50,6 +52,21 @@ class Conversation:
     def exchange(self, entry: Entry) -> Exchange | None:
         """What came of the message that an entry shows."""
         return self._state.exchanges.get(entry.message) if isinstance(entry, Speech) else None
+
+    def exchange_at(self, index: int) -> Exchange | None:
+        """The message that an entry is about, or is."""
+        return self._state.exchanges.get(message_of(self[index]))
+
+    def places_of(self, digest: str) -> list[int]:
+        """The indices of the entries that show a file."""
+        return [
+            *self._log.places_of(digest),
+            *(
+                index
+                for index, entry in enumerate(self._tail, self.settled)
+                if isinstance(entry, Waiting) and digest in {file.digest for file in entry.files}
+            ),
+        ]
 
     def is_running(self, message: int) -> bool:
         """Whether there is work on a message that could be stopped."""
@@ -104,7 +121,16 @@ class Conversation:
             last = self._tail[-1] if self._tail else None
             grouped = isinstance(last, Waiting) and not (last.emote or message.emote)
             opens = not grouped and (last is not None or self._log.opens(me, message.at))
-            self._tail.append(Waiting(me, visible(message.text), message.emote, opens))
+            self._tail.append(
+                Waiting(
+                    me,
+                    visible(message.text),
+                    message.emote,
+                    opens,
+                    file_lines(message.files),
+                    quote_lines(message.quotes),
+                )
+            )
 
     def _concerned(self, event: Event) -> int:
         """The message that looks different after an event, 0 if none does."""
@@ -114,4 +140,7 @@ class Conversation:
                 return message
             case Decided(message=message) | Asked(message=message) | Settled(message=message):
                 return message
+            case Recovered(event=Event(body=Answered(message=message))):
+                found = self._log.exchange_of(message)
+                return found.seq if found is not None else 0
         return 0

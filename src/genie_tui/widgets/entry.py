@@ -24,6 +24,30 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
+class Divider:
+    """Something changed for the whole room, so that what follows stands apart."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileLine:
+    """A file of a message; `number` counts them from 1, `about` is its type and size."""
+
+    number: int
+    digest: str
+    name: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteLine:
+    """Messages of another room that a message brings along, folded to one line."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Something that happened in the room. `message` is what it is about, 0 for nothing said.
 
@@ -40,7 +64,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """A message by a person. `opens` a new group, which gets a line with name and time."""
+    """A message by a person. `opens` a new group, which gets a line with name and time.
+
+    `voucher` says from whose copy it was recovered, empty for what was said here.
+    """
 
     message: int
     at: float
@@ -48,6 +75,9 @@ class Speech:
     text: str
     emote: bool
     opens: bool
+    files: tuple[FileLine, ...] = ()
+    quotes: tuple[QuoteLine, ...] = ()
+    voucher: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +86,7 @@ class Reply:
 
     `receiver` is who it is for, `owner` whose agent it is where that is somebody else. `quote`
     repeats what was asked if that is not right above. `elapsed` is in seconds, None while the
-    answer is still being written.
+    answer is still being written. `voucher` is as in `Speech`.
     """
 
     message: int
@@ -66,6 +96,7 @@ class Reply:
     text: str
     quote: str
     elapsed: float | None
+    voucher: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +107,11 @@ class Waiting:
     text: str
     emote: bool
     opens: bool
+    files: tuple[FileLine, ...] = ()
+    quotes: tuple[QuoteLine, ...] = ()
 
 
-Entry: TypeAlias = Day | Note | Speech | Reply | Waiting
+Entry: TypeAlias = Day | Divider | Note | Speech | Reply | Waiting
 
 
 def message_of(entry: Entry) -> int:
@@ -86,7 +119,7 @@ def message_of(entry: Entry) -> int:
     match entry:
         case Note(message=message) | Speech(message=message) | Reply(message=message):
             return message
-        case Day() | Waiting():
+        case Day() | Divider() | Waiting():
             return 0
 
 
@@ -95,5 +128,5 @@ def said_in(entry: Entry) -> str | None:
     match entry:
         case Speech(text=text) | Reply(text=text) | Waiting(text=text):
             return text
-        case Day() | Note():
+        case Day() | Divider() | Note():
             return None

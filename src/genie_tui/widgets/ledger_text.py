@@ -16,7 +16,7 @@ from genie_core.room.event import (
 from genie_tui.moments import clock_time, duration
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
-from genie_tui.widgets.arguments import plain_arguments
+from genie_tui.widgets.arguments import WITHHELD, plain_arguments
 from genie_tui.widgets.ledger_log import Kind, Row
 
 
@@ -94,6 +94,8 @@ def _approval(row: Row) -> Headline:
 
 
 def _call(asked: Asked) -> str:
+    if asked.withheld and not asked.arguments:
+        return f"{agent_path(asked.agent)}: {WITHHELD}"
     values = ", ".join(f"{name} {value}" for name, value in asked.arguments.items())
     return f"{agent_path(asked.agent)}: {values or 'no arguments'}"
 
@@ -123,7 +125,7 @@ def _fields(body: object) -> list[tuple[str, str]]:
             return [
                 ("agent", body.agent),
                 ("tool", body.tool),
-                ("arguments", plain_arguments(body.arguments) or "none"),
+                ("arguments", plain_arguments(body.arguments, withheld=body.withheld) or "none"),
                 ("runs", body.where),
             ]
         case Settled():

@@ -15,10 +15,21 @@ from textual.color import Color
 from textual.strip import Strip
 
 from genie_core.room.fold import Exchange, Phase
-from genie_tui.moments import clock_time, duration
+from genie_tui.moments import clock_time, duration, local_time
+from genie_tui.shelf import Shelf
 from genie_tui.text import TerminalSafe, visible_line
 from genie_tui.widgets.canvas import Canvas, Line, beside, mark
-from genie_tui.widgets.entry import Day, Entry, Note, Reply, Speech, Tone, Waiting, said_in
+from genie_tui.widgets.entry import (
+    Day,
+    Divider,
+    Entry,
+    Note,
+    Reply,
+    Speech,
+    Tone,
+    Waiting,
+    said_in,
+)
 from genie_tui.widgets.fold import beginning, ending
 from genie_tui.widgets.markdown import markdown
 from genie_tui.widgets.palette import Palette
@@ -53,7 +64,7 @@ def estimate(entry: Entry, width: int) -> int:
     """About how many lines an entry takes: exact for short plain messages, and always cheap."""
     room = max(1, width - GUTTER - 1)
     match entry:
-        case Day():
+        case Day() | Divider():
             return 2
         case Note(opens=opens, text=text):
             return opens + _rows(text, room)
@@ -61,7 +72,9 @@ def estimate(entry: Entry, width: int) -> int:
             Speech(opens=opens, text=text, emote=emote)
             | Waiting(opens=opens, text=text, emote=emote)
         ):
-            return (1 if emote else 2) * opens + _rows(text, room)
+            brought = len(entry.files) + len(entry.quotes)
+            said = _rows(text, room) if text or not brought else 0
+            return (1 if emote else 2) * opens + said + brought
         case Reply(quote=quote, text=text):
             return 2 + bool(quote) + _rows(text, room)
 
@@ -79,9 +92,15 @@ def _rows(text: str, room: int) -> int:
 
 
 class Painter:
-    """Draws entries at a width. `reasons` adds why nobody answered a message."""
+    """Draws entries at a width. `reasons` adds why nobody answered a message.
 
-    def __init__(self, palette: Palette, width: int, *, reasons: bool) -> None:
+    `shelf` tells how far files have come.
+    """
+
+    def __init__(
+        self, palette: Palette, width: int, *, reasons: bool, shelf: Shelf | None = None
+    ) -> None:
+        self._shelf = shelf or Shelf()
         self._canvas = Canvas(palette)
         self._palette = palette
         self._width = width
@@ -110,6 +129,8 @@ class Painter:
             case Day(day=day):
                 title = f"{day:%A} {day.day} {day:%B %Y}"
                 return [[], self._canvas.rule(title, self._width)]
+            case Divider(text=text):
+                return [[], self._canvas.rule(text, self._width)]
             case Note():
                 return self._note(entry)
             case Speech():
@@ -140,22 +161,44 @@ class Painter:
             glyph = " "
         lines = beside(
             _in_gutter(glyph, self._palette[name], acts=speech.emote),
-            self._said(speech.author, speech.text, emote=speech.emote),
+            self._with_brought(speech, self._said(speech.author, speech.text, emote=speech.emote)),
             self._body,
         )
         if exchange is not None and exchange.phase is Phase.WAITING:
             lines += self._waits(exchange)
         if self._reasons and exchange is not None:
             lines += self._silence(exchange)
-        if speech.emote:
+        if speech.emote and not speech.voucher:
             return [*_gap(opens=speech.opens), *lines]
-        return [*self._name(speech.author, clock_time(speech.at), opens=speech.opens), *lines]
+        when = _when(speech.at, speech.voucher)
+        return [*self._name(speech.author, when, opens=speech.opens), *lines]
+
+    def _with_brought(self, entry: Speech | Waiting, said: list[Line]) -> list[Line]:
+        """What was said, and a line for everything that came along with it."""
+        muted = self._palette["muted"]
+        lines = said if entry.text or not (entry.files or entry.quotes) else []
+        for file in entry.files:
+            standing = self._shelf.standing(file.digest)
+            text = (
+                Text().append(f"▤ {file.number} ", muted).append(file.name, self._palette["link"])
+            )
+            text.append(f"  {file.about}  ", muted)
+            text.append(standing.text, self._palette[standing.style])
+            lines = [*lines, *self._canvas.lines(text, self._room)]
+        for quote in entry.quotes:
+            text = Text().append(f"❝ {quote.text}", self._palette["link"])
+            text.append("  f5, enter to read", muted)
+            lines = [*lines, *self._canvas.lines(text, self._room)]
+        return lines
 
     def _waiting(self, waiting: Waiting) -> list[Line]:
         muted = self._palette["muted"]
         lines = beside(
             _in_gutter(_UNSENT, self._palette["waiting"], acts=waiting.emote),
-            self._said(waiting.author, waiting.text, emote=waiting.emote, style=muted),
+            self._with_brought(
+                waiting,
+                self._said(waiting.author, waiting.text, emote=waiting.emote, style=muted),
+            ),
             self._body,
         )
         label = Segment("  unsent", self._palette["waiting"])
@@ -246,7 +289,17 @@ class Painter:
 def _timing(reply: Reply) -> str:
     if reply.elapsed is None:
         return "writing…"
-    return clock_time(reply.at) + (f" · {duration(reply.elapsed)}" if reply.elapsed >= 0.05 else "")
+    return _when(reply.at, reply.voucher) + (
+        f" · {duration(reply.elapsed)}" if reply.elapsed >= 0.05 else ""
+    )
+
+
+def _when(at: float, voucher: str) -> str:
+    """The time of day; of what was recovered, which may be older than all around it, the day too."""
+    if not voucher:
+        return clock_time(at)
+    moment = local_time(at)
+    return f"{moment.day} {moment:%b %H:%M} · recovered from {voucher}'s copy"
 
 
 def _gap(*, opens: bool) -> list[Line]:

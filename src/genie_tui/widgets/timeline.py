@@ -15,9 +15,10 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from genie_core.room.event import Event
-from genie_core.room.fold import RoomState
+from genie_core.room.fold import Exchange, RoomState
 from genie_core.room.seat import Unsent
 from genie_tui.keymap import Scope, bindings
+from genie_tui.shelf import Shelf
 from genie_tui.widgets.conversation import Conversation
 from genie_tui.widgets.entry import message_of, said_in
 from genie_tui.widgets.paint import GUTTER, Painter, estimate
@@ -88,6 +89,13 @@ class Timeline(ScrollView, can_focus=True):
             super().__init__()
             self.message = message
 
+    class DetailsRequested(Message):
+        """The person wants to read all of a message, with what it brought along."""
+
+        def __init__(self, exchange: Exchange) -> None:
+            super().__init__()
+            self.exchange = exchange
+
     class NewBelow(Message):
         """The number of messages that arrived below the part being read changed."""
 
@@ -103,6 +111,7 @@ class Timeline(ScrollView, can_focus=True):
         classes: str | None = None,
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
+        self.shelf = Shelf()
         self._talk = Conversation(RoomState(), "")
         self._window = Window(self._draw, self._estimate)
         self._palette: Palette | None = None
@@ -158,6 +167,12 @@ class Timeline(ScrollView, can_focus=True):
         if self._talk.set_unsent(unsent):
             self._follow()
         self._replaced_from(self._talk.settled)
+
+    def show_transfer(self, digest: str) -> None:
+        """Show anew how far a file has come."""
+        for index in self._talk.places_of(digest):
+            self._window.redraw(index)
+        self._settle_soon()
 
     def show_reasons(self, on: bool) -> None:  # noqa: FBT001 - a switch is what it is
         """Show or hide the reason behind every message that nobody answered."""
@@ -224,6 +239,16 @@ class Timeline(ScrollView, can_focus=True):
         return "\n".join(lines), "\n"
 
     # What the person does
+
+    @property
+    def chosen(self) -> Exchange | None:
+        """The message that is selected, or that the selected answer is to."""
+        return None if self._selected is None else self._talk.exchange_at(self._selected)
+
+    def action_details(self) -> None:
+        """Ask to read all of the selected message."""
+        if (exchange := self.chosen) is not None:
+            self.post_message(self.DetailsRequested(exchange))
 
     def action_select(self, step: int) -> None:
         """Move the selection to the next message in a direction, and past the last to the end."""
@@ -299,7 +324,7 @@ class Timeline(ScrollView, can_focus=True):
 
     def _new_painter(self) -> None:
         self._palette = Palette.of(self)
-        self._painter = Painter(self._palette, self._width, reasons=self._reasons)
+        self._painter = Painter(self._palette, self._width, reasons=self._reasons, shelf=self.shelf)
 
     def _restyle(self) -> None:
         if Palette.of(self) != self._palette:

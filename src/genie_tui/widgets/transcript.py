@@ -1,20 +1,20 @@
 """From events to the entries of a timeline."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Final
 
 from genie_core.room.event import (
     Answered,
     Cancelled,
-    Equipped,
     Event,
     Failed,
     Hosted,
     Joined,
     Left,
-    Opened,
     Outcome,
+    Recovered,
     Said,
     Settled,
     Stage,
@@ -23,7 +23,9 @@ from genie_core.room.event import (
 from genie_core.room.fold import Exchange, Phase, RoomState
 from genie_tui.moments import local_time
 from genie_tui.text import visible, visible_line
-from genie_tui.widgets.entry import Day, Entry, Note, Reply, Speech, Tone
+from genie_tui.widgets.announcement import announcement, because
+from genie_tui.widgets.brought import file_lines, quote_lines
+from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone
 
 GROUPED: Final = 300.0
 """Seconds within which messages of one author stand under one name."""
@@ -45,16 +47,23 @@ class Transcript:
         self._place: dict[int, int] = {}
         self._until = 0.0  # when the day of the last entry ends
         self._parked: set[str] = set()
+        self._files: dict[str, list[int]] = {}
+        self._host = ""
+        self._devices: dict[str, set[str]] = {}
 
     def place(self, message: int) -> int | None:
         """The index of the entry that shows a message."""
         return self._place.get(message)
 
+    def places_of(self, digest: str) -> list[int]:
+        """The indices of the entries that show a file."""
+        return [self._place[message] for message in self._files.get(digest, ())]
+
     def read(self, events: Iterable[Event], *, head: int) -> None:
         """Append what many events show, which stand for all of them up to `head`."""
         for event in events:
             self.add(event)
-        self.head = head
+        self.head, self._host = head, self._state.host
 
     def add(self, event: Event) -> None:
         """Append what the event shows, if anything."""
@@ -68,7 +77,10 @@ class Transcript:
             entry = self._entry(event) or entry  # a group never spans two days
         if isinstance(entry, Speech):
             self._place[entry.message] = len(self.entries)
+            for file in entry.files:
+                self._files.setdefault(file.digest, []).append(entry.message)
         self.entries.append(entry)
+        self._note_presence(event)
 
     def reply(self, exchange: Exchange, text: str, at: float, elapsed: float | None) -> Reply:
         """An answer to a message, as it would stand at the end now."""
@@ -95,6 +107,7 @@ class Transcript:
             isinstance(last, Speech)
             and last.author == author
             and not last.emote
+            and not last.voucher
             and at - last.at < GROUPED
         )
 
@@ -106,10 +119,8 @@ class Transcript:
 
     def _entry(self, event: Event) -> Entry | None:
         match event.body:
-            case Said(text=text, emote=emote):
-                author = visible_line(event.by)
-                opens = self.opens(author, event.at)
-                return Speech(event.seq, event.at, author, visible(text), emote, opens)
+            case Said() as said:
+                return self._speech(event.seq, event, said)
             case Answered(message=message, text=text, elapsed=elapsed):
                 return self.reply(self._state.exchanges[message], text, event.at, elapsed)
             case Failed(message=message, stage=stage, error=error):
@@ -121,8 +132,63 @@ class Transcript:
                 return self._note(event, "■", _stopped(author, reason), message=message)
             case Settled(message=message, approval=approval, outcome=outcome):
                 return self._settled(event, message, approval, outcome)
-        said = _about_the_room(event)
+            case Recovered(event=original):
+                return self._recovered(event, original)
+            case Hosted(host=host) if self._host not in ("", host):
+                return Divider(f"{visible_line(host)} hosts now")
+        said = announcement(event, self._devices)
         return said and self._note(event, *said)
+
+    def _speech(self, message: int, event: Event, said: Said, voucher: str = "") -> Speech:
+        author = visible_line(event.by)
+        return Speech(
+            message,
+            event.at,
+            author,
+            visible(said.text),
+            said.emote,
+            bool(voucher) or self.opens(author, event.at),
+            file_lines(said.files),
+            quote_lines(said.quotes),
+            visible_line(voucher),
+        )
+
+    def _recovered(self, event: Event, original: Event) -> Entry | None:
+        """Show what an earlier host knew: as it was, and who vouches for it."""
+        match original.body:
+            case Said() as said:
+                return self._speech(event.seq, original, said, event.by)
+            case Answered(message=message, text=text, elapsed=elapsed):
+                found = self.exchange_of(message)
+                if found is None:
+                    return None
+                reply = self.reply(found, text, original.at, elapsed)
+                return replace(reply, voucher=visible_line(event.by))
+        said = announcement(original, {})
+        if said is None:
+            return None
+        mark, text = said
+        return self._note(event, mark, f"{text} (recovered from {visible_line(event.by)}'s copy)")
+
+    def exchange_of(self, recovered: int) -> Exchange | None:
+        """The message that a recovered event speaks of by the number it had once."""
+        number = self._state.recovered.get(recovered, recovered)
+        return self._state.exchanges.get(number)
+
+    def _note_presence(self, event: Event) -> None:
+        match event.body:
+            case Hosted(host=host):
+                self._host = host
+                self._devices.clear()
+            case Suspended():
+                self._devices.clear()
+            case Joined(device=device):
+                self._devices.setdefault(event.by, set()).add(device)
+            case Left(name=name, device=device):
+                here = self._devices.get(name, set())
+                here.discard(device)
+                if not device:
+                    here.clear()
 
     def _settled(self, event: Event, message: int, approval: str, outcome: Outcome) -> Note | None:
         """Tell of a denial that no answer follows, since its run ended before the pause."""
@@ -133,33 +199,13 @@ class Transcript:
             return None
         proposal = self._state.proposals[approval]
         text = f"{visible_line(event.by)} did not allow {visible_line(proposal.tool)}"
-        return self._note(event, "✗", _because(text, proposal.reason or ""), message=message)
+        return self._note(event, "✗", because(text, proposal.reason or ""), message=message)
 
     def _note(
         self, event: Event, mark: str, text: str, tone: Tone = Tone.QUIET, message: int = 0
     ) -> Note:
         opens = not (self.entries and isinstance(self.entries[-1], Note))
         return Note(event.at, mark, text, opens, tone, message)
-
-
-def _about_the_room(event: Event) -> tuple[str, str] | None:
-    by = visible_line(event.by)
-    match event.body:
-        case Opened(title=title):
-            return "◇", f"the room {visible_line(title)} was opened"
-        case Hosted(host=host):
-            return "◇", f"{visible_line(host)} is hosting"
-        case Suspended(reason=reason):
-            return "◇", _because("the room was suspended", reason)
-        case Joined(role="guest"):
-            return "→", f"{by} joined as a guest"
-        case Joined(agent=agent):
-            return "→", f"{by} joined" + (f" with {visible_line(agent)}" if agent else "")
-        case Left(name=name, reason=reason):
-            return "←", _because(f"{visible_line(name)} left", reason)
-        case Equipped(agent=agent) if agent:
-            return "·", f"{by}'s agent is {visible_line(agent)} now"
-    return None
 
 
 def _where(stage: Stage) -> str:
@@ -169,11 +215,7 @@ def _where(stage: Stage) -> str:
 def _stopped(author: str, reason: str) -> str:
     if reason.startswith("stopped by "):
         return f"genie's work for {author} was {visible_line(reason)}"
-    return _because(f"genie's work for {author} was stopped", reason)
-
-
-def _because(text: str, reason: str) -> str:
-    return f"{text}: {visible_line(reason)}" if reason else text
+    return because(f"genie's work for {author} was stopped", reason)
 
 
 def past(state: RoomState) -> Iterable[Event]:
@@ -183,14 +225,22 @@ def past(state: RoomState) -> Iterable[Event]:
     """
     known: list[Event] = []
     for exchange in state.exchanges.values():
-        known.append(Event(exchange.seq, exchange.at, exchange.author, exchange.said))
+        known.append(_told(exchange, exchange.seq, exchange.at, exchange.author, exchange.said))
         ended = exchange.ended_at if exchange.ended_at is not None else exchange.at
         if exchange.answer is not None:
             seq = exchange.answered_seq or exchange.seq
-            known.append(Event(seq, ended, exchange.handler, exchange.answer))
+            known.append(_told(exchange, seq, ended, exchange.handler, exchange.answer))
         if exchange.error is not None:
             known.append(Event(exchange.seq, ended, exchange.handler, exchange.error))
         if exchange.phase is Phase.CANCELLED:
             stopped = Cancelled(exchange.seq)
             known.append(Event(exchange.seq, ended, exchange.handler, stopped))
     return sorted(known, key=lambda event: (event.at, event.seq))
+
+
+def _told(exchange: Exchange, seq: int, at: float, by: str, body: Said | Answered) -> Event:
+    """An event as it was, or as it was recovered."""
+    event = Event(seq, at, by, body)
+    if not exchange.voucher:
+        return event
+    return Event(seq, at, exchange.voucher, Recovered(event))

@@ -1,6 +1,6 @@
 import pytest
 
-from genie_tui.widgets.arguments import SHORT, arguments_content, plain_arguments
+from genie_tui.widgets.arguments import SHORT, WITHHELD, arguments_content, plain_arguments
 
 
 def test_no_arguments_are_named() -> None:
@@ -43,3 +43,9 @@ def test_a_cut_is_announced_and_the_full_text_is_whole() -> None:
 
 def test_a_cut_of_many_lines_is_announced_too() -> None:
     assert "more characters" in arguments_content({"a": "line\n" * SHORT}).plain
+
+
+def test_what_is_withheld_is_said_to_be() -> None:
+    assert arguments_content({}, withheld=True).plain == WITHHELD
+    assert plain_arguments({}, withheld=True) == WITHHELD
+    assert WITHHELD not in arguments_content({"a": 1}, withheld=True).plain

@@ -10,6 +10,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
+from genie_tui.widgets.arguments import WITHHELD
 from genie_tui.widgets.ledger_log import Filter, Kind, LedgerLog
 from genie_tui.widgets.ledger_text import Tone, details, headline, searchable
 
@@ -173,3 +174,10 @@ def test_search_looks_at_author_message_and_verdict() -> None:
     row = ledger(Decided(5, "ignore", reason="Small talk"), text="Good MORNING").rows[0]
     for part in ("ann", "morning", "small talk", "ignored"):
         assert part in searchable(row)
+
+
+def test_what_is_withheld_is_said_to_be() -> None:
+    log = ledger(Decided(5, "delegate"), Asked(5, "p", "genie", "rm", {}, withheld=True))
+    row = log.rows[-1]
+    assert WITHHELD in headline(row).subject
+    assert ("arguments", WITHHELD) in details(row)

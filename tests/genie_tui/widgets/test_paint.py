@@ -1,12 +1,25 @@
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pytest
 from rich.style import Style
 
 from genie_core.room.event import Said
 from genie_core.room.fold import Exchange, Phase
-from genie_tui.widgets.entry import Day, Entry, Note, Reply, Speech, Waiting
+from genie_core.room.seat import Transfer, Way
+from genie_tui.shelf import Shelf
+from genie_tui.widgets.entry import (
+    Day,
+    Divider,
+    Entry,
+    FileLine,
+    Note,
+    QuoteLine,
+    Reply,
+    Speech,
+    Waiting,
+)
 from genie_tui.widgets.paint import Painter, estimate
 from genie_tui.widgets.palette import NAMES, Palette
 
@@ -25,6 +38,9 @@ def drawn(entry: Entry, width: int = WIDTH) -> list[str]:
     "entry",
     [
         Day(date(2026, 11, 21)),
+        Divider("bob hosts now"),
+        replace(SPEECH, files=(FileLine(1, "d", "a", "7 bytes"),)),
+        replace(SPEECH, text="", quotes=(QuoteLine("r · 1"),)),
         Note(0.0, "→", "bob joined", opens=True),
         Note(0.0, "→", "bob joined", opens=False),
         SPEECH,
@@ -149,3 +165,36 @@ def test_the_rest_of_a_long_message_is_counted() -> None:
     lines = drawn(replace(SPEECH, text="x\n" * 1_000))
     assert lines[-2].startswith(" ▏ … 500 more lines")
     assert len(lines) == 504
+
+
+def test_files_show_name_type_and_how_far_they_have_come() -> None:
+    shelf = Shelf()
+    painter = Painter(PALETTE, 60, reasons=False, shelf=shelf)
+    entry = replace(SPEECH, files=(FileLine(1, "d", "a.pdf", "application/pdf · 1.2 MB"),))
+
+    def line() -> str:
+        return painter.paint(entry, None)[-1].text
+
+    for part in ("1 a.pdf", "application/pdf · 1.2 MB", "not here yet"):
+        assert part in line()
+    shelf.take(Transfer("d", "a.pdf", Way.DOWN, 1, 4))
+    assert "25 %" in line()
+    shelf.take(Transfer("d", "a.pdf", Way.DOWN, 4, 4))
+    shelf.place = {"d": Path("a")}.get
+    assert "here" in line()
+
+
+def test_a_message_of_nothing_but_files_has_no_empty_line() -> None:
+    entry = replace(SPEECH, text="", files=(FileLine(1, "d", "a.pdf", "7 bytes"),))
+    assert len(drawn(entry, 60)) == 3  # a gap, the name, the file
+
+
+def test_what_was_recovered_shows_whose_copy_it_is_from() -> None:
+    shown = "\n".join(drawn(replace(SPEECH, voucher="bob"), 80))
+    assert "recovered from bob's copy" in shown
+    shown = "\n".join(drawn(replace(REPLY, voucher="bob"), 80))
+    assert "recovered from bob's copy" in shown
+
+
+def test_an_act_that_was_recovered_says_so_too() -> None:
+    assert "bob's copy" in "\n".join(drawn(replace(SPEECH, emote=True, voucher="bob"), 80))

@@ -5,13 +5,24 @@ import pytest
 from tests.genie_tui.widgets.room_log import START, RoomLog
 from textual import on
 from textual.app import App, ComposeResult
+from textual.message import Message
 from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import Static
 
-from genie_core.room.event import AnyBody, Asked, Cancelled, Decided, Failed, Joined, Settled
+from genie_core.room.event import (
+    AnyBody,
+    Asked,
+    Cancelled,
+    Decided,
+    Failed,
+    FileRef,
+    Joined,
+    Said,
+    Settled,
+)
 from genie_core.room.fold import Exchange
-from genie_core.room.seat import Unsent
+from genie_core.room.seat import Transfer, Unsent, Way
 from genie_tui.widgets.entry import Entry
 from genie_tui.widgets.paint import Painter
 from genie_tui.widgets.timeline import Timeline
@@ -484,3 +495,34 @@ async def test_an_empty_room_is_survived() -> None:
         app.timeline.apply(app.log_.say("bob", "hi"))
         await pilot.pause()
         assert app.shows("hi")
+
+
+async def test_a_file_is_redrawn_as_it_comes_and_a_message_opens_in_full() -> None:
+    log = RoomLog()
+    file = FileRef("digest", "a.pdf", 200)
+    log.add(Said("1", "look", files=(file,)), "bob")
+    app = Host(log)
+    details: list[Exchange] = []
+    async with app.run_test(size=(60, 12), message_hook=_details(details)) as pilot:
+        app.timeline.set_unsent((Unsent("2", "mine", emote=False, at=START, files=(file,)),))
+        await pilot.pause()
+        assert sum("not here yet" in line for line in app.lines()) == 2
+        app.timeline.shelf.take(Transfer("digest", "a.pdf", Way.DOWN, 50, 200))
+        app.timeline.show_transfer("digest")
+        await pilot.pause()
+        assert sum("25 %" in line for line in app.lines()) == 2
+        assert app.timeline.chosen is None
+        await pilot.press("enter")
+        assert details == []
+        await pilot.press("up", "up", "enter")
+        await pilot.pause()
+        assert details == [log.state.exchanges[1]]
+        assert app.timeline.chosen is details[0]
+
+
+def _details(found: list[Exchange]) -> Callable[[Message], None]:
+    def hook(message: Message) -> None:
+        if isinstance(message, Timeline.DetailsRequested) and message.exchange not in found:
+            found.append(message.exchange)
+
+    return hook

@@ -7,17 +7,25 @@ from msgspec.structs import replace
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.event import (
+    Answered,
     Cancelled,
     Decided,
     Equipped,
+    Event,
     Failed,
+    FileRef,
     Hosted,
     Joined,
     Left,
+    Moderated,
     Opened,
+    Quote,
+    QuotedLine,
+    Recovered,
+    Said,
     Suspended,
 )
-from genie_tui.widgets.entry import Day, Entry, Note, Reply, Speech, Tone
+from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone
 from genie_tui.widgets.transcript import GROUPED, Transcript, past
 
 
@@ -158,3 +166,100 @@ def test_a_host_with_a_broken_clock_does_not_end_the_day(at: float) -> None:
     assert sum(isinstance(entry, Speech) for entry in transcript.entries) == 3
     assert sum(isinstance(entry, Day) for entry in transcript.entries) <= 2
     assert past(log.state)
+
+
+def test_another_host_divides_the_conversation() -> None:
+    log = RoomLog()
+    log.add(Opened("r1", "Garden"))
+    log.add(Hosted("ann"))
+    log.add(Suspended(heir="bob"))
+    log.add(Hosted("bob"))
+    log.add(Hosted("bob"))
+    texts = [entry.text for entry in entries(log) if isinstance(entry, Note | Divider)]
+    assert texts[1:] == [
+        "ann is hosting",
+        "the room was handed over to bob",
+        "bob hosts now",
+        "bob is hosting",
+    ]
+    assert [entry.text for entry in entries(log) if isinstance(entry, Divider)] == ["bob hosts now"]
+
+
+def test_a_new_host_after_what_was_known_divides_too() -> None:
+    log = RoomLog()
+    log.add(Opened("r1", "Garden"))
+    log.add(Hosted("ann"))
+    transcript = Transcript(log.state)
+    transcript.read(past(log.state), head=log.state.head)
+    transcript.add(log.add(Hosted("bob")))
+    assert isinstance(transcript.entries[-1], Divider)
+
+
+def test_what_was_recovered_says_when_and_from_whom() -> None:
+    log = RoomLog()
+    log.say("carol", "now")
+    early = log.events[0].at - 100_000
+    log.add(Recovered(Event(40, early, "ann", Said("x", "then", handler="ann"))), "bob")
+    log.add(Recovered(Event(41, early + 5, "ann", Answered(40, "so", elapsed=2.0))), "bob")
+    log.add(Recovered(Event(42, early + 6, "ann", Moderated("mute", "eve"))), "bob")
+    log.say("ann", "later")
+    now, then, answer, note, later = [entry for entry in entries(log) if not isinstance(entry, Day)]
+    assert isinstance(now, Speech)
+    assert now.voucher == ""
+    assert isinstance(then, Speech)
+    assert (then.author, then.text, then.at, then.voucher) == ("ann", "then", early, "bob")
+    assert isinstance(answer, Reply)
+    assert (answer.text, answer.at, answer.voucher) == ("so", early + 5, "bob")
+    assert answer.message == then.message == log.events[1].seq
+    assert isinstance(note, Note)
+    assert note.text == "ann muted eve (recovered from bob's copy)"
+    assert isinstance(later, Speech)
+    assert later.opens
+
+
+def test_a_recovered_answer_without_its_message_breaks_nothing() -> None:
+    log = RoomLog()
+    log.add(Recovered(Event(41, 5.0, "ann", Answered(40, "so"))), "bob")
+    assert [entry for entry in entries(log) if isinstance(entry, Reply)] == []
+
+
+def test_the_state_alone_tells_what_was_recovered() -> None:
+    log = RoomLog()
+    log.add(Recovered(Event(40, 100.0, "ann", Said("x", "then"))), "bob")
+    log.add(Recovered(Event(41, 105.0, "ann", Answered(40, "so"))), "bob")
+    transcript = Transcript(log.state)
+    transcript.read(past(log.state), head=log.state.head)
+    _, then, answer = transcript.entries
+    assert isinstance(then, Speech)
+    assert then.voucher == "bob"
+    assert isinstance(answer, Reply)
+    assert answer.voucher == "bob"
+
+
+def test_files_and_quotes_are_lines_of_their_message() -> None:
+    log = RoomLog()
+    file = FileRef("digest", "a.pdf", 7, "application/pdf")
+    quote = Quote("r", "Garden", (QuotedLine("bob", "hi"),))
+    log.add(Said("1", "look", files=(file,), quotes=(quote,)), "ann")
+    transcript = Transcript(log.state)
+    transcript.add(log.events[0])
+    (speech,) = speeches(log)
+    assert [line.name for line in speech.files] == ["a.pdf"]
+    assert "Garden" in speech.quotes[0].text
+    assert [transcript.entries[index] for index in transcript.places_of("digest")] == [speech]
+    assert transcript.places_of("other") == []
+
+
+def test_terminals_come_and_go() -> None:
+    log = RoomLog()
+    for device in ("one", "two"):
+        log.add(Joined("member", device=device), "bob")
+    for device in ("one", "two"):
+        log.add(Left("bob", device=device))
+    texts = [entry.text for entry in entries(log) if isinstance(entry, Note)]
+    assert texts == [
+        "bob joined",
+        "bob joined at another terminal",
+        "bob left one terminal",
+        "bob left",
+    ]

@@ -1,0 +1,78 @@
+"""What happens to the room as such, in one line each."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from genie_core.room.event import (
+    Equipped,
+    Event,
+    Hosted,
+    Joined,
+    Left,
+    Measure,
+    Moderated,
+    Opened,
+    Shared,
+    Suspended,
+)
+from genie_tui.text import visible_line
+
+_DONE: Final[dict[Measure, str]] = {
+    "kick": "{by} put {name} out",
+    "ban": "{by} banned {name}",
+    "pardon": "{by} lets {name} come back",
+    "mute": "{by} muted {name}",
+    "unmute": "{by} lets {name} write again",
+    "role": "{by} made {name} {role}",
+}
+_ROLES: Final = {"member": "a member", "guest": "a guest", "observer": "an observer"}
+
+
+def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, str] | None:
+    """A mark and a line, safe to show; None for what needs no words.
+
+    `devices` are the terminals at which people were before.
+    """
+    by = visible_line(event.by)
+    match event.body:
+        case Opened(title=title):
+            return "◇", f"the room {visible_line(title)} was opened"
+        case Hosted(host=host):
+            return "◇", f"{visible_line(host)} is hosting"
+        case Suspended(heir=heir) if heir:
+            return "◇", f"the room was handed over to {visible_line(heir)}"
+        case Suspended(reason=reason):
+            return "◇", because("the room was suspended", reason)
+        case Joined() as joined:
+            return "→", by + _joined(joined, again=bool(devices.get(event.by)))
+        case Left(name=name, reason=reason, device=device):
+            more = devices.get(name, set()) - {device} if device else set()
+            how = "left one terminal" if more else "left"
+            return "←", because(f"{visible_line(name)} {how}", reason)
+        case Equipped(agent=agent) if agent:
+            return "·", f"{by}'s agent is {visible_line(agent)} now"
+        case Moderated() as moderated:
+            return "⚑", because(_moderated(by, moderated), moderated.reason)
+        case Shared(on=True):
+            return "⚑", f"{by} shows guests what tools are called with"
+        case Shared():
+            return "⚑", f"{by} no longer shows guests what tools are called with"
+    return None
+
+
+def because(text: str, reason: str) -> str:
+    """A line with its reason, if there is one."""
+    return f"{text}: {visible_line(reason)}" if reason else text
+
+
+def _joined(joined: Joined, *, again: bool) -> str:
+    role = {"guest": " as a guest", "observer": " as an observer"}.get(joined.role, "")
+    agent = f" with {visible_line(joined.agent)}" if joined.agent and not role else ""
+    where = " at another terminal" if again else ""
+    return f" joined{role}{where}{agent}"
+
+
+def _moderated(by: str, moderated: Moderated) -> str:
+    role = _ROLES.get(moderated.role or "", "somebody else")
+    words = _DONE[moderated.measure]
+    return words.format(by=by, name=visible_line(moderated.name), role=role)

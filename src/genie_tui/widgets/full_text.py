@@ -1,0 +1,57 @@
+"""Messages and tool calls as one text each, with nothing left out; safe to show."""
+
+from collections.abc import Iterator
+
+from genie_core.room.event import Quote
+from genie_core.room.fold import Exchange
+from genie_tui.moments import clock_time, local_time
+from genie_tui.text import visible, visible_line
+from genie_tui.widgets.agent_path import agent_path
+from genie_tui.widgets.approval_card import CardView
+from genie_tui.widgets.arguments import plain_arguments
+from genie_tui.widgets.brought import file_lines, quote_name
+
+
+def call_text(view: CardView) -> str:
+    """Who wants what, and all that it is called with."""
+    proposal = view.proposal
+    parts = (
+        ("asked by", f"{view.author}, {clock_time(proposal.asked_at)}"),
+        ("message", view.message),
+        ("agent", agent_path(proposal.agent)),
+        ("tool", proposal.tool),
+        ("runs on", proposal.where or "this machine"),
+    )
+    head = "\n".join(f"{label}: {visible(text)}" for label, text in parts)
+    arguments = plain_arguments(proposal.arguments, withheld=proposal.withheld)
+    return f"{head}\n\n{arguments or 'no arguments'}\n"
+
+
+def message_title(exchange: Exchange) -> str:
+    """Who said it, and when."""
+    return f"{visible_line(exchange.author)}, {_moment(exchange.at)}"
+
+
+def message_text(exchange: Exchange) -> str:
+    """What was said, and what came along with it."""
+    said = exchange.said
+    parts = [visible(said.text)] if said.text else []
+    if said.files:
+        files = file_lines(said.files)
+        parts.append("\n".join(f"▤ {file.number} {file.name}  {file.about}" for file in files))
+    parts += ["\n".join(quote_text(quote)) for quote in said.quotes]
+    if exchange.answer is not None:
+        parts.append(f"genie answered:\n{visible(exchange.answer.text)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def quote_text(quote: Quote) -> Iterator[str]:
+    """The messages of another room, after a line that says which it is."""
+    yield f"── from {quote_name(quote)} ──"
+    for line in quote.lines:
+        yield f"{visible_line(line.sender)}, {_moment(line.at)}: {visible(line.text)}"
+
+
+def _moment(at: float) -> str:
+    moment = local_time(at)
+    return f"{moment.day} {moment:%B %Y, %H:%M}"

@@ -1,0 +1,27 @@
+from genie_core.room.event import Answered, FileRef, Quote, QuotedLine, Said
+from genie_core.room.fold import Exchange, Phase, Proposal
+from genie_tui.widgets.approval_card import CardView
+from genie_tui.widgets.arguments import WITHHELD
+from genie_tui.widgets.full_text import call_text, message_text, message_title
+
+QUOTE = Quote("r", "Garden", (QuotedLine("ann", "one\ntwo"), QuotedLine("b\x1b", "three")))
+
+
+def test_a_message_is_whole_with_what_it_brought() -> None:
+    said = Said("1", "look", files=(FileRef("d", "a.pdf", 7),), quotes=(QUOTE,))
+    exchange = Exchange(1, 1_790_000_000.0, "b\nob", said, Phase.ANSWERED)
+    exchange.answer = Answered(1, "seen")
+    text = message_text(exchange)
+    for part in ("look", "▤ 1 a.pdf", "from Garden", "one\ntwo", "b␛", "three", "seen"):
+        assert part in text
+    assert "\x1b" not in text
+    assert message_title(exchange).startswith("b␤ob, ")
+
+
+def test_a_call_is_whole_or_says_whose_the_rest_is() -> None:
+    proposal = Proposal("p", 1, "ann", "genie", "rm", {"path": "x"}, "", 2, 0.0)
+    view = CardView(proposal, "bob", "tidy up", 1, 1)
+    for part in ("bob", "tidy up", "rm", "path:\nx", "this machine"):
+        assert part in call_text(view)
+    proposal.withheld, proposal.arguments = True, {}
+    assert WITHHELD in call_text(view)
