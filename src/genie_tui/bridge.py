@@ -15,6 +15,7 @@ from genie_core.room.event import Event
 from genie_core.room.seat import (
     EngineStatus,
     Knock,
+    Link,
     LinkStatus,
     Listener,
     Seat,
@@ -208,8 +209,11 @@ class Bridge(Listener):
         self._post(DeltaArrived(message, text))
 
     def on_link(self, status: LinkStatus) -> None:
-        """Report the state of the connection."""
-        self._post(LinkChanged(status))
+        """Report the state of the connection; at once while there is no seat to wait for."""
+        if self._held is not None and status.link is Link.CONNECTING:
+            self._target.post_message(LinkChanged(status))
+        else:
+            self._post(LinkChanged(status))
 
     def on_engine(self, status: EngineStatus) -> None:
         """Report the state of the own engine."""

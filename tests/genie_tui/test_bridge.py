@@ -54,6 +54,15 @@ def test_nothing_is_posted_before_the_start() -> None:
     assert [type(each) for each in screen.posted] == [EventsArrived, SomebodyTyping, EventsArrived]
 
 
+def test_what_keeps_somebody_waiting_at_the_door_is_told_at_once() -> None:
+    screen = Screen()
+    waiting = LinkStatus(Link.CONNECTING, "the host is asked whether you may come in")
+    Bridge(screen).on_link(waiting)
+    (posted,) = screen.posted
+    assert isinstance(posted, LinkChanged)
+    assert posted.status == waiting
+
+
 def test_a_burst_is_one_message() -> None:
     bridge, screen = started()
     for seq in range(1, 1001):

@@ -24,7 +24,7 @@ from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.text import visible_line
 from genie_tui.widgets.too_small import TooSmall
 
-TITLE: Final = 30
+TITLE: Final = 28
 """Columns for a room's title in the list."""
 
 HOST: Final = 20
@@ -144,8 +144,11 @@ class LobbyScreen(Screen[None]):
     @on(OptionList.OptionSelected, "#saved")
     def _open_saved(self, event: OptionList.OptionSelected) -> None:
         room = self._saved.get(event.option_id or "")
-        if room is not None:
-            self._choose(ResumeRoom(room.id) if room.host is None else self._way_back(room.id))
+        if room is None:
+            return
+        is_up = any(each.copy == room.id for each in self._nearby.values())
+        mine = room.host is None and not is_up  # one's own may be hosted by somebody else by now
+        self._choose(ResumeRoom(room.id) if mine else self._way_back(room.id))
 
     def _way_back(self, copy: str) -> RejoinRoom:
         """To a room of which there is a copy, by way of what the network says just now."""

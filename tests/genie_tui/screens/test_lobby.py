@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -258,3 +259,17 @@ async def test_everything_can_be_reached_on_a_small_terminal() -> None:
         await pilot.press("j")
         await until(pilot, lambda: address.has_focus)
         await until(pilot, lambda: app.screen.region.contains_region(address.region))
+
+
+async def test_a_room_of_ones_own_that_somebody_hosts_now_is_joined_there() -> None:
+    own = rooms()[0]
+    taken_over = replace(KNOWN, copy=own.id)
+    door = doorman(own)
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
+        await until(pilot, lambda: door.browsing)
+        door.announce(taken_over)
+        await pilot.press("enter")
+        await entered(pilot)
+        await until(pilot, lambda: door.openings == [RejoinRoom(own.id, HERE, KNOWN.pin)])
