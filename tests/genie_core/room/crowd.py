@@ -43,10 +43,10 @@ from genie_core.room.source import LOOPBACK
 
 LIMITS: Final = Limits(
     text_chars=100,
-    members=4,
+    members=6,
     burst=30,
     replies=8,
-    signals=3,
+    signals=1,
     terminals=2,
     quote_chars=200,
     joins=200,
@@ -63,8 +63,8 @@ passes = st.sampled_from(["", "many", "single", "ended", "wrong", "unknown"])
 class Crowd(RuleBasedStateMachine):
     """Everything that reaches a room goes through here, so that the witness knows who did what."""
 
-    @initialize(ask=st.booleans())
-    def open(self, ask: bool) -> None:
+    @initialize(ask=st.booleans(), again=st.booleans())
+    def open(self, ask: bool, again: bool) -> None:
         self.now = 1000.0
         self.passes = Passes()
         many, single = self.passes.issue(0.0), self.passes.issue(0.0, uses=1)
@@ -85,6 +85,8 @@ class Crowd(RuleBasedStateMachine):
         self._arrive(2, (LAN, PIN), "bob", ticket="many")
         self._let_in()
         self._arrive(3, (LOOPBACK, PIN), "alice", device="d2", engine=True)
+        if again:
+            self.open_again("hana")
 
     def _open(self, host: str) -> None:
         self.host = host
@@ -141,6 +143,8 @@ class Crowd(RuleBasedStateMachine):
         if isinstance(frame, Offer) and self._is_host(peer):
             wanted = nonsense_name(frame.name)
             self.witness.offered |= {each for each in nonsense.PEOPLE if each == wanted}
+        if isinstance(frame, Rule) and peer.name == self.witness.owner_of(frame.approval):
+            self.witness.ruled.add(frame.approval)
         if isinstance(frame, Accept) and peer.name in self.witness.offered:
             self.witness.willing.add(peer.name)
         self.room.receive(peer.id, frame, self.now)
@@ -208,6 +212,26 @@ class Crowd(RuleBasedStateMachine):
             ticket=ticket,
             since=max(0, self.room.durable - behind),
         )
+
+    @rule(name=nonsense.people, thief=nonsense.people | st.just("nobody"), origin=origins)
+    def impersonate(self, name: str, thief: str, origin: tuple[str, str | None]) -> None:
+        """Come in by a name whose owner is away."""
+        for index, peer in enumerate(self.crowd):
+            if peer.name == name:
+                self._swap(index, "", None)
+        self._arrive(CROWD - 1, origin, name, owner=thief, ticket="many")
+
+    @precondition(lambda self: self.witness.ask)
+    @rule(frame=nonsense.frames)
+    def lose_patience(self, frame: ClientFrame) -> None:
+        """Do something else than to wait for the host's word."""
+        for held in self.room._roster.held[:1]:
+            self._send(next(each for each in self.crowd if each.id == held.id), frame)
+
+    @rule(people=st.lists(nonsense.people, min_size=2, max_size=3, unique=True))
+    def share_an_invite(self, people: list[str]) -> None:
+        for index, name in enumerate(people):
+            self._arrive(CROWD - 1 - index, (LAN, PIN), name, ticket="single")
 
     def _arrive(
         self,
@@ -327,18 +351,20 @@ class Crowd(RuleBasedStateMachine):
     def answer_a_knock(self, index: int, allow: bool) -> None:
         """Let the host, or somebody else, speak for those who wait."""
         for host in [each for each in self.crowd if self._is_host(each)]:
-            for frame in self._pull(host):
-                if isinstance(frame, Knocking) and not frame.over:
-                    self._send(self._seated(index), Admit(frame.knock, allow))
-                    self._send(host, Admit(frame.knock, allow))
+            self._pull(host)
+            for knock in sorted(host.knocks):
+                self._send(self._seated(index), Admit(knock, allow))
+                self._send(host, Admit(knock, allow))
 
-    @rule(offer=nonsense.people, data=st.data())
-    def hand_over(self, offer: str, data: st.DataObject) -> None:
+    @rule(index=peers, asked=st.booleans(), regretted=st.booleans(), data=st.data())
+    def hand_over(self, index: int, asked: bool, regretted: bool, data: st.DataObject) -> None:
         hosts = [each for each in self.crowd if self._is_host(each) and not each.over]
-        heirs = [each for each in self.crowd if each.name == offer]
-        if hosts and heirs:
-            self._send(hosts[0], Offer(offer))
-            self._send(heirs[0], Accept(data.draw(nonsense.deeds())))
+        heir = self._seated(index)
+        if hosts and asked:
+            self._send(hosts[0], Offer(heir.name))
+        self._send(heir, Accept(data.draw(nonsense.deeds(heir.name or "bob"))))
+        if hosts and regretted:
+            self._send(hosts[0], Moderate("kick", heir.name))
 
     # -- what the host's process does
 
@@ -390,6 +416,10 @@ class Crowd(RuleBasedStateMachine):
             self.room.disconnect(peer.id, "gone", self.now)
         self._look(None)
         self._open(host)
+        for index, name in enumerate(("alice", "bob", "carol"), 1):
+            if name != host:
+                self._arrive(index, (LAN, PIN), name, engine=name == "alice", ticket="many")
+        self._let_in()
 
     # -- what always holds
 

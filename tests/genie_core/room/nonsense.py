@@ -116,17 +116,21 @@ events = originals | st.builds(Event, seqs, moments, names, st.builds(Recovered,
 heritage = st.builds(
     Event,
     st.integers(2, 20),
-    st.just(1.0),
+    st.sampled_from([1.0, 1.0, 1.0, 1e300]),
     people,
-    st.builds(Said, st.integers(0, 20).map(str), st.just("hi"), people)
-    | st.builds(Answered, st.integers(2, 20), st.just("here")),
+    st.one_of(
+        st.builds(Said, st.integers(0, 20).map(str), st.just("hi"), people),
+        st.builds(Answered, st.integers(2, 20), st.just("here")),
+        bodies,
+    ),
 )
 
 
 @st.composite
-def deeds(draw: st.DrawFn) -> Any:
+def deeds(draw: st.DrawFn, whose: str = "") -> Any:
     """Draw a deed, often one that its host did sign."""
-    host, room = draw(people), draw(st.sampled_from(["r1", "r1", "another"]))
+    host = draw(st.just(whose or "bob") | people)
+    room = draw(st.sampled_from(["r1", "r1", "another"]))
     deed = sign_deed(
         identity(draw(st.sampled_from([host, host, "mallory"]))),
         room=room,

@@ -16,6 +16,7 @@ from genie_core.room.codec import (
     encode,
     event_mark,
     normal,
+    survives,
     whole_text,
 )
 from genie_core.room.errors import FrameError
@@ -25,11 +26,23 @@ from genie_core.room.event import (
     Asked,
     Decided,
     Event,
+    Quote,
+    QuotedLine,
+    Recovered,
     RunBody,
     Said,
     Unreadable,
 )
-from genie_core.room.frame import Delta, Entries, Hello, Limits, Publish, Say, Typing, Welcome
+from genie_core.room.frame import (
+    Delta,
+    Entries,
+    Hello,
+    Publish,
+    Say,
+    Typing,
+    Welcome,
+)
+from genie_core.room.limits import Limits
 
 LIMIT = 10_000
 
@@ -206,6 +219,28 @@ def test_the_last_possible_moment_can_be_shown_in_every_time_zone() -> None:
 
 
 def test_a_room_that_lets_nobody_speak_ever_is_no_room() -> None:
-    welcome = Welcome("r", "t", "bob", "guest", "hana", 0, "token", Limits(per_second=0.0))
-    with pytest.raises(FrameError):
+    welcome = Welcome("r", "t", "bob", "guest", "hana", 0, Limits(per_second=0.0))
+    with pytest.raises(FrameError, match="per_second"):
         decode_server(encode(welcome))
+
+
+def test_an_event_that_looks_other_after_the_wire_does_not_survive() -> None:
+    assert survives(Event(1, 1.0, "a", Said("1", "x")), 100)
+    for lost in (
+        Event(1, 1.0, "a", Said("1", "x" * 100)),
+        Event(1, 1.0, "a", Said("1", "\ud800")),
+        Event(1, float("nan"), "a", Said("1", "x")),
+        Event(1, 1.0, "a", Asked(1, "a", "agent", "tool", {"x": (1, 2)})),
+        Event(1, 1.0, "a", Asked(1, "a", "agent", "tool", {"x": object()})),
+    ):
+        assert not survives(lost, 100)
+
+
+@pytest.mark.parametrize("at", [-1.0, LATEST * 2])
+def test_a_moment_inside_an_event_must_be_one_too(at: float) -> None:
+    quoted = Said("1", "x", quotes=(Quote("r", "t", (QuotedLine("a", "x", at),)),))
+    for body in (quoted, Recovered(Event(1, at, "a", Said("1", "x")))):
+        for wrapped in (body, Recovered(Event(1, 1.0, "a", body))):
+            data = encode(Entries((Event(1, 1.0, "a", wrapped),)))
+            with pytest.raises(FrameError, match="impossible time"):
+                decode_server(data)

@@ -1,6 +1,17 @@
+from pathlib import Path
+
 from genie_core.message import SYSTEM, Message
-from genie_core.room.context import as_message, missing
-from genie_core.room.event import Answered, AnyBody, Decided, Event, Said
+from genie_core.room.context import UNKNOWN_MEDIA, as_message, missing
+from genie_core.room.event import (
+    Answered,
+    AnyBody,
+    Decided,
+    Event,
+    FileRef,
+    Quote,
+    QuotedLine,
+    Said,
+)
 from genie_core.room.fold import RoomState
 
 
@@ -58,3 +69,34 @@ def test_what_lies_before_the_first_memory_stays_unknown() -> None:
 def test_an_emote_names_who_does_it() -> None:
     folded = state(("ann", Said("x", "waves", emote=True)))
     assert as_message(folded.exchanges[1]).content == "* ann waves"
+
+
+def test_quotes_and_files_come_with_the_message() -> None:
+    quote = Quote("r2", "Other room", (QuotedLine("zoe", "remember?"),))
+    untitled = Quote("r3", "", ())
+    file = FileRef("a" * 64, "plan.pdf", 9, "application/pdf")
+    unknown = FileRef("b" * 64, "blob", 9)
+    said = Said("x", "see these", files=(file, unknown), quotes=(quote, untitled))
+    exchange = state(("ann", said)).exchanges[1]
+    message = as_message(exchange, lambda digest: Path("/blobs") / digest)
+    assert [(each.id, len(each.messages)) for each in message.threads] == [
+        ("Other room", 1),
+        ("r3", 0),
+    ]
+    assert message.threads[0].messages[0].content == "remember?"
+    assert [(each.path, each.name, each.media_type) for each in message.attachments] == [
+        (f"/blobs/{'a' * 64}", "plan.pdf", "application/pdf"),
+        (f"/blobs/{'b' * 64}", "blob", UNKNOWN_MEDIA),
+    ]
+    assert as_message(exchange).attachments == []
+
+
+def test_a_message_without_words_names_what_it_brings() -> None:
+    file = FileRef("a" * 64, "plan.pdf", 9)
+    folded = state(
+        ("ann", Said("1", " ", files=(file, file))),
+        ("ann", Said("2", "", quotes=(Quote("r", "Other", ()),))),
+        ("ann", Said("3", "")),
+    )
+    contents = [as_message(exchange).content for exchange in folded.exchanges.values()]
+    assert contents == ["(plan.pdf, plan.pdf)", "(Other)", "(nothing)"]

@@ -12,10 +12,13 @@ from genie_core.room.event import (
     Hosted,
     Joined,
     Left,
+    Moderated,
     Opened,
+    Recovered,
     RunBody,
     Said,
     Settled,
+    Shared,
     Suspended,
     Unreadable,
 )
@@ -157,3 +160,124 @@ def test_after_damage_what_refers_to_the_lost_is_passed_over() -> None:
     assert log.state.unreadable == {5}
     assert list(log.state.exchanges) == [7]
     assert log.state.head == 8
+
+
+# -- keys, terminals and what hosts decide
+
+
+def test_a_name_keeps_its_first_key() -> None:
+    log = Log()
+    log.add("alice", Joined("member", key="first"))
+    log.add("", Left("alice"))
+    log.add("alice", Joined("member", key="second"))
+    assert log.state.keys["alice"] == "first"
+    log.add("", Hosted("hana", key="hers", pin="p"))
+    log.add("", Hosted("hana", key="not hers"))
+    assert log.state.keys["hana"] == "hers"
+    assert (log.state.host_key, log.state.pin) == ("not hers", "")
+    assert log.state.hostings == [2, 8, 9]
+
+
+def test_a_key_goes_by_the_name_of_its_owner() -> None:
+    log = Log()
+    log.add("Alice", Joined("member", key="a"))
+    log.add("", Hosted("hana", key="h"))
+    assert log.state.owner_of("a") == "Alice"
+    assert log.state.owner_of("h") == "hana"
+    assert log.state.owner_of("nobody's") is None
+    assert log.state.owner_of("") is None
+
+
+def test_a_person_is_here_as_long_as_one_of_their_terminals() -> None:
+    log = Log()
+    log.add("alice", Joined("guest", device="d1"))
+    log.add("alice", Joined("member", engine=True, agent="model", device="d2"))
+    alice = log.state.people["alice"]
+    assert (alice.role, alice.engine, alice.agent) == ("member", True, "model")
+    log.add("", Left("alice", device="d2"))
+    assert (alice.present, alice.engine, alice.agent) == (True, False, "")
+    log.add("", Left("alice", device="unknown"))
+    assert alice.present
+    log.add("", Left("alice", device="d1"))
+    assert not alice.present
+
+
+def test_who_leaves_without_a_device_leaves_everywhere_unless_one_has_none() -> None:
+    log = Log()
+    for device in ("d1", "d2"):
+        log.add("alice", Joined("guest", device=device))
+    log.add("", Left("alice"))
+    assert not log.state.people["alice"].present
+    for device in ("", "d1"):
+        log.add("alice", Joined("guest", device=device))
+    log.add("", Left("alice"))
+    assert list(log.state.people["alice"].terminals) == ["d1"]
+
+
+def test_a_run_is_elsewhere_only_while_its_terminal_is_there() -> None:
+    log = Log()
+    for device in ("d1", "d2"):
+        log.add("alice", Joined("member", engine=True, device=device))
+    seq = log.add("alice", Said("1", "q", "alice", device="d1"))
+    exchange = log.state.exchanges[seq]
+    assert log.state.is_elsewhere(exchange, "d2")
+    assert not log.state.is_elsewhere(exchange, "d1")
+    objection = log.state.objection(Decided(seq, "ignore"), "alice", "d2")
+    assert objection == f"message {seq} is handled at another terminal of alice"
+    log.add("", Left("alice", device="d1"))
+    assert log.state.objection(Decided(seq, "ignore"), "alice", "d2") is None
+
+
+def test_what_the_host_decided_about_somebody_stays() -> None:
+    log = Log()
+    log.add("bob", Joined("guest", key="b", device="d1"))
+    for measure in ("mute", "ban"):
+        log.add("hana", Moderated(measure, "Bob"))
+    log.add("hana", Moderated("role", "bob", "observer"))
+    assert log.state.banned == {"bob": "b"}
+    assert log.state.people["bob"].role == "observer"
+    log.add("", Left("bob"), Suspended(), Hosted("hana"))
+    log.add("bob", Joined("observer", key="b"))
+    muted = [log.state.people["bob"].muted]
+    log.add("hana", Moderated("unmute", "bob"), Moderated("pardon", "bob"))
+    muted.append(log.state.people["bob"].muted)
+    assert muted == [True, False]
+    assert (log.state.banned, log.state.muted) == ({}, set())
+
+
+def test_whoever_hosts_is_neither_muted_nor_banned() -> None:
+    log = Log()
+    log.add("hana", Moderated("mute", "bob"), Moderated("ban", "bob"))
+    log.add("", Hosted("bob"))
+    log.add("bob", Joined("host"))
+    assert not log.state.people["bob"].muted
+    assert (log.state.banned, log.state.muted) == ({}, set())
+
+
+def test_an_heir_is_known_until_somebody_hosts() -> None:
+    log = Log()
+    log.add("", Suspended("", "bob"))
+    assert log.state.heir == Suspended("", "bob")
+    log.add("", Hosted("bob"))
+    assert log.state.heir is None
+
+
+def test_withheld_calls_are_marked() -> None:
+    log = Log()
+    log.question()
+    log.add("hana", Decided(5, "delegate"), Asked(5, "a", "agent", "rm", {}, withheld=True))
+    assert log.state.proposals["a"].withheld
+    log.add("hana", Shared(on=True))
+    assert log.state.sharing
+
+
+def test_a_real_answer_takes_the_place_of_a_recovered_one() -> None:
+    log = Log()
+    log.question()
+    log.add("hana", Failed(5, "lost", "gone"))
+    log.add("", Hosted("hana"))
+    log.add("bob", Recovered(Event(8, 2.0, "hana", Answered(5, "from my copy"))))
+    exchange = log.state.exchanges[5]
+    assert (exchange.phase, exchange.answer_voucher) == (Phase.ANSWERED, "bob")
+    log.add("hana", Decided(5, "delegate"), Answered(5, "anew"))
+    assert (exchange.answer, exchange.answer_voucher) == (Answered(5, "anew"), "")

@@ -1,6 +1,6 @@
 import pytest
 
-from genie_core.room.event import Event, Hosted, Opened, Said
+from genie_core.room.event import Event, Hosted, Opened, Recovered, Said
 from genie_core.room.history import BATCH_BYTES, BATCH_EVENTS, History
 
 
@@ -62,3 +62,17 @@ def test_known_events_are_not_taken_twice() -> None:
     opened = Event(1, 0.0, "", Opened("r", "t"))
     history = History([opened, opened, Event(2, 0.0, "", Hosted("hana"))])
     assert [event.seq for event in history.events] == [1, 2]
+
+
+def test_what_was_said_is_known_by_its_author_and_id() -> None:
+    past = [
+        Event(1, 0.0, "", Opened("r", "t")),
+        Event(2, 0.0, "alice", Said("1", "x")),
+        Event(3, 0.0, "bob", Recovered(Event(9, 0.0, "carol", Said("2", "y")))),
+    ]
+    history = History(past)
+    history.record("dave", Said("3", "z"), 1.0)
+    known = [("alice", "1"), ("carol", "2"), ("dave", "3")]
+    assert all(history.has_said(*each) for each in known)
+    assert not history.has_said("bob", "2")
+    assert not history.has_said("alice", "2")

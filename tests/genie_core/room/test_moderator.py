@@ -223,7 +223,7 @@ def test_the_muted_say_nothing_until_they_may_again(meeting: Meeting) -> None:
 
 def test_the_muted_bring_no_files(meeting: Meeting) -> None:
     meeting.act("mute", "bob")
-    frames = [Store("b" * 64, 3), Chunk("b" * 64, 0, b"abc")]
+    frames: list[ClientFrame] = [Store("b" * 64, 3), Chunk("b" * 64, 0, b"abc")]
     codes = [(each.code, each.ref) for each in refusals(meeting.tell(meeting.bob, *frames))]
     assert codes == [("not_allowed", "b" * 64)] * 2
     assert meeting.room.errands() == []

@@ -94,6 +94,7 @@ class Witness:
     files: set[str] = field(default_factory=set)
     offered: set[str] = field(default_factory=set)
     willing: set[str] = field(default_factory=set)
+    ruled: set[str] = field(default_factory=set)
 
     def saw(self, event: Event, actor: Arrival | None, everybody: list[Arrival]) -> None:
         """Judge a new event; `actor` sent the frame that led to it, or is who came or went."""
@@ -271,9 +272,14 @@ class Witness:
                     assert self.said[message].handler == arrival.name
                     assert by in (arrival.name, self.authors[message])
                 case Ruled(approval=approval):
-                    assert self.said[self.owners[approval]].handler == arrival.name
+                    assert approval in self.ruled
+                    assert self.owner_of(approval) == arrival.name
                 case Refused(final=final):
                     arrival.over = final
+
+    def owner_of(self, approval: str) -> str | None:
+        message = self.owners.get(approval)
+        return None if message is None else self.said[message].handler
 
     def _welcomed(self, arrival: Arrival, welcome: Welcome) -> None:
         hello = arrival.hello

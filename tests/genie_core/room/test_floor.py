@@ -1,0 +1,219 @@
+import pytest
+from tests.genie_core.room.bench import (
+    ROOMY,
+    Bench,
+    answers_in,
+    events_in,
+    only_refusal,
+    refusals,
+)
+
+from genie_core.room.event import (
+    LATEST,
+    Answered,
+    Asked,
+    Decided,
+    Equipped,
+    FileRef,
+    Quote,
+    QuotedLine,
+    Said,
+    Settled,
+)
+from genie_core.room.frame import (
+    Delta,
+    Equip,
+    Publish,
+    Rule,
+    Ruled,
+    Say,
+    Stop,
+    Stopping,
+    Streamed,
+    Typed,
+    Typing,
+)
+from genie_core.room.limits import Limits
+
+FILE = FileRef("a" * 64, "a.txt", 3, "text/plain")
+
+
+def quote(text: str = "x", *, at: float = 1.0, title: str = "t") -> Quote:
+    return Quote("r", title, (QuotedLine("zoe", text, at),))
+
+
+class Desk(Bench):
+    """A room where alice sits at two terminals, each with an engine, and bob at none."""
+
+    def __init__(self, limits: Limits = ROOMY) -> None:
+        super().__init__(limits=limits, files={FILE.digest: FILE})
+        self.host = self.join_host()  # type: ignore[assignment]
+        self.one = self.seat("alice", engine=True)
+        self.two = self.seat("alice", engine=True, device="d2")
+        self.bob = self.seat("bob")
+
+    def question(self, peer: int, id_: str = "1") -> int:
+        seq = self.say(peer, "do something", id_)
+        for each in (self.one, self.two, self.bob):
+            self.pull(each)
+        return seq
+
+    def waiting(self, peer: int) -> int:
+        seq = self.question(peer)
+        self.send(peer, Publish("d", Decided(seq, "delegate", query="q")))
+        self.send(peer, Publish("a", Asked(seq, "a1", "agent", "rm", {"path": "x"})))
+        return seq
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+# -- quotes and files
+
+
+def test_a_message_may_bring_only_files_or_quotes(desk: Desk) -> None:
+    desk.send(desk.bob, Say("1", "", files=(FILE,)), Say("2", " ", quotes=(quote(),)))
+    assert desk.bodies(Said) == [
+        Said("1", "", "hana", files=(FILE,)),
+        Said("2", " ", "hana", quotes=(quote(),)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "quotes",
+    [
+        (quote("x" * 101),),
+        (quote("x", title="t" * 100),),
+        (quote("x" * 60), quote("x" * 60)),
+        (Quote("r" * 101, "", ()),),
+        (Quote("", "", (QuotedLine("", ""),) * 101),),
+    ],
+)
+def test_so_much_is_quoted_at_once_and_no_more(quotes: tuple[Quote, ...]) -> None:
+    desk = Desk(Limits(quote_chars=100))
+    refusal = only_refusal(desk.tell(desk.bob, Say("1", "look", quotes=quotes)))
+    assert (refusal.code, refusal.ref) == ("too_long", "1")
+    assert refusals(desk.tell(desk.bob, Say("1", "look", quotes=(quote("x" * 60),)))) == []
+
+
+def test_so_many_files_go_with_a_message_and_no_more() -> None:
+    desk = Desk(Limits(files=2))
+    assert only_refusal(desk.tell(desk.bob, Say("1", "x", files=(FILE,) * 3))).code == "too_long"
+    assert refusals(desk.tell(desk.bob, Say("1", "x", files=(FILE,) * 2))) == []
+
+
+def test_quotes_count_towards_what_a_person_may_have_recorded() -> None:
+    desk = Desk(Limits(volume=3000))
+    say = Say("1", "x", quotes=(quote("y" * 2900),))
+    assert refusals(desk.tell(desk.bob, say)) == []
+    assert only_refusal(desk.tell(desk.bob, Say("2", "x"))).code == "too_fast"
+
+
+@pytest.mark.parametrize("at", [-1.0, LATEST * 2, float("inf"), float("nan")])
+def test_a_quoted_moment_that_no_calendar_shows_is_left_out(desk: Desk, at: float) -> None:
+    desk.send(desk.bob, Say("1", "look", quotes=(quote("\ud800", at=at),)))
+    assert desk.bodies(Said)[0].quotes == (quote("?", at=0.0),)
+
+
+# -- several terminals of one person
+
+
+def test_the_terminal_where_it_was_said_answers_or_else_another_with_an_engine(desk: Desk) -> None:
+    plain = desk.seat("alice", device="d3")
+    for n, peer in enumerate((desk.one, desk.two, plain)):
+        desk.question(peer, str(n))
+    assert [body.device for body in desk.bodies(Said)] == ["d1", "d2", "d1"]
+
+
+def test_only_the_terminal_that_runs_a_message_reports_about_it(desk: Desk) -> None:
+    seq = desk.question(desk.one)
+    verdict = Publish("1", Decided(seq, "delegate", query="q"))
+    refusal = only_refusal(desk.tell(desk.two, verdict))
+    assert (refusal.code, refusal.ref) == ("out_of_state", "1")
+    assert "another terminal" in refusal.text
+    desk.pull(desk.bob)
+    desk.send(desk.two, Delta(seq, "not mine"))
+    assert desk.pull(desk.bob) == []
+    desk.send(desk.one, verdict, Delta(seq, "mine"))
+    assert answers_in(desk.pull(desk.bob)) == [Streamed(seq, "mine")]
+
+
+def test_when_that_terminal_is_gone_another_of_the_same_person_may(desk: Desk) -> None:
+    seq = desk.question(desk.one)
+    desk.lose(desk.one)
+    assert refusals(desk.tell(desk.two, Publish("1", Decided(seq, "ignore")))) == []
+
+
+def test_whoever_typed_is_shown_at_their_other_terminal_too(desk: Desk) -> None:
+    desk.pull(desk.two)
+    desk.send(desk.one, Typing())
+    assert desk.pull(desk.two) == [Typed("alice")]
+
+
+def test_engines_have_a_label_at_each_terminal(desk: Desk) -> None:
+    desk.send(desk.two, Equip("big model"))
+    assert desk.bodies(Equipped) == [Equipped("big model", "d2")]
+    terminals = desk.room.state.people["alice"].terminals
+    assert [terminal.agent for terminal in terminals.values()] == ["", "big model"]
+
+
+def test_a_run_is_stopped_where_it_is(desk: Desk) -> None:
+    seq = desk.question(desk.two)
+    desk.send(desk.one, Stop(seq))
+    assert desk.pull(desk.one) == []
+    assert desk.pull(desk.two) == [Stopping(seq, "alice")]
+
+
+def test_a_run_that_moved_is_stopped_where_it_went(desk: Desk) -> None:
+    seq = desk.question(desk.two)
+    desk.lose(desk.two)
+    desk.pull(desk.one)
+    desk.send(desk.one, Stop(seq))
+    assert desk.pull(desk.one) == [Stopping(seq, "alice")]
+
+
+# -- answering at another terminal
+
+
+def test_an_approval_is_answered_at_another_terminal(desk: Desk) -> None:
+    seq = desk.waiting(desk.one)
+    desk.pull(desk.one)
+    desk.send(desk.two, Rule("a1", allow=False, reason="no", scope="session", arguments={"y": 1}))
+    ruled = Ruled("a1", allow=False, reason="no", scope="session", arguments={"y": 1})
+    assert desk.pull(desk.one) == [ruled]
+    desk.send(desk.one, Publish("s", Settled(seq, "a1", "denied")))
+    assert [event.body for event in events_in(desk.pull(desk.two))][-1:] == [
+        Settled(seq, "a1", "denied")
+    ]
+    assert only_refusal(desk.tell(desk.two, Rule("a1", allow=True))).code == "out_of_state"
+
+
+def test_nobody_else_answers_it_and_not_where_it_waits(desk: Desk) -> None:
+    desk.waiting(desk.one)
+    desk.pull(desk.one)
+    for peer in (desk.bob, desk.one):
+        assert only_refusal(desk.tell(peer, Rule("a1", allow=True))).code == "out_of_state"
+    assert only_refusal(desk.tell(desk.two, Rule("unknown", allow=True))).code == "out_of_state"
+    assert desk.pull(desk.one) == []
+
+
+def test_an_approval_whose_terminal_is_gone_is_not_answered_alone(desk: Desk) -> None:
+    desk.waiting(desk.one)
+    desk.lose(desk.one)
+    assert only_refusal(desk.tell(desk.two, Rule("a1", allow=True))).code == "out_of_state"
+
+
+def test_answers_at_another_terminal_have_a_pace() -> None:
+    desk = Desk(Limits(burst=1, per_second=0.1))
+    desk.waiting(desk.one)
+    rules = [Rule("a1", allow=True)] * 30
+    assert {each.code for each in refusals(desk.tell(desk.two, *rules))} == {"too_fast"}
+
+
+def test_answers_come_in_the_end(desk: Desk) -> None:
+    seq = desk.question(desk.one)
+    desk.send(desk.one, Publish("d", Decided(seq, "delegate", query="q")))
+    desk.send(desk.one, Publish("e", Answered(seq, "done")))
+    assert desk.bodies()[-1] == Answered(seq, "done")

@@ -1,0 +1,271 @@
+import msgspec
+import pytest
+from tests.genie_core.room.bench import (
+    ROOMY,
+    Bench,
+    answers_in,
+    identity,
+    only_refusal,
+    refusals,
+)
+
+from genie_core.room.event import (
+    ROOM,
+    Answered,
+    AnyBody,
+    Asked,
+    Decided,
+    Event,
+    FileRef,
+    Joined,
+    Left,
+    Moderated,
+    Quote,
+    QuotedLine,
+    Recovered,
+    Said,
+    Shared,
+)
+from genie_core.room.fold import Phase, RoomState
+from genie_core.room.frame import Bequeath, Inherited, Moderate, Say, ServerFrame
+from genie_core.room.limits import Limits
+from genie_core.room.outbox import BEQUEST_REF
+
+
+class Estate:
+    """A room that alice opened again from a copy which lacked the end: bob's copy has it."""
+
+    def __init__(self, limits: Limits = ROOMY) -> None:
+        first = Bench(key=identity("hana").key)
+        hana = first.join_host(engine=False)
+        bob = first.seat("bob")
+        self.early = first.say(hana, "early", "h1")
+        common = list(first.written)
+        self.late = first.say(bob, "late", "b1")
+        first.say(hana, "last", "h2")
+        self.lost = first.written[len(common) :]
+        self.bench = Bench(common, host="alice", key=identity("alice").key, limits=limits)
+        self.alice = self.bench.join_host()
+        self.bob = self.bench.seat("bob")
+
+    @property
+    def state(self) -> RoomState:
+        return self.bench.room.state
+
+    def bequeath(self, *events: Event, by: int = 0) -> list[ServerFrame]:
+        return answers_in(self.bench.tell(by or self.bob, Bequeath(events)))
+
+    def recovered(self) -> list[Event]:
+        return [body.event for body in self.bench.bodies(Recovered)]
+
+    def event(self, body: AnyBody, *, by: str = "hana", seq: int = 90, at: float = 1.0) -> Event:
+        return Event(seq, at, by, body)
+
+
+@pytest.fixture
+def estate() -> Estate:
+    return Estate()
+
+
+def test_what_the_new_host_lacks_is_appended_as_their_word(estate: Estate) -> None:
+    assert estate.bequeath(*estate.lost) == [Inherited(estate.lost[-1].seq)]
+    last = estate.bench.written[-2:]
+    assert [event.by for event in last] == ["bob", "bob"]
+    assert [event.body for event in last] == [Recovered(each) for each in estate.lost]
+    exchange = estate.state.exchanges[last[0].seq]
+    assert (exchange.author, exchange.voucher, exchange.phase) == ("bob", "bob", Phase.UNHANDLED)
+    assert exchange.at == estate.lost[0].at
+    assert estate.state.running == {}
+
+
+def test_each_event_is_recovered_once_whoever_brings_it(estate: Estate) -> None:
+    carol = estate.bench.seat("carol")
+    for peer in (estate.bob, estate.bob, carol):
+        assert estate.bequeath(*estate.lost, by=peer) == [Inherited(estate.lost[-1].seq)]
+    assert estate.recovered() == estate.lost
+    again = Bench(estate.bench.written, host="alice", key=identity("alice").key)
+    assert answers_in(again.tell(again.seat("carol"), Bequeath(tuple(estate.lost)))) == [
+        Inherited(estate.lost[-1].seq)
+    ]
+    assert again.bodies(Recovered) == estate.bench.bodies(Recovered)
+
+
+def test_two_copies_may_differ_and_both_are_kept(estate: Estate) -> None:
+    seq = estate.lost[0].seq
+    other = Event(seq, 5.0, "carol", Said("c1", "in my copy this was said"))
+    estate.bequeath(estate.lost[0])
+    estate.bequeath(other, by=estate.bench.seat("carol"))
+    assert estate.recovered() == [estate.lost[0], other]
+
+
+def test_what_the_log_has_is_not_recovered(estate: Estate) -> None:
+    own = estate.bench.written[-1]
+    estate.bench.say(estate.bob, "new", "b9")
+    said = estate.bench.written[-1]
+    assert estate.bequeath(said) == [Inherited(said.seq)]
+    assert isinstance(own.body, Joined)
+    assert estate.recovered() == []
+
+
+def test_a_message_that_was_sent_again_meanwhile_is_not_recovered_as_well(estate: Estate) -> None:
+    estate.bench.say(estate.bob, "late", "b1")
+    estate.bequeath(*estate.lost)
+    assert estate.recovered() == estate.lost[1:]
+
+
+def test_a_message_that_was_recovered_is_not_said_again(estate: Estate) -> None:
+    estate.bequeath(*estate.lost, by=estate.bench.seat("carol"))
+    head = estate.state.head
+    assert refusals(estate.bench.tell(estate.bob, Say("b1", "late"))) == []
+    assert estate.state.head == head
+    again = Bench(estate.bench.written, host="alice", key=identity("alice").key)
+    bob = again.seat("bob", since=again.room.state.head)
+    head = again.room.state.head
+    again.send(bob, Say("b1", "late"))
+    assert again.room.state.head == head
+
+
+def test_there_is_nothing_to_recover_where_the_host_never_changed() -> None:
+    bench = Bench(key=identity("hana").key)
+    bob = bench.seat("bob")
+    events = (Event(9, 1.0, "hana", Said("x", "words in her mouth")),)
+    refusal = only_refusal(bench.tell(bob, Bequeath(events)))
+    assert (refusal.code, refusal.ref) == ("malformed", BEQUEST_REF)
+    assert bench.bodies(Recovered) == []
+
+
+def test_what_was_before_the_host_changed_is_common_and_nobodys_to_tell(estate: Estate) -> None:
+    forged = Event(estate.early, 1.0, "hana", Said("x", "I never said that"))
+    assert only_refusal(estate.bequeath(forged)).code == "malformed"
+    assert estate.recovered() == []
+
+
+QUOTE = Quote("r", "t", (QuotedLine("hana", "x", 1e300),))
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Event(90, 1.0, "hana", Joined("host")),
+        Event(90, 1.0, ROOM, Left("alice")),
+        Event(90, 1.0, "alice", Moderated("ban", "bob")),
+        Event(90, 1.0, "alice", Shared(on=True)),
+        Event(90, 1.0, "bob", Recovered(Event(90, 1.0, "hana", Said("1", "x")))),
+        Event(90, 1.0, ROOM, Said("1", "x")),
+        Event(90, 1.0, "genie", Said("1", "x")),
+        Event(90, 1.0, " hana", Said("1", "x")),
+        Event(90, 1.0, "h" * 70, Said("1", "x")),
+        Event(90, 1e300, "hana", Said("1", "x")),
+        Event(90, -1.0, "hana", Said("1", "x")),
+        Event(90, float("nan"), "hana", Said("1", "x")),
+        Event(90, 1.0, "hana", Said("1", "x" * 16_001)),
+        Event(90, 1.0, "hana", Said("1", "\ud800")),
+        Event(90, 1.0, "hana", Said("1", "x", quotes=(QUOTE,))),
+        Event(90, 1.0, "hana", Said("1", "x", files=(FileRef("../../x", "n", 1),))),
+        Event(90, 1.0, "hana", Said("1", "x", files=(FileRef("a" * 64, "n", -1),))),
+        Event(90, 1.0, "hana", Said("i" * 200_000, "x")),
+        Event(90, 1.0, "hana", Answered(5, " ")),
+        Event(90, 1.0, "hana", Asked(5, "a", "agent", "tool", {"x": object()})),
+    ],
+)
+def test_what_no_log_could_hold_is_refused(estate: Estate, event: Event) -> None:
+    good = estate.event(Said("9", "after it"))
+    refusal = only_refusal(estate.bequeath(event, good))
+    assert (refusal.code, refusal.ref, refusal.final) == ("malformed", BEQUEST_REF, False)
+    assert estate.recovered() == []
+
+
+def test_too_deep_arguments_are_refused(estate: Estate) -> None:
+    deep: dict[str, object] = {}
+    for _ in range(80):
+        deep = {"x": deep}
+    event = estate.event(Asked(5, "a", "agent", "tool", deep))
+    assert only_refusal(estate.bequeath(event)).code == "malformed"
+
+
+def test_numbers_without_end_do_no_harm(estate: Estate) -> None:
+    event = estate.event(Said("9", "x"), seq=10**30)
+    assert estate.bequeath(event) == [Inherited(10**30)]
+    assert estate.recovered() == [event]
+
+
+def test_observers_the_muted_and_who_has_no_key_add_nothing(estate: Estate) -> None:
+    bench = estate.bench
+    nobody = bench.join("dave")
+    carol = bench.seat("carol")
+    bench.send(estate.alice, Moderate("role", "carol", "observer"), Moderate("mute", "bob"))
+    for peer in (nobody, carol, estate.bob):
+        refusal = only_refusal(estate.bequeath(*estate.lost, by=peer))
+        assert (refusal.code, refusal.ref) == ("not_allowed", BEQUEST_REF)
+    assert estate.recovered() == []
+
+
+def test_a_bequest_keeps_to_what_one_person_may_have_recorded() -> None:
+    estate = Estate(Limits(volume=2000))
+    events = [estate.event(Said(str(n), "x" * 900), seq=90 + n) for n in range(9)]
+    refusal = only_refusal(estate.bequeath(*events))
+    assert (refusal.code, refusal.ref) == ("too_fast", BEQUEST_REF)
+    done = len(estate.recovered())
+    assert 0 < done < 9
+    for _ in range(100):
+        estate.bench.now += 10
+        if not refusals(estate.bequeath(*events)):
+            break
+    assert estate.recovered() == events
+
+
+def test_a_bequest_waits_for_a_disk_that_fails(
+    estate: Estate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.room.history.PENDING_EVENTS", 0)
+    assert only_refusal(estate.bequeath(*estate.lost)).code == "disk"
+    monkeypatch.undo()
+    assert estate.bequeath(*estate.lost) == [Inherited(estate.lost[-1].seq)]
+
+
+def test_nothing_bequeathed_is_no_reason_to_answer(estate: Estate) -> None:
+    assert estate.bequeath() == []
+
+
+# -- what becomes of it
+
+
+def test_a_recovered_answer_belongs_to_the_recovered_message(estate: Estate) -> None:
+    said, answer = estate.lost[0], estate.event(Answered(estate.late, "here"), seq=91)
+    assert estate.late == said.seq
+    estate.bequeath(said, answer)
+    (exchange,) = [each for each in estate.state.exchanges.values() if each.voucher]
+    assert exchange.answer == answer.body
+    assert (exchange.phase, exchange.answer_voucher) == (Phase.ANSWERED, "bob")
+
+
+def test_a_recovered_answer_to_what_both_logs_have_says_who_vouches(estate: Estate) -> None:
+    estate.bequeath(estate.event(Answered(estate.early, "here"), seq=91))
+    exchange = estate.state.exchanges[estate.early]
+    assert (exchange.voucher, exchange.answer_voucher) == ("", "bob")
+    assert exchange.answer == Answered(estate.early, "here")
+
+
+def test_a_number_of_the_other_log_means_nothing_here(estate: Estate) -> None:
+    new = estate.bench.say(estate.bench.seat("carol"), "new", "c1")
+    estate.bequeath(estate.event(Answered(new, "to something else"), seq=new + 1))
+    assert estate.state.exchanges[new].answer is None
+    assert len(estate.recovered()) == 1
+
+
+def test_a_run_that_goes_on_is_not_answered_by_the_past(estate: Estate) -> None:
+    bench = estate.bench
+    seq = bench.say(estate.alice, "q", "a1")
+    assert seq in estate.state.running
+    again = Bench(bench.written, host="alice", key=identity("alice").key)
+    bob = again.seat("bob")
+    again.send(bob, Bequeath((Event(99, 1.0, "hana", Answered(seq, "from nowhere")),)))
+    assert again.room.state.exchanges[seq].answer is None
+
+
+def test_nobody_has_to_work_on_what_was_recovered(estate: Estate) -> None:
+    said = msgspec.structs.replace(estate.lost[0], body=Said("b1", "late", handler="alice"))
+    estate.bequeath(said)
+    seq = estate.state.head
+    assert estate.state.exchanges[seq].handler == ""
+    assert estate.state.objection(Decided(seq, "ignore"), "alice") is not None
