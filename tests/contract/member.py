@@ -142,17 +142,24 @@ class Member:
     def all(self, on: str) -> list[Line]:
         return [line for line in list(self.lines) if line["on"] == on]
 
+    @property
+    def events(self) -> list[Line]:
+        """What they have heard in the seat that they have now, which tells all from the start."""
+        lines = list(self.lines)
+        moves = [number for number, line in enumerate(lines) if line["on"] == "goes on"]
+        return [line for line in lines[max(moves, default=0) :] if line["on"] == "event"]
+
     def bodies(self, kind: str) -> list[Line]:
-        return [each["body"] for each in self.all("event") if each["body"]["type"] == kind]
+        return [each["body"] for each in self.events if each["body"]["type"] == kind]
 
     @property
     def texts(self) -> list[str]:
         """The texts of all messages, brought back ones included, in the order of the log."""
-        return [body["text"] for body in map(_original, self.all("event")) if "text" in body]
+        return [body["text"] for body in map(_original, self.events) if "text" in body]
 
     @property
     def sequence(self) -> list[int]:
-        return [line["seq"] for line in self.all("event")]
+        return [line["seq"] for line in self.events]
 
     @property
     def now(self) -> int:

@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ from genie_core.room.websocket import tls_connect
 from genie_tui.entrance import Entrance
 from genie_tui.locations import find_locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
-from genie_tui.sequel import after_parting
+from genie_tui.sequel import after_handover, after_parting, to_take_over
 from genie_tui.settings import Settings
 
 
@@ -97,6 +97,7 @@ class Driver:
 
     def __init__(self, seat: Seat) -> None:
         self.seat = seat
+        self.way: Callable[[Seat], Opening | None] | None = None
         self._files: dict[str, FileRef] = {}
 
     async def do(self, command: str, fields: dict[str, Any]) -> object:
@@ -127,6 +128,14 @@ class Driver:
 
     async def do_accept(self) -> bool:
         return self.seat.accept()
+
+    async def do_hand_over(self) -> None:
+        """Leave to somebody who accepted, and join the room there."""
+        self.way = after_handover
+
+    async def do_take_over(self) -> None:
+        """Host the room from the own copy."""
+        self.way = to_take_over
 
     async def do_invite(self) -> str:
         assert self.seat.hosting is not None
@@ -175,31 +184,44 @@ async def obey(line: bytes, driver: Driver) -> None:
 async def live(entrance: Entrance, opening: Opening) -> None:
     """Take a seat, and the next one where a seat ends with one, until the input ends."""
     reader = await commands()
-    line = asyncio.create_task(reader.readline())
-    while True:
+    way: Opening | None = opening
+    while way is not None:
         mouth = Mouth()
-        seat = await entrance.enter(opening, mouth)
+        seat = await entrance.enter(way, mouth)
         assert isinstance(seat, Participant)
         tell("seated", room=seat.room, name=seat.name, address=seat.address)
-        driver, closed = Driver(seat), asyncio.create_task(mouth.closed.wait())
-        while not closed.done():
+        driver = Driver(seat)
+        try:
+            stays = await attend(driver, mouth, reader)
+        finally:
+            await seat.leave("the input ended")
+        way = onwards(driver) if stays else None
+        tell("goes on" if way is not None else "ended")
+
+
+def onwards(driver: Driver) -> Opening | None:
+    """What the program's screen does when a seat has ended."""
+    if driver.way is not None:
+        return driver.way(driver.seat)
+    return after_parting(driver.seat.parting) if driver.seat.parting is not None else None
+
+
+async def attend(driver: Driver, mouth: Mouth, reader: asyncio.StreamReader) -> bool:
+    """Obey as long as the seat lasts; no if the input ends before."""
+    closed = asyncio.create_task(mouth.closed.wait())
+    line = asyncio.create_task(reader.readline())
+    try:
+        while not closed.done() and driver.way is None:
             await asyncio.wait({line, closed}, return_when=asyncio.FIRST_COMPLETED)
-            if line.done() and not line.result():
-                closed.cancel()
-                await seat.leave("the input ended")
-                return
             if line.done():
+                if not line.result():
+                    return False
                 await obey(line.result(), driver)
                 line = asyncio.create_task(reader.readline())
-        parting = seat.parting
-        await seat.leave()
-        way = after_parting(parting) if parting is not None else None
-        if parting is None or way is None:
-            tell("ended")
-            line.cancel()
-            return
-        tell("parting", going=parting.going.value)
-        opening = way
+        return True
+    finally:
+        closed.cancel()
+        line.cancel()
 
 
 def keep_to(only: str) -> None:

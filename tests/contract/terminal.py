@@ -198,6 +198,20 @@ class Terminal:
                 return
 
 
+def printed_invite(home: Path) -> str:
+    """What `genie-tui invite` prints to the person whose files are there."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "genie_tui", "invite"],
+        env={**os.environ, "GENIE_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=DEADLINE,
+    )
+    (line,) = ran.stdout.splitlines()
+    return line
+
+
 def _take_terminal(largest_file: int) -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))

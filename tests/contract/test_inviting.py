@@ -1,10 +1,7 @@
 """Joining from beyond loopback: what an invite opens, and what opens nothing."""
 
 import asyncio
-import os
 import secrets
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.contract.member import Member, join, new, rejoin
-from tests.contract.terminal import Terminal
+from tests.contract.terminal import Terminal, printed_invite
 
 from genie_core.room.frame import Challenge, Hello, Prove, Refused, Welcome
 from genie_core.room.identity import Identity
@@ -31,20 +28,6 @@ def alice(tmp_path: Path, port: int) -> Iterator[Member]:
     with Member("alice", tmp_path / "alice", new(), settings={"port": port}) as member:
         member.seated()
         yield member
-
-
-def printed_invite(home: Path) -> str:
-    """What `genie-tui invite` prints."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "genie_tui", "invite"],
-        env={**os.environ, "GENIE_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    (line,) = ran.stdout.splitlines()
-    return line
 
 
 def changed(invite: str, **fields: object) -> str:
