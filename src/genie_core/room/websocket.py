@@ -38,10 +38,12 @@ PING_INTERVAL: Final = 10.0
 
 PING_TIMEOUT: Final = 15.0
 
-WATCH_INTERVAL: Final = 1.5
-"""Seconds between a participant's pings: that the host is gone must show within five seconds."""
+WATCH_INTERVAL: Final = 1.0
+WATCH_TIMEOUT: Final = 2.5
+LAST_WORD: Final = 1.0
+"""Seconds between a participant's pings, until an answer, and for a farewell after that: together
+what it takes at most until it shows that the host is gone, which is to be less than five."""
 
-WATCH_TIMEOUT: Final = 3.0
 OPEN_TIMEOUT: Final = 10.0
 CLOSE_TIMEOUT: Final = 2.0
 
@@ -65,7 +67,6 @@ logging.getLogger(f"{__name__}.wire").setLevel(logging.CRITICAL)  # what strange
 
 _OPTIONS: Final[dict[str, Any]] = {
     "compression": None,
-    "close_timeout": CLOSE_TIMEOUT,
     "write_limit": WRITE_BUFFER,
     "logger": logging.getLogger(f"{__name__}.wire"),
 }
@@ -137,7 +138,7 @@ class WebSocketConnection(Generic[Out, In]):
         return self._decode(data)
 
     async def close(self, reason: str = "") -> None:
-        """Do the closing handshake, for at most `CLOSE_TIMEOUT` seconds."""
+        """Do the closing handshake, for at most some seconds."""
         await self._ws.close(reason=_short(reason))
 
     def abort(self) -> None:
@@ -283,6 +284,7 @@ async def listen(
         max_size=OVERSIZE * frame_bytes,
         ping_interval=PING_INTERVAL,
         ping_timeout=PING_TIMEOUT,
+        close_timeout=CLOSE_TIMEOUT,
         **_tls(certificate, open_timeout),
         **_OPTIONS,
     )
@@ -302,6 +304,7 @@ async def _open(address: Address, scheme: str, **options: Any) -> Client:
             max_size=SERVER_FRAME_BYTES,
             ping_interval=WATCH_INTERVAL,
             ping_timeout=WATCH_TIMEOUT,
+            close_timeout=LAST_WORD,
             **options,
             **_OPTIONS,
         )
@@ -326,7 +329,7 @@ def _tls(certificate: Certificate | None, timeout: float) -> dict[str, Any]:
 def _os_reason(error: OSError) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "nothing listens there"
-    return error.strerror or str(error)
+    return error.strerror or str(error) or "what listens there hung up; it may be no room"
 
 
 def _why_closed(error: ConnectionClosed) -> str:

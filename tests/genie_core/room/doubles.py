@@ -5,14 +5,16 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from genie_core.room.address import Address
 from genie_core.room.client import Backoff, RoomClient
+from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import Diverged, RoomRefused
 from genie_core.room.event import Event, Said
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import Accepted, Knocking, Piece, Refused, Ruled, Stored, Welcome
 from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
 from genie_core.room.server import RoomServer
-from genie_core.room.websocket import Connector
+from genie_core.room.websocket import Connector, tls_connect
 
 DEADLINE = 20.0
 
@@ -179,5 +181,12 @@ def room_server(sink: MemorySink | None = None, **options: Any) -> RoomServer:
 def local_connector(server: RoomServer) -> Connector:
     async def connector() -> Any:
         return server.connect_local()
+
+    return connector
+
+
+def tls_connector(address: Address, pin: str) -> Connector:
+    async def connector() -> ClientConnection:
+        return await tls_connect(address, pin)
 
     return connector

@@ -112,12 +112,16 @@ async def stalled_peer(address: Address, name: str) -> socket.socket:
 
 
 class Proxy:
-    """Forwards TCP to an address and cuts all connections on demand."""
+    """Forwards TCP to an address and cuts all connections on demand.
+
+    `heard` is what went to the address, for each connection.
+    """
 
     def __init__(self, target: Address) -> None:
         self._target = target
         self._writers: set[asyncio.StreamWriter] = set()
         self.accepted = 0
+        self.heard: list[bytearray] = []
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[str]:
@@ -143,14 +147,21 @@ class Proxy:
             writer.transport.abort()
             return
         self._writers |= {writer, onward}
-        copies: list[Awaitable[None]] = [_copy(reader, onward), _copy(onward_reader, writer)]
+        self.heard.append(bytearray())
+        copies: list[Awaitable[None]] = [
+            _copy(reader, onward, self.heard[-1]),
+            _copy(onward_reader, writer, bytearray()),
+        ]
         await asyncio.gather(*copies)
         self._writers -= {writer, onward}
 
 
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _copy(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, heard: bytearray
+) -> None:
     with suppress(OSError):
         while data := await reader.read(65536):
+            heard += data
             writer.write(data)
             await writer.drain()
     writer.transport.abort()
