@@ -8,17 +8,26 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.archive.blobs import BlobStore
+from genie_core.archive.errors import ArchiveError, DiskFailure
 from genie_core.archive.saved import SavedRoom
+from genie_core.durable import make_private_folder
+from genie_core.errors import GenieError
+from genie_core.file_names import safe_name
 from genie_core.room.courier import Courier
-from genie_core.room.depot import Depot, stock
+from genie_core.room.depot import LEFTOVER, Depot, stock
 from genie_core.room.errors import NoSuchFile
-from genie_core.room.event import Event, FileRef
+from genie_core.room.event import Event, FileRef, Hosted
 from genie_core.room.frame import ClientFrame, Piece, Refused, Stored
 from genie_core.room.limits import Limits
-from genie_core.room.seat import Transfer
+from genie_core.room.seat import Transfer, Way
 from genie_core.room.transfer import files_of
 
 BLOBS_NAME: Final = "blobs"
+
+ELSEWHERE: Final = "kept at your other terminal"
+NOT_HERE: Final = (
+    "files are attached at your other terminal, which keeps them; this one is a second one"
+)
 
 
 def blobs_of(saved: SavedRoom) -> BlobStore:
@@ -38,9 +47,93 @@ async def open_depot(blobs: BlobStore, events: Iterable[Event], limits: Limits) 
 
 
 def take_over(old: Path, new: SavedRoom) -> None:
-    """Move the files from the folder of an old copy to that of a new one. Blocks."""
-    with suppress(OSError):  # they can be fetched again
-        (old / BLOBS_NAME).rename(new.folder / BLOBS_NAME)
+    """Let a new copy have the files of an old one, which keeps them, too. Blocks.
+
+    Where the disk knows no second names for files, the new copy gets them alone.
+    """
+    source, target = BlobStore(old / BLOBS_NAME), blobs_of(new)
+    with suppress(OSError, GenieError):  # they can be fetched again
+        make_private_folder(target.folder)
+        for digest in source.digests():
+            path = target.path(digest)
+            try:
+                path.hardlink_to(source.path(digest))
+            except FileExistsError:
+                continue
+            except OSError:
+                source.path(digest).rename(path)
+
+
+async def open_store(saved: SavedRoom, keep: Iterable[FileRef]) -> BlobStore:
+    """The files of an own copy, without those that are none of `keep` and older than an hour.
+
+    Only for whoever holds the copy.
+    """
+    blobs, digests = blobs_of(saved), {file.digest for file in keep}
+    with suppress(DiskFailure):  # what can't be removed only takes space
+        await asyncio.to_thread(blobs.prune, digests, time.time() - LEFTOVER)
+    return blobs
+
+
+class SharedLibrary:
+    """A `Library` for a second terminal of the person who keeps the room's files.
+
+    What the first one has can be opened here; nothing is attached, sent or fetched.
+    """
+
+    def __init__(self, blobs: BlobStore) -> None:
+        self._blobs = blobs
+        self._report: Callable[[Transfer], None] = _nothing
+
+    def start(
+        self, _ask: Callable[[ClientFrame], bool], report: Callable[[Transfer], None]
+    ) -> None:
+        """Keep in mind whom to tell."""
+        self._report = report
+
+    async def attach(self, path: Path) -> FileRef:
+        """Refuse to take a file in: raises `NoSuchFile`."""
+        raise NoSuchFile(path.name, NOT_HERE)
+
+    def drop(self, digest: str) -> None:
+        """Nothing is sent that could be dropped."""
+
+    def place(self, digest: str) -> Path:
+        """Where a file is, if the other terminal has it; raises `InvalidDigest`."""
+        return self._blobs.path(digest)
+
+    def has(self, digest: str) -> bool:
+        """Whether the other terminal has a file, all of it."""
+        with suppress(ArchiveError):
+            return self._blobs.size(digest) is not None
+        return False
+
+    def is_sent(self, _digest: str) -> bool:
+        """Whether a message need not wait for a file, which is so for all."""
+        return True
+
+    def recall(self, event: Event) -> None:
+        """Take note of an event; tells that the files of a message are at the other terminal."""
+        for file in files_of([event]):
+            if not self.has(file.digest):
+                name = safe_name(file.name)
+                self._report(Transfer(file.digest, name, Way.DOWN, 0, file.size, ELSEWHERE))
+
+    def on_event(self, event: Event) -> None:
+        """Do the same for an event that is new."""
+        self.recall(event)
+
+    def on_answer(self, answer: Stored | Piece | Refused) -> None:
+        """Nothing is asked that could be answered."""
+
+    def on_online(self, limits: Limits) -> None:
+        """Nothing waits for a connection."""
+
+    def on_offline(self) -> None:
+        """Nothing needs a connection."""
+
+    async def aclose(self) -> None:
+        """Nothing is under way."""
 
 
 class LateLibrary:
@@ -52,7 +145,7 @@ class LateLibrary:
     def __init__(self) -> None:
         self._courier: Courier | None = None
         self._start: Callable[[Courier], None] | None = None
-        self._waiting: list[Event] = []
+        self._waiting: list[tuple[Event, bool]] = []
         self._limits: Limits | None = None
 
     def open(self, blobs: BlobStore) -> None:
@@ -60,8 +153,8 @@ class LateLibrary:
         self._courier = courier = Courier(blobs)
         if self._start is not None:
             self._start(courier)
-        for event in self._waiting:
-            courier.on_event(event)
+        for event, new in self._waiting:
+            (courier.on_event if new else courier.recall)(event)
         self._waiting.clear()
         if self._limits is not None:
             courier.on_online(self._limits)
@@ -97,12 +190,24 @@ class LateLibrary:
         """Whether the room has the whole file, or cannot be expected to."""
         return self._courier is not None and self._courier.is_sent(digest)
 
+    def drop(self, digest: str) -> None:
+        """Stop to send a file, unless a message names it."""
+        if self._courier is not None:
+            self._courier.drop(digest)
+
+    def recall(self, event: Event) -> None:
+        """Take note of an event from the own copy; fetches what has never arrived."""
+        if self._courier is not None:
+            self._courier.recall(event)
+        elif any(files_of([event])):
+            self._waiting.append((event, False))
+
     def on_event(self, event: Event) -> None:
-        """Take note of an event; fetches what a message brings."""
+        """Take note of an event that is new; fetches what a message brings."""
         if self._courier is not None:
             self._courier.on_event(event)
-        elif any(files_of([event])):
-            self._waiting.append(event)
+        elif isinstance(event.body, Hosted) or any(files_of([event])):
+            self._waiting.append((event, True))
 
     def on_answer(self, answer: Stored | Piece | Refused) -> None:
         """Take in what the room says about a file."""
@@ -125,3 +230,7 @@ class LateLibrary:
         """Finish what is being written and stop."""
         if self._courier is not None:
             await self._courier.aclose()
+
+
+def _nothing(_transfer: Transfer) -> None:
+    pass

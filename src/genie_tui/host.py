@@ -171,7 +171,7 @@ async def take_host_seat(
         close_room=doors.close,
         put_away=resources.aclose,
         hosting=doors.presence,
-        library=Courier(doors.blobs),
+        library=Courier(doors.blobs, offers=False),
         withheld=await asyncio.to_thread(withheld_in, saved),
         saved=lambda: saved.id,
     )

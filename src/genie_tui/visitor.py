@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -20,7 +20,7 @@ from genie_core.room.codec import event_mark
 from genie_core.room.deed import Deed, sign_deed
 from genie_core.room.discovery import Browser
 from genie_core.room.errors import Diverged, InvalidAddress, KnownRoom
-from genie_core.room.event import Event
+from genie_core.room.event import Event, FileRef
 from genie_core.room.heritage import WORTH_KEEPING
 from genie_core.room.identity import Identity
 from genie_core.room.invite import looks_like_invite, read_invite
@@ -30,10 +30,11 @@ from genie_core.room.proof import Ticket
 from genie_core.room.reach import reachable_hosts
 from genie_core.room.seat import Listener, Severity, Unsent
 from genie_core.room.seeker import Seeker, Whereabouts
+from genie_core.room.transfer import files_of
 from genie_core.room.websocket import tls_connect
 from genie_core.room.withheld import Withheld
 from genie_tui.engines import engine_loader
-from genie_tui.files import LateLibrary, blobs_of, take_over
+from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store, take_over
 from genie_tui.host import leaving_unless_done
 from genie_tui.opening import JoinRoom, RejoinRoom
 from genie_tui.place import Person, plan_for, withheld_in
@@ -69,14 +70,17 @@ class Way:
 
 @dataclass(slots=True)
 class Luggage:
-    """What somebody comes with: a copy of the room, and what to bring to it."""
+    """What somebody comes with: a copy of the room, and what to bring to it.
+
+    `lent` is the copy that another terminal of theirs has open.
+    """
 
     saved: SavedRoom | None = None
     log: EventLog | None = None
     events: list[Event] = field(default_factory=list)
     bequest: list[Event] = field(default_factory=list)
     unsent: tuple[Unsent, ...] = ()
-    second: bool = False
+    lent: SavedRoom | None = None
     patient: bool = False
     wanted: str = ""
 
@@ -176,7 +180,7 @@ class Visitor:
                 await _open_copy(saved, luggage, resources)
                 return await self._visit(way, luggage, listener, resources, guest=guest)
             except RoomInUse:
-                luggage.second, luggage.wanted = True, saved.record.id
+                luggage.lent, luggage.wanted = saved, saved.record.id
                 await resources.aclose()
                 listener.on_notice(Severity.WARNING, ELSEWHERE)
                 return await self._visit(way, luggage, listener, resources, guest=True)
@@ -199,7 +203,9 @@ class Visitor:
         person = self._person
         place: asyncio.Future[SavedRoom] = asyncio.get_running_loop().create_future()
         copy = LogCopy(lambda problem: listener.on_notice(Severity.WARNING, problem))
-        library = None if luggage.second else LateLibrary()
+        second = luggage.lent is not None
+        late = LateLibrary()
+        library = SharedLibrary(blobs_of(luggage.lent)) if luggage.lent is not None else late
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
         seat: Participant
         seeker = Seeker(
@@ -223,11 +229,11 @@ class Visitor:
                 "patient": luggage.patient,
                 "recognises": None if luggage.room else self._has_copy,
             },
-            keep=None if luggage.second else copy.keep,
+            keep=None if second else copy.keep,
             put_away=resources.aclose,
             library=library,
             withheld=Withheld() if luggage.saved is None else await _withheld(luggage.saved),
-            deed=None if luggage.second else lambda: self._deed(identity, certificate, seat),
+            deed=None if second else lambda: self._deed(identity, certificate, seat),
             learn=seeker.learn,
             saved=lambda: place.result().id if place.done() else "",
         )
@@ -237,14 +243,14 @@ class Visitor:
         seat.send_again(luggage.unsent)
         await seat.start()
         seeker.room = seat.room
-        if luggage.second or library is None:
+        if second:
             return seat
         async with leaving_unless_done(seat):
             saved = await self._settle_in(seat, luggage, resources)
             if luggage.log is not None:
                 copy.attach(luggage.log)
             resources.push_async_callback(copy.aclose)
-            library.open(blobs_of(saved))
+            late.open(await open_store(saved, _files_to_keep(luggage, seat)))
             resources.push_async_callback(_note_visit, saved, seat, seeker)
             await _note_visit(saved, seat, seeker)
             place.set_result(saved)
@@ -371,6 +377,15 @@ async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Seeker) -> No
         pin=current.pin if current else "",
     )
     await asyncio.to_thread(saved.summarise, seat.state, time.time())
+
+
+def _files_to_keep(luggage: Luggage, seat: Participant) -> Iterator[FileRef]:
+    """The files of all messages that there are, whether the room has them yet or not."""
+    yield from files_of((*luggage.events, *luggage.bequest))
+    for said in [each.said for each in seat.state.exchanges.values()]:
+        yield from said.files
+    for unsent in seat.unsent:
+        yield from unsent.files
 
 
 def _places(texts: Iterable[str], pin: str) -> list[Whereabouts]:

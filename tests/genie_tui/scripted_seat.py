@@ -94,6 +94,7 @@ class ScriptedSeat:
     places: dict[str, Path] = field(default_factory=dict)
     attached: list[Path] = field(default_factory=list)
     attach_error: GenieError | None = None
+    detached: list[str] = field(default_factory=list)
     attaching: asyncio.Event = field(default_factory=_set_event)
     answers: list[tuple[str, Answer]] = field(default_factory=list)
     stops: list[int | None] = field(default_factory=list)
@@ -180,6 +181,9 @@ class ScriptedSeat:
             raise self.attach_error
         content = path.read_bytes()
         return FileRef(sha256(content).hexdigest(), path.name, len(content))
+
+    def detach(self, digest: str) -> None:
+        self.detached.append(digest)
 
     def carry(self, file: FileRef, done: int, way: Way = Way.UP, problem: str = "") -> None:
         """Let a file come so far."""

@@ -57,6 +57,8 @@ def decode_server(data: bytes, limit: int = SERVER_FRAME_BYTES) -> ServerFrame:
         for event in frame.events:
             if not event.has_sane_time():
                 raise FrameError("malformed", f"event {event.seq} has an impossible time")
+            if not event.has_sane_files():
+                raise FrameError("malformed", f"event {event.seq} names files that can't be")
     return frame
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from genie_core.file_names import safe_name
 from genie_core.message import SYSTEM, Attachment, Message, Thread
 from genie_core.room.event import FileRef, Quote, Said
 from genie_core.room.fold import Exchange, RoomState
@@ -52,7 +53,7 @@ def as_message(exchange: Exchange, place: Place | None = None) -> Message:
 
 def _in_place_of_text(said: Said) -> str:
     """What a message says that brings something and has no words of its own."""
-    names = [file.name for file in said.files] or [quote.title for quote in said.quotes]
+    names = [safe_name(file.name) for file in said.files] or [quote.title for quote in said.quotes]
     return f"({', '.join(names)})" if names else "(nothing)"
 
 
@@ -61,7 +62,7 @@ def _as_thread(quote: Quote) -> Thread:
 
 
 def _as_attachment(file: FileRef, place: Place) -> Attachment:
-    return Attachment(str(place(file.digest)), file.name, file.media or UNKNOWN_MEDIA)
+    return Attachment(str(place(file.digest)), safe_name(file.name), file.media or UNKNOWN_MEDIA)
 
 
 def as_answer(exchange: Exchange, owner: str) -> Message | None:

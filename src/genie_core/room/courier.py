@@ -6,11 +6,11 @@ asked without a connection, and what a lost one leaves behind goes on with the n
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+import random
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -20,10 +20,12 @@ from genie_core.blocking import off_loop
 from genie_core.errors import GenieError
 from genie_core.file_names import safe_name
 from genie_core.room.errors import NoSuchFile
-from genie_core.room.event import Event, FileRef
+from genie_core.room.event import Event, FileRef, Hosted, Recovered
 from genie_core.room.frame import Chunk, ClientFrame, Piece, Refused, Store, Stored
 from genie_core.room.limits import Limits
 from genie_core.room.media import HEAD_BYTES, media_type
+from genie_core.room.missed import Missed
+from genie_core.room.offers import Offers
 from genie_core.room.receiving import Receiving
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.sending import Sending
@@ -48,13 +50,15 @@ logger = logging.getLogger(__name__)
 class _Outgoing:
     """A file on its way to the room, until a message there names it.
 
-    `again` says that a room had it already, but perhaps not the one that is hosted now.
+    `again` says that a room had it already, but perhaps not the one that is hosted now; `offered`
+    that a message names it already and it is brought in case the host lacks it.
     """
 
     file: FileRef
     course: Sending
     named: bool = False
     again: bool = False
+    offered: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -71,18 +75,33 @@ class Courier:
 
     `attach` and `aclose` aside, nothing waits; all methods belong to one event loop. Files that
     messages name are fetched by themselves, the newest first. What fails is tried again with the
-    next connection, and when another message names it.
+    next connection, and when another message names it; what the host lacks, now and then.
+
+    With `offers`, the files of old messages are offered to whoever hosts the room anew: also to the
+    same host, who may have lost some. The host's own courier works where the room itself does and
+    has nothing to offer.
     """
 
-    def __init__(self, blobs: BlobStore, kept_bytes: int = KEPT_BYTES) -> None:
+    def __init__(
+        self,
+        blobs: BlobStore,
+        kept_bytes: int = KEPT_BYTES,
+        *,
+        offers: bool = True,
+        chance: random.Random | None = None,
+    ) -> None:
         self._blobs = blobs
         self._kept_bytes = kept_bytes
+        self._offers = Offers(chance) if offers else None
+        self._named: dict[str, FileRef] = {}
+        self._lacked: set[str] | None = set()
+        self._all_offered = False
         self._ask: Callable[[ClientFrame], bool] = _nobody
         self._report: Callable[[Transfer], None] = _nothing
         self._outgoing: dict[str, _Outgoing] = {}
         self._incoming: dict[str, _Incoming] = {}
         self._wanted: dict[str, FileRef] = {}
-        self._missed: dict[str, FileRef] = {}
+        self._missed = Missed()
         self._told: dict[str, tuple[Transfer, float]] = {}
         self._connection = 0
         self._online = False
@@ -118,10 +137,20 @@ class Courier:
         file = FileRef(digest, safe_name(path.name), size, media_type(head))
         self._incoming.pop(digest, None)
         self._wanted.pop(digest, None)
+        self._missed.forget(digest)
         under_way = self._outgoing.get(digest)
         if under_way is None or under_way.course.over:
             self._send(file)
+        elif under_way.offered:  # from now on the person waits for it
+            self._outgoing[digest] = _Outgoing(file, under_way.course)
         return file
+
+    def drop(self, digest: str) -> None:
+        """Stop to send a file, unless a message names it."""
+        outgoing = self._outgoing.get(digest)
+        if outgoing is not None and not outgoing.named:
+            outgoing.course.fail("out_of_state", "it was taken back")
+            del self._outgoing[digest]
 
     def place(self, digest: str) -> Path:
         """Where a file is, or will be once it has arrived; never beyond the folder of files."""
@@ -143,15 +172,24 @@ class Courier:
 
     # -- what comes from the room
 
-    def on_event(self, event: Event) -> None:
-        """Take note of an event; fetches what a message brings."""
+    def recall(self, event: Event) -> None:
+        """Take note of an event from the own copy; fetches what has never arrived."""
         for file in files_of([event]):
+            self._named[file.digest] = file
             if (outgoing := self._outgoing.get(file.digest)) is not None:
                 outgoing.named = True
             elif file.digest not in self._incoming and not self.has(file.digest):
-                self._missed.pop(file.digest, None)
+                self._missed.forget(file.digest)
                 self._wanted[file.digest] = file
         self._wake.set()
+
+    def on_event(self, event: Event) -> None:
+        """Take note of an event that is new; fetches what a message brings."""
+        if isinstance(event.body, Hosted):
+            self._lacked = None
+        elif isinstance(event.body, Recovered) and self._lacked is not None:
+            self._lacked.update(file.digest for file in files_of([event]))
+        self.recall(event)
 
     def on_answer(self, answer: Stored | Piece | Refused) -> None:
         """Take in what the room says about a file."""
@@ -163,7 +201,10 @@ class Courier:
             case Piece() if incoming is not None:
                 if incoming.course.on_piece(answer, _now()):
                     incoming.piece = answer
+                    self._missed.forget(digest)
             case Refused(code=code, text=text):
+                if code == "unknown_file" and not self._all_offered:
+                    self._lacked = None
                 for each in (outgoing, incoming):
                     if each is not None:
                         each.course.on_refused(code, text, _now())
@@ -187,8 +228,10 @@ class Courier:
                 outgoing.course.connected()
         for incoming in self._incoming.values():
             incoming.course.connected()
-        self._wanted = {**self._missed, **self._wanted}
-        self._missed.clear()
+        self._wanted = {**self._missed.take_all(), **self._wanted}
+        self._all_offered = False
+        if self._offers is not None:
+            self._offers.connected()
         self._wake.set()
 
     def on_offline(self) -> None:
@@ -205,6 +248,7 @@ class Courier:
         while not self._closing:
             self._wake.clear()
             await self._choose()
+            await self._offer()
             for outgoing in self._sent_now():
                 await self._attempt(outgoing, partial(self._go_on_sending, outgoing))
             for incoming in list(self._incoming.values()):
@@ -216,13 +260,16 @@ class Courier:
 
     async def _choose(self) -> None:
         """Begin to fetch the newest files, unless enough are under way."""
+        if self._online and (due := self._missed.take(_now())):
+            self._wanted = {**due, **self._wanted}
         while self._online and self._wanted and len(self._incoming) < FETCHED_AT_ONCE:
             digest, file = self._wanted.popitem()
             try:
                 have = await off_loop(partial(self._prepare, file), "room files")
             except GenieError as error:
-                self._missed[digest] = file
-                self._tell(Transfer(digest, file.name, Way.DOWN, 0, file.size, str(error)))
+                self._missed.add(file, "disk", _now())
+                name = safe_name(file.name)
+                self._tell(Transfer(digest, name, Way.DOWN, 0, file.size, str(error)))
                 continue
             if digest not in self._outgoing:
                 course = Receiving(digest, file.size, have)
@@ -233,8 +280,35 @@ class Courier:
     def _prepare(self, file: FileRef) -> int:
         total = self._blobs.total()
         if total + on_disk(file.size) > self._kept_bytes:
-            raise NoSuchFile(file.name, f"not fetched: this room's files take {total:,} bytes here")
+            raise NoSuchFile(
+                safe_name(file.name), f"not fetched: this room's files take {total:,} bytes here"
+            )
         return self._blobs.begin(file.digest, file.size)
+
+    async def _offer(self) -> None:
+        """Begin to offer a file that the host may lack, unless enough is being sent."""
+        offers = self._offers
+        if offers is None or not self._online:
+            return
+        if self._lacked is None or self._lacked:
+            digests, self._lacked = self._lacked, set()
+            self._all_offered |= digests is None
+            offers.add(await off_loop(partial(self._to_offer, digests), "room files"), _now())
+        sent = self._sent_now()
+        file = offers.take(_now()) if len(sent) < SENT_AT_ONCE else None
+        if file is not None and file.digest not in self._outgoing:
+            course = Sending(file.digest, file.size)
+            outgoing = _Outgoing(file, course, named=True, offered=True)
+            self._outgoing[file.digest] = outgoing
+            course.connected()
+
+    def _to_offer(self, digests: Collection[str] | None) -> dict[str, FileRef]:
+        """Those of the files that are here and that messages name; all for None."""
+        return {
+            digest: FileRef(digest, digest[:12], size)
+            for digest, size in self._blobs.digests().items()
+            if digest in (self._named if digests is None else digests) and size <= self._blobs.limit
+        }
 
     def _send(self, file: FileRef, *, again: bool = False) -> None:
         course = Sending(file.digest, file.size)
@@ -244,8 +318,9 @@ class Courier:
         self._wake.set()
 
     def _sent_now(self) -> list[_Outgoing]:
-        unfinished = (each for each in self._outgoing.values() if not each.course.over)
-        return list(islice(unfinished, SENT_AT_ONCE))
+        """What to send now; what is only offered comes last."""
+        unfinished = [each for each in self._outgoing.values() if not each.course.over]
+        return sorted(unfinished, key=lambda each: each.offered)[:SENT_AT_ONCE]
 
     async def _attempt(
         self, each: _Outgoing | _Incoming, step: Callable[[], Awaitable[None]]
@@ -268,7 +343,7 @@ class Courier:
             else:
                 read = partial(self._blobs.read, course.digest, step.offset, step.length)
                 frame = Chunk(course.digest, step.offset, await off_loop(read, "room files"))
-                if connection != self._connection:
+                if connection != self._connection or course.over:
                     return  # it would be an answer to nothing there
             if not self._ask(frame):
                 self.on_offline()
@@ -299,17 +374,27 @@ class Courier:
             if incoming.course.over:
                 del self._incoming[digest]
                 if incoming.course.progress is Progress.FAILED:
-                    self._missed[digest] = incoming.file
+                    self._missed.add(incoming.file, incoming.course.code, _now())
+                else:
+                    self._missed.forget(digest)
         for digest, outgoing in list(self._outgoing.items()):
             if outgoing.named and outgoing.course.over:
                 del self._outgoing[digest]
+                failed = outgoing.course.progress is Progress.FAILED
+                if outgoing.offered and failed and self._offers is not None:
+                    self._offers.refused(outgoing.course.code)
         under_way = self._incoming.keys() | self._outgoing.keys()
         self._told = {each: told for each, told in self._told.items() if each in under_way}
 
     def _due(self) -> float | None:
         now = _now()
-        waits = [each.course.due(now) for each in self._sent_now()]
+        sent = self._sent_now()
+        waits = [each.course.due(now) for each in sent]
         waits += [each.course.due(now) for each in self._incoming.values()]
+        if self._online:
+            waits.append(self._missed.due(now))
+            if self._offers is not None and len(sent) < SENT_AT_ONCE:
+                waits.append(self._offers.due(now))
         return min((wait for wait in waits if wait is not None), default=None)
 
     # -- what the person hears
@@ -318,10 +403,14 @@ class Courier:
         course, file = each.course, each.file
         way = Way.UP if isinstance(each, _Outgoing) else Way.DOWN
         failed = course.progress is Progress.FAILED
-        if isinstance(each, _Outgoing) and each.again and not failed:
+        if isinstance(each, _Outgoing) and (each.offered or (each.again and not failed)):
             return
+        waits = isinstance(each, _Incoming) and self._missed.is_known(file.digest)
+        if waits and course.progress is not Progress.DONE:
+            return  # it is told that the host lacks it
         problem = (course.why or "it failed") if failed else ""
-        self._tell(Transfer(file.digest, file.name, way, course.done, file.size, problem))
+        name = safe_name(file.name)
+        self._tell(Transfer(file.digest, name, way, course.done, file.size, problem))
 
     def _tell(self, transfer: Transfer) -> None:
         """Report, but not the same twice, nor more often than anybody can read."""

@@ -164,6 +164,7 @@ class Depot:
             self._forget(errand)
             return _refused(errand, "corrupt", str(error)), None
         except UnknownBlob:
+            self._lose(errand.frame.digest)
             return _refused(errand, "unknown_file", "the host does not have this file"), None
         except InvalidDigest as error:
             return _refused(errand, "malformed", str(error)), None
@@ -233,6 +234,12 @@ class Depot:
     def _forget(self, errand: Errand) -> None:
         """Take note that the store has thrown away what had arrived."""
         self._uploads.pop((errand.name, errand.frame.digest), None)
+
+    def _lose(self, digest: str) -> None:
+        """Take note that a file that was complete has vanished, so that it may be brought again."""
+        file = self._known.pop(digest, None)
+        if file is not None:
+            self._used -= on_disk(file.size)
 
     async def _drop(self, errand: Errand, code: Refusal, text: str) -> _Answer:
         await self._evict((errand.name, errand.frame.digest))

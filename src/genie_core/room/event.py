@@ -4,6 +4,7 @@ An `Event` is an envelope (sequence number, time, author) around one of the bodi
 frozen and tagged, and they are all that is written to disk: every screen is a fold over them.
 """
 
+import re
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -15,6 +16,16 @@ ROOM: Final = ""
 
 LATEST: Final = 253_370_764_800.0
 """The latest moment that any calendar here can show, whatever the time zone: year 9999."""
+
+
+LARGEST_FILE: Final = 2**53
+"""More bytes than any disk has; up to here every program can count."""
+
+MOST_FILES: Final = 256
+"""More files than any room takes with one message."""
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_MEDIA: Final = re.compile(r"[!-~]{0,127}")
 
 
 def is_moment(at: float) -> bool:
@@ -112,6 +123,11 @@ class FileRef(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     size: int
     media: str = ""
+
+    def is_sane(self) -> bool:
+        """Whether there can be such a file. Of its name nothing is said: it may be any text."""
+        named = _DIGEST.fullmatch(self.digest) and _MEDIA.fullmatch(self.media)
+        return bool(named) and 0 < self.size <= LARGEST_FILE
 
 
 class QuotedLine(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -285,3 +301,11 @@ class Event(msgspec.Struct, frozen=True):
             event = event.body.event
         quotes = event.body.quotes if isinstance(event.body, Said) else ()
         return is_moment(event.at) and all(is_moment(each.at) for q in quotes for each in q.lines)
+
+    def has_sane_files(self) -> bool:
+        """Whether the files that a message names, here or recovered, can be, and are not too many."""
+        body = self.body
+        while isinstance(body, Recovered):
+            body = body.event.body
+        files = body.files if isinstance(body, Said) else ()
+        return len(files) <= MOST_FILES and all(file.is_sane() for file in files)

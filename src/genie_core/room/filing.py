@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from genie_core.room.codec import whole_text
+from genie_core.file_names import safe_name
 from genie_core.room.event import FileRef
 from genie_core.room.frame import (
     Chunk,
@@ -55,7 +55,7 @@ class Filing:
         """Take in a wish; what is not in order is refused at once."""
         objection = self._objection(peer, frame)
         if objection is not None:
-            self._roster.refuse(peer, objection.code, objection.text, objection.ref)
+            self._refuse(peer, objection)
         elif isinstance(frame, Store) and frame.digest in self._files:
             self._roster.reply(peer, Stored(frame.digest, self._files[frame.digest].size))
         else:
@@ -79,7 +79,9 @@ class Filing:
         if peer is None or not peer.name:
             return
         if isinstance(answer, Refused):
-            self._roster.refuse(peer, answer.code, answer.text, answer.ref)
+            if answer.code == "unknown_file":  # it was there; somebody may bring it again
+                self._files.pop(answer.ref, None)
+            self._refuse(peer, answer)
         else:
             peer.strikes = 0
             self._roster.reply(peer, answer)
@@ -103,9 +105,16 @@ class Filing:
             known = self._files.get(file.digest)
             if known is None:
                 return file.digest[:DIGEST_CHARS]
-            name = whole_text(file.name, NAME_CHARS) or "file"
+            name = safe_name(file.name[:NAME_CHARS])
             found.append(FileRef(known.digest, name, known.size, known.media))
         return tuple(found)
+
+    def _refuse(self, peer: Peer, refused: Refused) -> None:
+        """Tell a peer; it is nobody's fault that the host lacks what old messages name."""
+        if refused.code == "unknown_file":
+            self._roster.reply(peer, refused)
+        else:
+            self._roster.refuse(peer, refused.code, refused.text, refused.ref)
 
     def _objection(self, peer: Peer, frame: FileFrame) -> Refused | None:
         digest = frame.digest
@@ -115,8 +124,10 @@ class Filing:
         if self._open.get(peer.id, 0) + unread >= MAX_ERRANDS:
             return Refused("too_fast", "wait for the answers about files", digest)
         if isinstance(frame, Fetch):
-            if digest not in self._files or frame.offset < 0:
+            if digest not in self._files:
                 return Refused("unknown_file", "the host does not have this file", digest)
+            if frame.offset < 0:
+                return Refused("malformed", "no part of a file begins there", digest)
             return None
         if isinstance(frame, Chunk):
             return None

@@ -16,7 +16,6 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.filing import is_digest
 from genie_core.room.floor import TOO_MUCH
 from genie_core.room.frame import (
     Inherited,
@@ -98,8 +97,7 @@ class Heritage:
         if not survives(event, self._limits.frame_bytes // 2):
             return False
         if isinstance(body, Said):
-            are_files = all(is_digest(file.digest) and file.size >= 0 for file in body.files)
-            return are_files and len(body.text) <= self._limits.text_chars
+            return event.has_sane_files() and len(body.text) <= self._limits.text_chars
         try:
             return normal(body, self._limits.frame_bytes) == body
         except FrameError:

@@ -18,8 +18,8 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     frame_bytes: Annotated[int, msgspec.Meta(ge=16 * 1024, le=4 * 1024 * 1024)] = 256 * 1024
     text_chars: Annotated[int, msgspec.Meta(ge=1, le=500_000)] = 16_000
     members: Annotated[int, msgspec.Meta(ge=1)] = 64
-    burst: Annotated[int, msgspec.Meta(ge=1)] = 20
-    per_second: Annotated[float, msgspec.Meta(ge=0.001)] = 5.0
+    burst: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 20
+    per_second: Annotated[float, msgspec.Meta(ge=0.001, le=1e9)] = 5.0
     volume: Annotated[int, msgspec.Meta(ge=1)] = 2 * 1024 * 1024
     replies: Annotated[int, msgspec.Meta(ge=1)] = 256
     signals: Annotated[int, msgspec.Meta(ge=1)] = 256
@@ -29,5 +29,5 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     half_open: Annotated[int, msgspec.Meta(ge=1)] = 128
     file_bytes: Annotated[int, msgspec.Meta(ge=0)] = 25 * 1024 * 1024
     files_bytes: Annotated[int, msgspec.Meta(ge=0)] = 2 * 1024 * 1024 * 1024
-    files: Annotated[int, msgspec.Meta(ge=0)] = 16
+    files: Annotated[int, msgspec.Meta(ge=0, le=256)] = 16
     quote_chars: Annotated[int, msgspec.Meta(ge=0)] = 60_000

@@ -199,6 +199,12 @@ class Participant:
             raise NoSuchFile(str(path), "files can't be attached at this terminal")
         return await self._plan.library.attach(path)
 
+    def detach(self, digest: str) -> None:
+        """Stop to send an attached file after all, unless a message brings it."""
+        brought = {file.digest for unsent in self.unsent for file in unsent.files}
+        if self._plan.library is not None and digest not in brought:
+            self._plan.library.drop(digest)
+
     def file(self, digest: str) -> Path | None:
         """Where a file of the room is on this machine; None if it has not arrived (yet)."""
         library = self._plan.library
@@ -280,6 +286,8 @@ class Participant:
         for event in events:
             if self._state.apply(event):
                 self._unheard.append(event)
+                if self._plan.library is not None:
+                    self._plan.library.recall(event)
 
     async def start(self) -> None:
         """Connect, and return once the room has let this person in.

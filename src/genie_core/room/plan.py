@@ -63,8 +63,14 @@ class Library(Protocol):
     def is_sent(self, digest: str) -> bool:
         """Whether the room has told that it has the whole file, or cannot be expected to."""
 
+    def drop(self, digest: str) -> None:
+        """Stop to send a file, unless a message names it."""
+
+    def recall(self, event: Event) -> None:
+        """Take note of an event from the own copy; fetches what has never arrived."""
+
     def on_event(self, event: Event) -> None:
-        """Take note of an event; fetches what a message brings."""
+        """Take note of an event that is new; fetches what a message brings."""
 
     def on_answer(self, answer: Stored | Piece | Refused) -> None:
         """Take in what the room says about a file."""

@@ -258,6 +258,9 @@ class Seat(Protocol):
         Raises a `GenieError` if it can't be read, is no file, or is larger than the room takes.
         """
 
+    def detach(self, digest: str) -> None:
+        """Stop to send an attached file after all, unless a message brings it."""
+
     def file(self, digest: str) -> Path | None:
         """Where a file of the room is on this machine; None if it has not arrived (yet)."""
 

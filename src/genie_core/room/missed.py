@@ -1,0 +1,56 @@
+"""Files that could not be fetched, and when to try again. Pure."""
+
+from typing import Final
+
+from genie_core.room.event import FileRef
+from genie_core.room.frame import Refusal
+
+FIRST_PAUSE: Final = 3.0
+LONGEST_PAUSE: Final = 300.0
+"""Seconds between two attempts to fetch what the host lacks: it may be brought at any time."""
+
+
+class Missed:
+    """Keeps in mind what is not here. `now` is in seconds from any clock.
+
+    What the host lacks is tried again at growing intervals, everything with each new connection.
+    """
+
+    def __init__(self) -> None:
+        self._files: dict[str, FileRef] = {}
+        self._times: dict[str, int] = {}
+        self._due: dict[str, float] = {}
+
+    def add(self, file: FileRef, code: Refusal, now: float) -> None:
+        """Take note that a file could not be fetched."""
+        digest = file.digest
+        self._files[digest] = file
+        if code == "unknown_file":
+            times = self._times[digest] = self._times.get(digest, 0) + 1
+            self._due[digest] = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(times - 1, 10))
+
+    def is_known(self, digest: str) -> bool:
+        """Whether it has been told before that the host lacks a file."""
+        return digest in self._times
+
+    def forget(self, digest: str) -> None:
+        """A file is here, or somebody asks for it anew."""
+        for each in (self._files, self._times, self._due):
+            each.pop(digest, None)
+
+    def take_all(self) -> dict[str, FileRef]:
+        """Everything, to be tried with a new connection."""
+        taken, self._files = self._files, {}
+        self._due.clear()
+        return taken
+
+    def take(self, now: float) -> dict[str, FileRef]:
+        """What it is time to try again."""
+        digests = [digest for digest, due in self._due.items() if due <= now]
+        for digest in digests:
+            del self._due[digest]
+        return {digest: self._files.pop(digest) for digest in digests}
+
+    def due(self, now: float) -> float | None:
+        """Seconds until there is something to take; None if there is nothing."""
+        return max(0.0, min(self._due.values()) - now) if self._due else None
