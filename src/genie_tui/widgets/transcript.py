@@ -136,8 +136,8 @@ class Transcript:
                 return self._recovered(event, original)
             case Hosted(host=host) if self._host not in ("", host):
                 return Divider(f"{visible_line(host)} hosts now")
-        said = announcement(event, self._devices)
-        return said and self._note(event, *said)
+        told = announcement(event, self._devices)
+        return told and self._note(event, *told)
 
     def _speech(self, message: int, event: Event, said: Said, voucher: str = "") -> Speech:
         author = visible_line(event.by)
@@ -164,10 +164,10 @@ class Transcript:
                     return None
                 reply = self.reply(found, text, original.at, elapsed)
                 return replace(reply, voucher=visible_line(event.by))
-        said = announcement(original, {})
-        if said is None:
+        told = announcement(original, {})
+        if told is None:
             return None
-        mark, text = said
+        mark, text = told
         return self._note(event, mark, f"{text} (recovered from {visible_line(event.by)}'s copy)")
 
     def exchange_of(self, recovered: int) -> Exchange | None:

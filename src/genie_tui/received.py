@@ -1,0 +1,129 @@
+"""Files of a room that a person keeps or looks at. Nothing here ever runs one."""
+
+import asyncio
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import platformdirs
+
+from genie_core.errors import FileNotSaved, GenieError
+from genie_core.file_names import safe_name, save_copy
+from genie_tui.locations import folder_at
+
+PATIENCE: Final = 20.0
+"""Seconds after which a program that shows a file is taken to do so."""
+
+_SHOWN: Final = frozenset(
+    (
+        *("pdf", "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "avif", "heic"),
+        *("mp3", "wav", "ogg", "opus", "flac", "m4a", "mp4", "m4v", "mkv", "webm", "mov"),
+        *("txt", "md", "rst", "csv", "tsv", "log", "json", "yaml", "yml", "toml", "xml"),
+        *("docx", "xlsx", "pptx", "odt", "ods", "odp", "rtf", "epub"),
+    )
+)
+"""Endings of files that programs show and none runs. All others are refused, known or not."""
+
+_RUN: Final = (
+    b"#!",
+    b"\x7fELF",
+    b"MZ",
+    b"\xca\xfe\xba\xbe",
+    b"\xcf\xfa\xed\xfe",
+    b"\xce\xfa\xed\xfe",
+    b"\xfe\xed\xfa\xce",
+    b"\xfe\xed\xfa\xcf",
+    b"[Desktop Entry]",
+)
+"""How programs begin, whatever their names end in."""
+
+
+class NotOpened(GenieError):
+    """A file that is not shown, and why."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name} is not opened: {why}; /save keeps it, without the right to run")
+        self.name = name
+        self.why = why
+
+
+def save_to(source: Path, name: str, to: str) -> Path:
+    """Copy a file to where a person wants it, beside what is there; returns where it is. Blocks.
+
+    `to` is a folder, or a new name in one; empty stands for the folder of downloads.
+
+    Raises:
+        FileNotSaved: the system does not allow it, or there is no such folder.
+        NoSuchPlace: `to` can't be one.
+
+    """
+    folder, name = _target(name, to)
+    return save_copy(source, folder, name)
+
+
+def copy_to_show(source: Path, name: str) -> Path:
+    """Copy a file, if it is one to look at, to a folder that only this person can enter. Blocks.
+
+    Raises:
+        NotOpened: it is one that could run.
+        FileNotSaved: it can't be copied.
+
+    """
+    name = safe_name(name)
+    ending = name.rpartition(".")[2].lower() if "." in name else ""
+    if ending not in _SHOWN:
+        raise NotOpened(name, f"files like .{ending} could run" if ending else "it has no ending")
+    try:
+        with source.open("rb") as file:
+            head = file.read(64)
+        folder = Path(tempfile.mkdtemp(prefix="genie-"))
+    except OSError as error:
+        raise FileNotSaved(name, tempfile.gettempdir(), str(error.strerror)) from error
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(_RUN):
+        folder.rmdir()
+        raise NotOpened(name, "it is a program, whatever its name says")
+    return save_copy(source, folder, name)
+
+
+async def show(path: Path) -> None:
+    """Have the system's program for such files show it; returns once it does.
+
+    Raises:
+        NotOpened: there is none, or it failed.
+
+    """
+    opener = shutil.which("open" if sys.platform == "darwin" else "xdg-open")
+    if opener is None:
+        raise NotOpened(path.name, "there is no xdg-open here to do it")
+    process = await asyncio.create_subprocess_exec(
+        opener,
+        str(path),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        code = await asyncio.wait_for(process.wait(), PATIENCE)
+    except TimeoutError:
+        return
+    if code:
+        raise NotOpened(path.name, f"{Path(opener).name} failed with code {code}")
+
+
+def _target(name: str, to: str) -> tuple[Path, str]:
+    if not to:
+        folder = platformdirs.user_downloads_path()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileNotSaved(name, str(folder), str(error.strerror)) from error
+        return folder, name
+    place = folder_at(to)
+    if place.is_dir():
+        return place, name
+    if to.endswith("/") or not place.parent.is_dir():
+        raise FileNotSaved(name, str(place), "there is no such folder")
+    return place.parent, place.name
