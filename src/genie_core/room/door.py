@@ -4,6 +4,8 @@ import hmac
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from genie_core.room.budget import Budget
 from genie_core.room.codec import event_mark, whole_text
 from genie_core.room.errors import InvalidName
@@ -119,7 +121,7 @@ class Door:
 
     def forget_knock(self, peer: Peer) -> None:
         """Tell the host that nobody waits there any more."""
-        self._tell_host(Knocking(peer.id, peer.hello.name, peer.key, peer.source, over=True))
+        self._tell_host(msgspec.structs.replace(self._knock_of(peer), over=True))
 
     def recall_knocks(self, host: Peer) -> None:
         """Tell a terminal of the host who waits; for one that has just come in."""
@@ -140,7 +142,7 @@ class Door:
         self._tell_host(self._knock_of(peer))
 
     def _knock_of(self, peer: Peer) -> Knocking:
-        return Knocking(peer.id, peer.hello.name, peer.key, peer.source)
+        return Knocking(peer.id, check_name(peer.hello.name), peer.key, peer.source)
 
     def _tell_host(self, knocking: Knocking) -> None:
         for host in self._roster.at(self._history.state.host):
@@ -179,8 +181,7 @@ class Door:
         except InvalidName as error:
             return "name_invalid", str(error)
         if hello.room and hello.room != self._room:
-            title = self._history.state.title
-            return "wrong_room", f"the room at this address is another one, {title!r}"
+            return "wrong_room", "another room is at this address"  # strangers hear no title
         if len(hello.device) > DEVICE_CHARS:
             return "malformed", f"a device is named in at most {DEVICE_CHARS} characters"
         return None

@@ -89,7 +89,7 @@ def run_bodies(messages: st.SearchStrategy[int] = seqs) -> st.SearchStrategy[Any
     )
 
 
-says = st.builds(Say, st.integers(0, 20).map(str), st.just("hi"))
+says = st.builds(Say, st.integers(0, 3).map(str), st.just("hi"))
 
 
 def sensible_bodies(message: int) -> st.SearchStrategy[Any]:
@@ -119,7 +119,7 @@ heritage = st.builds(
     st.sampled_from([1.0, 1.0, 1.0, 1e300]),
     people,
     st.one_of(
-        st.builds(Said, st.integers(0, 20).map(str), st.just("hi"), people),
+        st.builds(Said, st.integers(0, 3).map(str), st.just("hi"), people),
         st.builds(Answered, st.integers(2, 20), st.just("here")),
         bodies,
     ),

@@ -497,6 +497,21 @@ def test_what_has_changed_while_they_waited_counts() -> None:
     assert only_refusal(bench.pull(third)).code == "name_taken"
 
 
+def test_a_knock_tells_the_name_and_no_space_around_it() -> None:
+    bench, host = asking()
+    peer, _ = bench.meet(" " * 9999 + "alice\n", by=identity("alice"))
+    knock = Knocking(peer, "alice", identity("alice").key, "loopback")
+    assert bench.pull(host) == [knock]
+
+
+def test_strangers_do_not_learn_the_title() -> None:
+    bench = Bench()
+    _, _, answers = bench.greet("alice", room="another")
+    refusal = only_refusal(answers)
+    assert refusal.code == "wrong_room"
+    assert "Standup" not in refusal.text
+
+
 def test_with_ask_an_invite_is_still_needed() -> None:
     bench, host = asking()
     _, answers = bench.meet("alice", source=LAN)
