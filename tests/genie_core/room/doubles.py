@@ -12,6 +12,7 @@ from genie_core.room.errors import Diverged, RoomRefused
 from genie_core.room.event import Event, Said
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import Accepted, Knocking, Piece, Refused, Ruled, Stored, Welcome
+from genie_core.room.identity import Identity
 from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
 from genie_core.room.server import RoomServer
 from genie_core.room.websocket import Connector, tls_connect
@@ -136,8 +137,9 @@ class FailingSink(MemorySink):
 class Guest:
     """A connected participant with their follower."""
 
-    def __init__(self, client: RoomClient, recorder: Recorder) -> None:
+    def __init__(self, client: RoomClient, recorder: Recorder, identity: Identity) -> None:
         self.client = client
+        self.identity = identity
         self.seen = recorder
         self.refusal: RoomRefused | None = None
         self.diverged: Diverged | None = None
@@ -159,8 +161,9 @@ async def participant(
     recorder = Recorder(past)
     options.setdefault("since", len(past))
     options.setdefault("backoff", Backoff(0.01, 0.05))
+    identity = options.setdefault("identity", Identity.generate())
     client = RoomClient(connector, recorder, name=name, **options)
-    guest = Guest(client, recorder)
+    guest = Guest(client, recorder, identity)
     task = asyncio.create_task(guest.run())
     try:
         yield guest

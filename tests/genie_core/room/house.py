@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from genie_core.datastore import DataStore
-from genie_core.room.client import RoomClient
+from genie_core.room.client import Backoff, RoomClient
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import LeftInDisorder
 from genie_core.room.event import Event
@@ -17,6 +18,7 @@ from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Transfer, Unsent
 from genie_core.room.server import RoomServer
+from genie_core.room.websocket import Connector
 from genie_core.session import GroupSession
 from genie_core.testing import DecideFn, RunFn, agent_factory, delegate_all, echo, reasoner_factory
 
@@ -28,6 +30,7 @@ class Ear:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
+        self.links: list[LinkStatus] = []
         self.deltas: list[tuple[int, str]] = []
         self.notices: list[str] = []
         self.engines: list[EngineStatus] = []
@@ -50,6 +53,7 @@ class Ear:
         self._changed.set()
 
     def on_link(self, status: LinkStatus) -> None:
+        self.links.append(status)
         self._changed.set()
 
     def on_engine(self, status: EngineStatus) -> None:
@@ -119,28 +123,51 @@ def loader(folder: Path, decide: DecideFn = delegate_all, run: RunFn = echo) -> 
 class House:
     """Opens a room for its host and lets others in."""
 
-    def __init__(self, sink: Sink, stack: AsyncExitStack) -> None:
+    def __init__(self, sink: Sink, stack: AsyncExitStack, **options: Any) -> None:
         self.sink = sink
         self._stack = stack
-        self.server = RoomServer(sink.events, sink, room="r", title="Room", host="ann")
+        self.server = RoomServer(
+            sink.events,
+            sink,
+            room="r",
+            title="Room",
+            host="ann",
+            key=identity_of("ann").key,
+            **options,
+        )
 
-    async def seat(self, name: str, load: EngineLoader | None) -> tuple[Participant, Ear]:
-        """Let somebody in; a guest if there is nothing to load."""
+    async def seat(
+        self,
+        name: str,
+        load: EngineLoader | None,
+        *,
+        connector: Connector | None = None,
+        device: str = "",
+        prepare: Callable[[Participant], None] | None = None,
+        **plan: Any,
+    ) -> tuple[Participant, Ear]:
+        """Let somebody in; a guest if there is nothing to load.
+
+        They are inside the host's process unless they have a `connector`. `prepare` gets the
+        participant before it starts, `plan` replaces parts of theirs.
+        """
         ear = Ear()
-        token = self.server.host_token if name == "ann" else ""
+        token = self.server.host_token if name == "ann" and connector is None else ""
 
-        async def connector() -> ClientConnection:
+        async def local() -> ClientConnection:
             return self.server.connect_local()
 
         def connect(follower: Follower) -> RoomClient:
             return RoomClient(
-                connector,
+                connector or local,
                 follower,
                 name=name,
                 engine=load is not None,
                 token=token,
                 identity=identity_of(name),
+                device=device,
                 patient=False,
+                backoff=Backoff(0.01, 0.05),
             )
 
         async def put_away() -> None:
@@ -149,18 +176,16 @@ class House:
         async def close_room(reason: str) -> None:
             await self.server.suspend(reason)
 
-        participant = Participant(
-            name,
-            ear,
-            Plan(
-                connect,
-                put_away,
-                loader=load,
-                label="scripted" if load else "",
-                where=f"{name}'s machine",
-                close_room=close_room if name == "ann" else None,
-            ),
-        )
+        parts: dict[str, Any] = {
+            "loader": load,
+            "label": "scripted" if load else "",
+            "where": f"{name}'s machine",
+            "close_room": close_room if token else None,
+            **plan,
+        }
+        participant = Participant(name, ear, Plan(connect, put_away, **parts))
+        if prepare is not None:
+            prepare(participant)
         await participant.start()
         self._stack.push_async_callback(_leave, participant)
         return participant, ear
@@ -172,10 +197,10 @@ async def _leave(participant: Participant) -> None:
 
 
 @asynccontextmanager
-async def opened(events: Sequence[Event] = ()) -> AsyncIterator[House]:
+async def opened(events: Sequence[Event] = (), **options: Any) -> AsyncIterator[House]:
     """Open a room, as after the given events, and close it with everybody in it."""
     async with AsyncExitStack() as stack:
-        house = House(Sink(events), stack)
+        house = House(Sink(events), stack, **options)
         await house.server.start()
         stack.push_async_callback(house.server.close)
         yield house

@@ -1,6 +1,8 @@
 import asyncio
 import random
 import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -27,12 +29,16 @@ from genie_core.room.errors import (
     TooLong,
     Unreachable,
 )
-from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Said
+from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Moderated, Recovered, Said
 from genie_core.room.frame import (
+    Admit,
     Entries,
     Hello,
+    Moderate,
+    Offer,
     Refused,
     Say,
+    Share,
     Trouble,
     Welcome,
 )
@@ -465,3 +471,158 @@ def test_the_wait_between_attempts_grows_to_a_limit_and_is_spread() -> None:
         full = min(5.0, 0.2 * 2.0 ** min(failures, 10))
         assert full / 2 <= backoff.delay(failures) <= full
     assert len({backoff.delay(3) for _ in range(20)}) > 1
+
+
+# -- a host's authority, as somebody else sees it
+
+
+@asynccontextmanager
+async def hana_and_bob(**options: Any) -> AsyncIterator[tuple[str, Guest, Guest]]:
+    """A host inside the process, and somebody at a socket."""
+    async with room_server(**options) as server:
+        address = str(await server.listen(port=0))
+        hosting = participant(local_connector(server), "hana", token=server.host_token)
+        async with hosting as hana, participant(ws_connector(address), "bob") as bob:
+            await hana.seen.online()
+            yield address, hana, bob
+
+
+async def test_whoever_is_put_out_hears_why_and_may_come_again() -> None:
+    async with hana_and_bob() as (address, hana, bob):
+        await bob.seen.online()
+        assert hana.client.ask(Moderate("kick", "Bob", reason="lunch is over"))
+        await bob.seen.until(lambda r: r.links[-1].link is Link.CLOSED)
+        assert bob.refusal is not None
+        assert bob.refusal.code == "kicked"
+        assert "lunch is over" in bob.seen.links[-1].detail
+        assert isinstance(bob.seen.events[-1].body, Moderated)  # to the very end of what is theirs
+        await hana.seen.until(lambda r: not r.state.people["bob"].present)
+        me = bob.identity
+        async with participant(ws_connector(address), "bob", identity=me) as again:
+            await again.seen.online()
+
+
+async def test_whoever_is_banned_stays_out_under_any_name_until_pardoned() -> None:
+    async with hana_and_bob() as (address, hana, bob):
+        await bob.seen.online()
+        hana.client.ask(Moderate("ban", "bob"))
+        await bob.seen.until(lambda r: r.links[-1].link is Link.CLOSED)
+        assert bob.refusal is not None
+        assert bob.refusal.code == "banned"
+        me = bob.identity
+        for name in ("bob", "rob"):
+            with pytest.raises(RoomRefused) as refusal:
+                await run(address, name, identity=me)
+            assert refusal.value.code == "banned"
+        with pytest.raises(RoomRefused):
+            await run(address, "bob")  # nor may somebody else take the name
+        hana.client.ask(Moderate("pardon", "bob"))
+        await hana.seen.until(lambda r: not r.state.banned)
+        async with participant(ws_connector(address), "bob", identity=me) as again:
+            await again.seen.online()
+
+
+async def test_whoever_is_muted_gets_their_messages_back_with_the_reason() -> None:
+    async with hana_and_bob() as (_, hana, bob):
+        await bob.seen.online()
+        hana.client.ask(Moderate("mute", "bob"))
+        await bob.seen.until(lambda r: r.state.muted)
+        bob.client.say("but")
+        await bob.seen.until(lambda r: r.notices and not r.unsent)
+        assert "muted" in bob.seen.notices[0][1]
+        assert "but" in bob.seen.notices[0][1]
+        hana.client.ask(Moderate("unmute", "bob"))
+        await bob.seen.until(lambda r: not r.state.muted)
+        bob.client.say("thank you")
+        await hana.seen.until(lambda r: r.texts == ["thank you"])
+
+
+async def test_nobody_else_has_a_hosts_authority() -> None:
+    async with hana_and_bob() as (_, hana, bob):
+        await bob.seen.online()
+        for wish in (Moderate("kick", "hana"), Share(True), Admit(1, True), Offer("bob")):
+            seen = len(bob.seen.notices)
+            assert bob.client.ask(wish)
+            await bob.seen.until(lambda r, seen=seen: len(r.notices) > seen)  # type: ignore[misc] # mypy can't infer a lambda with a default
+            assert "only the host" in bob.seen.notices[-1][1]
+        assert hana.seen.state.people["hana"].present
+
+
+async def test_a_stranger_waits_for_the_hosts_word() -> None:
+    async with hana_and_bob(ask=True) as (address, hana, bob):
+        await bob.seen.until(lambda r: any("is asked" in status.detail for status in r.links))
+        assert bob.seen.links[-1].link is Link.CONNECTING
+        await hana.seen.until(lambda r: r.knocks)
+        (knock,) = hana.seen.knocks
+        assert (knock.name, knock.key, knock.over) == ("bob", bob.client.key, False)
+        assert hana.client.ask(Admit(knock.knock, True))
+        await bob.seen.online()
+        await hana.seen.until(lambda r: "bob" in r.state.people and r.knocks[-1].over)
+        async with participant(ws_connector(address), "mallory") as mallory:
+            await hana.seen.until(lambda r: not r.knocks[-1].over)
+            hana.client.ask(Admit(hana.seen.knocks[-1].knock, False))
+            await mallory.seen.until(lambda r: r.links[-1].link is Link.CLOSED)
+            assert mallory.refusal is not None
+            assert mallory.refusal.code == "turned_away"
+        async with participant(ws_connector(address), "carol") as carol:
+            await carol.seen.until(lambda r: r.links and "is asked" in r.links[-1].detail)
+        await hana.seen.until(lambda r: r.knocks[-1].name == "carol" and r.knocks[-1].over)
+        await bob.client.bye()
+        me = bob.identity
+        async with participant(ws_connector(address), "bob", identity=me) as again:
+            await again.seen.online()  # known by now, and not asked about
+
+
+# -- what an earlier host recorded
+
+
+async def test_two_who_bring_the_same_past_bring_it_once() -> None:
+    people = {name: Identity.generate() for name in ("hana", "bob", "alice", "carol")}
+    sink = MemorySink()
+    async with room_server(sink, key=people["hana"].key) as server:
+        address = str(await server.listen(port=0))
+        async with (
+            participant(ws_connector(address), "bob", identity=people["bob"]) as bob,
+            participant(ws_connector(address), "alice", identity=people["alice"]) as alice,
+            participant(ws_connector(address), "carol", identity=people["carol"]) as carol,
+        ):
+            for each in (bob, alice, carol):
+                await each.seen.online()
+            await bob.seen.until(lambda r: len(r.state.people) == 3)
+            parted = server.state.head
+            for n in range(100):
+                (bob if n % 2 else alice).client.say(f"message {n}")
+                await bob.seen.until(lambda r, n=n: len(r.texts) == n + 1)  # type: ignore[misc] # mypy can't infer a lambda with a default
+    whole = list(sink.events)
+    tail = [event for event in whole[parted:] if isinstance(event.body, Said)]
+    sink.events = whole[:parted]
+    async with room_server(sink, host="carol", key=people["carol"].key) as server:
+        proxy = Proxy(await server.listen(port=0))
+        async with proxy.running() as through:
+            past = whole[:parted]
+            known: dict[str, Any] = {"past": past, "mark": event_mark(past[-1])}
+            async with (
+                participant(ws_connector(through), "bob", identity=people["bob"], **known) as bob,
+                participant(
+                    ws_connector(through), "alice", identity=people["alice"], **known
+                ) as alice,
+            ):
+                bob.client.bequeath(whole[parted:])
+                alice.client.bequeath(tail)
+                bob.client.say("after all that")
+                for n in (10, 40, 90):
+                    await bob.seen.until(lambda r, n=n: len(recovered(r.events)) >= n)  # type: ignore[misc] # mypy can't infer a lambda with a default
+                    proxy.cut()
+                for each in (bob, alice):
+                    await each.seen.until(
+                        lambda r: len(recovered(r.events)) == 100 and "after all that" in r.texts
+                    )
+                    async with asyncio.timeout(DEADLINE):
+                        while not await each.client.settle():  # it may be away once more
+                            await asyncio.sleep(0.01)
+    assert recovered(sink.events) == tail
+    assert {e.by for e in sink.events if isinstance(e.body, Recovered)} <= {"bob", "alice"}
+
+
+def recovered(events: Sequence[Event]) -> list[Event]:
+    return [event.body.event for event in events if isinstance(event.body, Recovered)]
