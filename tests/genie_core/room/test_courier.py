@@ -11,7 +11,7 @@ from genie_core.archive.blobs import BlobStore
 from genie_core.archive.errors import BlobTooLarge, NoAttachment
 from genie_core.room.courier import FETCHED_AT_ONCE, Courier
 from genie_core.room.depot import Depot
-from genie_core.room.event import Event, FileRef, Said
+from genie_core.room.event import Event, FileRef, Hosted, Recovered, Said
 from genie_core.room.filing import MAX_ERRANDS, Errand
 from genie_core.room.frame import (
     Chunk,
@@ -32,13 +32,20 @@ DATA = random.Random(7).randbytes(1_000_000)
 DIGEST = hashlib.sha256(DATA).hexdigest()
 
 
+class Prompt(random.Random):
+    """Chance that lets everybody begin at once."""
+
+    def random(self) -> float:
+        return 0.0
+
+
 class Line:
     """A courier's connection to a depot, which can be cut, and what the person is told."""
 
     def __init__(self, folder: Path, depot: Depot, name: str) -> None:
         self.name = name
         self.blobs = BlobStore(folder / name)
-        self.courier = Courier(self.blobs)
+        self.courier = Courier(self.blobs, chance=Prompt())
         self.depot = depot
         self.asked: list[ClientFrame] = []
         self.told: list[Transfer] = []
@@ -103,6 +110,24 @@ class Line:
     def say(self, *files: FileRef) -> None:
         self.courier.on_event(Event(1, 0.0, "alice", Said("id", "see", files=files)))
 
+    def recall(self, *files: FileRef) -> None:
+        self.courier.recall(Event(1, 0.0, "alice", Said("id", "see", files=files)))
+
+    def hosted(self) -> None:
+        self.courier.on_event(Event(2, 0.0, "", Hosted("heir")))
+
+    def recovered(self, *files: FileRef) -> None:
+        said = Event(1, 0.0, "alice", Said("id", "see", files=files))
+        self.courier.on_event(Event(3, 0.0, "bob", Recovered(said)))
+
+    def sends(self, digest: str) -> list[ClientFrame]:
+        """What was asked to bring a file."""
+        return [
+            frame
+            for frame in self.asked
+            if isinstance(frame, Store | Chunk) and frame.digest == digest
+        ]
+
 
 class House:
     def __init__(self, folder: Path) -> None:
@@ -120,6 +145,12 @@ class House:
         path = self.folder / name
         path.write_bytes(data)
         return path
+
+    def keep(self, name: str, *contents: bytes) -> list[FileRef]:
+        """Let somebody have files from before."""
+        blobs = BlobStore(self.folder / name)
+        added = [blobs.add(self.file(data=each)) for each in contents]
+        return [FileRef(digest, "data.bin", size) for digest, size in added]
 
     async def stock(self, *contents: bytes) -> list[FileRef]:
         """Bring files to the host as somebody else would."""
@@ -399,3 +430,182 @@ async def test_answers_that_nobody_asked_for_change_nothing(house: House) -> Non
     bob.courier.on_online(LIMITS)
     assert bob.courier.is_sent(DIGEST)
     assert not bob.courier.has("nonsense")
+
+
+async def test_whoever_hosts_the_room_anew_is_offered_what_messages_name(house: House) -> None:
+    files = house.keep("alice", DATA, b"second", b"third")
+    (unnamed,) = house.keep("alice", b"nobody has ever said this")
+    (there,) = await house.stock(b"second")
+    alice = house.line("alice")
+    alice.recall(*files)
+    alice.hosted()
+    alice.connect()
+    await alice.until(lambda: all(alice.sends(file.digest) for file in files))
+    await alice.until(lambda: all(file.digest in house.depot.known for file in files))
+    bob = house.line("bob")
+    bob.connect()
+    for file in files:
+        bob.say(file)
+    await bob.until(lambda: all(bob.courier.has(file.digest) for file in files))
+    assert alice.sends(unnamed.digest) == []
+    assert alice.sends(there.digest) == [Store(there.digest, there.size)]
+    assert alice.told == []
+    assert all(alice.courier.is_sent(file.digest) for file in files)
+
+
+async def test_a_host_who_stays_is_offered_nothing(house: House) -> None:
+    files = house.keep("alice", DATA, b"second")
+    alice = house.line("alice")
+    alice.recall(*files)
+    for _ in range(3):
+        alice.connect()
+        fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
+        await alice.until(lambda: alice.courier.is_sent(fresh.digest))  # noqa: B023
+        alice.cut()
+    assert {frame.digest for frame in alice.asked if isinstance(frame, Store)} == {fresh.digest}
+
+
+async def test_a_host_who_lacks_one_file_is_offered_the_others(house: House) -> None:
+    (file,) = house.keep("alice", DATA)
+    lost = FileRef("d" * 64, "lost", 5)
+    alice = house.line("alice")
+    alice.recall(lost, file)
+    alice.connect()
+    await alice.until(lambda: DIGEST in house.depot.known)
+    assert alice.ended(lost.digest)
+
+
+async def test_what_is_recovered_is_brought_by_whoever_has_it(house: House) -> None:
+    file, other = house.keep("alice", DATA, b"other")
+    alice = house.line("alice")
+    alice.recall(other)
+    alice.connect()
+    alice.recovered(file)
+    await alice.until(lambda: DIGEST in house.depot.known)
+    assert house.blobs.read(DIGEST, 0, len(DATA)) == DATA
+    assert alice.sends(other.digest) == []
+
+
+async def test_what_is_brought_in_vain_is_not_told_nor_tried_again_at_once(house: House) -> None:
+    house.depot = Depot(house.blobs, {}, Limits(files_bytes=0))
+    (file,) = house.keep("alice", DATA)
+    alice = house.line("alice")
+    alice.recall(file)
+    alice.hosted()
+    alice.connect()
+    await alice.until(lambda: alice.sends(DIGEST) != [])
+    alice.hosted()
+    fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
+    await alice.until(lambda: alice.ended(fresh.digest))
+    assert alice.sends(DIGEST) == [Store(DIGEST, len(DATA))]
+    assert {each.digest for each in alice.told} == {fresh.digest}
+
+
+async def test_the_hosts_own_courier_offers_nothing(house: House) -> None:
+    (file,) = house.keep("host", DATA)
+    hana = house.line("hana")
+    await hana.courier.aclose()
+    hana.courier = Courier(house.blobs, offers=False)
+    hana.courier.start(hana.ask, hana.tell)
+    hana.say(file)
+    hana.hosted()
+    hana.connect()
+    fresh = await hana.courier.attach(house.file("fresh", b"fresh"))
+    await hana.until(lambda: hana.courier.is_sent(fresh.digest))
+    assert {frame.digest for frame in hana.asked if isinstance(frame, Store)} == {fresh.digest}
+
+
+async def test_a_line_that_is_cut_while_a_file_is_brought_back_costs_little(house: House) -> None:
+    (file,) = house.keep("alice", DATA)
+    alice = house.line("alice")
+    alice.recall(file)
+    alice.hosted()
+    for _ in range(60):
+        alice.cut_after = 4
+        alice.connect()
+        await alice.until(lambda: not alice.up or DIGEST in house.depot.known)
+        if DIGEST in house.depot.known:
+            break
+    assert house.blobs.read(DIGEST, 0, len(DATA)) == DATA
+    chunks = -(-len(DATA) // CHUNK_BYTES)
+    assert sum(isinstance(frame, Chunk) for frame in alice.asked) <= 3 * chunks
+
+
+async def test_what_the_person_attaches_is_told_though_it_is_being_offered(house: House) -> None:
+    (file,) = house.keep("alice", DATA)
+    alice = house.line("alice")
+    alice.recall(file)
+    alice.hosted()
+    alice.cut_after = 3
+    alice.connect()
+    await alice.until(lambda: not alice.up)
+    await alice.courier.attach(house.file())
+    assert not alice.courier.is_sent(DIGEST)
+    alice.connect()
+    await alice.until(lambda: alice.ended(DIGEST))
+    assert alice.told[-1].complete
+
+
+async def test_what_the_host_lacks_is_told_once_and_fetched_when_it_is_there(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.room.missed.FIRST_PAUSE", 0.001)
+    bob = house.line("bob")
+    bob.connect()
+    bob.say(FileRef(DIGEST, "../\x1b[31ma", len(DATA)))
+
+    def tries() -> int:
+        return sum(isinstance(frame, Fetch) for frame in bob.asked)
+
+    await bob.until(lambda: tries() >= 4)
+    assert [each.problem for each in bob.told if each.problem] == [
+        "the host does not have this file"
+    ]
+    told = len(bob.told)
+    await house.stock(DATA)
+    await bob.until(lambda: bob.courier.has(DIGEST) and bob.told[-1].complete)
+    assert not any(each.problem for each in bob.told[told:])
+    assert {each.name for each in bob.told} == {"_[31ma"}
+
+
+async def test_what_is_taken_back_is_sent_no_further(house: House) -> None:
+    alice = house.line("alice")
+    alice.cut_after = 3
+    alice.connect()
+    file = await alice.courier.attach(house.file())
+    await alice.until(lambda: not alice.up)
+    alice.courier.drop(DIGEST)
+    alice.courier.drop("nonsense")
+    assert alice.courier.is_sent(DIGEST)
+    before = len(alice.asked)
+    alice.connect()
+    fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
+    await alice.until(lambda: alice.courier.is_sent(fresh.digest))
+    assert {frame.digest for frame in alice.asked[before:] if isinstance(frame, Store)} == {
+        fresh.digest
+    }
+    again = await alice.courier.attach(house.file())
+    assert again == file
+    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    assert house.blobs.read(DIGEST, 0, len(DATA)) == DATA
+
+
+async def test_what_is_taken_back_in_full_flight_may_be_attached_again(house: House) -> None:
+    alice = house.line("alice")
+    alice.connect()
+    await alice.courier.attach(house.file())
+    await alice.until(lambda: any(each.done for each in alice.told))
+    alice.courier.drop(DIGEST)
+    await alice.courier.attach(house.file())
+    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    assert house.blobs.read(DIGEST, 0, len(DATA)) == DATA
+
+
+async def test_what_a_message_names_is_not_taken_back(house: House) -> None:
+    alice = house.line("alice")
+    alice.connect()
+    file = await alice.courier.attach(house.file())
+    alice.say(file)
+    alice.courier.drop(DIGEST)
+    await alice.until(lambda: alice.courier.is_sent(DIGEST))
+    assert DIGEST in house.depot.known

@@ -1,0 +1,215 @@
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+from tests.genie_core.room.house import Ear
+from tests.genie_tui.test_entrance import said, seat
+from tests.genie_tui.test_visitor import _pin, copy_of
+
+from genie_core.archive.blobs import BlobStore
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.depot import LEFTOVER
+from genie_core.room.errors import NoSuchFile
+from genie_core.room.event import Event, FileRef, Said
+from genie_core.room.limits import Limits
+from genie_core.room.participant import Participant
+from genie_core.room.seat import Seat, Transfer
+from genie_tui.files import ELSEWHERE, SharedLibrary, blobs_of, open_store, take_over
+from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
+
+DATA = random.Random(11).randbytes(400_000)
+
+
+async def show(speaker: Seat, ear: Ear, folder: Path, data: bytes = DATA) -> FileRef:
+    """Attach a file and send it with a message."""
+    path = folder / "plan.bin"
+    path.write_bytes(data)
+    file = await speaker.attach(path)
+    speaker.say("see this", files=[file])
+    await ear.until(lambda: any(each.said.files for each in speaker.state.exchanges.values()))
+    return file
+
+
+async def has(seat: Seat, ear: Ear, file: FileRef) -> Path:
+    """Wait until a file is here; returns where."""
+    await ear.until(lambda: seat.file(file.digest))
+    path = seat.file(file.digest)
+    assert path is not None
+    assert path.read_bytes() == DATA
+    return path
+
+
+def back(home: Path, name: str, host: Participant, host_home: Path) -> RejoinRoom:
+    """The way to where a room is hosted now, from somebody's copy."""
+    return RejoinRoom(copy_of(home, name).id, (host.address,), _pin(host_home), guest=True)
+
+
+async def room_of_three(tmp_path: Path, *, carol_is_there: bool) -> FileRef:
+    """Alice hosts and shows a file; bob gets it. Carol loses it, or was gone before."""
+    a, b, c = tmp_path / "a", tmp_path / "b", tmp_path / "c"
+    async with seat("alice", NewRoom("One"), a) as (alice, heard):
+        join = JoinRoom(alice.address, guest=True)
+        async with seat("bob", join, b) as (bob, ear):
+            async with seat("carol", join, c) as (carol, hers):
+                await said(alice, carol, hers, "hello")
+                if carol_is_there:
+                    file = await show(alice, heard, tmp_path)
+                    await has(carol, hers, file)
+            if not carol_is_there:
+                file = await show(alice, heard, tmp_path)
+            await has(bob, ear, file)
+    blobs_of(copy_of(c, "carol")).remove(file.digest)
+    return file
+
+
+@pytest.mark.parametrize("carol_is_there", [True, False])
+async def test_who_lacks_a_file_gets_it_from_whoever_hosts_the_room_anew(
+    tmp_path: Path, carol_is_there: bool
+) -> None:
+    b, c = tmp_path / "b", tmp_path / "c"
+    file = await room_of_three(tmp_path, carol_is_there=carol_is_there)
+    async with (
+        seat("bob", ResumeRoom(copy_of(b, "bob").id), b) as (bob, _),
+        seat("carol", back(c, "carol", bob, b), c) as (carol, hers),
+    ):
+        await has(carol, hers, file)
+
+
+@pytest.mark.parametrize("carol_is_there", [True, False])
+async def test_a_host_who_lacks_a_file_gets_it_from_whoever_has_it(
+    tmp_path: Path, carol_is_there: bool
+) -> None:
+    b, c, d = tmp_path / "b", tmp_path / "c", tmp_path / "d"
+    file = await room_of_three(tmp_path, carol_is_there=carol_is_there)
+    async with seat("carol", ResumeRoom(copy_of(c, "carol").id), c) as (carol, hers):
+        async with (
+            seat("dave", JoinRoom(carol.address, guest=True), d) as (dave, ear),
+            seat("bob", back(b, "bob", carol, c), b) as (bob, his),
+        ):
+            await has(carol, hers, file)
+            await has(dave, ear, file)
+            await has(bob, his, file)
+            assert not [each for each in his.transfers if each.problem]
+        problems = [each.problem for each in hers.transfers if each.problem]
+        assert problems == ["the host does not have this file"]
+
+
+async def test_files_that_never_arrived_are_fetched_at_the_next_visit(tmp_path: Path) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    async with seat("alice", NewRoom("One"), a) as (alice, heard):
+        join = JoinRoom(alice.address, guest=True)
+        async with seat("bob", join, b) as (bob, ear):
+            file = await show(alice, heard, tmp_path)
+            await has(bob, ear, file)
+        blobs_of(copy_of(b, "bob")).remove(file.digest)
+        async with seat("bob", join, b) as (bob, ear):
+            await has(bob, ear, file)
+
+
+async def test_a_second_terminal_opens_what_the_first_one_has_and_attaches_nothing(
+    tmp_path: Path,
+) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    async with seat("alice", NewRoom("One"), a) as (alice, heard):
+        join = JoinRoom(alice.address, guest=True)
+        async with seat("bob", join, b) as (first, ear), seat("bob", join, b) as (second, other):
+            file = await show(alice, heard, tmp_path)
+            path = await has(first, ear, file)
+            await other.until(lambda: any(e.said.files for e in second.state.exchanges.values()))
+            assert second.file(file.digest) == path
+            with pytest.raises(NoSuchFile, match="at your other terminal"):
+                await second.attach(tmp_path / "plan.bin")
+            second.detach(file.digest)
+            second.say("and on", files=[file])
+            await heard.until(lambda: len(alice.state.exchanges) == 2)
+
+
+async def test_what_the_other_terminal_has_not_got_is_said_to_be_there(tmp_path: Path) -> None:
+    shared = SharedLibrary(BlobStore(tmp_path))
+    told: list[Transfer] = []
+    shared.start(lambda _: True, told.append)
+    shared.on_online(Limits())
+    there = FileRef("c" * 64, "../\x1b[31mplan", 9)
+    shared.on_event(Event(1, 0.0, "alice", Said("1", "x", files=(there,))))
+    assert [(each.digest, each.name, each.problem) for each in told] == [
+        (there.digest, "_[31mplan", ELSEWHERE)
+    ]
+    assert not shared.has("nonsense")
+    assert shared.is_sent(there.digest)
+    shared.on_offline()
+    await shared.aclose()
+
+
+def room(folder: Path, id_: str) -> SavedRoom:
+    return Catalogue(folder).copy_of(id_, "One", "bob", 1.0)
+
+
+def stored(blobs: BlobStore, folder: Path, content: bytes, age: float = 0.0) -> str:
+    path = folder / "source"
+    path.write_bytes(content)
+    digest, _size = blobs.add(path)
+    then = time.time() - age
+    os.utime(blobs.path(digest), (then, then))
+    return digest
+
+
+async def test_an_own_copy_keeps_what_messages_name_and_what_was_attached_lately(
+    tmp_path: Path,
+) -> None:
+    copy = room(tmp_path, "r1")
+    blobs = blobs_of(copy)
+    old = LEFTOVER + 60
+    named = stored(blobs, tmp_path, b"named", age=old)
+    fresh = stored(blobs, tmp_path, b"fresh", age=LEFTOVER - 60)
+    stored(blobs, tmp_path, b"left over", age=old)
+    kept = await open_store(copy, [FileRef(named, "a", 5)])
+    assert kept.digests().keys() == {named, fresh}
+
+
+async def test_a_copy_without_files_has_no_folder_for_them(tmp_path: Path) -> None:
+    copy = room(tmp_path, "r1")
+    assert (await open_store(copy, [])).digests() == {}
+    assert not blobs_of(copy).folder.exists()
+
+
+def test_a_copy_that_is_put_aside_keeps_its_files(tmp_path: Path) -> None:
+    old, new = room(tmp_path / "old", "r1"), room(tmp_path / "new", "r1")
+    digest = stored(blobs_of(old), tmp_path, DATA)
+    take_over(old.folder, new)
+    take_over(old.folder, new)
+    for blobs in (blobs_of(old), blobs_of(new)):
+        assert blobs.read(digest, 0, len(DATA)) == DATA
+    blobs_of(new).remove(digest)
+    assert blobs_of(old).size(digest) == len(DATA)
+
+
+def test_where_a_disk_has_no_second_names_the_new_copy_gets_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_path: Path, _target: Path) -> None:
+        raise PermissionError(1, "operation not permitted")
+
+    old, new = room(tmp_path / "old", "r1"), room(tmp_path / "new", "r1")
+    digest = stored(blobs_of(old), tmp_path, DATA)
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    take_over(old.folder, new)
+    assert blobs_of(new).read(digest, 0, len(DATA)) == DATA
+
+
+def test_a_copy_without_files_is_taken_over_just_so(tmp_path: Path) -> None:
+    old, new = room(tmp_path / "old", "r1"), room(tmp_path / "new", "r1")
+    take_over(old.folder, new)
+    assert blobs_of(new).digests() == {}
+
+
+async def test_what_a_message_waits_for_is_sent_though_it_is_taken_back(tmp_path: Path) -> None:
+    async with seat("alice", NewRoom("One"), tmp_path / "a") as (alice, heard):
+        (tmp_path / "plan.bin").write_bytes(DATA)
+        file = await alice.attach(tmp_path / "plan.bin")
+        alice.say("see", files=[file])
+        alice.detach(file.digest)
+        await heard.until(lambda: alice.state.exchanges)
+        assert not alice.unsent
