@@ -100,3 +100,11 @@ def test_a_message_without_words_names_what_it_brings() -> None:
     )
     contents = [as_message(exchange).content for exchange in folded.exchanges.values()]
     assert contents == ["(plan.pdf, plan.pdf)", "(Other)", "(nothing)"]
+
+
+def test_agents_get_names_that_are_nothing_but_names() -> None:
+    evil = FileRef("a" * 64, "../../x/\x1b[31m\u202egpj.sh", 9)
+    folded = state(("ann", Said("1", "", files=(evil,))))
+    message = as_message(folded.exchanges[1], lambda digest: Path("/blobs") / digest)
+    assert [each.name for each in message.attachments] == ["_[31mgpj.sh"]
+    assert message.content == "(_[31mgpj.sh)"

@@ -270,6 +270,17 @@ async def test_a_file_that_vanished_from_the_folder_is_unknown(desk: Desk) -> No
     assert code(await desk.ask(Fetch(digest, 0))) == "unknown_file"
 
 
+async def test_a_file_that_vanished_is_brought_again(desk: Desk) -> None:
+    digest, data = some(1)
+    assert await desk.send(digest, data) == Stored(digest, len(data))
+    desk.blobs.remove(digest)
+    assert await desk.ask(Store(digest, len(data))) == Stored(digest, len(data))
+    assert code(await desk.ask(Fetch(digest, 0))) == "unknown_file"
+    assert digest not in desk.depot.known
+    assert await desk.send(digest, data, name="bob") == Stored(digest, len(data))
+    assert await desk.fetch(digest) == data
+
+
 class SlowStore(BlobStore):
     """A store whose reading of one file takes until it is told to go on."""
 

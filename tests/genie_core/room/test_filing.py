@@ -142,3 +142,42 @@ def test_a_digest_that_is_none_is_not_repeated_at_length() -> None:
     )
     assert refusal.code == "unknown_file"
     assert len(refusal.text) < 200
+
+
+def test_who_looks_for_files_that_the_host_lost_is_not_put_out() -> None:
+    limits = Limits(replies=20)
+    bench = library(limits)
+    alice = bench.join("alice")
+    for number in range(3 * limits.replies):
+        refusal = only_refusal(bench.tell(alice, Fetch(f"{number:064x}", 0)))
+        assert (refusal.code, refusal.final) == ("unknown_file", False)
+    bench.send(alice, Say("1", "still here"))
+    assert [body.text for body in bench.bodies(Said)] == ["still here"]
+
+
+def test_a_file_that_has_vanished_may_be_brought_again() -> None:
+    bench = library()
+    alice = bench.join("alice")
+    bench.send(alice, Fetch(KNOWN.digest, 0))
+    (errand,) = bench.room.errands()
+    bench.room.run(errand, Refused("unknown_file", "it is gone", KNOWN.digest))
+    assert only_refusal(bench.pull(alice)).code == "unknown_file"
+    assert bench.tell(alice, Store(KNOWN.digest, 300)) == []
+    assert len(bench.room.errands()) == 1
+    bench.room.file_arrived(KNOWN)
+    assert bench.tell(alice, Store(KNOWN.digest, 300)) == [Stored(KNOWN.digest, 300)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        ("../../.ssh/authorized_keys", "authorized_keys"),
+        ("\x1b[31mred\u202egpj.exe", "_[31mredgpj.exe"),
+        ("C:\\con", "_con"),
+        ("\u200b", "file"),
+    ],
+)
+def test_the_log_names_files_by_names_that_are_safe(raw: str, name: str) -> None:
+    bench = library()
+    bench.send(bench.join("alice"), Say("1", "x", files=(FileRef(KNOWN.digest, raw, 1),)))
+    assert bench.bodies(Said)[0].files[0].name == name

@@ -163,6 +163,8 @@ QUOTE = Quote("r", "t", (QuotedLine("hana", "x", 1e300),))
         Event(90, 1.0, "hana", Said("1", "x", quotes=(QUOTE,))),
         Event(90, 1.0, "hana", Said("1", "x", files=(FileRef("../../x", "n", 1),))),
         Event(90, 1.0, "hana", Said("1", "x", files=(FileRef("a" * 64, "n", -1),))),
+        Event(90, 1.0, "hana", Said("1", "x", files=(FileRef("a" * 64, "n", 1, "\x1b[2J"),))),
+        Event(90, 1.0, "hana", Said("1", "x", files=(FileRef("a" * 64, "n", 1),) * 257)),
         Event(90, 1.0, "hana", Said("i" * 200_000, "x")),
         Event(90, 1.0, "hana", Answered(5, " ")),
         Event(90, 1.0, "hana", Asked(5, "a", "agent", "tool", {"x": object()})),
