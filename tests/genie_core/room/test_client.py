@@ -1,6 +1,5 @@
 import asyncio
 import random
-import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,6 +13,7 @@ from tests.genie_core.room.doubles import (
     participant,
     room_server,
 )
+from tests.genie_core.room.house import free_port
 from tests.genie_core.room.wire import Proxy
 from websockets.asyncio.server import ServerConnection, serve
 
@@ -49,12 +49,6 @@ from genie_core.room.websocket import ws_connector
 
 DEADLINE = 20.0
 FAST = Limits(burst=100_000, per_second=100_000.0, volume=10**9)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        port: int = sock.getsockname()[1]
-        return port
 
 
 async def run(address: str, name: str = "bob", **options: Any) -> None:

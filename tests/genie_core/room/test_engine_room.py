@@ -1,0 +1,286 @@
+"""One person's engine among several terminals, and what it gets to see."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.genie_core.room.house import Ear, House, loader, opened
+
+from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.message import Attachment, Message, Thread
+from genie_core.reasoner import Decision, Response
+from genie_core.room.event import Asked, Event, FileRef, Quote, QuotedLine, Said, Settled
+from genie_core.room.filing import Errand
+from genie_core.room.fold import Proposal
+from genie_core.room.frame import ClientFrame, Piece, Refused, ServerFrame, Stored
+from genie_core.room.limits import Limits
+from genie_core.room.participant import Participant
+from genie_core.room.seat import Answer, EngineState, Transfer, Way
+from genie_core.room.websocket import Connector, ws_connector
+from genie_core.testing import Emit
+
+DIGEST = "ab" * 32
+FILE = FileRef(DIGEST, "plan.pdf", 5, "application/pdf")
+
+
+async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+    verdict = await callback("delete", {"path": input.query})
+    return f"deleted {input.query}" if verdict else f"kept it: {verdict.reason}"
+
+
+async def by_socket(house: House) -> Connector:
+    return ws_connector(str(await house.server.listen(port=0)))
+
+
+def answers(person: Participant) -> list[str]:
+    return [e.answer.text for e in person.state.exchanges.values() if e.answer is not None]
+
+
+def proposals(person: Participant) -> list[Proposal]:
+    return list(person.state.proposals.values())
+
+
+# -- several terminals
+
+
+async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path: Path) -> None:
+    async with opened() as house:
+        connector = await by_socket(house)
+        ann, ear = await house.seat("ann", None)
+        desk, desk_ear = await house.seat(
+            "ben", loader(tmp_path / "desk", run=tool_user), connector=connector, device="desk"
+        )
+        couch, couch_ear = await house.seat("ben", None, connector=connector, device="couch")
+        desk.say("old.txt")
+        await couch_ear.until(lambda: couch.state.pending_for("ben"))
+        (proposal,) = couch.state.pending_for("ben")
+        assert proposal.arguments == {"path": "old.txt"}
+        assert not ann.answer(proposal.id, Answer(allow=True))
+        assert couch.answer(proposal.id, Answer(allow=True, reason="go on"))
+        for person, heard in ((desk, desk_ear), (couch, couch_ear), (ann, ear)):
+            await heard.until(lambda person=person: answers(person))  # type: ignore[misc] # mypy can't infer a lambda with a default
+            assert answers(person) == ["deleted old.txt"]
+            assert not person.state.open  # the card is closed everywhere
+            (settled,) = proposals(person)
+            assert (settled.outcome, settled.settled_by) == ("approved", "ben")
+        assert not couch.answer(proposal.id, Answer(allow=True))
+        assert not desk.answer(proposal.id, Answer(allow=True))
+
+
+async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_one(
+    tmp_path: Path,
+) -> None:
+    async with opened() as house:
+        connector = await by_socket(house)
+        desk, _ = await house.seat(
+            "ben", loader(tmp_path / "desk"), connector=connector, device="desk"
+        )
+        couch, ear = await house.seat("ben", None, connector=connector, device="couch")
+        couch.say("hello")
+        await ear.until(lambda: answers(couch))
+        (exchange,) = couch.state.exchanges.values()
+        assert (exchange.handler, exchange.device) == ("ben", "desk")
+        assert desk.state.exchanges.keys() == couch.state.exchanges.keys()
+
+
+async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_path: Path) -> None:
+    async with opened() as house:
+        connector = await by_socket(house)
+        seats = {
+            device: await house.seat(
+                "ben",
+                loader(tmp_path / device, run=tool_user),
+                connector=connector,
+                device=device,
+            )
+            for device in ("desk", "couch")
+        }
+        for seat, ear in seats.values():
+            await ear.until(lambda seat=seat: seat.engine.state is EngineState.READY)  # type: ignore[misc] # mypy can't infer a lambda with a default
+        (desk, desk_ear), (couch, couch_ear) = seats.values()
+        desk.say("from the desk")
+        couch.say("from the couch")
+        await desk_ear.until(lambda: len(desk.state.pending_for("ben")) == 2)
+        where = {e.said.text: e.device for e in desk.state.exchanges.values()}
+        assert where == {"from the desk": "desk", "from the couch": "couch"}
+        assert desk.stop() == 2
+        await couch_ear.until(lambda: couch.state.exchanges and not couch.state.running)
+
+
+# -- what a guest's calls are made with
+
+
+@asynccontextmanager
+async def a_guests_call(
+    folder: Path, *, share: bool = False
+) -> AsyncIterator[tuple[House, tuple[Participant, Ear], tuple[Participant, Ear], Participant]]:
+    """A guest's message makes the host's agent ask; the host sits at two terminals."""
+    async with opened() as house:
+        connector = await by_socket(house)
+        ann, ear = await house.seat("ann", loader(folder, run=tool_user), device="desk")
+        away, away_ear = await house.seat("ann", None, connector=connector, device="couch")
+        cleo, _ = await house.seat("cleo", None, connector=connector)
+        if share:
+            assert ann.share(True)
+            await ear.until(lambda: ann.state.sharing)
+        cleo.say("secrets.txt")
+        await away_ear.until(lambda: away.state.pending_for("ann"))
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        yield house, (ann, ear), (away, away_ear), cleo
+
+
+async def test_a_guests_call_is_seen_where_it_runs_and_nowhere_else(tmp_path: Path) -> None:
+    async with a_guests_call(tmp_path) as (house, (ann, ear), (away, _), cleo):
+        (here,), (there,) = ann.state.pending_for("ann"), away.state.pending_for("ann")
+        assert (here.arguments, here.withheld) == ({"path": "secrets.txt"}, True)
+        assert (there.arguments, there.withheld) == ({}, True)
+        (asked,) = [e.body for e in house.sink.events if isinstance(e.body, Asked)]
+        assert asked.arguments == {}
+        assert ann.answer(here.id, Answer(allow=True))
+        await ear.until(lambda: answers(ann))
+        assert cleo.state.sharing is False
+
+
+async def test_what_cannot_be_seen_is_not_allowed_from_another_terminal(tmp_path: Path) -> None:
+    async with a_guests_call(tmp_path) as (_, (ann, ear), (away, away_ear), _):
+        (proposal,) = away.state.pending_for("ann")
+        assert not away.answer(proposal.id, Answer(allow=True))
+        assert "answer it there" in away_ear.notices[-1]
+        assert ann.state.pending_for("ann")
+        assert away.answer(proposal.id, Answer(allow=False, reason="not today"))
+        await ear.until(lambda: answers(ann))
+        assert answers(ann) == ["kept it: not today"]
+
+
+async def test_a_host_who_shares_shows_it_to_all(tmp_path: Path) -> None:
+    async with a_guests_call(tmp_path, share=True) as (house, (ann, ear), (away, _), _):
+        (proposal,) = away.state.pending_for("ann")
+        assert (proposal.arguments, proposal.withheld) == ({"path": "secrets.txt"}, False)
+        assert away.answer(proposal.id, Answer(allow=True))
+        await ear.until(lambda: answers(ann))
+        (settled,) = [e.body for e in house.sink.events if isinstance(e.body, Settled)]
+        assert settled.outcome == "approved"
+
+
+async def test_a_call_is_not_allowed_blind_after_what_it_does_was_forgotten(tmp_path: Path) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        cleo, _ = await house.seat("cleo", None)
+        cleo.say("secrets.txt")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        await ann.leave()
+        events = house.sink.events
+    async with opened(events) as house:  # the file of what was withheld is gone
+        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        await ear.until(lambda: ann.engine.state is EngineState.READY)
+        (proposal,) = ann.state.parked_for("ann")
+        assert not ann.answer(proposal.id, Answer(allow=True))
+        assert "not known here any more" in ear.notices[-1]
+        assert ann.answer(proposal.id, Answer(allow=False))
+        await ear.until(lambda: not ann.state.parked)
+
+
+# -- files and quotes
+
+
+class Shelf:
+    """A library whose files arrive at the host when the test says so."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.sent: set[str] = set()
+        self.report: Callable[[Transfer], None] = lambda _: None
+
+    def arrive(self, digest: str) -> None:
+        self.sent.add(digest)
+        self.report(Transfer(digest, "f", Way.UP, 5, 5))
+
+    def start(self, ask: Callable[[ClientFrame], bool], report: Callable[[Transfer], None]) -> None:
+        self.report = report
+
+    async def attach(self, path: Path) -> FileRef:
+        raise NotImplementedError
+
+    def place(self, digest: str) -> Path:
+        return self.folder / digest
+
+    def has(self, digest: str) -> bool:
+        return digest in self.sent
+
+    def is_sent(self, digest: str) -> bool:
+        return digest in self.sent
+
+    def drop(self, digest: str) -> None: ...
+    def recall(self, event: Event) -> None: ...
+    def on_event(self, event: Event) -> None: ...
+    def on_answer(self, answer: Stored | Piece | Refused) -> None: ...
+    def on_online(self, limits: Limits) -> None: ...
+    def on_offline(self) -> None: ...
+    async def aclose(self) -> None: ...
+
+
+class Store:
+    """The host's files: all that are ever named are there."""
+
+    def __init__(self, *files: FileRef) -> None:
+        self.known: Mapping[str, FileRef] = {file.digest: file for file in files}
+
+    def take(
+        self, errand: Errand, done: Callable[[Errand, ServerFrame, FileRef | None], None]
+    ) -> None:
+        raise NotImplementedError
+
+    async def aclose(self) -> None: ...
+
+
+def files(count: int) -> list[FileRef]:
+    return [FileRef(f"{n:02}" * 32, f"file{n}", 5, "text/plain") for n in range(count)]
+
+
+async def test_an_engine_gets_files_by_their_place_and_quotes_as_threads(tmp_path: Path) -> None:
+    seen: list[Message] = []
+
+    def decide(updates: list[Message]) -> Response:
+        seen.extend(updates)
+        return Response(Decision.IGNORE, reason="listening")
+
+    quote = Quote("r2", "Design", (QuotedLine("dora", "blue?"), QuotedLine("ann", "green")))
+    async with opened(files=Store(FILE)) as house:
+        shelf = Shelf(tmp_path / "blobs")
+        _, ear = await house.seat("ann", loader(tmp_path / "a", decide), library=shelf)
+        cleo, _ = await house.seat("cleo", None, connector=await by_socket(house))
+        cleo.say("look at this", files=[FILE], quotes=[quote])
+        cleo.say("", files=[FILE])
+        await ear.until(lambda: len(seen) == 2)
+        first, second = seen
+        attachment = Attachment(str(tmp_path / "blobs" / DIGEST), "plan.pdf", "application/pdf")
+        assert first.attachments == second.attachments == [attachment]
+        assert first.threads == [
+            Thread("Design", [Message("blue?", "dora"), Message("green", "ann")])
+        ]
+        assert (first.content, second.content) == ("look at this", "(plan.pdf)")
+
+
+async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path) -> None:
+    first, second = files(2)
+    async with opened(files=Store(first, second)) as house:
+        shelf = Shelf(tmp_path)
+        ann, ear = await house.seat("ann", None)
+        cleo, other = await house.seat(
+            "cleo", None, connector=await by_socket(house), library=shelf
+        )
+        cleo.say("before")
+        cleo.say("with both", files=[first, second])
+        cleo.say("after")
+        cleo.say("with one", files=[second])
+        await ear.until(lambda: len(ann.state.exchanges) == 1)
+        assert [unsent.text for unsent in cleo.unsent][-3:] == ["with both", "after", "with one"]
+        shelf.arrive(second.digest)
+        assert len(cleo.unsent) >= 3
+        shelf.arrive(first.digest)
+        await ear.until(lambda: len(ann.state.exchanges) == 4)
+        texts = [e.said.text for e in ann.state.exchanges.values()]
+        assert texts == ["before", "with both", "after", "with one"]
+        await other.until(lambda: not cleo.unsent and other.unsent == ())
+        said = [e.body for e in house.sink.events if isinstance(e.body, Said)]
+        assert said[1].files == (first, second)

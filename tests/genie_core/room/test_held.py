@@ -1,0 +1,52 @@
+import pytest
+
+from genie_core.room.errors import TooLong
+from genie_core.room.event import FileRef
+from genie_core.room.held import Held
+from genie_core.room.seat import Unsent
+
+
+def message(text: str, *digests: str) -> Unsent:
+    return Unsent(text, text, False, 0.0, tuple(FileRef(digest, "f", 1) for digest in digests))
+
+
+@pytest.fixture
+def sent() -> set[str]:
+    return set()
+
+
+@pytest.fixture
+def held(sent: set[str]) -> Held:
+    return Held(lambda digest: digest in sent)
+
+
+def test_a_message_without_files_need_not_wait(held: Held) -> None:
+    assert not held.keeps(message("hello"))
+    assert held.waiting == ()
+
+
+def test_none_passes_one_that_waits_for_its_files(held: Held, sent: set[str]) -> None:
+    said: list[Unsent] = []
+    messages = [message("1", "a", "b"), message("2"), message("3", "c"), message("4")]
+    assert [held.keeps(each) for each in messages] == [True] * 4
+    for digest, count in (("a", 0), ("c", 0), ("b", 4)):
+        sent.add(digest)
+        assert held.release(said.append) == []
+        assert len(said) == count
+    assert said == messages
+    assert not held.keeps(message("5"))
+
+
+def test_one_that_cannot_be_sent_does_not_keep_the_others(held: Held) -> None:
+    said: list[str] = []
+
+    def send(unsent: Unsent) -> None:
+        if unsent.text == "long":
+            raise TooLong(4, 3)
+        said.append(unsent.text)
+
+    held.hold([message("1"), message("long"), message("2")])
+    (problem,) = held.release(send)
+    assert isinstance(problem, TooLong)
+    assert said == ["1", "2"]
+    assert held.waiting == ()
