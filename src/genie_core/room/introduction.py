@@ -57,7 +57,7 @@ class Introduction:
             KnownRoom: there is a copy of the room, from which to go on.
 
         """
-        nonce, points = new_nonce(), Points(())
+        nonce, points, challenged = new_nonce(), Points(()), False
         patience: float | None = WELCOME_TIMEOUT
         with suppress(ConnectionLost):  # whoever hung up may have said why
             await link.send([self._hello(nonce, since, mark)])
@@ -65,9 +65,10 @@ class Introduction:
             match await _answer(link, patience):
                 case Welcome() as welcome:
                     return welcome
-                case Challenge() as challenge:
+                case Challenge() as challenge if not challenged:
+                    challenged = True
                     await link.send([self._proof(challenge, nonce, link.channel)])
-                case Hold(text=text):
+                case Hold(text=text) if patience is not None:
                     patience = None
                     held(text)
                 case Points() as points:

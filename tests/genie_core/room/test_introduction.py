@@ -1,0 +1,160 @@
+import asyncio
+from typing import Any
+
+import pytest
+
+from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
+from genie_core.room.errors import ConnectionLost, Diverged, KnownRoom, RoomRefused
+from genie_core.room.frame import (
+    Challenge,
+    Hello,
+    Hold,
+    Points,
+    Prove,
+    Refused,
+    ServerFrame,
+    Trouble,
+    Welcome,
+)
+from genie_core.room.identity import Identity, verify
+from genie_core.room.introduction import Introduction
+from genie_core.room.limits import Limits
+from genie_core.room.proof import Meeting, Ticket
+
+DEADLINE = 20.0
+ME = Identity.generate()
+WELCOME = Welcome("r", "Room", "bob", "guest", "hana", 0, Limits())
+
+
+class Visit:
+    """An introduction under way, and the room's end of it, which the test plays."""
+
+    def __init__(self, **options: Any) -> None:
+        near, self.room = memory_pair()
+        self.link: ClientConnection = near
+        self.held: list[str] = []
+        self.introduction = Introduction("bob", ME, "laptop", **options)
+
+    def begin(self, since: int = 0, mark: int = 0) -> asyncio.Task[Welcome | Refused]:
+        meeting = self.introduction.meet(self.link, since, mark, self.held.append)
+        return asyncio.create_task(meeting)
+
+    async def hear(self) -> Any:
+        async with asyncio.timeout(DEADLINE):
+            return await self.room.receive()
+
+    async def answer(self, *frames: ServerFrame) -> None:
+        end: PeerConnection = self.room
+        await end.send(frames)
+
+
+async def outcome(meeting: asyncio.Task[Welcome | Refused]) -> Welcome | Refused:
+    async with asyncio.timeout(DEADLINE):
+        return await meeting
+
+
+async def test_a_hello_a_proof_and_a_welcome() -> None:
+    visit = Visit(ticket=Ticket("p", b"secret"), room="r", engine=True, agent="model")
+    meeting = visit.begin(7, 99)
+    hello = await visit.hear()
+    assert isinstance(hello, Hello)
+    assert (hello.name, hello.key, hello.device) == ("bob", ME.key, "laptop")
+    assert (hello.room, hello.since, hello.mark) == ("r", 7, 99)
+    assert (hello.engine, hello.agent, hello.token) == (True, "model", "")
+    await visit.answer(Challenge("theirs", "r"))
+    prove = await visit.hear()
+    assert isinstance(prove, Prove)
+    signed = Meeting("r", "bob", ME.key, hello.nonce, "theirs", "")
+    assert verify(ME.key, prove.signature, signed.encode())
+    assert (prove.pass_id, prove.proof) == ("p", signed.prove(b"secret"))
+    await visit.answer(WELCOME)
+    assert await outcome(meeting) == WELCOME
+
+
+async def test_each_visit_signs_something_else() -> None:
+    nonces = set()
+    for _ in range(3):
+        visit = Visit()
+        meeting = visit.begin()
+        nonces.add((await visit.hear()).nonce)
+        meeting.cancel()
+    assert len(nonces) == 3
+
+
+async def test_another_room_gets_no_signature() -> None:
+    visit = Visit(room="r")
+    meeting = visit.begin()
+    await visit.hear()
+    await visit.answer(Challenge("theirs", "another"))
+    with pytest.raises(RoomRefused, match="another room is at this address now"):
+        await outcome(meeting)
+    await visit.link.close()
+    with pytest.raises(ConnectionLost):
+        await visit.hear()
+
+
+async def test_a_room_of_which_there_is_a_copy_is_recognised_before_anything_is_signed() -> None:
+    visit = Visit(recognises=lambda room: room == "known")
+    meeting = visit.begin()
+    await visit.hear()
+    await visit.answer(Challenge("theirs", "known"))
+    with pytest.raises(KnownRoom) as known:
+        await outcome(meeting)
+    assert known.value.room == "known"
+    visit = Visit(recognises=lambda _: True, room="known")  # which is the one that is meant
+    meeting = visit.begin()
+    await visit.hear()
+    await visit.answer(Challenge("theirs", "known"))
+    assert isinstance(await visit.hear(), Prove)
+    meeting.cancel()
+
+
+async def test_the_hosts_word_may_take_its_time_and_nothing_else_may(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("genie_core.room.introduction.WELCOME_TIMEOUT", 0.05)
+    visit = Visit()
+    with pytest.raises(ConnectionLost, match="did not answer in time"):
+        await outcome(visit.begin())
+    visit = Visit()
+    meeting = visit.begin()
+    await visit.answer(Hold("the host is asked"))
+    await asyncio.wait([meeting], timeout=0.2)
+    assert not meeting.done()
+    assert visit.held == ["the host is asked"]
+    await visit.answer(WELCOME)
+    assert await outcome(meeting) == WELCOME
+
+
+async def test_logs_that_parted_come_with_the_points_where_they_may_have() -> None:
+    visit = Visit()
+    meeting = visit.begin(9, 1)
+    await visit.answer(Points(((7, 1), (3, 2))), Refused("diverged", "no", final=True))
+    with pytest.raises(Diverged) as parted:
+        await outcome(meeting)
+    assert (parted.value.here, parted.value.points) == (9, ((7, 1), (3, 2)))
+
+
+@pytest.mark.parametrize(
+    ("frames", "last"),
+    [
+        ([Trouble("x")], "trouble"),
+        ([Challenge("theirs", "r"), Challenge("more", "r")], "challenge"),
+        ([Hold("wait"), Hold("wait on")], "hold"),
+    ],
+)
+async def test_what_is_no_answer_ends_the_visit(frames: list[ServerFrame], last: str) -> None:
+    visit = Visit()
+    meeting = visit.begin()
+    await visit.answer(*frames)
+    with pytest.raises(ConnectionLost, match=f"began with {last}"):
+        await outcome(meeting)
+    assert len(visit.held) <= 1
+
+
+async def test_whoever_hangs_up_at_once_may_have_said_why() -> None:
+    visit = Visit()
+    refusal = Refused("suspended", "the room is closed", final=True)
+    await visit.answer(refusal)
+    await visit.room.close()
+    assert await outcome(visit.begin()) == refusal
