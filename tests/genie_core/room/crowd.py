@@ -12,7 +12,7 @@ from tests.genie_core.room.witness import Arrival, Witness
 
 from genie_core.room.core import Room
 from genie_core.room.door import MAX_HELD
-from genie_core.room.event import Asked, Decided, Event, Measure, Role
+from genie_core.room.event import Asked, Decided, Event, Measure, Role, Said
 from genie_core.room.filing import MAX_ERRANDS
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
@@ -66,6 +66,7 @@ class Crowd(RuleBasedStateMachine):
     @initialize(ask=st.booleans(), again=st.booleans())
     def open(self, ask: bool, again: bool) -> None:
         self.now = 1000.0
+        self.strangers = 0
         self.passes = Passes()
         many, single = self.passes.issue(0.0), self.passes.issue(0.0, uses=1)
         ended = self.passes.issue(0.0, lifetime=10.0)
@@ -221,6 +222,13 @@ class Crowd(RuleBasedStateMachine):
                 self._swap(index, "", None)
         self._arrive(CROWD - 1, origin, name, owner=thief, ticket="many")
 
+    @rule(trick=tricks, ticket=passes, origin=origins)
+    def sneak_in(self, trick: str, ticket: str, origin: tuple[str, str | None]) -> None:
+        """Come in as somebody who never was here."""
+        self.strangers += 1
+        name = f"stranger{self.strangers}"
+        self._arrive(CROWD - 1, origin, name, trick=trick, ticket=ticket)
+
     @precondition(lambda self: self.witness.ask)
     @rule(frame=nonsense.frames)
     def lose_patience(self, frame: ClientFrame) -> None:
@@ -342,6 +350,16 @@ class Crowd(RuleBasedStateMachine):
         self._send(
             hosts[0] if hosts and index else self._seated(index), Moderate(measure, name, role)
         )
+
+    @rule(index=peers, muted=st.booleans(), say=nonsense.says)
+    def silence(self, index: int, muted: bool, say: Say) -> None:
+        """Take the word from somebody who then tries to speak."""
+        peer = self._seated(index)
+        wish = Moderate("mute", peer.name) if muted else Moderate("role", peer.name, "observer")
+        for host in [each for each in self.crowd if self._is_host(each) and not each.over][:1]:
+            self._send(host, wish)
+        self._send(peer, say)
+        self._send(peer, Bequeath((Event(self.seen, 1.0, "bob", Said("b", "x")),)))
 
     @rule(index=peers, allow=st.booleans())
     def rule_elsewhere(self, index: int, allow: bool) -> None:
