@@ -5,6 +5,10 @@ import ssl
 from typing import Final
 
 RECEIVE: Final = 256 * 1024
+_received: Final = memoryview(bytearray(RECEIVE))
+_decrypted: Final = memoryview(bytearray(RECEIVE))
+"""Made once: to get so much memory for each piece that arrives takes longer than the piece does."""
+
 WINDOW: Final = 2048
 SEGMENT: Final = 1460
 """What a narrow line takes in unread, and its packets, in bytes: as over an Ethernet. Loopback has
@@ -55,14 +59,15 @@ class Line:
 
         """
         try:
-            data = self.socket.recv(RECEIVE)
+            size = self.socket.recv_into(_received)
         except BlockingIOError:
             return b""
         except ConnectionError as error:
             raise LineClosed from error
-        if not data:
+        if not size:
             raise LineClosed
-        return data if self._tls is None else self._decrypted(self._tls, data)
+        data = _received[:size]
+        return bytes(data) if self._tls is None else self._decrypted(self._tls, data)
 
     def send(self, data: bytes) -> None:
         """Send, or keep for `flush` what does not go out at once."""
@@ -99,12 +104,13 @@ class Line:
                 self.socket.sendall(self._outgoing.read())
                 return
 
-    def _decrypted(self, tls: ssl.SSLObject, data: bytes) -> bytes:
+    def _decrypted(self, tls: ssl.SSLObject, data: memoryview) -> bytes:
         self._incoming.write(data)
         parts = []
         try:
-            while part := tls.read(RECEIVE):
-                parts.append(part)
-        except ssl.SSLWantReadError:
+            while self._incoming.pending or tls.pending():
+                size = int(tls.read(RECEIVE, _decrypted))  # a number, whatever its type says
+                parts.append(bytes(_decrypted[:size]))
+        except ssl.SSLWantReadError:  # the rest of a record is still to come
             pass
         return b"".join(parts)
