@@ -34,6 +34,8 @@ KEYS: Final = {
     "ctrl+q": "\x11",
     "ctrl+g": "\x07",
     "ctrl+j": "\n",
+    "f7": "\x1b[18~",
+    "f8": "\x1b[19~",
     "backspace": "\x7f",
 }
 
