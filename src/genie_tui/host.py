@@ -70,6 +70,25 @@ async def bind_room(person: Person, resources: AsyncExitStack, before: str = "")
     raise taken
 
 
+def first_free_port(person: Person) -> int:
+    """The port that `bind_room` would take now for a room that was nowhere before."""
+    if person.settings.port:
+        return person.settings.port
+    host = LOOPBACK if person.settings.local else EVERYWHERE
+    usual = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY)
+    return next((port for port in usual if _is_free(host, port)), DEFAULT_PORT)
+
+
+def _is_free(host: str, port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Doors:
     """A room whose doors are open: what serves it, and how others find it."""
@@ -172,7 +191,9 @@ async def take_host_seat(
         put_away=resources.aclose,
         hosting=doors.presence,
         library=Courier(doors.blobs, offers=False),
-        withheld=await asyncio.to_thread(withheld_in, saved),
+        withheld=await asyncio.to_thread(
+            withheld_in, saved, {*server.state.open, *server.state.parked}
+        ),
         saved=lambda: saved.id,
     )
     seat = Participant(person.name, listener, plan)
@@ -206,7 +227,7 @@ def _note_hosting(person: Person, doors: Doors) -> None:
         name=person.name,
         address=doors.presence.shown_address,
         addresses=(),
-        pin="",
+        pin="" if person.settings.local else doors.presence.pin,
         template=person.config.template,
         workspace=str(person.config.workspace or ""),
     )

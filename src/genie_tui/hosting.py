@@ -77,7 +77,7 @@ def invite_of(saved: SavedRoom, certificate: Certificate, now: float) -> str:
     record = saved.record
     current = PassFile(saved.folder / PASSES_NAME).load().newest(now)
     hosts = reachable_hosts() or (_LOOPBACK,)
-    if current is None or record.kind != "hosted" or not record.address:
+    if current is None or record.kind != "hosted" or record.pin != certificate.pin:
         raise NoInvite(record.title)
     port = parse_address(record.address).port
     places = tuple(Address(host, port) for host in hosts)
@@ -150,22 +150,37 @@ class Presence:
         return tuple(Address(host, port) for host in self._hosts or (_LOOPBACK,))
 
     @property
+    def pin(self) -> str:
+        """By which others know this host."""
+        return self._certificate.pin
+
+    @property
     def shown_address(self) -> str:
         """Where somebody on this machine can join, which needs no invite."""
         return str(Address(_LOOPBACK, self._address.port))
 
     @property
     def invite(self) -> str:
-        """The invite that is open now; a new one is made if all have ended.
+        """The invite that is open now; the first one is made when it is asked for.
 
-        Empty for a room that is kept on this machine.
+        Empty for a room that is kept on this machine, and when all invites have ended: whoever
+        limited them did so on purpose.
         """
-        if self._local:
+        current = None if self._local else self._open_pass()
+        if current is None:
             return ""
-        current = self._open_pass()
+        return self._written(current)
+
+    def _written(self, one: Pass) -> str:
         return write_invite(
-            Invite(self.addresses, self._certificate.pin, current.id, current.secret, self._title)
+            Invite(self.addresses, self._certificate.pin, one.id, one.secret, self._title)
         )
+
+    def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
+        """Make another invite beside those that are open; `lifetime` is in seconds."""
+        made = self._passes.issue(self._clock(), uses=uses, lifetime=lifetime)
+        self._file.save(self._passes)
+        return self._written(made)
 
     def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
         """Make a new invite and void all others; `lifetime` is in seconds. Members stay."""
@@ -173,10 +188,10 @@ class Presence:
         self._file.save(self._passes)
         return self.invite
 
-    def _open_pass(self) -> Pass:
+    def _open_pass(self) -> Pass | None:
         now = self._clock()
         current = self._passes.newest(now)
-        if current is None:
+        if current is None and not self._passes:
             current = self._passes.issue(now)
             self._file.save(self._passes)
         return current
@@ -199,7 +214,8 @@ class Presence:
     async def shown(self, *, announce: bool) -> AsyncIterator[None]:
         """Keep the deed true and, if wanted, announce the room, for as long as the block lasts."""
         deed = self.state(await self._look_around())
-        self._open_pass()  # for those who read it from outside
+        if not self._local:
+            self._open_pass()  # for those who read it from outside
         async with AsyncExitStack() as resources:
             announcer: Announcer | None = None
             if announce:

@@ -2,6 +2,7 @@
 
 import asyncio
 import platform
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,8 +97,9 @@ def plan_for(
     )
 
 
-def withheld_in(saved: SavedRoom) -> Withheld:
-    """What guests' tool calls are made with, as this machine has kept it. Blocks."""
+def withheld_in(saved: SavedRoom, waiting: Collection[str]) -> Withheld:
+    """What the guests' tool calls that wait are made with, as this machine has kept it. Blocks."""
     withheld = Withheld(saved.folder / WITHHELD_NAME)
     withheld.load()
+    withheld.keep_only(waiting)
     return withheld

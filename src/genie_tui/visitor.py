@@ -13,8 +13,9 @@ from genie_core.archive.errors import ArchiveError, RoomInUse
 from genie_core.archive.log import EventLog
 from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
-from genie_core.room.address import DEFAULT_PORT, Address, is_on_loopback, parse_address
+from genie_core.room.address import Address, is_on_loopback, parse_address
 from genie_core.room.allegiance import may_host
+from genie_core.room.announcement import Announcement
 from genie_core.room.certificate import Certificate
 from genie_core.room.codec import event_mark
 from genie_core.room.deed import Deed, sign_deed
@@ -32,17 +33,16 @@ from genie_core.room.seat import Listener, Severity, Unsent
 from genie_core.room.seeker import Seeker, Whereabouts
 from genie_core.room.transfer import files_of
 from genie_core.room.websocket import tls_connect
-from genie_core.room.withheld import Withheld
 from genie_tui.engines import engine_loader
 from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store, take_over
-from genie_tui.host import leaving_unless_done
+from genie_tui.host import first_free_port, leaving_unless_done
 from genie_tui.opening import JoinRoom, RejoinRoom
-from genie_tui.place import Person, plan_for, withheld_in
+from genie_tui.place import Person, plan_for
 
 MAX_PARTINGS: Final = 3
 """How often in a row a visit may begin anew because the logs contradict each other."""
 
-ANSWER_TIMEOUT: Final = 2.0
+ANSWER_TIMEOUT: Final = 4.0
 """Seconds in which a host that is there answers."""
 
 ELSEWHERE: Final = (
@@ -121,14 +121,19 @@ def way_back(saved: SavedRoom, found: Sequence[str] = (), pin: str = "") -> Way:
 
 
 async def is_hosted(saved: SavedRoom) -> bool:
-    """Whether the host of a room that was joined answers, at one of the addresses known."""
-    try:
-        async with asyncio.timeout(ANSWER_TIMEOUT):
-            link = await Seeker(way_back(saved).whereabouts, tls_connect)()
-    except (TimeoutError, GenieError):
-        return False
-    link.abort()
-    return True
+    """Whether the host of a room that was joined answers, where it was or where it is now."""
+    async with AsyncExitStack() as resources:
+        try:
+            way = way_back(saved)
+            finder = await _finder(way, saved.record.id, resources)
+            async with asyncio.timeout(ANSWER_TIMEOUT):
+                link = await Seeker(
+                    way.whereabouts, tls_connect, room=saved.record.id, finder=finder
+                )()
+        except (TimeoutError, GenieError):
+            return False
+        link.abort()
+        return True
 
 
 class Visitor:
@@ -212,7 +217,7 @@ class Visitor:
             way.whereabouts,
             tls_connect,
             room=luggage.room,
-            finder=await _finder(way, resources),
+            finder=await _finder(way, luggage.room, resources),
             trusts=lambda deed: may_host(seat.state, deed),
         )
         events = luggage.events
@@ -232,7 +237,6 @@ class Visitor:
             keep=None if second else copy.keep,
             put_away=resources.aclose,
             library=library,
-            withheld=Withheld() if luggage.saved is None else await _withheld(luggage.saved),
             deed=None if second else lambda: self._deed(identity, certificate, seat),
             learn=seeker.learn,
             saved=lambda: place.result().id if place.done() else "",
@@ -270,7 +274,7 @@ class Visitor:
 
     def _deed(self, identity: Identity, certificate: Certificate, seat: Participant) -> Deed:
         """Where this person would host the room."""
-        port = self._person.settings.port or DEFAULT_PORT
+        port = first_free_port(self._person)
         return sign_deed(
             identity,
             room=seat.room,
@@ -353,15 +357,16 @@ async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitSta
     luggage.saved, luggage.log, luggage.events = saved, log, events
 
 
-async def _finder(way: Way, resources: AsyncExitStack) -> Browser | None:
+async def _finder(way: Way, room: str, resources: AsyncExitStack) -> Browser | None:
     """What finds a host that has moved. One on this machine stays where it is."""
     if all(is_on_loopback(each.address) for each in way.whereabouts):
         return None
-    return await resources.enter_async_context(Browser())
+    pins = {each.pin for each in way.whereabouts}
 
+    def prefers(announced: Announcement) -> bool:
+        return announced.deed.pin in pins or announced.deed.room == room
 
-async def _withheld(saved: SavedRoom) -> Withheld:
-    return await asyncio.to_thread(withheld_in, saved)
+    return await resources.enter_async_context(Browser(prefers=prefers))
 
 
 async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Seeker) -> None:

@@ -8,12 +8,12 @@ from genie_core.room.names import fold_name
 def may_host(state: RoomState, deed: Deed) -> bool:
     """Whether a deed is by somebody who may host the room that this state is of.
 
-    That is whoever was let into it with the deed's key, and was neither put out for good nor kept
-    from speaking since. The deed may come from anywhere.
+    That is whoever took part in it with the deed's key, with an engine of their own, and was
+    neither put out for good nor kept from speaking since. The deed may come from anywhere.
     """
     name = state.owner_of(deed.key)
     if name is None or deed.room != state.room or not is_valid(deed):
         return False
     folded = fold_name(name)
-    silenced = state.roles.get(folded) == "observer" or folded in state.muted
-    return not silenced and folded not in state.banned and fold_name(deed.host) == folded
+    takes_part = state.people[name].role in ("host", "member") and folded not in state.muted
+    return takes_part and folded not in state.banned and fold_name(deed.host) == folded

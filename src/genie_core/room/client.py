@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from genie_core.room.authorship import ruled, sign_ruling, sign_speech, wrote
 from genie_core.room.codec import event_mark, whole_text
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import (
@@ -20,7 +21,7 @@ from genie_core.room.errors import (
     TooLong,
     Unreachable,
 )
-from genie_core.room.event import Event, FileRef, Quote, Recovered, RunBody
+from genie_core.room.event import Event, FileRef, Quote, Recovered, RunBody, Said
 from genie_core.room.filing import is_digest
 from genie_core.room.follower import Follower
 from genie_core.room.frame import (
@@ -36,7 +37,9 @@ from genie_core.room.frame import (
     Piece,
     Points,
     Refused,
+    Rule,
     Ruled,
+    Say,
     ServerFrame,
     Stopping,
     Stored,
@@ -503,7 +506,7 @@ class RoomClient:
                 self._changed.clear()
                 # Until all is known that the room has of us, sending again would be guesswork.
                 if self._caught_up():
-                    await link.send(self._outbox.take(self._now()))
+                    await link.send([self._signed(one) for one in self._outbox.take(self._now())])
                     await self._change(within=self._outbox.due(self._now()))
                 else:
                     await self._change(within=None)
@@ -511,6 +514,24 @@ class RoomClient:
         except (ConnectionLost, FrameError) as error:
             logger.debug("sending ended: %s", error)
         await link.close(self._farewell)
+
+    def _signed(self, frame: ClientFrame) -> ClientFrame:
+        """The frame as it goes out: what counts as the person's word carries their signature."""
+        identity, room = self._introduction.identity, self._introduction.room
+        match frame:
+            case Say():
+                return sign_speech(identity, room, frame)
+            case Rule():
+                return sign_ruling(identity, room, frame)
+        return frame
+
+    def wrote(self, said: Said) -> bool:
+        """Whether this very person has said something that the room says they did."""
+        return wrote(self.key, self._introduction.room, said)
+
+    def ruled(self, ruling: Ruled) -> bool:
+        """Whether this very person has given the answer that the room passes on."""
+        return ruled(self.key, self._introduction.room, ruling)
 
     def _caught_up(self) -> bool:
         return self._caught_up_at is None or self._last >= self._caught_up_at

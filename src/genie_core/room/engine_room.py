@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Protocol
@@ -34,7 +35,15 @@ class EngineRoom:
     An engine that can't be loaded, or breaks, fails what is its share and harms nothing else.
     """
 
-    def __init__(self, plan: Plan, state: RoomState, device: str, owner: Owner) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        state: RoomState,
+        device: str,
+        owner: Owner,
+        wrote: Callable[[Said], bool] | None = None,
+    ) -> None:
+        self._wrote = wrote
         self._plan = plan
         self._state = state
         self._device = device
@@ -125,6 +134,8 @@ class EngineRoom:
             where=self._plan.where,
             withheld=self._plan.withheld,
             place=self._plan.library.place if self._plan.library is not None else None,
+            wrote=self._wrote,
+            serves=self._plan.close_room is not None,
         ) as handler:
             handler.begin(engine.remembered, self._live_after)
             self._handler = handler

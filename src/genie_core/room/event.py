@@ -151,7 +151,7 @@ class Said(Body, tag="said", frozen=True):
 
     `id` is the author's own, so that sending it twice records it once. `handler` is the person
     whose engine answers for it, and `device` that person's terminal, both chosen by the room;
-    empty if there was none.
+    empty if there was none. `signature` is the author's; see `genie_core.room.authorship`.
     """
 
     id: str
@@ -161,6 +161,7 @@ class Said(Body, tag="said", frozen=True):
     device: str = ""
     files: tuple[FileRef, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    signature: bytes = b""
 
 
 class Decided(Body, tag="decided", frozen=True):

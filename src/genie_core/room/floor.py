@@ -28,6 +28,7 @@ from genie_core.room.peer import Peer
 from genie_core.room.roster import Roster
 
 ID_CHARS: Final = 64
+SIGNATURE_BYTES: Final = 64
 LABEL_CHARS: Final = 200
 """Longest label of an engine; what goes beyond is cut off."""
 
@@ -86,6 +87,7 @@ class Floor:
             device,
             files,
             tuple(_whole_quote(quote) for quote in say.quotes),
+            say.signature[:SIGNATURE_BYTES],
         )
 
     def publish(self, peer: Peer, publish: Publish, now: float) -> None:
@@ -182,7 +184,9 @@ class Floor:
         elif not self._budget.work(peer, now):
             self._roster.refuse(peer, "too_fast", TOO_MUCH)
         else:
-            ruled = Ruled(rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments)
+            ruled = Ruled(
+                rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments, rule.signature
+            )
             for terminal in elsewhere:
                 self._roster.reply(terminal, ruled)
 

@@ -93,6 +93,7 @@ class Say(Frame, tag="say", frozen=True):
     emote: bool = False
     files: tuple[FileRef, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    signature: bytes = b""
 
 
 class Publish(Frame, tag="publish", frozen=True):
@@ -133,6 +134,7 @@ class Rule(Frame, tag="rule", frozen=True):
     reason: str | None = None
     scope: Scope = "once"
     arguments: dict[str, Any] | None = None
+    signature: bytes = b""
 
 
 class Moderate(Frame, tag="moderate", frozen=True):
@@ -324,6 +326,7 @@ class Ruled(Frame, tag="ruled", frozen=True):
     reason: str | None = None
     scope: Scope = "once"
     arguments: dict[str, Any] | None = None
+    signature: bytes = b""
 
 
 class Knocking(Frame, tag="knocking", frozen=True):

@@ -7,10 +7,12 @@ back to the room.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Protocol, Self
+
+import msgspec
 
 from genie_core import execution as run
 from genie_core.agent.approval import Approval
@@ -90,7 +92,12 @@ class Handler:
         where: str = "",
         withheld: Withheld | None = None,
         place: Place | None = None,
+        wrote: Callable[[Said], bool] | None = None,
+        serves: bool = True,
     ) -> None:
+        self._wrote = wrote
+        self._serves = serves
+        self._known: set[str] = set()
         self._device = device
         self._withheld = withheld or Withheld()
         self._place = place
@@ -126,17 +133,20 @@ class Handler:
         `remembered` is what the session has saved. Messages up to `live_after` are history: those
         that still count as running belonged to a process that is gone, and are reported as lost.
         """
+        for past in self._state.exchanges.values():
+            if past.author == self._owner and past.seq <= live_after:
+                self._known.add(past.said.id)
         mine = [run for run in self._state.running.values() if self._is_here(run)]
         waiting = {exchange.seq: exchange for exchange in mine if exchange.seq > live_after}
         for item in missing(self._state, self._owner, remembered, place=self._place):
             if item.said and item.exchange.seq in waiting:
                 # Those before it that context has no place for are handled all the same.
                 while waiting and next(iter(waiting)) <= item.exchange.seq:
-                    self._handle(waiting.pop(next(iter(waiting))))
+                    self._take(waiting.pop(next(iter(waiting))))
             else:
                 self._tell(item.message)
         for exchange in waiting.values():
-            self._handle(exchange)
+            self._take(exchange)
         for exchange in mine:
             if exchange.seq <= live_after:
                 self._give_up(exchange)
@@ -145,7 +155,7 @@ class Handler:
         """Act on an event that has just been applied to the state."""
         match event.body:
             case Said() if self._is_here(self._state.exchanges[event.seq]):
-                self._handle(self._state.exchanges[event.seq])
+                self._take(self._state.exchanges[event.seq])
             case Said() if not self._closing:
                 self._tell(as_message(self._state.exchanges[event.seq], self._place))
             case Answered(message=message) if not self._closing:
@@ -159,6 +169,31 @@ class Handler:
         """Whether a run is the business of this terminal of the owner."""
         mine = exchange.handler == self._owner
         return mine and not self._state.is_elsewhere(exchange, self._device)
+
+    def _take(self, exchange: Exchange) -> None:
+        """Handle a message, if it is one that this engine may act on."""
+        objection = self._objection(exchange)
+        if objection:
+            self._reporter.warn(objection)
+            self._reporter.publish(Failed(exchange.seq, "lost", objection))
+        else:
+            self._handle(exchange)
+
+    def _objection(self, exchange: Exchange) -> str:
+        """Why a message is none that this engine acts on, whatever the host says; empty if it is.
+
+        A host that is not this person could otherwise let the engine do what nobody here wants.
+        """
+        if exchange.author != self._owner:
+            return "" if self._serves else f"{self._owner}'s engine serves nobody else"
+        if self._wrote is None:
+            return ""
+        if not self._wrote(exchange.said):
+            return f"the host says that {self._owner} wrote this, but {self._owner} did not"
+        if exchange.said.id in self._known:
+            return f"the host says that {self._owner} wrote this once more, but they did not"
+        self._known.add(exchange.said.id)
+        return ""
 
     def _hear(self, exchange: Exchange) -> None:
         """Take in an answer, unless it is the own session's, which has it."""
@@ -177,7 +212,7 @@ class Handler:
             return False
         if self._closing or approval in self._revived:
             return False
-        if answer.allow and proposal.withheld and not self._withheld.knows(approval):
+        if answer.allow and proposal.withheld and not self._withheld.hides(approval):
             self._reporter.warn("what this call would do is not known here any more; deny it")
             return False
         self._answer_parked(proposal, answer)
@@ -320,17 +355,17 @@ class Handler:
             logger.exception("a call's arguments can't be shown")
             return None
         withheld = exchange.author != self._owner and not self._state.sharing
-        if withheld:
-            self._withheld.keep(approval.id, shown)
-        return Asked(
+        asked = Asked(
             exchange.seq,
             approval.id,
             approval.sender,
             approval.tool_name,
-            {} if withheld else shown,
+            shown,
             self._where,
             withheld,
         )
+        self._withheld.note(asked)
+        return msgspec.structs.replace(asked, arguments={}) if withheld else asked
 
     def _settle(self, current: _Run, resolved: run.ApprovalResolved) -> None:
         approval = resolved.approval
@@ -347,7 +382,7 @@ class Handler:
                 outcome,
                 verdict.reason or (answer.reason if answer else None),
                 answer.scope if answer else "once",
-                None if self._withheld.knows(approval.id) else verdict.arguments,
+                None if self._withheld.hides(approval.id) else verdict.arguments,
             )
         )
 

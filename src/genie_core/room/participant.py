@@ -84,7 +84,7 @@ class Participant:
         self._client = plan.connect(self)
         self._state = RoomState()
         self._link = LinkStatus(Link.CONNECTING)
-        self._engines = EngineRoom(plan, self._state, self._client.device, self)
+        self._engines = EngineRoom(plan, self._state, self._client.device, self, self._client.wrote)
         self._unheard: list[Event] = []
         self._room = ""
         self._title = ""
@@ -521,6 +521,9 @@ class Participant:
 
     def on_ruled(self, ruled: Ruled) -> None:
         """Answer an approval that waits here as its owner did at another terminal."""
+        if not self._client.ruled(ruled):
+            self.warn("the host says that you answered a tool call elsewhere, but you did not")
+            return
         answer = Answer(ruled.allow, ruled.reason, ruled.scope, ruled.arguments)
         self._engines.answer(ruled.approval, answer)
 

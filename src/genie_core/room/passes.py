@@ -80,6 +80,10 @@ class Passes:
             self._passes[pass_id] = replace(known, uses=known.uses - 1)
         return True
 
+    def __len__(self) -> int:
+        """How many there are, those that have ended lately included."""
+        return len(self._passes)
+
     def encode(self) -> bytes:
         """Everything, secrets included, for a private file."""
         return msgspec.json.encode(list(self._passes.values()))

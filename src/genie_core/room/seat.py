@@ -115,6 +115,9 @@ class Hosting(Protocol):
     def invite(self) -> str:
         """The invite that is open now; empty if nobody beyond this machine can join."""
 
+    def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
+        """Make another invite beside those that are open; `lifetime` is in seconds."""
+
     def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
         """Make a new invite and void all others; `lifetime` is in seconds. Members stay."""
 

@@ -1,17 +1,19 @@
-"""What the calls of a host's agents are made with, where only the host is to see it.
+"""What the calls of the own agents are made with, as only the machine that makes them knows it.
 
 A guest is served by the host's engine, with the host's files and keys. The log says that a tool is
-called and what became of it; its arguments stay here.
+called and what became of it; its arguments stay here. And whoever allows a call must see what this
+machine will do, not what a host says it would.
 """
 
 import logging
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from genie_core.durable import make_private_folder
+from genie_core.durable import make_private_folder, replace_file
 from genie_core.room.event import Asked, Event, Settled
 
 logger = logging.getLogger(__name__)
@@ -25,13 +27,14 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class Withheld:
-    """Arguments by approval, kept in a private file if there is one to outlive the process.
+    """The own calls as they are. What the log does not tell is kept in a private file, if there is one.
 
     A file that can't be read or written costs what was parked in it, which is asked for again.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
+        self._own: dict[str, Asked] = {}
         self._kept: dict[str, dict[str, Any]] = {}
 
     def load(self) -> None:
@@ -53,33 +56,54 @@ class Withheld:
             else:
                 self._kept[entry.approval] = entry.arguments
 
-    def keep(self, approval: str, arguments: dict[str, Any]) -> None:
-        """Remember what a call is made with, before the room is told of it."""
-        self._kept[approval] = arguments
-        if self._path is None:
-            return
-        try:
-            make_private_folder(self._path.parent)
-            line = _encode(_Entry(approval, arguments)) + b"\n"
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            with os.fdopen(descriptor, "ab") as file:
-                file.write(line)
-        except (OSError, ValueError, TypeError, RecursionError):
-            logger.warning("withheld arguments can't be kept on disk", exc_info=True)
+    def keep_only(self, approvals: Collection[str]) -> None:
+        """Forget, on disk too, what no longer waits for an answer. Blocks."""
+        dropped = self._kept.keys() - set(approvals)
+        for approval in dropped:
+            del self._kept[approval]
+        if dropped and self._path is not None:
+            lines = [_encode(_Entry(*item)) + b"\n" for item in self._kept.items()]
+            try:
+                replace_file(self._path, b"".join(lines))
+            except OSError:
+                logger.warning("withheld arguments can't be forgotten on disk", exc_info=True)
 
-    def knows(self, approval: str) -> bool:
-        """Whether what a call is made with can be seen here."""
+    def note(self, asked: Asked) -> None:
+        """Remember a call that is about to be asked for, before the room is told of it."""
+        self._own[asked.approval] = asked
+        if asked.withheld:
+            self._kept[asked.approval] = asked.arguments
+            self._write(_Entry(asked.approval, asked.arguments))
+
+    def hides(self, approval: str) -> bool:
+        """Whether a call is one of those that only this machine can show."""
         return approval in self._kept
 
     def uncover(self, event: Event) -> Event:
-        """The event as this machine may show it: with the arguments, if they are kept here."""
+        """The event as this machine may show it: an own call as it is, whoever tells of it."""
         body = event.body
-        if isinstance(body, Asked) and body.withheld and body.approval in self._kept:
+        if not isinstance(body, Asked):
+            return event
+        if body.approval in self._own:
+            return msgspec.structs.replace(event, body=self._own[body.approval])
+        if body.withheld and body.approval in self._kept:
             shown = msgspec.structs.replace(body, arguments=self._kept[body.approval])
             return msgspec.structs.replace(event, body=shown)
         return event
 
     def settle(self, settled: Settled) -> None:
-        """Forget what is decided for good; the file keeps it until it is next loaded."""
+        """Forget what is decided for good."""
+        self._own.pop(settled.approval, None)
         if settled.outcome != "parked":
             self._kept.pop(settled.approval, None)
+
+    def _write(self, entry: _Entry) -> None:
+        if self._path is None:
+            return
+        try:
+            make_private_folder(self._path.parent)
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            with os.fdopen(descriptor, "ab") as file:
+                file.write(_encode(entry) + b"\n")
+        except (OSError, ValueError, TypeError, RecursionError):
+            logger.warning("withheld arguments can't be kept on disk", exc_info=True)

@@ -14,6 +14,10 @@ def asked(approval: str = "a", *, withheld: bool = True) -> Event:
     return Event(7, 1.0, "hana", Asked(3, approval, "agent", "rm", {}, withheld=withheld))
 
 
+def note(own: Withheld, approval: str, arguments: dict[str, Any], *, withheld: bool = True) -> None:
+    own.note(Asked(3, approval, "agent", "rm", arguments, withheld=withheld))
+
+
 def shown(event: Event) -> dict[str, Any]:
     assert isinstance(event.body, Asked)
     return event.body.arguments
@@ -21,30 +25,34 @@ def shown(event: Event) -> dict[str, Any]:
 
 def test_only_who_kept_the_arguments_sees_them() -> None:
     kept, other = Withheld(), Withheld()
-    kept.keep("a", ARGUMENTS)
-    assert kept.knows("a")
-    assert not other.knows("a")
+    note(kept, "a", ARGUMENTS)
+    assert kept.hides("a")
+    assert not other.hides("a")
     assert shown(kept.uncover(asked())) == ARGUMENTS
     assert shown(other.uncover(asked())) == {}
     said = Event(8, 1.0, "bob", Said("1", "hi"))
     assert kept.uncover(said) is said
 
 
-def test_what_was_shown_to_everybody_is_left_as_it_is() -> None:
-    kept = Withheld()
-    kept.keep("a", ARGUMENTS)
-    assert shown(kept.uncover(asked(withheld=False))) == {}
+def test_an_own_call_is_shown_as_it_is_whatever_the_host_says() -> None:
+    own = Withheld()
+    own.note(Asked(3, "a", "agent", "rm", ARGUMENTS))
+    lie = Event(7, 1.0, "hana", Asked(3, "a", "agent", "list", {"path": "harmless"}))
+    told = own.uncover(lie).body
+    assert isinstance(told, Asked)
+    assert (told.tool, told.arguments) == ("rm", ARGUMENTS)
+    assert not own.hides("a")
 
 
 def test_they_outlive_the_process_in_a_private_file(tmp_path: Path) -> None:
     path = tmp_path / "room" / "withheld.jsonl"
     first = Withheld(path)
     first.load()
-    first.keep("a", ARGUMENTS)
-    first.keep("b", {"n": 1})
+    note(first, "a", ARGUMENTS)
+    note(first, "b", {"n": 1})
     assert path.stat().st_mode & 0o777 == 0o600
     again = Withheld(path)
-    assert not again.knows("a")
+    assert not again.hides("a")
     again.load()
     assert shown(again.uncover(asked("a"))) == ARGUMENTS
     assert shown(again.uncover(asked("b"))) == {"n": 1}
@@ -53,11 +61,11 @@ def test_they_outlive_the_process_in_a_private_file(tmp_path: Path) -> None:
 def test_what_is_decided_is_forgotten_and_what_is_parked_is_not() -> None:
     kept = Withheld()
     for approval in ("a", "b"):
-        kept.keep(approval, ARGUMENTS)
+        note(kept, approval, ARGUMENTS)
     kept.settle(Settled(3, "a", "approved"))
     kept.settle(Settled(3, "b", "parked"))
     kept.settle(Settled(3, "never kept", "denied"))
-    assert (kept.knows("a"), kept.knows("b")) == (False, True)
+    assert (kept.hides("a"), kept.hides("b")) == (False, True)
 
 
 def test_damaged_lines_cost_only_themselves(
@@ -65,14 +73,14 @@ def test_damaged_lines_cost_only_themselves(
 ) -> None:
     path = tmp_path / "withheld.jsonl"
     first = Withheld(path)
-    first.keep("a", ARGUMENTS)
+    note(first, "a", ARGUMENTS)
     with path.open("ab") as file:
         file.write(b'{"approval": "b", "argu\n\xff\xfe\n{"approval": 3, "arguments": {}}\n')
-    first.keep("c", ARGUMENTS)
+    note(first, "c", ARGUMENTS)
     again = Withheld(path)
     with caplog.at_level(logging.WARNING):
         again.load()
-    assert [again.knows(approval) for approval in "abc"] == [True, False, True]
+    assert [again.hides(approval) for approval in "abc"] == [True, False, True]
     assert "damaged" in caplog.text
     assert "secret" not in caplog.text
 
@@ -83,7 +91,7 @@ def test_a_disk_that_refuses_costs_nothing_now(
     (tmp_path / "file").write_text("in the way")
     kept = Withheld(tmp_path / "file" / "withheld.jsonl")
     kept.load()
-    kept.keep("a", ARGUMENTS)
+    note(kept, "a", ARGUMENTS)
     assert shown(kept.uncover(asked())) == ARGUMENTS
     assert "can't be kept" in caplog.text
     assert "secret" not in caplog.text
@@ -92,10 +100,27 @@ def test_a_disk_that_refuses_costs_nothing_now(
 def test_what_json_can_not_hold_is_kept_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "withheld.jsonl"
     kept = Withheld(path)
-    kept.keep("a", {"x": object()})
-    kept.keep("b", {"x": "\ud800"})
-    assert kept.knows("a")
-    assert kept.knows("b")
+    note(kept, "a", {"x": object()})
+    note(kept, "b", {"x": "\ud800"})
+    assert kept.hides("a")
+    assert kept.hides("b")
     again = Withheld(path)
     again.load()
-    assert not again.knows("a")
+    assert not again.hides("a")
+
+
+def test_what_no_longer_waits_is_forgotten_on_disk_too(tmp_path: Path) -> None:
+    path = tmp_path / "withheld.jsonl"
+    first = Withheld(path)
+    for approval in "abc":
+        note(first, approval, ARGUMENTS)
+    again = Withheld(path)
+    again.load()
+    again.keep_only(["b", "never kept"])
+    assert [again.hides(approval) for approval in "abc"] == [False, True, False]
+    assert len(path.read_bytes().splitlines()) == 1
+    assert path.stat().st_mode & 0o777 == 0o600
+    note(again, "d", ARGUMENTS)
+    last = Withheld(path)
+    last.load()
+    assert [last.hides(approval) for approval in "bd"] == [True, True]
