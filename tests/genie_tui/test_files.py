@@ -1,10 +1,11 @@
+import asyncio
 import os
 import random
 import time
 from pathlib import Path
 
 import pytest
-from tests.genie_core.room.house import Ear
+from tests.genie_core.room.house import DEADLINE, Ear
 from tests.genie_tui.test_entrance import said, seat
 from tests.genie_tui.test_visitor import _pin, copy_of
 
@@ -13,11 +14,12 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.depot import LEFTOVER
 from genie_core.room.errors import NoSuchFile
-from genie_core.room.event import Event, FileRef, Said
+from genie_core.room.event import Event, FileRef, Recovered, Said
+from genie_core.room.frame import ClientFrame, Store, Stored
 from genie_core.room.limits import Limits
 from genie_core.room.participant import Participant
 from genie_core.room.seat import Seat, Transfer
-from genie_tui.files import ELSEWHERE, SharedLibrary, blobs_of, open_store, take_over
+from genie_tui.files import ELSEWHERE, LateLibrary, SharedLibrary, blobs_of, open_store, take_over
 from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
 
 DATA = random.Random(11).randbytes(400_000)
@@ -48,7 +50,10 @@ def back(home: Path, name: str, host: Participant, host_home: Path) -> RejoinRoo
 
 
 async def room_of_three(tmp_path: Path, *, carol_is_there: bool) -> FileRef:
-    """Alice hosts and shows a file; bob gets it. Carol loses it, or was gone before."""
+    """Alice hosts and shows a file; bob gets it. Carol loses it, or was gone before.
+
+    All that was long ago.
+    """
     a, b, c = tmp_path / "a", tmp_path / "b", tmp_path / "c"
     async with seat("alice", NewRoom("One"), a) as (alice, heard):
         join = JoinRoom(alice.address, guest=True)
@@ -62,6 +67,7 @@ async def room_of_three(tmp_path: Path, *, carol_is_there: bool) -> FileRef:
                 file = await show(alice, heard, tmp_path)
             await has(bob, ear, file)
     blobs_of(copy_of(c, "carol")).remove(file.digest)
+    os.utime(blobs_of(copy_of(b, "bob")).path(file.digest), (1.0, 1.0))
     return file
 
 
@@ -213,3 +219,31 @@ async def test_what_a_message_waits_for_is_sent_though_it_is_taken_back(tmp_path
         alice.detach(file.digest)
         await heard.until(lambda: alice.state.exchanges)
         assert not alice.unsent
+
+
+async def test_what_the_own_copy_tells_is_not_news_when_the_folder_is_known_late(
+    tmp_path: Path,
+) -> None:
+    blobs = blobs_of(room(tmp_path, "r1"))
+    old = FileRef(stored(blobs, tmp_path, b"old"), "old", 3)
+    late, asked, told = LateLibrary(), list[ClientFrame](), asyncio.Event()
+
+    def ask(frame: ClientFrame) -> bool:
+        asked.append(frame)
+        assert isinstance(frame, Store)
+        late.on_answer(Stored(frame.digest, frame.size))
+        return True
+
+    late.start(ask, lambda transfer: told.set() if transfer.complete else None)
+    late.recall(Event(1, 0.0, "bob", Recovered(Event(1, 0.0, "a", Said("1", "x", files=(old,))))))
+    with pytest.raises(NoSuchFile, match="still opening"):
+        await late.attach(tmp_path / "source")
+    late.drop(old.digest)
+    late.on_online(Limits())
+    late.open(blobs)
+    (tmp_path / "fresh").write_bytes(b"fresh")
+    fresh = await late.attach(tmp_path / "fresh")
+    async with asyncio.timeout(DEADLINE):
+        await told.wait()
+    await late.aclose()
+    assert asked == [Store(fresh.digest, 5)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from genie_core.file_names import safe_name
 from genie_core.room.event import FileRef, Quote
 from genie_tui.amounts import counted, file_size
 from genie_tui.text import visible_line
@@ -11,7 +12,7 @@ from genie_tui.widgets.entry import FileLine, QuoteLine
 def file_lines(files: Iterable[FileRef]) -> tuple[FileLine, ...]:
     """One line per file, numbered; safe to show."""
     return tuple(
-        FileLine(number, file.digest, visible_line(file.name), _about(file))
+        FileLine(number, file.digest, visible_line(safe_name(file.name)), _about(file))
         for number, file in enumerate(files, 1)
     )
 

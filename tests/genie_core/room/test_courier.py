@@ -9,7 +9,7 @@ import pytest
 
 from genie_core.archive.blobs import BlobStore
 from genie_core.archive.errors import BlobTooLarge, NoAttachment
-from genie_core.room.courier import FETCHED_AT_ONCE, Courier
+from genie_core.room.courier import FETCHED_AT_ONCE, SENT_AT_ONCE, Courier
 from genie_core.room.depot import Depot
 from genie_core.room.event import Event, FileRef, Hosted, Recovered, Said
 from genie_core.room.filing import MAX_ERRANDS, Errand
@@ -609,3 +609,90 @@ async def test_what_a_message_names_is_not_taken_back(house: House) -> None:
     alice.courier.drop(DIGEST)
     await alice.until(lambda: alice.courier.is_sent(DIGEST))
     assert DIGEST in house.depot.known
+
+
+async def test_what_the_person_sends_goes_before_what_is_only_offered(house: House) -> None:
+    files = house.keep("alice", *(bytes([number]) * 8_000_000 for number in range(3)))
+    alice = house.line("alice")
+    alice.recall(*files)
+    alice.hosted()
+    alice.connect()
+    await alice.until(lambda: sum(isinstance(frame, Chunk) for frame in alice.asked) > 4)
+    fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
+    await alice.until(lambda: alice.courier.is_sent(fresh.digest))
+    assert house.depot.known.keys() == {fresh.digest}
+
+
+async def test_the_next_host_is_offered_everything_anew(house: House) -> None:
+    files = house.keep("alice", DATA, b"second")
+    alice = house.line("alice")
+    alice.recall(*files)
+    alice.hosted()
+    alice.connect()
+    await alice.until(lambda: all(file.digest in house.depot.known for file in files))
+    alice.cut()
+    alice.depot = Depot(BlobStore(house.folder / "heir"), {})
+    alice.hosted()
+    alice.connect()
+    await alice.until(lambda: all(file.digest in alice.depot.known for file in files))
+    await alice.depot.aclose()
+
+
+async def test_a_host_who_wants_nothing_from_somebody_is_not_pestered(house: House) -> None:
+    def change(frame: ServerFrame) -> ServerFrame:
+        assert isinstance(frame, Stored)
+        return Refused("not_allowed", "you may read here", frame.digest)
+
+    files = house.keep("alice", *(f"{number}".encode() for number in range(20)))
+    alice = house.line("alice")
+    alice.change = change
+    alice.recall(*files)
+    alice.hosted()
+    alice.connect()
+    await alice.until(lambda: alice.asked != [])
+    for number in range(5):
+        fresh = await alice.courier.attach(house.file("fresh", f"fresh {number}".encode()))
+        await alice.until(lambda: alice.ended(fresh.digest))  # noqa: B023
+    assert sum(alice.sends(file.digest) != [] for file in files) <= SENT_AT_ONCE
+
+
+class CountingStore(BlobStore):
+    """A store that counts how often it is looked through."""
+
+    looks = 0
+
+    def digests(self) -> dict[str, int]:
+        self.looks += 1
+        return super().digests()
+
+
+async def test_however_much_the_host_lacks_the_own_files_are_looked_through_once(
+    house: House,
+) -> None:
+    alice = house.line("alice")
+    await alice.courier.aclose()
+    blobs = CountingStore(house.folder / "alice")
+    alice.courier = Courier(blobs)
+    alice.courier.start(alice.ask, alice.tell)
+    lost = [FileRef(f"{number:064x}", "lost", 5) for number in range(10)]
+    alice.recall(*lost)
+    alice.connect()
+    await alice.until(lambda: all(alice.ended(file.digest) for file in lost))
+    assert blobs.looks == 1
+
+
+async def test_what_is_taken_back_while_it_is_read_is_not_sent(house: House) -> None:
+    alice = house.line("alice")
+    await alice.courier.aclose()
+    blobs = PausedStore(house.folder / "alice", asyncio.get_running_loop())
+    alice.courier = Courier(blobs)
+    alice.courier.start(alice.ask, alice.tell)
+    alice.connect()
+    await alice.courier.attach(house.file())
+    async with asyncio.timeout(30):
+        await blobs.paused.wait()
+    alice.courier.drop(DIGEST)
+    blobs.go_on.set()
+    fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
+    await alice.until(lambda: alice.courier.is_sent(fresh.digest))
+    assert alice.sends(DIGEST) == [Store(DIGEST, len(DATA))]

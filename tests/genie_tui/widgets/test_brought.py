@@ -6,7 +6,7 @@ def test_files_are_numbered_with_type_and_size() -> None:
     first, second = file_lines(
         [FileRef("d1", "a\x1b.pdf", 1_200_000, "application/pdf"), FileRef("d2", "b", 7)]
     )
-    assert (first.number, first.name, first.about) == (1, "a␛.pdf", "application/pdf · 1.2 MB")
+    assert (first.number, first.name, first.about) == (1, "a_.pdf", "application/pdf · 1.2 MB")
     assert (second.number, second.about) == (2, "7 bytes")
 
 
