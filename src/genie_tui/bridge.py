@@ -11,7 +11,7 @@ from typing import Protocol
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from genie_core.room.event import Event
+from genie_core.room.event import Event, Quote
 from genie_core.room.seat import (
     EngineStatus,
     Knock,
@@ -56,6 +56,13 @@ class Doorman(Protocol):
 
     def saved(self) -> Sequence[SavedSummary]:
         """The saved rooms, most recent first. Reads files, so call it off the event loop."""
+
+    def quote(self, wanted: str, last: int) -> Quote:
+        """The last messages of a saved room, by its id or title, oldest first.
+
+        At most 200, and as many of the newest as have 50,000 characters. Reads files, so call it
+        off the event loop. Raises a `GenieError` if there is no such room, or none that is meant.
+        """
 
     def browse(
         self, on_change: Callable[[Sequence[NearbyRoom]], None]

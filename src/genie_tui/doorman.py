@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
+from genie_core.room.event import Quote
 from genie_core.room.seat import Listener, Seat
 from genie_tui.bridge import SavedSummary
 from genie_tui.locations import Locations
@@ -66,6 +67,12 @@ class House:
         if record is None or record.kind == "hosted":
             return True
         return record.name == self._name and bool(record.address or record.addresses)
+
+    def quote(self, wanted: str, last: int) -> Quote:
+        """The last messages of a saved room; see `Doorman.quote`."""
+        from genie_core.archive.excerpt import excerpt, find_room
+
+        return excerpt(find_room(self._locations.sessions, wanted), last)
 
     def _load(self) -> Callable[[Opening, Listener], Awaitable[Seat]]:
         from genie_tui.entrance import Entrance

@@ -2,10 +2,15 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.errors import UnknownRoom
+from genie_core.archive.lines import encode_line
 from genie_core.room.announcement import Announcement
 from genie_core.room.deed import sign_deed
 from genie_core.room.discovery import Announcer
+from genie_core.room.event import ROOM, Event, Opened, Said
 from genie_core.room.identity import Identity
 from genie_tui.doorman import House
 from genie_tui.locations import Locations
@@ -74,3 +79,15 @@ async def test_who_stays_on_this_machine_asks_no_network(tmp_path: Path) -> None
     ):
         assert await announcer.settle()
     assert lists == []
+
+
+def test_a_saved_room_is_quoted_by_its_title(tmp_path: Path) -> None:
+    doorman, catalogue = house(tmp_path)
+    saved = catalogue.create("Garden", 10.0, host="ann")
+    events = [Event(1, 1.0, ROOM, Opened(saved.id, "Garden"))]
+    events += [Event(seq, 2.0, "ann", Said(str(seq), f"message {seq}")) for seq in (2, 3)]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    quote = doorman.quote("garden", 1)
+    assert (quote.room, [line.text for line in quote.lines]) == (saved.id, ["message 3"])
+    with pytest.raises(UnknownRoom):
+        doorman.quote("elsewhere", 1)

@@ -9,6 +9,7 @@ from textual.binding import BindingType
 from textual.command import Provider
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Footer, TextArea
@@ -39,19 +40,17 @@ from genie_tui.bridge import (
     TransferMoved,
     UnsentChanged,
 )
-from genie_tui.commands import COMMANDS, Invocation, Mistake, Speech, parse
+from genie_tui.commands import Invocation, Mistake, parse
 from genie_tui.keymap import Scope, bindings
 from genie_tui.opening import NewRoom, Opening
-from genie_tui.order import Admission, Host, Invite, Moderation, Order, Share, Who
+from genie_tui.order import Invite
 from genie_tui.palette import RoomActions
+from genie_tui.screens.desks import Desks
 from genie_tui.screens.full_view import FullViewScreen
-from genie_tui.screens.host_desk import HostDesk
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.approvals import Approvals
-from genie_tui.widgets.banner import Banner
-from genie_tui.widgets.completion import Completions
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.door import Door, HostOffer
 from genie_tui.widgets.full_text import call_text, message_text, message_title
@@ -62,14 +61,18 @@ from genie_tui.widgets.status_bar import StatusBar
 from genie_tui.widgets.timeline import Timeline
 from genie_tui.widgets.too_small import TooSmall
 
-AGENTS: Final = ("genie", "system")
-"""Names that address the agents, completed after an `@` like a person's."""
-
 OPENING: Final = "The room is still opening; your draft is kept."
 
 _NOT_TAKEN: Final = {
     EngineState.LOADING: "Your engine is still loading. Answer again in a moment.",
     EngineState.FAILED: "Your engine is not there to act on it. Restart to try again.",
+}
+
+
+_TOASTS: Final[dict[Severity, tuple[SeverityLevel, float | None]]] = {
+    Severity.INFO: ("information", None),
+    Severity.WARNING: ("warning", None),
+    Severity.ERROR: ("error", 12.0),
 }
 
 
@@ -114,41 +117,39 @@ class RoomScreen(Screen[None]):
         self._came_from: Widget | None = None
         self._reasons = False
         self._parted = False
-        self._door = Door(clock)
-        self._notes = Banner()
-        self._host_desk = HostDesk(self, self._door, self._notes, self._take_over, clock)
+        self._desks = Desks(self, doorman, self._seated, self._want_room, self._tell_of, clock)
+        self._door, self._banner = self._desks.door, self._desks.banner
+        self._timeline, self._composer = self._desks.timeline, self._desks.composer
 
     def compose(self) -> ComposeResult:
         """Status on top, conversation and panel in the middle, composer and keys below."""
         yield TooSmall()
         yield StatusBar()
-        yield self._notes
+        yield self._banner
         with Horizontal(id="middle"):
             with Vertical(id="conversation"):
-                yield Timeline()
+                yield self._timeline
             yield SidePanel(Roster(), Activity(), Approvals(self._answer, self._clock))
         yield self._door
         yield HintLine(self._clock)
-        yield Composer()
+        yield self._desks.cargo.line
+        yield self._composer
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
         """Paint first; the seat is taken in the background."""
         title = self._opening.title if isinstance(self._opening, NewRoom) else ""
         self._status.show_room(title, "")
-        self._notes.show(LinkStatus(Link.CONNECTING))
-        composer = self.query_one(Composer)
-        composer.candidates = self._candidates
+        self._banner.show(LinkStatus(Link.CONNECTING))
         self._editor.focus()
         self.set_interval(1.0, self._second_passed)
         self.run_worker(self._open(), group="opening")
 
     def on_screen_resume(self) -> None:
         """Let no key that was meant for the screen above answer an approval."""
-        if self._approvals.card.has_focus:
-            self._approvals.card.arm()
-        if self._door.has_focus:
-            self._door.arm()
+        for card in (self._approvals.card, self._door):
+            if card.has_focus:
+                card.arm()
 
     @property
     def seat(self) -> Seat | None:
@@ -158,11 +159,11 @@ class RoomScreen(Screen[None]):
     @property
     def draft(self) -> str:
         """What is written and not sent."""
-        return self.query_one(Composer).draft
+        return self._composer.draft
 
     @draft.setter
     def draft(self, text: str) -> None:
-        self.query_one(Composer).draft = text
+        self._composer.draft = text
 
     async def _open(self) -> None:
         try:
@@ -175,8 +176,8 @@ class RoomScreen(Screen[None]):
     def _take_seat(self, seat: Seat) -> None:
         self._seat = seat
         state, me = seat.state, seat.name
-        self.query_one(Timeline).shelf.place = seat.file
-        self.query_one(Timeline).bind_state(state, me)
+        self._timeline.shelf.place = seat.file
+        self._timeline.bind_state(state, me)
         self.query_one(Activity).ledger.bind_person(me)
         self._roster.bind_state(state, me)
         self._approvals.bind_state(state, me)
@@ -184,7 +185,7 @@ class RoomScreen(Screen[None]):
         self._status.show_engine(seat.engine)
         self._status.show_room(state.title, seat.address)
         self._show_waiting()
-        self.query_one(Timeline).set_unsent(seat.unsent)
+        self._timeline.set_unsent(seat.unsent)
         self._bridge.start()
 
     def on_key(self, event: events.Key) -> None:
@@ -203,11 +204,7 @@ class RoomScreen(Screen[None]):
         events = message.take()
         if self._seat is None:
             return
-        timeline = self.query_one(Timeline)
-        if len(events) == 1:
-            timeline.apply(events[0])
-        else:
-            timeline.apply_many(events)
+        self._timeline.apply_many(events)
         self.query_one(Activity).ledger.apply_many(events)
         self._not_typing(events)
         self._approvals.refresh_queue()
@@ -222,7 +219,7 @@ class RoomScreen(Screen[None]):
 
     @on(DeltaArrived)
     def _delta_arrived(self, message: DeltaArrived) -> None:
-        self.query_one(Timeline).stream(message.message, message.text)
+        self._timeline.stream(message.message, message.text)
 
     @on(LinkChanged)
     def _link_changed(self, message: LinkChanged) -> None:
@@ -234,23 +231,18 @@ class RoomScreen(Screen[None]):
 
     @on(UnsentChanged)
     def _unsent_changed(self, message: UnsentChanged) -> None:
-        self.query_one(Timeline).set_unsent(message.unsent)
+        self._timeline.set_unsent(message.unsent)
 
     @on(Notice)
     def _notice(self, message: Notice) -> None:
-        match message.severity:
-            case Severity.INFO:
-                self.notify(message.text)
-            case Severity.WARNING:
-                self.notify(message.text, severity="warning")
-            case Severity.ERROR:
-                self.notify(message.text, severity="error", timeout=12)
+        severity, seconds = _TOASTS[message.severity]
+        self.notify(message.text, severity=severity, timeout=seconds)
 
     @on(TransferMoved)
     def _transfer_moved(self, message: TransferMoved) -> None:
-        timeline = self.query_one(Timeline)
-        timeline.shelf.take(message.transfer)
-        timeline.show_transfer(message.transfer.digest)
+        self._timeline.shelf.take(message.transfer)
+        self._timeline.show_transfer(message.transfer.digest)
+        self._desks.cargo.transfer_moved(message.transfer)
 
     @on(KnockArrived)
     def _knock_arrived(self, message: KnockArrived) -> None:
@@ -277,18 +269,20 @@ class RoomScreen(Screen[None]):
         elif self._seat is None:
             self._give_back(message.text, OPENING)
         elif isinstance(line, Invocation):
-            self._carry_out(self._seat, line.order)
+            self._desks.carry_out(self._seat, line.order)
         elif self._editor.read_only:
             self._give_back(message.text, "The room is closed; your draft is kept.")
         else:
             try:
-                self._say(self._seat, line)
+                self._desks.cargo.say(self._seat, line)
             except GenieError as error:
                 self._give_back(message.text, str(error))
 
     @on(Composer.Edited)
     def _edited(self) -> None:
-        if self._seat is not None and self.query_one(Composer).draft.strip():
+        if not self._composer.draft:
+            self._desks.candidates.forget_folders()
+        elif self._seat is not None and self._composer.draft.strip():
             self._seat.typing()
 
     @on(Timeline.StopRequested)
@@ -296,17 +290,10 @@ class RoomScreen(Screen[None]):
         if not self._stop(message.message):
             self._go_back()
 
-    def _carry_out(self, seat: Seat, order: Order | None) -> None:
-        match order:
-            case Invite() | Moderation() | Share() | Host() | Admission():
-                self._host_desk.carry_out(seat, order)
-            case Who(name=name):
-                self._tell_of(name)
-
     @on(Door.Answered)
     def _answered_at_door(self, message: Door.Answered) -> None:
         if self._seat is not None:
-            self._host_desk.answer(self._seat, message.caller, allow=message.allow)
+            self._desks.host.answer(self._seat, message.caller, allow=message.allow)
 
     @on(Door.Dismissed)
     @on(ApprovalCard.Dismissed)
@@ -361,7 +348,7 @@ class RoomScreen(Screen[None]):
     def action_invite(self) -> None:
         """Show what others join with."""
         if self._seat is not None:
-            self._host_desk.invite(self._seat, Invite())
+            self._desks.host.invite(self._seat, Invite())
 
     def action_door(self) -> None:
         """Go to those who ask something, or back if the focus is there already."""
@@ -376,17 +363,16 @@ class RoomScreen(Screen[None]):
     def action_take_over(self) -> None:
         """Host the room from the own copy."""
         if self._seat is not None:
-            self._host_desk.take_over(self._seat)
+            self._desks.host.take_over(self._seat)
 
     def action_read(self) -> None:
         """Go to the conversation, or back if the focus is there already."""
-        timeline = self.query_one(Timeline)
-        if timeline.has_focus:
+        if self._timeline.has_focus:
             self._go_back()
             return
         self._set_out()
         self._close_cover()
-        timeline.focus()
+        self._timeline.focus()
 
     def action_panel(self) -> None:
         """Show or hide the panel: beside the conversation, or over it where space is short."""
@@ -397,7 +383,7 @@ class RoomScreen(Screen[None]):
     def action_reasons(self) -> None:
         """Show or hide why agents stayed silent."""
         self._reasons = not self._reasons
-        self.query_one(Timeline).show_reasons(self._reasons)
+        self._timeline.show_reasons(self._reasons)
 
     def action_who(self) -> None:
         """Say who is here."""
@@ -421,21 +407,18 @@ class RoomScreen(Screen[None]):
             self.notify("No agent runs that you could stop.")
         return stopped
 
-    def _say(self, seat: Seat, line: Speech) -> None:
-        if line.text.strip():
-            seat.say(line.text, emote=line.emote)
-
     def _give_back(self, draft: str, why: str) -> None:
-        self.query_one(Composer).draft = draft
+        self._composer.draft = draft
         self.notify(why, severity="warning")
 
     def _answer(self, approval: str, answer: Answer) -> bool:
         return self._seat is not None and self._seat.answer(approval, answer)
 
-    def _candidates(self) -> Completions:
-        people = self._seat.state.present() if self._seat is not None else []
-        names = (*AGENTS, *(person.name for person in people))
-        return Completions(names, [(command.name, command.help) for command in COMMANDS])
+    def _seated(self) -> Seat | None:
+        return self._seat
+
+    def _want_room(self) -> None:
+        self.post_message(self.TakeOver())
 
     # Going somewhere with the keyboard, and coming back
 
@@ -463,9 +446,9 @@ class RoomScreen(Screen[None]):
     # Keeping the rest of the screen true
 
     def _second_passed(self) -> None:
-        self._notes.count_down(1.0)
+        self._banner.count_down(1.0)
         if self._seat is not None:
-            self._host_desk.second_passed(self._seat)
+            self._desks.host.second_passed(self._seat)
         self._hints.forget_silent()
         self._roster.show_typing(self._hints.typing)
         self._approvals.refresh_ages()
@@ -480,7 +463,7 @@ class RoomScreen(Screen[None]):
 
     def _show_link(self, status: LinkStatus) -> None:
         self._status.show_link(status)
-        self._notes.show(status)
+        self._banner.show(status)
         closed = status.link is Link.CLOSED
         self._editor.read_only = closed
         if closed:
@@ -488,14 +471,11 @@ class RoomScreen(Screen[None]):
             self._show_waiting()
         if status.link is not Link.ONLINE:
             self._hints.nobody_types()
-        self._host_desk.link_changed(status)
+        self._desks.host.link_changed(status)
         parting = self._seat.parting if self._seat is not None else None
         if closed and parting is not None and not self._parted:
             self._parted = True
             self.post_message(self.Parted(parting))
-
-    def _take_over(self) -> None:
-        self.post_message(self.TakeOver())
 
     def _show_waiting(self) -> None:
         waiting = self._approvals.waiting
@@ -521,4 +501,4 @@ class RoomScreen(Screen[None]):
 
     @property
     def _editor(self) -> TextArea:
-        return self.query_one(Composer).query_one(TextArea)
+        return self._composer.query_one(TextArea)

@@ -1,26 +1,36 @@
 """What can be completed in a draft, and with what."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 MOST: Final = 8
 """How many choices are offered at once."""
 
 _NAME: Final = re.compile(r"(?:^|[\s(,])@(?P<typed>[^\s@]*)\Z")
 _COMMAND: Final = re.compile(r"/(?P<typed>\w*)")
+_ARGUMENT: Final = re.compile(r"/(?P<command>\w+) +(?P<rest>[^\n]*)")
+
+Words: TypeAlias = Sequence[tuple[str, str]]
+"""Words, each with what it means or nothing."""
+
+
+def _nothing(_command: str, _rest: str) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class Completions:
     """What the room offers: names for `@`, and commands with what they do for `/`.
 
-    Neither names nor commands carry their `@` or `/`.
+    Neither names nor commands carry their `@` or `/`. `argument` returns for a command and what
+    follows it the end of that, which is being typed, and what it may become; None for nothing.
     """
 
     names: Sequence[str] = ()
-    commands: Sequence[tuple[str, str]] = ()
+    commands: Words = ()
+    argument: Callable[[str, str], tuple[str, Words] | None] = _nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +56,15 @@ class Offer:
 def offer(before: str, completions: Completions) -> Offer | None:
     """What to offer for the text before the cursor, None if nothing fits.
 
-    Names come after an `@` that starts a word, commands after a `/` that starts the draft.
+    Names come after an `@` that starts a word, commands after a `/` that starts the draft, and
+    what a command takes after that.
     """
+    if (line := _ARGUMENT.fullmatch(before)) and (
+        argument := completions.argument(line["command"], line["rest"])
+    ):
+        typed, known = argument
+        choices = tuple(_matching(typed, "", known))[:MOST]
+        return Offer(typed, choices) if choices else None
     if command := _COMMAND.fullmatch(before):
         typed = command["typed"]
         found = _matching(typed, "/", completions.commands)

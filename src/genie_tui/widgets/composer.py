@@ -1,6 +1,6 @@
 """Where a person writes: a growing editor with history and completion."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final, Self
 
 from textual import on
@@ -28,6 +28,9 @@ class Composer(Vertical):
     Enter sends; shift+enter, ctrl+j and alt+enter start a new line, as pasting does for all its
     lines. Up on the first line and down on the last walk through what was sent before. Typing `@`
     or `/` offers what `candidates` returns.
+
+    `claim_key` sees every key before all this and `claim_paste` every paste; they return True to
+    keep it. `may_be_empty` tells whether a message without text can be sent.
     """
 
     DEFAULT_CSS: ClassVar[str] = """
@@ -73,9 +76,12 @@ class Composer(Vertical):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self.candidates: Callable[[], Completions] = Completions
+        self.claim_key: Callable[[str], bool] = lambda _: False
+        self.claim_paste: Callable[[str], Awaitable[bool]] = _claim_nothing
+        self.may_be_empty: Callable[[], bool] = lambda: False
         self._limit = limit
         self._missing = 0
-        self._editor = Editor(self._take_key, self._edited, self._room, self._cut)
+        self._editor = Editor(self._take_key, self._edited, self._room, self._cut, self._take_paste)
         self._editor.placeholder = Content(placeholder)
         self._choices = Choices()
         self._history = History()
@@ -100,6 +106,15 @@ class Composer(Vertical):
         self._editor.put(text)
         self._settle()
 
+    def insert(self, text: str) -> None:
+        """Insert a text where the cursor is, as if it had been pasted."""
+        self._editor.insert_pasted(text)
+
+    def offer_again(self) -> None:
+        """Look again at what can be completed, since more is known now."""
+        if self._editor.has_focus and self.draft:
+            self._show_offer()
+
     def focus(self, scroll_visible: bool = True) -> Self:  # noqa: FBT001, FBT002 - as Widget has it
         """Give the editor the focus."""
         self._editor.focus(scroll_visible)
@@ -120,9 +135,12 @@ class Composer(Vertical):
         event.stop()
         self._accept(event.option_index)
 
-    def _edited(self) -> None:
+    def _show_offer(self) -> None:
         self._offer = offer(self._editor.before, self.candidates())
         self._choices.show(self._offer.choices if self._offer else ())
+
+    def _edited(self) -> None:
+        self._show_offer()
         self._show_length()
         self.post_message(self.Edited())
 
@@ -133,7 +151,12 @@ class Composer(Vertical):
         self._missing += missing
         self._show_length()
 
+    async def _take_paste(self, text: str) -> bool:
+        return await self.claim_paste(text)
+
     def _take_key(self, key: str) -> bool:
+        if self.claim_key(key):
+            return True
         if self._offer is not None and self._take_choice_key(key, self._offer):
             return True
         if key == "enter":
@@ -157,7 +180,7 @@ class Composer(Vertical):
                 self._choices.action_cursor_down()
             case "escape":
                 self._dismiss()
-            case "enter" if offered.is_complete(offered.choices[choice]):
+            case "enter" if not offered.typed or offered.is_complete(offered.choices[choice]):
                 return False
             case "enter" | "tab":
                 self._accept(choice)
@@ -170,15 +193,17 @@ class Composer(Vertical):
         if offered is None or index >= len(offered.choices):
             return
         choice: Choice = offered.choices[index]
-        self._editor.complete(offered.typed, f"{choice.text} ")
         self._dismiss()
+        ended = not choice.text.endswith("/")  # a folder goes on with what is in it
+        self._editor.complete(offered.typed, choice.text + " " * ended)
         self._editor.focus()
 
     def _submit(self) -> None:
         text = self.draft.strip()
-        if not text or len(self.draft) > self._limit:
+        if len(self.draft) > self._limit or not (text or self.may_be_empty()):
             return
-        self._history.add(text)
+        if text:
+            self._history.add(text)
         self.draft = ""
         self.post_message(self.Submitted(text))
 
@@ -204,3 +229,7 @@ class Composer(Vertical):
         if self._missing:
             shown = f"pasted text was cut: {self._missing:,} characters are missing · {shown}"
         self._editor.border_subtitle = Content(shown)
+
+
+async def _claim_nothing(_text: str) -> bool:
+    return False

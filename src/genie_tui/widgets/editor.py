@@ -1,6 +1,6 @@
 """The text area of the composer."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final
 
 from textual import events
@@ -24,7 +24,8 @@ class Editor(TextArea, inherit_bindings=False):
 
     `changed` is called for every edit by the person, before the next key is looked at. `room` tells
     how many characters more the draft may have; of a paste that goes far beyond, only so many are
-    inserted, and `cut` is then told how many are missing.
+    inserted, and `cut` is then told how many are missing. `take_paste` sees every paste first and
+    returns True to keep it; keys wait for it meanwhile.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,12 +40,14 @@ class Editor(TextArea, inherit_bindings=False):
         changed: Callable[[], None],
         room: Callable[[], int],
         cut: Callable[[int], None],
+        take_paste: Callable[[str], Awaitable[bool]],
     ) -> None:
         super().__init__(highlight_cursor_line=False, tab_behavior="focus")
         self._take_key = take_key
         self._changed = changed
         self._room = room
         self._cut = cut
+        self._take_paste = take_paste
 
     @property
     def before(self) -> str:
@@ -104,13 +107,15 @@ class Editor(TextArea, inherit_bindings=False):
         """Insert what was pasted: it never sends, however many lines it has."""
         event.stop()
         event.prevent_default()
-        self._insert(event.text)
+        if not await self._take_paste(event.text):
+            self.insert_pasted(event.text)
 
     def action_paste(self) -> None:
         """Insert what was copied within the app."""
-        self._insert(self.app.clipboard)
+        self.insert_pasted(self.app.clipboard)
 
-    def _insert(self, text: str) -> None:
+    def insert_pasted(self, text: str) -> None:
+        """Insert a text of any length, as far as there is room for it."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         room = max(0, self._room() + len(self.selected_text))
         if len(text) <= room + SLACK:

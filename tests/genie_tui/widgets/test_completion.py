@@ -1,6 +1,6 @@
 import pytest
 
-from genie_tui.widgets.completion import Completions, offer
+from genie_tui.widgets.completion import Completions, Words, offer
 
 ROOM = Completions(("ann", "bob", "Hannah"), (("help", "keys"), ("who", "people"), ("me", "do")))
 
@@ -36,3 +36,23 @@ def test_a_choice_typed_in_full_is_complete() -> None:
     assert found is not None
     assert found.is_complete(found.choices[0])
     assert not found.is_complete(found.choices[1])
+
+
+def argument(command: str, rest: str) -> tuple[str, Words] | None:
+    return (rest, [("bob", "is here"), ("Bobby", "")]) if command == "kick" else None
+
+
+def test_what_a_command_takes_is_offered_after_it() -> None:
+    completions = Completions(["bob"], [("kick", "")], argument)
+    offered = offer("/kick bo", completions)
+    assert offered is not None
+    assert offered.typed == "bo"
+    assert [choice.text for choice in offered.choices] == ["bob", "Bobby"]
+    assert offer("/kick zo", completions) is None
+    assert offer("/help bo", completions) is None
+
+
+def test_a_name_with_its_sign_is_offered_where_the_command_takes_none() -> None:
+    offered = offer("/me greets @b", Completions(["bob"], [], argument))
+    assert offered is not None
+    assert offered.choices[0].text == "@bob"

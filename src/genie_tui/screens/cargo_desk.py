@@ -1,0 +1,219 @@
+"""What a person lets go with their next message: attaching, quoting, asking before it is sent."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Final
+
+from textual.content import Content
+from textual.screen import Screen
+
+from genie_core.errors import GenieError
+from genie_core.room.seat import Seat, Transfer
+from genie_tui.bridge import Doorman
+from genie_tui.cargo import MOST_CHARS, Cargo
+from genie_tui.commands import Speech
+from genie_tui.order import Attach, Detach, Thread
+from genie_tui.pasted import files_named, may_name_files
+from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.manifest import agents_here, preview, sending
+from genie_tui.shelf import Shelf
+from genie_tui.text import visible_line
+from genie_tui.widgets.cargo_line import CargoLine
+from genie_tui.widgets.composer import Composer
+
+LOOK: Final = 0.5
+"""Seconds for which the disk is asked about a paste; then it is a text."""
+
+
+class CargoDesk:
+    """Carries out what concerns the next message's files and quotes.
+
+    It needs nothing of a seat until one is there; `seat` returns None before.
+    """
+
+    def __init__(
+        self,
+        screen: Screen[None],
+        composer: Composer,
+        doorman: Doorman,
+        seat: Callable[[], Seat | None],
+        shelf: Shelf,
+        clock: Callable[[], float],
+    ) -> None:
+        self._screen = screen
+        self._composer = composer
+        self._doorman = doorman
+        self._seat = seat
+        self._shelf = shelf
+        self._clock = clock
+        self._pasted: tuple[str, tuple[Path, ...]] | None = None
+        self.cargo = Cargo()
+        self.line = CargoLine(self.cargo, shelf)
+        composer.claim_paste = self._claim_paste
+        composer.claim_key = self._claim_key
+        composer.may_be_empty = lambda: bool(self.cargo)
+
+    def carry_out(self, seat: Seat, order: Attach | Detach | Thread) -> None:
+        """Do it in the background, or say why not."""
+        match order:
+            case Attach(text=text):
+                self._work(self._attach_named(seat, text))
+            case Detach(name=name):
+                if not self.cargo.remove(name):
+                    self._complain("Nothing like that goes with your next message.")
+                self.line.show()
+            case Thread():
+                self._work(self._quote(seat, order))
+
+    def say(self, seat: Seat, line: Speech) -> None:
+        """Send a message with all that goes along, after a question if agents get it.
+
+        The draft is back in the composer if it isn't sent. Raises a `GenieError` if the message is
+        refused at once.
+        """
+        if not self.cargo:
+            if line.text.strip():
+                seat.say(line.text, emote=line.emote)
+        elif self.cargo.reading:
+            self._give_back(line)
+            self._complain("A file is still being read; your draft is kept.")
+        elif agents_here(seat.state):
+            self._work(self._ask_and_say(seat, line))
+        else:
+            self._say_with_cargo(seat, line)
+
+    def transfer_moved(self, transfer: Transfer) -> None:
+        """Show how far a file has come."""
+        if any(file.digest == transfer.digest for file in self.cargo.files):
+            self.line.show()
+
+    # Files
+
+    async def _attach_named(self, seat: Seat, text: str) -> None:
+        paths = await asyncio.to_thread(files_named, text)
+        if not paths:
+            self._complain(f"There is no file {visible_line(text)}.")
+        await self._attach(seat, paths)
+
+    async def _attach(self, seat: Seat, paths: tuple[Path, ...]) -> None:
+        self.cargo.reading += paths
+        self.line.show()
+        for path in paths:
+            try:
+                file = await seat.attach(path)
+            except GenieError as error:
+                self._complain(str(error))
+            else:
+                if path in self.cargo.reading and not self.cargo.add(file):
+                    self._complain(f"{visible_line(path.name)} goes along already.")
+            finally:
+                if path in self.cargo.reading:
+                    self.cargo.reading.remove(path)
+                self.line.show()
+
+    # What was pasted
+
+    async def _claim_paste(self, text: str) -> bool:
+        """Ask what is to be done with files that a paste names; False if it is a text."""
+        if self._seat() is None or not may_name_files(text):
+            return False
+        try:
+            async with asyncio.timeout(LOOK):
+                files = await asyncio.to_thread(_sized, text)
+        except TimeoutError:
+            return False
+        if files:
+            self._insert_pasted()
+            self._pasted = text, tuple(path for path, _ in files)
+            self.line.offer(files)
+        return bool(files)
+
+    def _claim_key(self, key: str) -> bool:
+        """Answer the question about a paste: enter attaches, esc inserts the text."""
+        seat = self._seat()
+        if self._pasted is None or key not in ("enter", "escape") or seat is None:
+            return False
+        if key == "escape":
+            self._insert_pasted()
+        else:
+            (_, paths), self._pasted = self._pasted, None
+            self.line.offer(())
+            self._work(self._attach(seat, paths))
+        return True
+
+    def _insert_pasted(self) -> None:
+        pasted, self._pasted = self._pasted, None
+        if pasted is not None:
+            self._composer.insert(pasted[0])
+            self.line.offer(())
+
+    # Messages of other rooms
+
+    async def _quote(self, seat: Seat, order: Thread) -> None:
+        try:
+            quote = await asyncio.to_thread(self._doorman.quote, order.room, order.last)
+        except GenieError as error:
+            self._complain(str(error))
+            return
+        if not quote.lines:
+            self._complain("Nothing was said in that room.")
+            return
+        text = preview(quote, seat.state, seat.name)
+        if not await self._confirm("Let this go with your next message?", text, "attach"):
+            return
+        self.cargo.quotes.append(quote)
+        if self.cargo.quoted > MOST_CHARS:
+            self.cargo.quotes.remove(quote)
+            self._complain(f"At most {MOST_CHARS:,} characters can be quoted at once.")
+        self.line.show()
+
+    # Sending
+
+    async def _ask_and_say(self, seat: Seat, line: Speech) -> None:
+        cargo = self.cargo
+        text = sending(line.text, cargo.files, cargo.quotes, seat.state, seat.name)
+        agreed = False
+        try:
+            agreed = await self._confirm("Send this?", text, "send")
+        finally:
+            if not agreed:
+                self._give_back(line)
+        if agreed:
+            try:
+                self._say_with_cargo(seat, line)
+            except GenieError as error:
+                self._give_back(line)
+                self._complain(str(error))
+
+    def _say_with_cargo(self, seat: Seat, line: Speech) -> None:
+        seat.say(
+            line.text,
+            emote=line.emote,
+            files=tuple(self.cargo.files),
+            quotes=tuple(self.cargo.quotes),
+        )
+        self.cargo.unload()
+        self.line.show()
+
+    async def _confirm(self, title: str, text: Content, yes: str) -> bool:
+        screen = ConfirmScreen(title, text, yes, self._clock)
+        return await self._screen.app.push_screen_wait(screen)
+
+    def _give_back(self, line: Speech) -> None:
+        text = f"/me {line.text}" if line.emote else line.text
+        self._composer.draft = f"/{text}" if text.startswith("/") and not line.emote else text
+
+    def _work(self, work: Coroutine[None, None, None]) -> None:
+        self._screen.run_worker(work, group="cargo")
+
+    def _complain(self, text: str) -> None:
+        self._screen.notify(text, severity="warning")
+
+
+def _sized(text: str) -> list[tuple[Path, int]]:
+    """The files that a text names, with their sizes. Blocks."""
+    try:
+        return [(path, path.stat().st_size) for path in files_named(text)]
+    except OSError:
+        return []

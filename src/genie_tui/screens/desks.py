@@ -1,0 +1,70 @@
+"""Who carries out what a person orders in a room."""
+
+from collections.abc import Callable
+
+from textual.screen import Screen
+
+from genie_core.room.seat import Seat
+from genie_tui.bridge import Doorman
+from genie_tui.order import (
+    Admission,
+    Attach,
+    Detach,
+    Host,
+    Invite,
+    Moderation,
+    Open,
+    Order,
+    Save,
+    Share,
+    Thread,
+    Who,
+)
+from genie_tui.screens.candidates import Candidates
+from genie_tui.screens.cargo_desk import CargoDesk
+from genie_tui.screens.file_desk import FileDesk
+from genie_tui.screens.host_desk import HostDesk
+from genie_tui.widgets.banner import Banner
+from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.door import Door
+from genie_tui.widgets.timeline import Timeline
+
+
+class Desks:
+    """The parts of a room's screen that act on orders, with the widgets they share.
+
+    `take_over` is called when this person wants to host the room, `tell_of` to tell who is here.
+    """
+
+    def __init__(
+        self,
+        screen: Screen[None],
+        doorman: Doorman,
+        seat: Callable[[], Seat | None],
+        take_over: Callable[[], None],
+        tell_of: Callable[[str], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self.banner = Banner()
+        self.timeline = Timeline()
+        self.door = Door(clock)
+        self.composer = Composer()
+        self.host = HostDesk(screen, self.door, self.banner, take_over, clock)
+        self.cargo = CargoDesk(screen, self.composer, doorman, seat, self.timeline.shelf, clock)
+        self.files = FileDesk(screen, lambda: self.timeline.chosen)
+        self.candidates = Candidates(
+            screen, self.composer, seat, self.files, self.cargo.cargo, self.door
+        )
+        self._tell_of = tell_of
+
+    def carry_out(self, seat: Seat, order: Order | None) -> None:
+        """Do it, or tell the person why not. Nothing is nothing to do."""
+        match order:
+            case Invite() | Moderation() | Share() | Host() | Admission():
+                self.host.carry_out(seat, order)
+            case Attach() | Detach() | Thread():
+                self.cargo.carry_out(seat, order)
+            case Save() | Open():
+                self.files.carry_out(seat, order)
+            case Who(name=name):
+                self._tell_of(name)

@@ -1,0 +1,86 @@
+from pathlib import Path
+
+import pytest
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.errors import AmbiguousRoom, UnknownRoom
+from genie_core.archive.excerpt import MOST_CHARS, MOST_MESSAGES, excerpt, find_room
+from genie_core.archive.lines import encode_line
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.event import (
+    ROOM,
+    Answered,
+    AnyBody,
+    Event,
+    Opened,
+    QuotedLine,
+    Recovered,
+    Said,
+)
+
+
+def room(base: Path, title: str, *said: tuple[str, AnyBody]) -> SavedRoom:
+    saved = Catalogue(base).create(title, 1_790_000_000.0)
+    events = [Event(1, 0.0, ROOM, Opened(saved.id, title))]
+    events += [Event(seq, float(seq), by, body) for seq, (by, body) in enumerate(said, 2)]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    return saved
+
+
+def texts(saved: SavedRoom, last: int = MOST_MESSAGES) -> list[tuple[str, str]]:
+    return [(line.sender, line.text) for line in excerpt(saved, last).lines]
+
+
+def test_messages_and_answers_are_quoted_in_order(tmp_path: Path) -> None:
+    saved = room(
+        tmp_path,
+        "Garden",
+        ("ann", Said("1", "what now?")),
+        ("ann", Answered(2, "dig")),
+        ("bob", Said("2", "waves", emote=True)),
+        ("bob", Said("3", "")),
+    )
+    quote = excerpt(saved, 50)
+    assert (quote.room, quote.title) == (saved.id, "Garden")
+    assert quote.lines[0] == QuotedLine("ann", "what now?", 2.0)
+    assert texts(saved) == [("ann", "what now?"), ("genie", "dig"), ("bob", "* bob waves")]
+    assert texts(saved, 1) == [("bob", "* bob waves")]
+
+
+def test_what_was_recovered_stands_where_it_belongs(tmp_path: Path) -> None:
+    early = Event(9, 1.0, "carol", Said("9", "first"))
+    saved = room(tmp_path, "Garden", ("ann", Said("1", "then")), ("bob", Recovered(early)))
+    assert texts(saved) == [("carol", "first"), ("ann", "then")]
+
+
+def test_the_oldest_give_way(tmp_path: Path) -> None:
+    many = room(tmp_path, "Many", *(("ann", Said(str(n), str(n))) for n in range(500)))
+    assert texts(many, 500) == [("ann", str(n)) for n in range(300, 500)]
+    long = room(tmp_path, "Long", *(("ann", Said(str(n), "x" * 20_000)) for n in range(4)))
+    assert len(texts(long)) == 2
+    one = room(tmp_path, "One", ("ann", Said("1", "x" * 2 * MOST_CHARS)))
+    ((_, text),) = texts(one)
+    assert len(text) + len("ann") == MOST_CHARS
+
+
+def test_nothing_is_changed_and_damage_is_passed_over(tmp_path: Path) -> None:
+    saved = room(tmp_path, "Garden", ("ann", Said("1", "whole")))
+    with saved.log_path.open("ab") as log:
+        log.write(b'{"seq":3,"torn')
+    before = saved.log_path.read_bytes()
+    with saved.held():
+        assert texts(saved) == [("ann", "whole")]
+    assert saved.log_path.read_bytes() == before
+    saved.log_path.unlink()
+    assert texts(saved) == []
+
+
+def test_a_room_is_found_by_id_or_title(tmp_path: Path) -> None:
+    garden, other = room(tmp_path, "The Garden"), room(tmp_path, "Other")
+    assert find_room(tmp_path, "the garden").id == garden.id
+    assert find_room(tmp_path, other.id).id == other.id
+    with pytest.raises(UnknownRoom):
+        find_room(tmp_path, "nothing like it")
+    room(tmp_path, "other")
+    with pytest.raises(AmbiguousRoom):
+        find_room(tmp_path, "Other")

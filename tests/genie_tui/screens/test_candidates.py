@@ -1,0 +1,91 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from textual.pilot import Pilot
+
+from genie_core.room.event import FileRef, Said
+from genie_core.room.seat import Knock
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.choices import Choices
+from genie_tui.widgets.composer import Composer
+
+
+@pytest.fixture
+def seat() -> ScriptedSeat:
+    made = ScriptedSeat()
+    made.open_room()
+    made.feed(Said("1", "look", files=(FileRef("d", "my report.pdf", 7),)), by="bob")
+    return made
+
+
+def offered(screen: RoomScreen) -> list[str]:
+    choices = screen.query_one(Choices)
+    return [str(choices.get_option_at_index(n).prompt).strip() for n in range(choices.option_count)]
+
+
+async def write(screen: RoomScreen, pilot: Pilot[Any], text: str) -> None:
+    composer = screen.query_one(Composer)
+    composer.draft = ""
+    composer.insert(text)
+    await pilot.pause()
+
+
+async def test_names_are_offered_to_commands_that_take_one(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        for text, choices in (
+            ("/kick ", ["ann", "bob"]),
+            ("/kick b", ["bob"]),
+            ("/kick bob ", []),
+            ("/who ", []),
+            ("/who b", ["bob"]),
+            ("/help b", []),
+        ):
+            await write(screen, pilot, text)
+            assert offered(screen) == choices, text
+
+
+async def test_tab_takes_what_is_offered_and_enter_alone_does_not(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        composer = screen.query_one(Composer)
+        await write(screen, pilot, "/mute ")
+        await pilot.press("enter")
+        await until(pilot, lambda: list(pilot.app._notifications))
+        assert seat.moderations == []
+        await write(screen, pilot, "/mute b")
+        await pilot.press("tab")
+        await until(pilot, lambda: composer.draft == "/mute bob ")
+        await pilot.press("enter")
+        await until(pilot, lambda: seat.moderations == [("mute", "bob", None, "")])
+
+
+async def test_roles_files_and_callers_are_offered(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await write(screen, pilot, "/role bob g")
+        assert [each.split()[0] for each in offered(screen)] == ["guest"]
+        await write(screen, pilot, "/save rep")
+        assert offered(screen) == ["'my report.pdf'"]
+        await write(screen, pilot, "/admit ")
+        assert offered(screen) == []
+        seat.listener.on_knock(Knock(1, "carol", "", ""))  # type: ignore[union-attr]  # set
+        await pilot.pause()
+        await write(screen, pilot, "/admit ")
+        assert offered(screen) == ["carol"]
+
+
+async def test_paths_are_completed_folder_by_folder(seat: ScriptedSeat, tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "plan b.txt").write_text("x")
+    async with in_room(seat) as (screen, pilot):
+        composer = screen.query_one(Composer)
+        composer.focus()
+        await until(pilot, lambda: composer.has_focus_within)
+        await write(screen, pilot, f"/attach {tmp_path}/pa")
+        await until(pilot, lambda: offered(screen) == [f"{tmp_path}/papers/"])
+        await pilot.press("tab")
+        await until(pilot, lambda: offered(screen) == [f"{tmp_path}/papers/plan b.txt"])
+        await pilot.press("tab")
+        await until(pilot, lambda: composer.draft.strip().endswith("plan b.txt"))
+        await pilot.press("enter")
+        await until(pilot, lambda: [path.name for path in seat.attached] == ["plan b.txt"])

@@ -1,0 +1,319 @@
+"""Files and quotes that go with a message, as a person handles them on the room screen."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.genie_tui.scripted_seat import (
+    HandClock,
+    ScriptedDoorman,
+    ScriptedSeat,
+    in_room,
+    until,
+)
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from genie_core.errors import GenieError
+from genie_core.room.event import Joined, Left, Quote, QuotedLine
+from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.cargo_line import CargoLine
+from genie_tui.widgets.composer import Composer
+
+QUOTE = Quote(
+    "2026-11-21-garden-3fk9",
+    "Garden",
+    tuple(QuotedLine("carol", f"line {number}", 1.0) for number in range(3)),
+)
+
+
+@pytest.fixture
+def seat() -> ScriptedSeat:
+    made = ScriptedSeat()
+    made.open_room()
+    return made
+
+
+@pytest.fixture
+def lonely() -> ScriptedSeat:
+    """A room without any agent."""
+    made = ScriptedSeat()
+    made.feed(Joined("host"))
+    return made
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    path = tmp_path / "my report.pdf"
+    path.write_bytes(b"x" * 1_200)
+    return path
+
+
+def order(screen: RoomScreen, text: str) -> None:
+    screen.query_one(Composer).post_message(Composer.Submitted(text))
+
+
+def notes(pilot: Pilot[Any]) -> str:
+    return "\n".join(note.message for note in pilot.app._notifications)
+
+
+def chips(screen: RoomScreen) -> str:
+    line = screen.query_one(CargoLine)
+    return str(line.render()) if line.display else ""
+
+
+async def question(pilot: Pilot[Any]) -> str:
+    await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+    await pilot.pause()
+    return str(pilot.app.screen.query_one("#confirm-text", Static).render())
+
+
+async def attach(screen: RoomScreen, pilot: Pilot[Any], path: Path) -> None:
+    order(screen, f"/attach {path}")
+    await until(pilot, lambda: path.name in chips(screen) and "reading" not in chips(screen))
+
+
+async def test_an_attached_file_goes_with_the_next_message(
+    seat: ScriptedSeat, report: Path
+) -> None:
+    clock = HandClock()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await attach(screen, pilot, report)
+        assert seat.attached == [report]
+        assert "1.2 kB" in chips(screen)
+        await pilot.press(*"look", "enter")
+        asked = await question(pilot)
+        for part in (
+            "“look”",
+            "my report.pdf (1.2 kB)",
+            "bob",
+            "ann's agent and bob's agent get it",
+        ):
+            assert part in asked
+        assert seat.said == []
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: seat.said == [("look", False)])
+        ((files, quotes),) = seat.sent
+        assert [file.name for file in files] == ["my report.pdf"]
+        assert quotes == ()
+        await until(pilot, lambda: not chips(screen))
+
+
+async def test_going_back_keeps_draft_and_cargo(seat: ScriptedSeat, report: Path) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await attach(screen, pilot, report)
+        for draft in ("look", "/me looks", "//look"):
+            screen.query_one(Composer).draft = draft
+            await pilot.press("enter")
+            await question(pilot)
+            await pilot.press("escape")
+            await until(pilot, lambda: pilot.app.screen is screen)
+            await until(pilot, lambda draft=draft: screen.query_one(Composer).draft == draft)  # type: ignore[misc]  # a lambda's default
+            assert report.name in chips(screen)
+        assert seat.said == []
+
+
+async def test_a_file_needs_no_words_and_without_agents_no_question(
+    lonely: ScriptedSeat, report: Path
+) -> None:
+    async with in_room(lonely) as (screen, pilot):
+        await pilot.press("enter")
+        await attach(screen, pilot, report)
+        await pilot.press("enter")
+        await until(pilot, lambda: lonely.said == [("", False)])
+        assert len(lonely.sent[0][0]) == 1
+
+
+async def test_progress_and_problems_are_shown(seat: ScriptedSeat, report: Path) -> None:
+    async with in_room(seat) as (screen, pilot):
+        seat.attaching.clear()
+        order(screen, f"/attach '{report}'")
+        await until(pilot, lambda: "reading" in chips(screen))
+        order(screen, "not yet")
+        await until(pilot, lambda: "being read" in notes(pilot))
+        assert screen.query_one(Composer).draft == "not yet"
+        seat.attaching.set()
+        await until(pilot, lambda: "reading" not in chips(screen))
+        (file,) = screen._desks.cargo.cargo.files
+        seat.carry(file, 600)
+        await until(pilot, lambda: "sending 50 %" in chips(screen))
+        seat.carry(file, 600, problem="too large")
+        await until(pilot, lambda: "too large" in chips(screen))
+
+
+async def test_what_can_not_be_attached_is_told(seat: ScriptedSeat, report: Path) -> None:
+    seat.attach_error = GenieError("it is too large")
+    async with in_room(seat) as (screen, pilot):
+        order(screen, f"/attach {report}")
+        await until(pilot, lambda: "too large" in notes(pilot))
+        assert chips(screen) == ""
+        order(screen, "/attach /no/such/file")
+        await until(pilot, lambda: "no file /no/such/file" in notes(pilot))
+
+
+async def test_detach_takes_it_off(seat: ScriptedSeat, report: Path) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await attach(screen, pilot, report)
+        order(screen, "/detach other.pdf")
+        await until(pilot, lambda: "Nothing like that" in notes(pilot))
+        assert report.name in chips(screen)
+        order(screen, "/detach 'my report.pdf'")
+        await until(pilot, lambda: not chips(screen))
+
+
+async def test_detaching_while_it_is_read_keeps_it_off(seat: ScriptedSeat, report: Path) -> None:
+    async with in_room(seat) as (screen, pilot):
+        seat.attaching.clear()
+        order(screen, f"/attach {report}")
+        await until(pilot, lambda: "reading" in chips(screen))
+        order(screen, "/detach")
+        await until(pilot, lambda: not chips(screen))
+        seat.attaching.set()
+        await pilot.pause()
+        assert not screen._desks.cargo.cargo
+
+
+# What is pasted or dropped
+
+
+async def paste(screen: RoomScreen, pilot: Pilot[Any], text: str) -> None:
+    pilot.app.post_message(events.Paste(text))
+    composer = screen.query_one(Composer)
+    await until(pilot, lambda: "attach" in chips(screen) or text.strip() in composer.draft)
+
+
+@pytest.mark.parametrize("form", ["{}", "'{}' ", "file://{}"])
+async def test_a_dropped_file_is_attached_by_enter(
+    seat: ScriptedSeat, report: Path, form: str
+) -> None:
+    async with in_room(seat) as (screen, pilot):
+        text = report.as_uri() if "file" in form else form.format(report)
+        await paste(screen, pilot, text)
+        assert "attach my report.pdf (1.2 kB)?" in chips(screen)
+        assert screen.query_one(Composer).draft == ""
+        await pilot.press("enter")
+        await until(pilot, lambda: seat.attached == [report])
+        await until(pilot, lambda: "reading" not in chips(screen) and "?" not in chips(screen))
+        assert seat.said == []
+
+
+async def test_escape_inserts_the_path_as_text(seat: ScriptedSeat, report: Path) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await paste(screen, pilot, str(report))
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.query_one(Composer).draft == str(report))
+        assert chips(screen) == ""
+        assert seat.attached == []
+
+
+async def test_typing_goes_on_beside_the_question(seat: ScriptedSeat, report: Path) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await paste(screen, pilot, str(report))
+        await pilot.press(*"see")
+        assert "attach" in chips(screen)
+        assert screen.query_one(Composer).draft == "see"
+        await pilot.press("enter")
+        await until(pilot, lambda: seat.attached == [report])
+        assert seat.said == []
+
+
+async def test_another_paste_loses_nothing(
+    seat: ScriptedSeat, report: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("x")
+    async with in_room(seat) as (screen, pilot):
+        await paste(screen, pilot, str(report))
+        pilot.app.post_message(events.Paste(str(other)))
+        await until(pilot, lambda: "other.txt" in chips(screen))
+        assert screen.query_one(Composer).draft == str(report)
+
+
+@pytest.mark.parametrize("text", ["/no/such/file", "hello", "/tmp", "/etc/passwd is a file"])
+async def test_other_pastes_are_text(seat: ScriptedSeat, text: str) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await paste(screen, pilot, text)
+        assert screen.query_one(Composer).draft == text
+        assert chips(screen) == ""
+
+
+async def test_a_disk_that_hangs_makes_it_a_text(
+    seat: ScriptedSeat, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hangs(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    async with in_room(seat) as (screen, pilot):
+        monkeypatch.setattr("genie_tui.screens.cargo_desk.asyncio.to_thread", hangs)
+        await paste(screen, pilot, str(report))
+        assert screen.query_one(Composer).draft == str(report)
+
+
+# Messages of other rooms
+
+
+async def test_a_thread_is_shown_before_it_goes_along(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    doorman = ScriptedDoorman(seat, quotes={"garden": QUOTE})
+    async with in_room(seat, clock=clock, doorman=doorman) as (screen, pilot):
+        order(screen, "/thread garden last 2")
+        asked = await question(pilot)
+        for part in ("Garden", QUOTE.room, "2 messages", "22 characters", "bob", "agent", "line 2"):
+            assert part in asked
+        assert "line 0" not in asked
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: "Garden 2 messages" in chips(screen))
+        await pilot.press(*"so", "enter")
+        assert "Garden (2 messages)" in await question(pilot)
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: seat.said == [("so", False)])
+        ((files, quotes),) = seat.sent
+        assert files == ()
+        assert quotes == (Quote(QUOTE.room, QUOTE.title, QUOTE.lines[-2:]),)
+
+
+async def test_a_thread_that_is_not_wanted_stays(seat: ScriptedSeat) -> None:
+    doorman = ScriptedDoorman(seat, quotes={"garden": QUOTE, "empty": Quote("e", "E", ())})
+    async with in_room(seat, doorman=doorman) as (screen, pilot):
+        order(screen, "/thread garden")
+        await question(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        order(screen, "/thread empty")
+        await until(pilot, lambda: "Nothing was said" in notes(pilot))
+        order(screen, "/thread nowhere")
+        await until(pilot, lambda: "no saved room 'nowhere'" in notes(pilot))
+        assert chips(screen) == ""
+
+
+async def test_too_much_is_not_quoted(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    long = Quote("r", "Long", (QuotedLine("carol", "x" * 30_000),))
+    doorman = ScriptedDoorman(seat, quotes={"long": long})
+    async with in_room(seat, clock=clock, doorman=doorman) as (screen, pilot):
+        for _ in range(2):
+            order(screen, "/thread long")
+            await question(pilot)
+            clock.rest()
+            await pilot.press("enter")
+            await until(pilot, lambda: pilot.app.screen is screen)
+        await until(pilot, lambda: "50,000 characters" in notes(pilot))
+        assert chips(screen).count("Long") == 1
+
+
+async def test_the_question_before_sending_counts_who_is_here(
+    seat: ScriptedSeat, report: Path
+) -> None:
+    async with in_room(seat) as (screen, pilot):
+        seat.feed(Left("bob"))
+        await attach(screen, pilot, report)
+        await pilot.press("enter")
+        asked = await question(pilot)
+        assert "Nobody else is here now" in asked
+        assert "ann's agent gets it" in asked
