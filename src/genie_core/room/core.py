@@ -156,7 +156,7 @@ class Room:
         peer = self._roster.admit(source, channel)
         if self._closed:
             self._roster.dismiss(peer, "suspended", "the room is closed", final=True)
-        elif self._roster.strangers > self.limits.members:
+        elif self._roster.strangers > self.limits.half_open:
             why = "too many connections at once; try again"
             self._roster.dismiss(peer, "room_full", why, final=False)
         return peer.id

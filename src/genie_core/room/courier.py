@@ -29,7 +29,7 @@ from genie_core.room.offers import Offers
 from genie_core.room.receiving import Receiving
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.sending import Sending
-from genie_core.room.transfer import Progress, files_of
+from genie_core.room.transfer import CHUNK_BYTES, Progress, files_of, fitting_chunk
 
 FETCHED_AT_ONCE: Final = 3
 SENT_AT_ONCE: Final = 2
@@ -103,6 +103,7 @@ class Courier:
         self._wanted: dict[str, FileRef] = {}
         self._missed = Missed()
         self._told: dict[str, tuple[Transfer, float]] = {}
+        self._chunk = CHUNK_BYTES
         self._connection = 0
         self._online = False
         self._closing = False
@@ -215,6 +216,7 @@ class Courier:
     def on_online(self, limits: Limits) -> None:
         """Go on where the last connection ended; repeated during one it changes nothing."""
         self._blobs.limit = limits.file_bytes
+        self._chunk = fitting_chunk(limits.frame_bytes)
         if self._online:
             return
         self._online = True
@@ -297,7 +299,7 @@ class Courier:
         sent = self._sent_now()
         file = offers.take(_now()) if len(sent) < SENT_AT_ONCE else None
         if file is not None and file.digest not in self._outgoing:
-            course = Sending(file.digest, file.size)
+            course = Sending(file.digest, file.size, chunk=self._chunk)
             outgoing = _Outgoing(file, course, named=True, offered=True)
             self._outgoing[file.digest] = outgoing
             course.connected()
@@ -311,7 +313,7 @@ class Courier:
         }
 
     def _send(self, file: FileRef, *, again: bool = False) -> None:
-        course = Sending(file.digest, file.size)
+        course = Sending(file.digest, file.size, chunk=self._chunk)
         self._outgoing[file.digest] = _Outgoing(file, course, again=again)
         if self._online:
             course.connected()

@@ -15,7 +15,7 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
     keeps, `quote_chars` what is shared from other rooms at once.
     """
 
-    frame_bytes: Annotated[int, msgspec.Meta(ge=160 * 1024, le=4 * 1024 * 1024)] = 256 * 1024
+    frame_bytes: Annotated[int, msgspec.Meta(ge=16 * 1024, le=4 * 1024 * 1024)] = 256 * 1024
     text_chars: Annotated[int, msgspec.Meta(ge=1, le=500_000)] = 16_000
     members: Annotated[int, msgspec.Meta(ge=1)] = 64
     burst: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] = 20

@@ -57,8 +57,13 @@ class Passes:
         return self.issue(now, uses=uses, lifetime=lifetime)
 
     def newest(self, now: float) -> Pass | None:
-        """The latest pass that is open: the one to invite people with."""
-        return next((each for each in reversed(self._passes.values()) if each.is_open(now)), None)
+        """The latest pass that is open: the one to invite people with.
+
+        One without limits comes before those that are for somebody in particular.
+        """
+        still = [each for each in reversed(self._passes.values()) if each.is_open(now)]
+        standing = [each for each in still if each.uses is None and each.expires is None]
+        return next(iter(standing or still), None)
 
     def check(self, pass_id: str, proof: bytes, meeting: bytes, now: float) -> bool:
         """Whether a proof shows the knowledge of an open pass's secret.

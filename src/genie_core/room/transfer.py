@@ -10,6 +10,9 @@ from genie_core.room.frame import Refusal
 CHUNK_BYTES: Final = 96 * 1024
 """How much of a file travels at once; in a frame it takes a third more."""
 
+_ENVELOPE: Final = 1024
+"""Bytes of a frame that are not the chunk: names, digest, offset."""
+
 PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 30.0
 
@@ -58,6 +61,11 @@ class Troubles:
     def wait(self, now: float) -> float:
         """How many seconds to wait before the next attempt."""
         return max(0.0, self._until - now)
+
+
+def fitting_chunk(frame_bytes: int) -> int:
+    """How many bytes of a file fit into a frame, where they take a third more as base64."""
+    return min(CHUNK_BYTES, (frame_bytes - _ENVELOPE) * 3 // 4)
 
 
 def files_of(events: Iterable[Event]) -> Iterator[FileRef]:

@@ -190,7 +190,7 @@ def test_the_same_key_and_device_replace_a_connection_without_leaving() -> None:
 
 
 def test_too_many_strangers_are_turned_away_for_now() -> None:
-    bench = Bench(limits=Limits(members=3))
+    bench = Bench(limits=Limits(half_open=3))
     for _ in range(3):
         bench.connect()
     refusal = only_refusal(bench.pull(bench.connect()))

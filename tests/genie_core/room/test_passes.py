@@ -77,13 +77,16 @@ def test_renewing_voids_all_others() -> None:
 def test_the_newest_open_pass_is_the_invite() -> None:
     passes = Passes()
     assert passes.newest(0.0) is None
-    lasting = passes.issue(0.0)
     brief = passes.issue(0.0, lifetime=10.0)
     single = passes.issue(0.0, uses=1)
     assert passes.newest(0.0) == single
     passes.consume(single.id, 0.0)
     assert passes.newest(0.0) == brief
+    lasting = passes.issue(0.0)
+    passes.issue(0.0, uses=1)
+    assert passes.newest(0.0) == lasting  # before those for somebody in particular
     assert passes.newest(10.0) == lasting
+    assert len(passes) == 3  # what has ended is forgotten when there is something new
 
 
 def test_no_more_than_so_many_are_open() -> None:

@@ -1,8 +1,16 @@
 import pytest
 
+from genie_core.room.codec import encode
 from genie_core.room.event import Event, FileRef, Joined, Recovered, Said
-from genie_core.room.frame import Refusal
-from genie_core.room.transfer import LONGEST_PAUSE, PAUSE, Troubles, files_of
+from genie_core.room.frame import Chunk, Refusal
+from genie_core.room.transfer import (
+    CHUNK_BYTES,
+    LONGEST_PAUSE,
+    PAUSE,
+    Troubles,
+    files_of,
+    fitting_chunk,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,3 +51,10 @@ def test_files_are_found_in_messages_also_in_those_from_a_copy() -> None:
     recovered = Event(2, 0.0, "bob", Recovered(said(second)))
     others = Event(3, 0.0, "bob", Joined("member"))
     assert list(files_of([said(first), recovered, others])) == [first, second]
+
+
+@pytest.mark.parametrize("frame_bytes", [16 * 1024, 100_000, 128 * 1024, 4 * 1024 * 1024])
+def test_a_chunk_fits_into_the_smallest_frames(frame_bytes: int) -> None:
+    chunk = Chunk("ab" * 32, 2**40, bytes(fitting_chunk(frame_bytes)))
+    assert len(encode(chunk)) <= frame_bytes
+    assert fitting_chunk(frame_bytes) <= CHUNK_BYTES
