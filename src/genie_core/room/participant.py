@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.room.deed import Deed
+from genie_core.room.departure import Step, take_steps
 from genie_core.room.engine_room import EngineRoom
-from genie_core.room.errors import Diverged, LeftInDisorder, NoSuchFile, RoomError
+from genie_core.room.errors import Diverged, LeftInDisorder, RoomError
 from genie_core.room.event import (
     Event,
     FileRef,
@@ -45,6 +46,7 @@ from genie_core.room.frame import (
     Welcome,
 )
 from genie_core.room.held import Held
+from genie_core.room.library import NoLibrary
 from genie_core.room.plan import Plan
 from genie_core.room.seat import (
     Answer,
@@ -95,7 +97,8 @@ class Participant:
         self._leaving: asyncio.Task[None] | None = None
         self._parting: Parting | None = None
         self._successor: Deed | None = None
-        self._held = Held(self._is_at_host)
+        self._library = plan.library or NoLibrary()
+        self._held = Held(self._library.is_sent)
         self._own_deed: Deed | None = None
 
     @property
@@ -195,22 +198,17 @@ class Participant:
             GenieError: it can't be read, or is too large.
 
         """
-        if self._plan.library is None:
-            raise NoSuchFile(str(path), "files can't be attached at this terminal")
-        return await self._plan.library.attach(path)
+        return await self._library.attach(path)
 
     def detach(self, digest: str) -> None:
         """Stop to send an attached file after all, unless a message brings it."""
         brought = {file.digest for unsent in self.unsent for file in unsent.files}
-        if self._plan.library is not None and digest not in brought:
-            self._plan.library.drop(digest)
+        if digest not in brought:
+            self._library.drop(digest)
 
     def file(self, digest: str) -> Path | None:
         """Where a file of the room is on this machine; None if it has not arrived (yet)."""
-        library = self._plan.library
-        if library is None or not library.has(digest):
-            return None
-        return library.place(digest)
+        return self._library.place(digest) if self._library.has(digest) else None
 
     def moderate(
         self, measure: Measure, name: str, *, role: Role | None = None, reason: str = ""
@@ -286,8 +284,7 @@ class Participant:
         for event in events:
             if self._state.apply(event):
                 self._unheard.append(event)
-                if self._plan.library is not None:
-                    self._plan.library.recall(event)
+                self._library.recall(event)
 
     async def start(self) -> None:
         """Connect, and return once the room has let this person in.
@@ -296,8 +293,7 @@ class Participant:
         and the replayed copy contradict each other. Then, and when cancelled, nothing is left
         behind.
         """
-        if self._plan.library is not None:
-            self._plan.library.start(self._client.ask, self._on_transfer)
+        self._library.start(self._client.ask, self._on_transfer)
         self._connection = asyncio.create_task(self._stay_connected(), name="room client")
         entry = asyncio.create_task(self._welcomed.wait())
         try:
@@ -322,23 +318,15 @@ class Participant:
 
     async def _leave(self, reason: str) -> None:
         """Take every step, whatever becomes of the others, and tell what went wrong in the end."""
-        problems: list[str] = []
-        for what, step, seconds in (
+        steps: list[Step] = [
             ("ending your agents", self._end_engine, ENGINE_TIMEOUT),
             ("saying goodbye", partial(self._client.bye, reason), STEP_TIMEOUT),
             ("closing the room", partial(self._close_room, reason), STEP_TIMEOUT),
             ("disconnecting", self._disconnect, STEP_TIMEOUT),
-            ("ending transfers", self._end_transfers, STEP_TIMEOUT),
+            ("ending transfers", self._library.aclose, STEP_TIMEOUT),
             ("closing the files", self._plan.put_away, STEP_TIMEOUT),
-        ):
-            try:
-                async with asyncio.timeout(seconds):
-                    await step()
-            except TimeoutError:
-                problems.append(f"{what} took too long")
-            except Exception as error:  # the steps that follow are needed all the more
-                logger.exception("%s failed", what)
-                problems.append(f"{what} failed: {_reason(error)}")
+        ]
+        problems = await take_steps(steps)
         if (unsent := self.unsent) and self._parting is None:
             problems.append(f"{len(unsent)} of your messages never reached the room's disk")
         if problems:
@@ -351,10 +339,6 @@ class Participant:
     async def _close_room(self, reason: str) -> None:
         if self._plan.close_room is not None:
             await self._plan.close_room(reason)
-
-    async def _end_transfers(self) -> None:
-        if self._plan.library is not None:
-            await self._plan.library.aclose()
 
     async def _disconnect(self) -> None:
         if self._connection is not None:
@@ -436,8 +420,7 @@ class Participant:
 
     def _act_on(self, event: Event, before: str) -> None:
         """Do what an event asks of the seat itself; `before` is who hosted until then."""
-        if self._plan.library is not None:
-            self._plan.library.on_event(event)
+        self._library.on_event(event)
         match event.body:
             case Settled() as settled:
                 self._plan.withheld.settle(settled)
@@ -492,11 +475,10 @@ class Participant:
         self._listener.on_link(status)
 
     def _note_connection(self, status: LinkStatus) -> None:
-        library = self._plan.library
-        if library is not None and status.link is Link.ONLINE:
-            library.on_online(self._client.limits)
-        elif library is not None:
-            library.on_offline()
+        if status.link is Link.ONLINE:
+            self._library.on_online(self._client.limits)
+        else:
+            self._library.on_offline()
         self._release_held()
 
     def _on_transfer(self, transfer: Transfer) -> None:
@@ -511,9 +493,6 @@ class Participant:
             self.warn(f"not sent: {problem}")
         if self._held.waiting != waiting:
             self._listener.on_unsent(self.unsent)
-
-    def _is_at_host(self, digest: str) -> bool:
-        return self._plan.library is None or self._plan.library.is_sent(digest)
 
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
         """Pass on which messages wait."""
@@ -545,8 +524,7 @@ class Participant:
 
     def on_file(self, answer: Stored | Piece | Refused) -> None:
         """Pass on what the room says about a file."""
-        if self._plan.library is not None:
-            self._plan.library.on_answer(answer)
+        self._library.on_answer(answer)
 
     def on_notice(self, severity: Severity, text: str) -> None:
         """Pass on a line that matters now."""
@@ -555,7 +533,3 @@ class Participant:
     def _check_caught_up(self) -> None:
         if self._live_after is not None and self._state.head >= self._live_after:
             self._engines.begin(self._live_after)
-
-
-def _reason(error: Exception) -> str:
-    return str(error) or type(error).__name__

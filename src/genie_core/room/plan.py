@@ -2,22 +2,15 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from genie_core.message import Message
 from genie_core.room.client import RoomClient
 from genie_core.room.deed import Deed
-from genie_core.room.event import Event, FileRef
+from genie_core.room.event import Event
 from genie_core.room.follower import Follower
-from genie_core.room.frame import (
-    ClientFrame,
-    Piece,
-    Refused,
-    Stored,
-)
-from genie_core.room.limits import Limits
-from genie_core.room.seat import Hosting, Transfer
+from genie_core.room.library import Library
+from genie_core.room.seat import Hosting
 from genie_core.room.withheld import Withheld
 from genie_core.session import GroupSession
 
@@ -40,49 +33,6 @@ class Engine:
 
 EngineLoader: TypeAlias = Callable[[], Awaitable[Engine]]
 """Loads the engine without blocking the event loop; a `GenieError` says why it can't."""
-
-
-class Library(Protocol):
-    """Keeps the room's files on this machine: takes own ones in, sends them, fetches the others'.
-
-    Everything but `attach` and `aclose` is called on the event loop and does not wait.
-    """
-
-    def start(self, ask: Callable[[ClientFrame], bool], report: Callable[[Transfer], None]) -> None:
-        """Begin: `ask` sends a frame if there is a connection, `report` tells how far files are."""
-
-    async def attach(self, path: Path) -> FileRef:
-        """Take a file in and begin to send it; a `GenieError` says why it can't be."""
-
-    def place(self, digest: str) -> Path:
-        """Where a file is, or will be once it has arrived."""
-
-    def has(self, digest: str) -> bool:
-        """Whether a file is here, all of it."""
-
-    def is_sent(self, digest: str) -> bool:
-        """Whether the room has told that it has the whole file, or cannot be expected to."""
-
-    def drop(self, digest: str) -> None:
-        """Stop to send a file, unless a message names it."""
-
-    def recall(self, event: Event) -> None:
-        """Take note of an event from the own copy; fetches what has never arrived."""
-
-    def on_event(self, event: Event) -> None:
-        """Take note of an event that is new; fetches what a message brings."""
-
-    def on_answer(self, answer: Stored | Piece | Refused) -> None:
-        """Take in what the room says about a file."""
-
-    def on_online(self, limits: Limits) -> None:
-        """Go on where the last connection ended."""
-
-    def on_offline(self) -> None:
-        """Take note that nothing can be asked at the moment."""
-
-    async def aclose(self) -> None:
-        """Finish what is being written and stop."""
 
 
 @dataclass(frozen=True, slots=True)

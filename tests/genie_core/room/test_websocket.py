@@ -623,7 +623,7 @@ async def test_noise_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
         async with participant(ws_connector(str(address)), "bob") as bob:
             async with asyncio.TaskGroup() as crowd:
                 for seed in range(8):
-                    crowd.create_task(make_noise(address, Noise(seed), 500))
+                    crowd.create_task(make_noise(address, Noise(seed), 300))
                     crowd.create_task(misbehave(address, Noise(-seed), f"mallory{seed}", 20))
                 crowd.create_task(talk(bob))
             notices_nothing(bob)
