@@ -186,6 +186,7 @@ class RoomState:
         self.host_key = ""
         self.pin = ""
         self.hostings: list[int] = []
+        self.hosts: set[str] = set()
         self.heir: Suspended | None = None
         self.sharing = False
         self.keys: dict[str, str] = {}
@@ -304,6 +305,7 @@ class RoomState:
         self.host, self.hosting, self.heir = hosted.host, True, None
         self.host_key, self.pin = hosted.key, hosted.pin
         self.hostings.append(event.seq)
+        self.hosts.add(hosted.host)
         if hosted.key:
             self.keys.setdefault(fold_name(hosted.host), hosted.key)
         self.muted.discard(fold_name(hosted.host))
@@ -383,7 +385,10 @@ class RoomState:
             person.muted = name in self.muted
 
     def _recovered(self, event: Event, original: Event) -> None:
-        """Put what an earlier host knew where it can be read; nothing runs because of it."""
+        """Put what an earlier host knew where it can be read; nothing runs because of it.
+
+        What a former host decided about people holds if they bring it themselves.
+        """
         self.recovered[original.seq] = event.seq
         match original.body:
             case Said() as said:
@@ -391,6 +396,9 @@ class RoomState:
                 exchange = Exchange(event.seq, original.at, original.by, told, Phase.UNHANDLED)
                 exchange.voucher = event.by
                 self.exchanges[event.seq] = exchange
+            case Moderated() as moderated if event.by == original.by and event.by in self.hosts:
+                if fold_name(moderated.name) != fold_name(self.host):
+                    self._moderated(moderated)
             case Answered(message=message) as answered:
                 found = self._meant(message, original.seq)
                 if found is not None and found.answer is None and found.phase not in RUNNING:

@@ -12,6 +12,7 @@ from genie_core.room.event import (
     Decided,
     Event,
     Failed,
+    Moderated,
     Recovered,
     Said,
     Settled,
@@ -28,7 +29,7 @@ from genie_core.room.outbox import BEQUEST_REF
 from genie_core.room.peer import Peer
 from genie_core.room.roster import Roster
 
-WORTH_KEEPING: Final = (Said, Decided, Asked, Settled, Answered, Failed, Cancelled)
+WORTH_KEEPING: Final = (Said, Decided, Asked, Settled, Answered, Failed, Cancelled, Moderated)
 """What was said and done. Who came and went is of no use once everybody has come anew."""
 
 MAX_RECOVERED: Final = 20_000
@@ -98,6 +99,8 @@ class Heritage:
             return False
         if isinstance(body, Said):
             return event.has_sane_files() and len(body.text) <= self._limits.text_chars
+        if isinstance(body, Moderated):
+            return _is_name(body.name)
         try:
             return normal(body, self._limits.frame_bytes) == body
         except FrameError:

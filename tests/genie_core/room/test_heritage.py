@@ -148,7 +148,7 @@ QUOTE = Quote("r", "t", (QuotedLine("hana", "x", 1e300),))
     [
         Event(90, 1.0, "hana", Joined("host")),
         Event(90, 1.0, ROOM, Left("alice")),
-        Event(90, 1.0, "alice", Moderated("ban", "bob")),
+        Event(90, 1.0, "alice", Moderated("ban", "no such\nname")),
         Event(90, 1.0, "alice", Shared(on=True)),
         Event(90, 1.0, "bob", Recovered(Event(90, 1.0, "hana", Said("1", "x")))),
         Event(90, 1.0, ROOM, Said("1", "x")),
@@ -271,3 +271,17 @@ def test_nobody_has_to_work_on_what_was_recovered(estate: Estate) -> None:
     seq = estate.state.head
     assert estate.state.exchanges[seq].handler == ""
     assert estate.state.objection(Decided(seq, "ignore"), "alice") is not None
+
+
+def test_what_a_former_host_decided_about_people_holds_if_they_bring_it(estate: Estate) -> None:
+    cleo = estate.bench.seat("cleo")
+    ban = estate.event(Moderated("ban", "cleo"), by="hana")
+    estate.bequeath(ban)  # bob says that hana did
+    assert "cleo" not in estate.state.banned
+    hana = estate.bench.seat("hana")
+    own = estate.event(Moderated("ban", "cleo"), by="hana", seq=91)
+    estate.bequeath(own, estate.event(Moderated("mute", "alice"), by="hana", seq=92), by=hana)
+    assert "cleo" in estate.state.banned
+    assert not estate.state.muted  # the present host is nobody's to silence
+    assert estate.state.people["cleo"].present
+    assert cleo
