@@ -401,10 +401,18 @@ class RoomState:
                     self._moderated(moderated)
             case Answered(message=message) as answered:
                 found = self._meant(message, original.seq)
-                if found is not None and found.answer is None and found.phase not in RUNNING:
-                    found.answer, found.answered_seq = answered, event.seq
-                    found.phase, found.ended_at, found.error = Phase.ANSWERED, original.at, None
-                    found.answer_voucher = event.by
+                if found is not None and found.answer is None:
+                    self._answered_before(event, original, answered, found)
+
+    def _answered_before(
+        self, event: Event, original: Event, answered: Answered, found: Exchange
+    ) -> None:
+        """Show a recovered answer; a run that still counts is ended only by whoever runs it."""
+        if found.phase in RUNNING and not event.by == original.by == found.handler:
+            return
+        found.answer, found.answered_seq = answered, event.seq
+        found.answer_voucher, found.error = event.by, None
+        self._end(found, Phase.ANSWERED, original.at)
 
     def _meant(self, message: int, seq: int) -> Exchange | None:
         """The message that the recovered event `seq` speaks of.

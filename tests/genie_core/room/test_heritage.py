@@ -1,5 +1,6 @@
 import msgspec
 import pytest
+from msgspec.structs import replace
 from tests.genie_core.room.bench import (
     ROOMY,
     Bench,
@@ -285,3 +286,19 @@ def test_what_a_former_host_decided_about_people_holds_if_they_bring_it(estate: 
     assert not estate.state.muted  # the present host is nobody's to silence
     assert estate.state.people["cleo"].present
     assert cleo
+
+
+def test_whoever_runs_a_message_may_end_it_with_the_answer_it_had() -> None:
+    first = Bench(key=identity("hana").key)
+    hana = first.join_host()
+    seq = first.say(hana, "q", "h1")
+    common = list(first.written)
+    again = Bench(common, host="alice", key=identity("alice").key)
+    assert seq in again.room.state.running
+    answered = Event(seq + 1, 1.0, "hana", Answered(seq, "it was this"))
+    again.send(again.seat("bob"), Bequeath((answered,)))
+    assert seq in again.room.state.running  # bob's word does not end what hana runs
+    again.send(again.seat("hana", engine=True), Bequeath((replace(answered, at=2.0),)))
+    exchange = again.room.state.exchanges[seq]
+    assert exchange.answer == answered.body
+    assert seq not in again.room.state.running
