@@ -186,10 +186,12 @@ async def test_a_refusal_ends_the_attempts(name: str, options: dict[str, str], c
 
 
 async def test_turned_away_for_now_is_an_error_for_the_impatient() -> None:
-    async with room_server(limits=Limits(members=0)) as server:
-        address = await server.listen(port=0)
-        with pytest.raises(ConnectionLost, match="too many connections"):
-            await run(str(address), patient=False)
+    async with room_server(limits=Limits(joins=1)) as server:
+        address = str(await server.listen(port=0))
+        async with participant(ws_connector(address), "alice") as alice:
+            await alice.seen.online()
+            with pytest.raises(ConnectionLost, match="too many people come in at once"):
+                await run(address, patient=False)
 
 
 async def test_a_terminal_that_comes_in_again_replaces_its_old_connection() -> None:
