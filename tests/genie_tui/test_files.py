@@ -222,8 +222,9 @@ async def test_what_a_message_waits_for_is_sent_though_it_is_taken_back(tmp_path
 
 
 async def test_what_the_own_copy_tells_is_not_news_when_the_folder_is_known_late(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("genie_core.room.offers.SPREAD", 0.0)
     blobs = blobs_of(room(tmp_path, "r1"))
     old = FileRef(stored(blobs, tmp_path, b"old"), "old", 3)
     late, asked, told = LateLibrary(), list[ClientFrame](), asyncio.Event()
