@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from genie_core.room.errors import RoomError
+from genie_core.room.errors import RoomError, TooManyUnsent
 from genie_core.room.seat import Unsent
 
 
@@ -16,6 +16,7 @@ class Held:
     def __init__(self, is_sent: Callable[[str], bool]) -> None:
         self._is_sent = is_sent
         self._waiting: deque[Unsent] = deque()
+        self._releasing = False
 
     @property
     def waiting(self) -> tuple[Unsent, ...]:
@@ -34,14 +35,25 @@ class Held:
         return False
 
     def release(self, send: Callable[[Unsent], None]) -> list[RoomError]:
-        """Send what need not wait any more; returns why some of it could not be."""
+        """Send what need not wait any more; returns why some of it could not be.
+
+        What is only too much at once goes on waiting.
+        """
         problems: list[RoomError] = []
-        while self._waiting and self._is_free(self._waiting[0]):
-            unsent = self._waiting.popleft()
-            try:
-                send(unsent)
-            except RoomError as error:
-                problems.append(error)
+        if self._releasing:  # sending is told to those who call this
+            return problems
+        self._releasing = True
+        try:
+            while self._waiting and self._is_free(self._waiting[0]):
+                try:
+                    send(self._waiting[0])
+                except TooManyUnsent:
+                    break
+                except RoomError as error:
+                    problems.append(error)
+                self._waiting.popleft()
+        finally:
+            self._releasing = False
         return problems
 
     def _is_free(self, unsent: Unsent) -> bool:

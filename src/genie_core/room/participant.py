@@ -17,7 +17,7 @@ from typing import Final
 from genie_core.room.deed import Deed
 from genie_core.room.departure import Step, take_steps
 from genie_core.room.engine_room import EngineRoom
-from genie_core.room.errors import Diverged, LeftInDisorder, RoomError
+from genie_core.room.errors import Diverged, LeftInDisorder, RoomError, TooManyUnsent
 from genie_core.room.event import (
     Event,
     FileRef,
@@ -47,6 +47,7 @@ from genie_core.room.frame import (
 )
 from genie_core.room.held import Held
 from genie_core.room.library import NoLibrary
+from genie_core.room.outbox import MAX_UNSENT
 from genie_core.room.plan import Plan
 from genie_core.room.seat import (
     Answer,
@@ -175,7 +176,15 @@ class Participant:
         files: Sequence[FileRef] = (),
         quotes: Sequence[Quote] = (),
     ) -> None:
-        """Send a message. It is kept and sent again until the room acknowledges it."""
+        """Send a message. It is kept and sent again until the room acknowledges it.
+
+        Raises:
+            TooLong: the room does not take so long a text.
+            TooManyUnsent: too much waits already.
+
+        """
+        if len(self.unsent) >= MAX_UNSENT:
+            raise TooManyUnsent(MAX_UNSENT)
         unsent = self._client.compose(text, emote=emote, files=files, quotes=quotes)
         if self._held.keeps(unsent):
             self._listener.on_unsent(self.unsent)
@@ -495,7 +504,8 @@ class Participant:
             self._listener.on_unsent(self.unsent)
 
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
-        """Pass on which messages wait."""
+        """Pass on which messages wait, and let those go for which there is space now."""
+        self._release_held()
         self._listener.on_unsent((*unsent, *self._held.waiting))
 
     def on_ruled(self, ruled: Ruled) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from genie_core.room.errors import TooLong
+from genie_core.room.errors import TooLong, TooManyUnsent
 from genie_core.room.event import FileRef
 from genie_core.room.held import Held
 from genie_core.room.seat import Unsent
@@ -50,3 +50,20 @@ def test_one_that_cannot_be_sent_does_not_keep_the_others(held: Held) -> None:
     assert isinstance(problem, TooLong)
     assert said == ["1", "2"]
     assert held.waiting == ()
+
+
+def test_what_is_too_much_at_once_goes_on_waiting(held: Held) -> None:
+    said: list[str] = []
+
+    def send(unsent: Unsent) -> None:
+        if len(said) == 2:
+            raise TooManyUnsent(2)
+        said.append(unsent.text)
+        assert held.release(send) == []  # whoever is told of sending may ask again
+
+    held.hold([message(text) for text in "12345"])
+    assert held.release(send) == []
+    assert (said, [each.text for each in held.waiting]) == (["1", "2"], ["3", "4", "5"])
+    said.clear()
+    assert held.release(send) == []
+    assert said == ["3", "4"]
