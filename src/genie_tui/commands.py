@@ -90,7 +90,7 @@ COMMANDS: Final = (
     Command(
         "invite",
         "/invite [--new] [--once] [--for 1h]",
-        "Host: show what others join with; or make a new one, for one person, for a time",
+        "Host: show what others join with; --once and --for make another one, --new voids all",
         order=orders.read_invite,
     ),
     Command(

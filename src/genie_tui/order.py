@@ -27,15 +27,15 @@ class Misuse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Invite:
-    """Show the invite; with any of the others make a new one. `lifetime` is in seconds."""
+    """Show the invite, or make another; a `new` one voids the rest. `lifetime` is in seconds."""
 
     new: bool = False
     once: bool = False
     lifetime: float | None = None
 
     @property
-    def renews(self) -> bool:
-        """Whether the invites so far stop working."""
+    def makes_one(self) -> bool:
+        """Whether an invite is made."""
         return self.new or self.once or self.lifetime is not None
 
 

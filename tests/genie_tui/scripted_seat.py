@@ -62,6 +62,13 @@ class ScriptedHosting:
     invite: str = "genie1-first"
     renewals: list[tuple[int | None, float | None]] = field(default_factory=list)
 
+    issued: list[tuple[int | None, float | None]] = field(default_factory=list)
+
+    def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
+        self.issued.append((uses, lifetime))
+        self.invite = f"genie1-another{len(self.issued)}"
+        return self.invite
+
     def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
         self.renewals.append((uses, lifetime))
         self.invite = f"genie1-number{len(self.renewals)}"

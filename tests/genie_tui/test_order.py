@@ -38,7 +38,7 @@ from genie_tui.order import (
 )
 def test_an_invite_is_shown_or_made_anew(rest: str, order: Invite) -> None:
     assert read_invite(rest) == order
-    assert order.renews == bool(rest)
+    assert order.makes_one == bool(rest)
 
 
 @pytest.mark.parametrize("rest", ["--for", "--for 0h", "--for soon", "--for 1.5h", "new"])

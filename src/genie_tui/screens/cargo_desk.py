@@ -116,7 +116,8 @@ class CargoDesk:
 
     async def _claim_paste(self, text: str) -> bool:
         """Ask what is to be done with files that a paste names; False if it is a text."""
-        if self._seat() is None or not may_name_files(text):
+        in_command = self._composer.draft.startswith("/")
+        if self._seat() is None or in_command or not may_name_files(text):
             return False
         try:
             async with asyncio.timeout(LOOK):

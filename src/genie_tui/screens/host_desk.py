@@ -61,7 +61,7 @@ class HostDesk:
             self._complain(only_host(seat) or "This terminal does not host the room.")
             return
         try:
-            if order.renews:
+            if order.makes_one:
                 self._terms = renewed(hosting, order, time())
         except GenieError as error:
             self._complain(str(error))

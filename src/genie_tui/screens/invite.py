@@ -29,25 +29,27 @@ ASIDE: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the present invite lets in, as far as it was said here. `until` is a time of day."""
+    """What an invite lets in, as far as it was said here. `until` is a time of day."""
 
+    invite: str = ""
     once: bool = False
     until: str = ""
 
     @property
     def text(self) -> str:
-        """One sentence."""
+        """What to know before giving it away."""
         who = "One person" if self.once else "Whoever has it"
         when = f" until {self.until}" if self.until else ""
         how = ", once" if self.once else ""
-        more = "" if self.once or self.until else " until you make a new one"
-        return f"{who} can join as a member{how}{when}{more}. Pass it on only to them."
+        return f"{who} can join as a member{how}{when}. Give it to nobody else."
 
 
 def renewed(hosting: Hosting, order: InviteOrder, now: float) -> Terms:
-    """Make a new invite as ordered; `now` is in seconds since the epoch."""
-    hosting.renew(uses=1 if order.once else None, lifetime=order.lifetime)
-    return Terms(order.once, clock_time(now + order.lifetime) if order.lifetime else "")
+    """Make an invite as ordered, in place of all others if that is; `now` is since the epoch."""
+    make = hosting.renew if order.new else hosting.issue
+    invite = make(uses=1 if order.once else None, lifetime=order.lifetime)
+    until = clock_time(now + order.lifetime) if order.lifetime else ""
+    return Terms(invite, order.once, until)
 
 
 class InviteScreen(ModalScreen[Terms]):
@@ -115,9 +117,10 @@ class InviteScreen(ModalScreen[Terms]):
         title = visible_line(self._title)
         self.query_one("#invite-title", Static).update(f"Invite to {title}")
         self.query_one("#invite-string", Static).update(
-            invite or "This room can be joined from this machine only; there is no invite."
+            invite or "No invite is open. n makes one, unless the room is kept on this machine."
         )
-        self.query_one("#invite-about", Static).update(_about(invite, self._terms))
+        terms = self._terms if self._terms.invite == invite else Terms(invite)
+        self.query_one("#invite-about", Static).update(_about(invite, terms))
         self._show_code()
 
     def _show_code(self) -> None:
@@ -137,9 +140,12 @@ def _about(invite: str, terms: Terms) -> Content:
         places = ", ".join(str(address) for address in read_invite(invite).addresses)
     except InvalidInvite:
         places = ""
-    lines = [Content(terms.text), Content.styled("They type: genie-tui join INVITE", "$text-muted")]
+    lines = [
+        Content(terms.text),
+        Content.styled("They type: genie-tui join INVITE", "$foreground-muted"),
+    ]
     if places:
-        lines.append(Content.assemble(("It leads to ", "$text-muted"), visible_line(places)))
+        lines.append(Content.assemble(("It leads to ", "$foreground-muted"), visible_line(places)))
     return Content("\n").join(lines)
 
 

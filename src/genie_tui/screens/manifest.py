@@ -56,7 +56,7 @@ def _receivers(state: RoomState, me: str, things: str) -> list[Content]:
         verb = "gets" if len(agents) == 1 else "get"
         lines.append(
             Content.assemble(
-                (owned, "$text-warning"), f" {verb} {things}, and so do the models behind."
+                (owned, "$text-warning"), f" {verb} {things}, and so do the models behind them."
             )
         )
     return lines

@@ -15,7 +15,6 @@ from textual.widget import Widget
 from textual.widgets import Footer, TextArea
 
 from genie_core.errors import GenieError
-from genie_core.room.event import Event, Left, Said
 from genie_core.room.seat import (
     Answer,
     EngineState,
@@ -206,7 +205,7 @@ class RoomScreen(Screen[None]):
             return
         self._timeline.apply_many(events)
         self.query_one(Activity).ledger.apply_many(events)
-        self._not_typing(events)
+        self._hints.take_note(events)
         self._approvals.refresh_queue()
         self._roster.refresh_people()
         self._status.show_room(self._seat.state.title, self._seat.address)
@@ -452,14 +451,6 @@ class RoomScreen(Screen[None]):
         self._hints.forget_silent()
         self._roster.show_typing(self._hints.typing)
         self._approvals.refresh_ages()
-
-    def _not_typing(self, events: list[Event]) -> None:
-        for event in events:
-            match event.body:
-                case Said():
-                    self._hints.stopped_typing(event.by)
-                case Left(name=name):
-                    self._hints.stopped_typing(name)
 
     def _show_link(self, status: LinkStatus) -> None:
         self._status.show_link(status)

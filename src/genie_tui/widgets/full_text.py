@@ -49,7 +49,8 @@ def quote_text(quote: Quote) -> Iterator[str]:
     """The messages of another room, after a line that says which it is."""
     yield f"── from {quote_name(quote)} ──"
     for line in quote.lines:
-        yield f"{visible_line(line.sender)}, {_moment(line.at)}: {visible(line.text)}"
+        text = visible(line.text).replace("\n", "\n    ")  # or a line could pass for another's
+        yield f"{visible_line(line.sender)}, {_moment(line.at)}: {text}"
 
 
 def _moment(at: float) -> str:

@@ -1,11 +1,12 @@
 """The quiet line above the composer: who is writing, and what waits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from textual.content import Content
 from textual.widget import Widget
 
+from genie_core.room.event import Event, Left, Said
 from genie_tui.text import visible_line
 
 LINGER: Final = 4.0
@@ -35,6 +36,15 @@ class HintLine(Widget):
         """Stop showing it, for example since the message has come."""
         if self._until.pop(name, None) is not None:
             self.refresh()
+
+    def take_note(self, events: Iterable[Event]) -> None:
+        """Stop showing those whose message has come, or who are gone."""
+        for event in events:
+            match event.body:
+                case Said():
+                    self.stopped_typing(event.by)
+                case Left(name=name):
+                    self.stopped_typing(name)
 
     def nobody_types(self) -> None:
         """Stop showing anybody, since nothing is heard of them."""

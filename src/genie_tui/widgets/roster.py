@@ -112,6 +112,8 @@ class Roster(Static):
         doing = Content.styled(*self._doing(person)).truncate(room, ellipsis=True)
         agent = self._agent(person)
         left = room - doing.cell_length - 2
+        if len(agent) > left:
+            agent = agent.rpartition(":")[2]  # the model says more than its provider
         if person.engine and agent and left > 3:
             label = Content(f"  {agent}").truncate(left + 2, ellipsis=True)
             doing = Content.assemble(doing, label.stylize("$foreground-muted"))

@@ -241,6 +241,15 @@ async def test_other_pastes_are_text(seat: ScriptedSeat, text: str) -> None:
         assert chips(screen) == ""
 
 
+async def test_a_path_pasted_after_a_command_belongs_to_it(
+    seat: ScriptedSeat, report: Path
+) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await pilot.press(*"/attach", "space")
+        await paste(screen, pilot, str(report))
+        assert screen.query_one(Composer).draft == f"/attach {report}"
+
+
 async def test_a_disk_that_hangs_makes_it_a_text(
     seat: ScriptedSeat, report: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

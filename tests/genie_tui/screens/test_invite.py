@@ -97,12 +97,17 @@ async def test_a_command_makes_one_for_one_person_and_a_time(seat: ScriptedSeat)
         screen = pilot.app.screen
         assert isinstance(screen, InviteScreen)
         assert seat.hosting is not None
-        assert seat.hosting.renewals == [(1, 7200.0)]
+        assert seat.hosting.issued == [(1, 7200.0)]
+        assert seat.hosting.renewals == []
         assert "One person can join as a member, once until" in shown(screen, "#invite-about")
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is room)
         again = await to_invite(pilot)
         assert "One person" in shown(again, "#invite-about")
+        await pilot.press("escape")
+        seat.hosting.invite = TEXT  # the one for one person has been used
+        last = await to_invite(pilot)
+        assert "Whoever has it" in shown(last, "#invite-about")
 
 
 async def test_others_have_no_invite_to_show(seat: ScriptedSeat) -> None:
@@ -114,11 +119,11 @@ async def test_others_have_no_invite_to_show(seat: ScriptedSeat) -> None:
         assert any("ann is hosting" in note.message for note in pilot.app._notifications)
 
 
-async def test_a_room_of_this_machine_says_so(seat: ScriptedSeat) -> None:
+async def test_without_an_open_invite_it_says_so(seat: ScriptedSeat) -> None:
     seat.hosting = ScriptedHosting("")
     async with in_room(seat) as (_, pilot):
         screen = await to_invite(pilot)
-        assert "this machine only" in shown(screen, "#invite-string")
+        assert "No invite is open" in shown(screen, "#invite-string")
         assert pilot.app.clipboard == ""
 
 
@@ -127,5 +132,8 @@ def test_terms_say_whom_it_lets_in() -> None:
     assert "One person" in Terms(once=True).text
     hosting = ScriptedHosting()
     terms = renewed(hosting, InviteOrder(lifetime=60.0), 1_000.0)
-    assert hosting.renewals == [(None, 60.0)]
+    assert hosting.issued == [(None, 60.0)]
     assert terms.until == clock_time(1_060.0)
+    assert terms.invite == hosting.invite
+    renewed(hosting, InviteOrder(new=True, once=True), 1_000.0)
+    assert hosting.renewals == [(1, None)]

@@ -12,7 +12,7 @@ def test_a_message_is_whole_with_what_it_brought() -> None:
     exchange = Exchange(1, 1_790_000_000.0, "b\nob", said, Phase.ANSWERED)
     exchange.answer = Answered(1, "seen")
     text = message_text(exchange)
-    for part in ("look", "▤ 1 a.pdf", "from Garden", "one\ntwo", "b␛", "three", "seen"):
+    for part in ("look", "▤ 1 a.pdf", "from Garden", "one\n    two", "b␛", "three", "seen"):
         assert part in text
     assert "\x1b" not in text
     assert message_title(exchange).startswith("b␤ob, ")

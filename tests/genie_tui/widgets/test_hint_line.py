@@ -2,6 +2,7 @@ import pytest
 from tests.genie_tui.scripted_seat import HandClock
 from textual.app import App, ComposeResult
 
+from genie_core.room.event import Event, Left, Said
 from genie_tui.widgets.hint_line import LINGER, HintLine
 
 
@@ -60,3 +61,14 @@ async def test_keeps_what_waits_when_names_are_long() -> None:
         text = line.render()
         assert text.cell_length <= 60
         assert text.plain.endswith("ctrl+g")
+
+
+async def test_those_who_spoke_or_left_are_not_typing() -> None:
+    app = Host()
+    async with app.run_test():
+        line = app.query_one(HintLine)
+        for name in ("bob", "cleo", "dan"):
+            line.somebody_types(name)
+        said, left = Event(1, 0.0, "bob", Said("1", "hi")), Event(2, 0.0, "", Left("cleo"))
+        line.take_note([said, left])
+        assert line.typing == {"dan"}

@@ -116,3 +116,15 @@ async def test_long_labels_fit_the_narrowest_panel() -> None:
         roster.bind_state(seat.state, "ann")
         assert all(len(line) <= 44 for line in lines(roster))
         assert lines(roster)[2].rstrip().endswith("×2")
+
+
+async def test_a_model_is_told_without_its_provider_where_space_is_short() -> None:
+    seat = ScriptedSeat()
+    seat.feed(Opened("r1", "Garden"), Hosted("ann"))
+    seat.feed(Joined("host", engine=True, agent="anthropic:claude"))
+    for width, label in ((46, "claude"), (80, "anthropic:claude")):
+        app = Host()
+        async with app.run_test(size=(width, 20)):
+            roster = app.query_one(Roster)
+            roster.bind_state(seat.state, "ann")
+            assert lines(roster)[0].split()[-1] == label
