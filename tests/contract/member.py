@@ -24,11 +24,16 @@ def new(title: str = "Standup") -> Line:
 
 
 def join(way: str) -> Line:
+    return {"kind": "join", "way": way}
+
+
+def visit(way: str) -> Line:
+    """Join as a guest, whom the host's engine serves."""
     return {"kind": "join", "way": way, "guest": True}
 
 
 def rejoin(id_: str) -> Line:
-    return {"kind": "rejoin", "id": id_, "guest": True}
+    return {"kind": "rejoin", "id": id_}
 
 
 def resume(id_: str = "") -> Line:

@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,16 @@ import msgspec
 
 import genie_tui.host
 import genie_tui.visitor
+from genie_core.archive.saved import SavedRoom
+from genie_core.assistant.config import AssistantConfig
+from genie_core.datastore import DataStore
 from genie_core.errors import GenieError
 from genie_core.room.address import Address
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import Unreachable
 from genie_core.room.event import Event, FileRef
 from genie_core.room.participant import Participant
+from genie_core.room.plan import Engine, EngineLoader
 from genie_core.room.seat import (
     EngineStatus,
     Knock,
@@ -35,6 +39,8 @@ from genie_core.room.seat import (
     Unsent,
 )
 from genie_core.room.websocket import tls_connect
+from genie_core.session import GroupSession
+from genie_core.testing import agent_factory, ignore_all, reasoner_factory
 from genie_tui.entrance import Entrance
 from genie_tui.locations import find_locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
@@ -164,6 +170,25 @@ def opening_of(raw: dict[str, Any]) -> Opening:
     return kinds[raw.pop("kind")](**raw)
 
 
+def quiet_engine(_config: AssistantConfig, place: Awaitable[SavedRoom]) -> EngineLoader:
+    """An engine that ignores everything; the real one takes seconds to load."""
+
+    async def load() -> Engine:
+        saved = await place
+        store = DataStore(saved.engine_path)
+        deciding, agents = reasoner_factory(ignore_all), agent_factory()
+        session = GroupSession(saved.record.id, deciding, agents, data_store=store)
+
+        async def close() -> None:
+            session.stop()
+            await session.join()
+            await store.aclose()
+
+        return Engine(session, await session.remembered(), "quiet", offline=True, aclose=close)
+
+    return load
+
+
 async def commands() -> asyncio.StreamReader:
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
@@ -239,8 +264,8 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     if told["only"]:
         keep_to(told["only"])
-    # The host's own engine takes seconds to load, and is another test's business.
-    mock.patch.object(genie_tui.host, "engine_loader", return_value=None).start()
+    for module in (genie_tui.host, genie_tui.visitor):
+        mock.patch.object(module, "engine_loader", quiet_engine).start()
     settings = msgspec.convert(told["settings"], Settings)
     entrance = Entrance(told["name"], settings, find_locations({"GENIE_HOME": told["home"]}))
     try:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.contract.member import Member, join, new
+from tests.contract.member import Member, new, visit
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -46,9 +46,9 @@ def test_who_reads_nothing_is_dropped_and_harms_nobody(tmp_path: Path, port: int
     with Member("alice", tmp_path / "alice", new(), settings=settings) as alice:
         address = alice.seated()["address"]
         with (
-            Member("bob", tmp_path / "bob", join(address)) as bob,
-            Member("carol", tmp_path / "carol", join(address)) as carol,
-            Member("sue", tmp_path / "sue", join(address)) as sue,
+            Member("bob", tmp_path / "bob", visit(address)) as bob,
+            Member("carol", tmp_path / "carol", visit(address)) as carol,
+            Member("sue", tmp_path / "sue", visit(address)) as sue,
         ):
             for member in (bob, carol, sue):
                 member.seated()

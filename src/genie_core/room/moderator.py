@@ -88,8 +88,8 @@ class Moderator:
         person = self._person(peer, name)
         if person is None:
             return
-        if not person.present or person.role == "host" or not person.key:
-            why = f"{person.name} can't be asked to host: they must be here, as somebody else"
+        if not (person.present and person.role == "member" and person.key) or person.muted:
+            why = f"{person.name} can't host: that takes a member who is here and may speak"
             self._roster.refuse(peer, "out_of_state", why)
             return
         self._offered = person.name

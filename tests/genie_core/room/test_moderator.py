@@ -289,9 +289,15 @@ def test_a_room_is_not_handed_over_without_a_word(meeting: Meeting) -> None:
     assert meeting.room.state.heir is None
 
 
-@pytest.mark.parametrize("name", ["hana", "carol"])
+@pytest.mark.parametrize("name", ["hana", "bob", "carol", "dora", "eric"])
 def test_some_can_not_be_asked_to_host(meeting: Meeting, name: str) -> None:
-    meeting.lose(meeting.seat("carol"))
+    """The host, a guest, somebody who is gone, and whom nobody would follow."""
+    meeting.lose(meeting.seat("carol", engine=True))
+    meeting.seat("dora", engine=True)
+    meeting.seat("eric", engine=True)
+    meeting.act("mute", "dora")
+    meeting.act("role", "eric", "observer")
+    meeting.pull(meeting.hana)
     assert only_refusal(meeting.tell(meeting.hana, Offer(name))).code == "out_of_state"
 
 

@@ -489,13 +489,18 @@ async def test_a_host_whose_log_went_another_way_ends_the_seat_with_what_is_unse
         await ben.leave()  # what is unsent has a way to go on, and is no reason for regret
 
 
-async def test_whoever_accepted_to_host_does_so_when_the_host_leaves() -> None:
+async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: Path) -> None:
     deed = deed_of("ben")
     async with opened() as house:
         connector = ws_connector(str(await house.server.listen(port=0)))
         ann, heard = await house.seat("ann", None)
         desk, ear = await house.seat(
-            "ben", None, connector=connector, device="desk", deed=lambda: deed, saved=lambda: "c"
+            "ben",
+            loader(tmp_path),
+            connector=connector,
+            device="desk",
+            deed=lambda: deed,
+            saved=lambda: "c",
         )
         couch, other = await house.seat(
             "ben", None, connector=connector, device="couch", deed=lambda: deed_of("ben", "x" * 43)
@@ -517,10 +522,10 @@ async def test_whoever_accepted_to_host_does_so_when_the_host_leaves() -> None:
         assert dora.parting is None
 
 
-async def test_without_a_place_to_host_at_nobody_is_asked() -> None:
+async def test_without_a_place_to_host_at_nobody_is_asked(tmp_path: Path) -> None:
     async with opened() as house:
         ann, _ = await house.seat("ann", None)
-        ben, ear = await house.seat("ben", None)
+        ben, ear = await house.seat("ben", loader(tmp_path))
         assert not ben.accept()
         ann.offer("ben")
         ann.say("done")
