@@ -163,8 +163,10 @@ class Member:
         return [body["text"] for body in map(_original, self.events) if "text" in body]
 
     @property
-    def sequence(self) -> list[int]:
-        return [line["seq"] for line in self.events]
+    def is_gapless(self) -> bool:
+        """Whether they have heard every event, once and in order."""
+        sequence = [line["seq"] for line in self.events]
+        return sequence == list(range(1, len(sequence) + 1))
 
     @property
     def now(self) -> int:
