@@ -56,7 +56,7 @@ def assert_resumed(line: Cable, steps: list[Line]) -> None:
     done = [step["done"] for step in steps]
     assert done[-1] == SIZE
     assert not [step for step in steps if step["problem"]]
-    assert len([each for each in done if 0 < each < SIZE]) > 2
+    assert [each for each in done if 0 < each < SIZE]
     begins = [each for before, each in pairwise(done) if each < before]
     assert all(begin > SIZE // 4 for begin in begins)
 
