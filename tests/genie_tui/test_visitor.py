@@ -66,6 +66,7 @@ async def test_the_same_key_joins_at_a_second_terminal(tmp_path: Path) -> None:
         join = JoinRoom(ann.address)
         async with seat("ben", join, home) as (ben, _), seat("ben", join, home) as (second, ear):
             assert any("another terminal" in line for line in ear.notices)
+            assert Link.CLOSED not in [status.link for status in ear.links]
             await said(ben, second, ear, "from the first")
             await said(second, ann, heard, "from the second")
             assert len(ann.state.people["ben"].terminals) == 2

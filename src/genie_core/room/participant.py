@@ -375,7 +375,8 @@ class Participant:
         finally:
             if self._parting is not None:
                 self._closed = LinkStatus(Link.CLOSED, self._parting.text)
-            self._show_link(self._closed)
+            if self._welcomed.is_set():  # else `start` raises, and the next try is another seat's
+                self._show_link(self._closed)
 
     # -- what the own engine reports
 
