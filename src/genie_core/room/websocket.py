@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, Final, Generic, TypeAlias
 
 from websockets.asyncio.client import ClientConnection as Client
-from websockets.asyncio.client import connect
 from websockets.asyncio.connection import Connection as Socket
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidURI
@@ -31,6 +30,7 @@ from genie_core.room.errors import (
 )
 from genie_core.room.frame import ClientFrame, ServerFrame
 from genie_core.room.gate import Gate
+from genie_core.room.plain_socket import PlainClientSocket, PlainServerSocket, Straight
 from genie_core.room.source import source_of
 
 PING_INTERVAL: Final = 10.0
@@ -146,7 +146,7 @@ class WebSocketConnection(Generic[Out, In]):
         self._ws.transport.abort()
 
 
-class PinnedSocket(Client):
+class PinnedSocket(PlainClientSocket):
     """A client's WebSocket that looks at the host's certificate before it says anything.
 
     `expected` is the pin to find; empty takes any, which `tls_connect` allows on loopback only.
@@ -282,6 +282,7 @@ async def listen(
         server_header=None,
         open_timeout=open_timeout,
         max_size=OVERSIZE * frame_bytes,
+        create_connection=PlainServerSocket,
         ping_interval=PING_INTERVAL,
         ping_timeout=PING_TIMEOUT,
         close_timeout=CLOSE_TIMEOUT,
@@ -291,13 +292,13 @@ async def listen(
 
 
 async def _connect(address: Address) -> ClientConnection:
-    ws = await _open(await resolve_loopback(address), "ws")
+    ws = await _open(await resolve_loopback(address), "ws", create_connection=PlainClientSocket)
     return WebSocketConnection[ClientFrame, ServerFrame](ws, encode, decode_server)
 
 
 async def _open(address: Address, scheme: str, **options: Any) -> Client:
     try:
-        return await connect(
+        return await Straight(
             f"{scheme}://{address}/",
             proxy=None,
             open_timeout=OPEN_TIMEOUT,
