@@ -15,5 +15,7 @@ def may_host(state: RoomState, deed: Deed) -> bool:
     if name is None or deed.room != state.room or not is_valid(deed):
         return False
     folded = fold_name(name)
-    takes_part = state.people[name].role in ("host", "member") and folded not in state.muted
-    return takes_part and folded not in state.banned and fold_name(deed.host) == folded
+    person = state.people.get(name)  # a log may name a host who never came in
+    if person is None or person.role not in ("host", "member") or folded in state.muted:
+        return False
+    return folded not in state.banned and fold_name(deed.host) == folded

@@ -19,6 +19,7 @@ from genie_core.room.frame import (
     Welcome,
 )
 from genie_core.room.identity import Identity
+from genie_core.room.names import fold_name
 from genie_core.room.proof import Meeting, Ticket, new_nonce
 
 WELCOME_TIMEOUT: Final = 10.0
@@ -52,21 +53,22 @@ class Introduction:
         Raises:
             ConnectionLost: it ended before there was an answer, or none came in time.
             FrameError: what came is no frame.
-            RoomRefused: it is another room.
+            RoomRefused: it is another room, or the welcome is for somebody else.
             Diverged: the room's log has another event where the known one is.
             KnownRoom: there is a copy of the room, from which to go on.
 
         """
-        nonce, points, challenged = new_nonce(), Points(()), False
+        nonce, points, challenged, room = new_nonce(), Points(()), False, self.room
         patience: float | None = WELCOME_TIMEOUT
         with suppress(ConnectionLost):  # whoever hung up may have said why
             await link.send([self._hello(nonce, since, mark)])
         while True:
             match await _answer(link, patience):
                 case Welcome() as welcome:
+                    self._check(welcome, room)
                     return welcome
                 case Challenge() as challenge if not challenged:
-                    challenged = True
+                    challenged, room = True, challenge.room
                     await link.send([self._proof(challenge, nonce, link.channel)])
                 case Hold(text=text) if patience is not None:
                     patience = None
@@ -80,6 +82,16 @@ class Introduction:
                 case frame:
                     kind = type(frame).__name__.lower()
                     raise ConnectionLost(f"the room began with {kind} instead of a welcome")
+
+    def _check(self, welcome: Welcome, room: str) -> None:
+        """See that the host speaks of the same room and person as before.
+
+        What the person signs from now on names this room, and their copy of it is opened.
+        """
+        if room and welcome.room != room:
+            raise RoomRefused("wrong_room", f"the host speaks of another room now, not {room}")
+        if fold_name(welcome.name) != fold_name(self.name):
+            raise RoomRefused("name_taken", f"the host takes {self.name} for somebody else")
 
     def _hello(self, nonce: str, since: int, mark: int) -> Hello:
         return Hello(

@@ -1,6 +1,7 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
@@ -158,3 +159,22 @@ async def test_whoever_hangs_up_at_once_may_have_said_why() -> None:
     await visit.answer(refusal)
     await visit.room.close()
     assert await outcome(visit.begin()) == refusal
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [({"room": "other"}, "wrong_room"), ({"name": "carol"}, "name_taken")],
+)
+@pytest.mark.parametrize("room", ["r", ""])
+async def test_a_welcome_is_for_who_came_and_to_the_room_that_was_signed(
+    change: dict[str, Any], code: str, room: str
+) -> None:
+    visit = Visit(room=room)
+    meeting = visit.begin()
+    await visit.hear()
+    await visit.answer(Challenge("theirs", "r"))
+    await visit.hear()
+    await visit.answer(msgspec.structs.replace(WELCOME, **change))
+    with pytest.raises(RoomRefused) as caught:
+        await outcome(meeting)
+    assert caught.value.code == code

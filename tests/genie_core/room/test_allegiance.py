@@ -1,0 +1,55 @@
+from collections.abc import Iterable
+
+import pytest
+
+from genie_core.room.allegiance import may_host
+from genie_core.room.deed import Deed, sign_deed
+from genie_core.room.event import AnyBody, Event, Hosted, Joined, Moderated, Opened
+from genie_core.room.fold import RoomState
+from genie_core.room.identity import Identity
+
+HANA, BOB = Identity.generate(), Identity.generate()
+
+
+def state_of(bodies: Iterable[tuple[str, AnyBody]]) -> RoomState:
+    state = RoomState()
+    for seq, (by, body) in enumerate(bodies, 1):
+        state.apply(Event(seq, float(seq), by, body))
+    return state
+
+
+def deed(identity: Identity, host: str, room: str = "r") -> Deed:
+    return sign_deed(identity, room=room, host=host, pin="p" * 43, addresses=(), at=1.0)
+
+
+BEGINNING: list[tuple[str, AnyBody]] = [
+    ("", Opened("r", "Standup")),
+    ("", Hosted("hana", key=HANA.key)),
+    ("hana", Joined("host", key=HANA.key)),
+    ("bob", Joined("member", engine=True, key=BOB.key)),
+]
+
+
+def test_who_took_part_may_host_and_nobody_else() -> None:
+    state = state_of(BEGINNING)
+    assert may_host(state, deed(HANA, "hana"))
+    assert may_host(state, deed(BOB, "bob"))
+    assert not may_host(state, deed(BOB, "hana"))
+    assert not may_host(state, deed(BOB, "bob", room="other"))
+    assert not may_host(state, deed(Identity.generate(), "bob"))
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        Moderated("ban", "bob"),
+        Moderated("mute", "bob"),
+        Moderated("role", "bob", "observer"),
+    ],
+)
+def test_who_was_put_out_or_silenced_may_not_host(measure: Moderated) -> None:
+    assert not may_host(state_of([*BEGINNING, ("hana", measure)]), deed(BOB, "bob"))
+
+
+def test_a_host_who_never_came_in_is_followed_by_nobody() -> None:
+    assert not may_host(state_of(BEGINNING[:2]), deed(HANA, "hana"))
