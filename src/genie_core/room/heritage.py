@@ -100,7 +100,7 @@ class Heritage:
         if isinstance(body, Said):
             return event.has_sane_files() and len(body.text) <= self._limits.text_chars
         if isinstance(body, Moderated):
-            return _is_name(body.name)
+            return _is_name(body.name) and body.role != "host"  # which no measure gives
         try:
             return normal(body, self._limits.frame_bytes) == body
         except FrameError:

@@ -92,8 +92,11 @@ class Withheld:
         return event
 
     def settle(self, settled: Settled) -> None:
-        """Forget what is decided for good."""
-        self._own.pop(settled.approval, None)
+        """Forget what is decided for good.
+
+        An own call stays known as long as the program runs, for it is the host who says that it is
+        settled, and who could then tell of another call as if it were this one.
+        """
         if settled.outcome != "parked":
             self._kept.pop(settled.approval, None)
 

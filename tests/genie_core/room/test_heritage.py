@@ -288,6 +288,13 @@ def test_what_a_former_host_decided_about_people_holds_if_they_bring_it(estate: 
     assert cleo
 
 
+def test_a_former_host_makes_nobody_a_host(estate: Estate) -> None:
+    hana = estate.bench.seat("hana")
+    own = estate.event(Moderated("role", "bob", "host"), by="hana")
+    assert only_refusal(estate.bequeath(own, by=hana)).code == "malformed"
+    assert "bob" not in estate.state.roles
+
+
 def test_whoever_runs_a_message_may_end_it_with_the_answer_it_had() -> None:
     first = Bench(key=identity("hana").key)
     hana = first.join_host()

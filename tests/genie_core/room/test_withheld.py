@@ -44,6 +44,16 @@ def test_an_own_call_is_shown_as_it_is_whatever_the_host_says() -> None:
     assert not own.hides("a")
 
 
+def test_a_call_that_is_said_to_be_settled_is_still_shown_as_it_is() -> None:
+    own = Withheld()
+    own.note(Asked(3, "a", "agent", "rm", ARGUMENTS))
+    own.settle(Settled(3, "a", "expired"))
+    lie = Event(9, 1.0, "hana", Asked(3, "a", "agent", "list", {"path": "harmless"}))
+    told = own.uncover(lie).body
+    assert isinstance(told, Asked)
+    assert (told.tool, told.arguments) == ("rm", ARGUMENTS)
+
+
 def test_they_outlive_the_process_in_a_private_file(tmp_path: Path) -> None:
     path = tmp_path / "room" / "withheld.jsonl"
     first = Withheld(path)
