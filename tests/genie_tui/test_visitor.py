@@ -148,7 +148,7 @@ async def test_a_member_hosts_the_room_from_their_copy(tmp_path: Path) -> None:
 async def test_a_room_is_handed_over(tmp_path: Path) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     async with seat("ann", NewRoom("One"), a) as (ann, heard):
-        async with seat("ben", JoinRoom(ann.address, guest=True), b) as (ben, ear):
+        async with seat("ben", JoinRoom(ann.address), b) as (ben, ear):
             await said(ben, ann, heard, "hello")
             ann.offer("ben")
             await ear.until(lambda: ear.offers)
@@ -161,8 +161,8 @@ async def test_a_room_is_handed_over(tmp_path: Path) -> None:
             assert ben.parting.going is Going.HOST
             parting = ben.parting
         handed = ResumeRoom(parting.saved, parting.unsent, handed=True)
-        async with seat("ben", handed, b) as (ben, _):
-            assert ben.state.host == "ben"
+        async with seat("ben", handed, b) as (ben, ear):
+            await ear.until(lambda: ben.state.host == "ben")
             back = RejoinRoom(saved(a).name, (ben.address,), _pin(b), guest=True)
             async with seat("ann", back, a) as (ann, heard):
                 await said(ben, ann, heard, "mine now")
