@@ -228,7 +228,9 @@ class GenieApp(App[Departure]):
 
     async def _suspend(self, reason: str) -> None:
         if self._room is not None:
-            await self.push_screen(LeavingScreen())
+            seat = self._room.seat
+            hosts = seat is not None and seat.hosting is not None
+            await self.push_screen(LeavingScreen(hosts=hosts))
             await self._stop_opening(self._room)
         try:
             departure = await self._leave(reason)
@@ -297,4 +299,4 @@ class GenieApp(App[Departure]):
 def _departure(seat: Seat) -> Departure:
     state = seat.state
     waiting = len(state.pending_for(seat.name)) + len(state.parked_for(seat.name))
-    return Departure(state.room, state.title, state.host == seat.name, waiting)
+    return Departure(state.room, state.title, seat.hosting is not None, waiting)

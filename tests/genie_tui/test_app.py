@@ -5,7 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_seat import (
+    ScriptedDoorman,
+    ScriptedHosting,
+    ScriptedSeat,
+    in_room,
+    until,
+)
+from textual.widgets import Static
 
 from genie_core.errors import GenieError
 from genie_tui.app import Departure, GenieApp
@@ -17,7 +24,7 @@ from genie_tui.themes import DARK, LIGHT
 
 @pytest.fixture
 def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
+    made = ScriptedSeat(hosting=ScriptedHosting())
     made.open_room()
     return made
 
@@ -43,6 +50,20 @@ async def test_suspending_leaves_once_and_ends_well(seat: ScriptedSeat, way: str
     assert app.return_code == 0
     assert app.return_value == Departure("r1", "Garden", hosted=True)
     assert app.failure == ""
+
+
+async def test_a_second_terminal_of_the_host_leaves_and_suspends_nothing() -> None:
+    second = ScriptedSeat()
+    second.open_room()
+    assert second.state.host == second.name
+    async with in_room(second) as (_, pilot):
+        second.leaving.clear()
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LeavingScreen))
+        assert str(pilot.app.screen.query_one("#leaving-title", Static).content) == "leaving…"
+        second.leaving.set()
+        await until(pilot, lambda: pilot.app.return_value is not None)
+        assert pilot.app.return_value == Departure("r1", "Garden", hosted=False)
 
 
 async def test_quit_suspends(seat: ScriptedSeat) -> None:

@@ -1,4 +1,4 @@
-"""The overlay while a room is suspended."""
+"""The overlay while a room is suspended, or left."""
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -11,10 +11,15 @@ class LeavingScreen(ModalScreen[None]):
 
     CSS_PATH = "leaving.tcss"
 
+    def __init__(self, *, hosts: bool) -> None:
+        super().__init__()
+        self._hosts = hosts
+
     def compose(self) -> ComposeResult:
         """Say what happens."""
         with Vertical(id="leaving"):
-            yield Static("suspending…", id="leaving-title", markup=False)
+            doing = "suspending…" if self._hosts else "leaving…"
+            yield Static(doing, id="leaving-title", markup=False)
             yield Static(
                 "Pending approvals are kept for when you are back.",
                 id="leaving-text",
