@@ -1,16 +1,20 @@
 """A small network of its own: machines with their own addresses, at one switch, with cables."""
 
+import ctypes
 import os
 import secrets
 import shutil
 import subprocess
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 import pytest
 
 PREFIX_LENGTH: Final = 24
+CLONE_NEWNET: Final = 0x40000000
 
 
 class Network:
@@ -57,6 +61,12 @@ class Network:
         machine.take_address(address)
         return machine
 
+    def space(self, name: str) -> str:
+        """Make a namespace that nothing leads to."""
+        space = f"{self._tag}-{name}"
+        self._create(space)
+        return space
+
     def _create(self, space: str) -> None:
         if shutil.which("ip") is None:
             pytest.skip("there is no ip command on this machine, to make a network with")
@@ -65,6 +75,36 @@ class Network:
         except subprocess.CalledProcessError as error:
             pytest.skip(f"this system lets us make no network: {error.stderr.strip()}")
         self._stack.callback(_remove, space)
+
+
+@contextmanager
+def machine_of_ones_own(address: str) -> Iterator[None]:
+    """Put this thread, and every process it starts, on a machine that is on no network.
+
+    It has loopback and one more address. Only the calling thread moves, and it moves back at the
+    end. Where the system forbids it the test is skipped with the reason.
+    """
+    with Network() as network, Path("/proc/thread-self/ns/net").open() as home:
+        space = network.space("alone")
+        _ip("-n", space, "link", "set", "lo", "up")
+        _ip("-n", space, "link", "add", "eth0", "type", "veth", "peer", "name", "eth1")
+        _ip("-n", space, "addr", "add", f"{address}/{PREFIX_LENGTH}", "dev", "eth0")
+        for end in ("eth1", "eth0"):
+            _ip("-n", space, "link", "set", end, "up")
+        with (Path("/run/netns") / space).open() as there:
+            _enter(there.fileno())
+        try:
+            yield
+        finally:
+            _enter(home.fileno())
+
+
+def _enter(descriptor: int) -> None:
+    """Move the calling thread to another network namespace; see setns(2)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.setns(descriptor, CLONE_NEWNET) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
 
 
 class Machine:

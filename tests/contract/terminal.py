@@ -79,6 +79,8 @@ class Terminal:
                 "TERM": "xterm-256color",
                 "COLORTERM": "truecolor",
                 "LANG": "C.UTF-8",
+                # What a test opens is for this machine only, unless the network is its own.
+                "GENIE_LOCAL": os.environ.get("GENIE_LOCAL", "true"),
                 **(env or {}),
             },
         )

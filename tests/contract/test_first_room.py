@@ -180,14 +180,17 @@ def test_ending_from_outside_is_a_suspend(host: Terminal, home: Path, way: str) 
     assert events(home)[-1]["body"]["type"] == "suspended"
 
 
-def test_what_keeps_somebody_out_is_one_line(host: Terminal, home: Path, port: int) -> None:
-    def line(*arguments: str) -> str:
+def test_what_keeps_somebody_out_is_one_line(
+    host: Terminal, home: Path, port: int, tmp_path: Path
+) -> None:
+    def line(*arguments: str, home: Path = home) -> str:
         with Terminal(*arguments, home=home, columns=200) as terminal:
             assert terminal.exit_code() != 0
             (only,) = terminal.left_behind
             return only
 
-    assert "host's name" in line("join", f"127.0.0.1:{port}", "--name", "ann")
+    another = tmp_path / "another ann"
+    assert "host's name" in line("join", f"127.0.0.1:{port}", "--name", "ann", home=another)
     assert "genie" in line("join", f"127.0.0.1:{port}", "--name", "genie")
     assert "name" in line("join", f"127.0.0.1:{port}", "--name", "")
     assert "can't reach" in line("join", "127.0.0.1:1", "--name", "ben")
