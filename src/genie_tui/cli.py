@@ -31,7 +31,7 @@ examples:
   genie-tui resume                       go on with the room you hosted last
   genie-tui host --model openai:gpt-5    let a language model listen and answer
   genie-tui id                           show your name and the words of your key
-  genie-tui doctor                       check terminal, folders, model and port
+  genie-tui doctor                       check terminal, folders, key, network, model and port
 
 GENIE_HOME moves all files to one folder. Every setting is also GENIE_<NAME> in the environment
 and a key in settings.toml; the command line wins over both.
@@ -167,6 +167,9 @@ def _shared(default: str | None) -> _Parser:
     return shared
 
 
+_ID_HELP: Final = "the room's name, or the start of it (default: the room hosted last)"
+
+
 def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:
     host = commands.add_parser("host", help="open a new room", parents=[shared])
     host.add_argument("--title", default="", help="what the room is called")
@@ -177,13 +180,14 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
         "way",
         metavar="INVITE",
         nargs="+",
-        help="what the host gave you; on the host's own machine HOST:PORT does, too",
+        help="what the host gave you; on the host's own machine :PORT does, too, and for a room "
+        "that you have been in the start of its name",
     )
     join.add_argument("--guest", action="store_true", help="bring no engine; the host's answers")
     join.set_defaults(command="join")
 
     resume = commands.add_parser("resume", help="host a saved room again", parents=[shared])
-    resume.add_argument("id", nargs="?", default="", help="its id or the start of it")
+    resume.add_argument("id", metavar="ID", nargs="?", default="", help=_ID_HELP)
     resume.set_defaults(command="resume")
 
     for hosting in (host, resume):
@@ -208,11 +212,11 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
     invite = commands.add_parser(
         "invite", help="print the invite to a room that you host", parents=[shared]
     )
-    invite.add_argument("id", nargs="?", default="", help="its id or the start of it")
+    invite.add_argument("id", metavar="ID", nargs="?", default="", help=_ID_HELP)
     invite.set_defaults(command="invite")
 
     doctor = commands.add_parser(
-        "doctor", help="check terminal, folders, model and port", parents=[shared]
+        "doctor", help="check terminal, folders, key, network, model and port", parents=[shared]
     )
     doctor.add_argument("--port", type=_port, help="the port to check")
     doctor.set_defaults(command="doctor")

@@ -89,15 +89,26 @@ def print_invite(wanted: str, locations: Locations, out: TextIO) -> int:
 
     Raises:
         UnknownRoom: there is no such room.
+        NothingHosted: no room is meant, and there is none.
         NoInvite: it has no open invite.
 
     """
     catalogue = Catalogue(locations.sessions)
     hosted = (each.id for each in catalogue.all() if each.kind == "hosted" and not each.note)
-    saved = catalogue.find(wanted or next(hosted, ""))
+    room = wanted or next(hosted, "")
+    if not room:
+        raise NothingHosted
+    saved = catalogue.find(room)
     certificate = load_certificate(locations.certificate, datetime.now(UTC))
     out.write(f"{invite_of(saved, certificate, time.time())}\n")
     return 0
+
+
+class NothingHosted(GenieError):
+    """An invite is asked for by somebody who hosts no room."""
+
+    def __init__(self) -> None:
+        super().__init__("you host no room yet; open one: genie-tui host")
 
 
 class NoInvite(GenieError):

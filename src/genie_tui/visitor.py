@@ -46,8 +46,8 @@ ANSWER_TIMEOUT: Final = 4.0
 """Seconds in which a host that is there answers."""
 
 ELSEWHERE: Final = (
-    "this room is open at another terminal of yours; this one shows it and answers there, "
-    "without agents and without a copy of its own"
+    "This room is open at another terminal of yours, which runs your agents and keeps your copy. "
+    "What you say and answer here counts as well."
 )
 
 logger = logging.getLogger(__name__)

@@ -75,6 +75,12 @@ def test_not_a_terminal_is_one_line(tmp_path: Path) -> None:
     assert "needs a terminal" in done.stderr
 
 
+def test_an_invite_without_a_room_says_how_to_get_one(tmp_path: Path) -> None:
+    done = run("invite", home=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "genie-tui: you host no room yet; open one: genie-tui host\n"
+
+
 def test_a_mistake_in_the_settings_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "settings.toml").write_text("modle = 'x'\n")
