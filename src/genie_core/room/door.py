@@ -108,16 +108,17 @@ class Door:
             self._admit(peer, now)
 
     def admit(self, host: Peer, admit: Admit, now: float) -> None:
-        """Act on the host's word about somebody who waits."""
+        """Act on the host's word about somebody who waits, at all terminals where they do."""
         peer = self._roster.get(admit.knock)
         if peer is None or peer.stage is not Stage.HELD:
             self._roster.refuse(host, "unknown_person", "they don't wait at the door any more")
             return
-        self.forget_knock(peer)
-        if admit.allow:
-            self._admit(peer, now)
-        else:
-            self._turn_away(peer, "turned_away", "the host did not let you in")
+        for each in [other for other in self._roster.held if other.key == peer.key]:
+            self.forget_knock(each)
+            if admit.allow:
+                self._admit(each, now)
+            else:
+                self._turn_away(each, "turned_away", "the host did not let you in")
 
     def forget_knock(self, peer: Peer) -> None:
         """Tell the host that nobody waits there any more."""

@@ -26,6 +26,7 @@ from genie_core.room.frame import (
     Knocking,
     Moderate,
     Prove,
+    Refused,
     Say,
     Typing,
     Welcome,
@@ -406,6 +407,21 @@ def test_the_host_may_turn_them_away() -> None:
     assert (refusal.code, refusal.final) == ("turned_away", True)
     assert "alice" not in bench.room.state.people
     assert only_refusal(bench.tell(host, Admit(peer, allow=True))).code == "unknown_person"
+
+
+@pytest.mark.parametrize("allow", [True, False])
+def test_the_hosts_word_holds_for_all_terminals_at_which_somebody_waits(allow: bool) -> None:
+    bench, host = asking()
+    first, _ = bench.meet("alice")
+    second, _ = bench.meet("alice", device="d2")
+    stranger, _ = bench.meet("bob")
+    bench.pull(host)
+    bench.send(host, Admit(second, allow=allow))
+    overs = [each.knock for each in bench.pull(host) if isinstance(each, Knocking)]
+    assert overs == [first, second]
+    answered = Welcome if allow else Refused
+    assert all(isinstance(bench.pull(each)[0], answered) for each in (first, second))
+    assert bench.pull(stranger) == []
 
 
 def test_known_people_and_the_host_do_not_knock() -> None:
