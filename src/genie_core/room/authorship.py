@@ -2,19 +2,40 @@
 
 A host passes everything on, and could pass on what nobody said. An engine therefore acts only on
 words that its owner's key has signed, and an approval is answered at another terminal only by the
-same key (Ed25519, RFC 8032). What is signed names the room, so that it means nothing elsewhere.
+same key (Ed25519, RFC 8032). What is signed names the room, so that it means nothing elsewhere, and
+the time, so that old words are no new ones. Engines sign what they may have to go on from, too.
 """
 
-from typing import Final
+import hashlib
+from contextlib import suppress
+from typing import Final, Protocol, TypeAlias
 
 import msgspec
 
-from genie_core.room.event import Said
+from genie_core.room.event import Answered, Asked, Decided, Said
+from genie_core.room.fold import Proposal
 from genie_core.room.frame import Rule, Ruled, Say
 from genie_core.room.identity import Identity, verify
 
 SPEECH: Final = b"genie-tui room speech 1"
 RULING: Final = b"genie-tui room ruling 1"
+REPORT: Final = b"genie-tui room report 1"
+
+Signed: TypeAlias = Decided | Asked | Answered
+"""What engines sign of what they report."""
+
+
+class Author(Protocol):
+    """Knows what one person has said and done in a room, whatever a host says of it."""
+
+    def wrote(self, said: Said) -> bool:
+        """Whether they said this, at any time."""
+
+    def is_current(self, said: Said) -> bool:
+        """Whether they said it lately rather than before this program began."""
+
+    def reported(self, said: Said, body: Signed) -> bool:
+        """Whether their engine did this about a message of theirs."""
 
 
 def sign_speech(identity: Identity, room: str, say: Say) -> Say:
@@ -40,13 +61,43 @@ def ruled(key: str, room: str, ruling: Ruled) -> bool:
     return verify(key, ruling.signature, _ruling(room, ruling))
 
 
+def shown(proposal: Proposal) -> str:
+    """A digest of a call as somebody sees it, so that they don't allow another one."""
+    call = proposal.agent, proposal.tool, proposal.arguments
+    with suppress(TypeError, ValueError, RecursionError):  # what can't travel was not shown
+        return hashlib.sha256(msgspec.json.encode(call, order="deterministic")).hexdigest()
+    return ""
+
+
+def sign_report(identity: Identity, room: str, said: Said, body: Signed) -> Signed:
+    """A step of an engine with its owner's signature."""
+    return msgspec.structs.replace(body, signature=identity.sign(_report(room, said, body)))
+
+
+def reported(key: str, room: str, said: Said, body: Signed) -> bool:
+    """Whether an engine of a key's owner has done this about that very message."""
+    return verify(key, body.signature, _report(room, said, body))
+
+
+def _report(room: str, said: Said, body: Signed) -> bytes:
+    match body:
+        case Decided():
+            step: tuple[object, ...] = body.decision, body.query, body.receiver
+        case Asked():
+            step = body.approval, body.agent, body.tool, body.arguments
+        case Answered():
+            step = body.text, body.receiver
+    return _statement(REPORT, room, said.signature, type(body).__name__, *step)
+
+
 def _speech(room: str, said: Say | Said) -> bytes:
     digests = [file.digest for file in said.files]
-    return _statement(SPEECH, room, said.id, said.text, said.emote, digests, said.quotes)
+    words = said.id, said.text, said.emote, digests, said.quotes
+    return _statement(SPEECH, room, *words, said.written)
 
 
 def _ruling(room: str, rule: Rule | Ruled) -> bytes:
-    parts = rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments
+    parts = rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments, rule.call
     return _statement(RULING, room, *parts)
 
 

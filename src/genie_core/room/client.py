@@ -10,8 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from genie_core.room.authorship import ruled, sign_ruling, sign_speech, wrote
-from genie_core.room.codec import event_mark, whole_text
+from genie_core.room.authorship import (
+    Signed,
+    reported,
+    ruled,
+    sign_report,
+    sign_ruling,
+    sign_speech,
+    wrote,
+)
+from genie_core.room.codec import event_mark, normal, whole_text
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import (
     ConnectionLost,
@@ -58,6 +66,9 @@ from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
 from genie_core.room.websocket import Connector
 
 BYE_GRACE: Final = 3.0
+
+CLOCKS_DIFFER: Final = 120.0
+"""Seconds by which the clocks of one person's machines may differ."""
 
 logger = logging.getLogger(__name__)
 
@@ -128,6 +139,8 @@ class RoomClient:
         self._patient = patient
         self._backoff = backoff or Backoff()
         self._clock = clock
+        self._since = clock()
+        self._sent: set[str] = set()
         self._notices = Notices(follower.on_notice)
         self._troubles = Notices(self._show_trouble)
         self._trouble = ""
@@ -242,6 +255,7 @@ class RoomClient:
 
     def send(self, unsent: Unsent) -> None:
         """Send a message that has its id already; raises what `say` does."""
+        self._sent.add(unsent.id)
         self._outbox.say(unsent)
         self._note_outbox()
         self._follower.on_unsent(self.unsent)
@@ -259,14 +273,19 @@ class RoomClient:
         self._changed.set()
         return True
 
-    def publish(self, body: RunBody) -> None:
-        """Report what the own engine did.
+    def publish(self, body: RunBody, said: Said | None = None) -> None:
+        """Report what the own engine did; signed, if it is about what this person `said`.
 
         Raises:
             FrameError: it is too large or holds what can't be recorded.
             TooManyUnsent: too much waits for the connection already.
 
         """
+        if said is not None:
+            body = normal(body, self._limits.frame_bytes)
+            if isinstance(body, Signed):
+                identity, room = self._introduction.identity, self._introduction.room
+                body = sign_report(identity, room, said, body)
         self._outbox.publish(secrets.token_hex(8), body)
         self._note_outbox()
 
@@ -528,6 +547,17 @@ class RoomClient:
     def wrote(self, said: Said) -> bool:
         """Whether this very person has said something that the room says they did."""
         return wrote(self.key, self._introduction.room, said)
+
+    def is_current(self, said: Said) -> bool:
+        """Whether it was said here, or at another terminal since this one began.
+
+        A host could pass on old words once more, to somebody whose copy of the room is gone.
+        """
+        return said.id in self._sent or said.written >= self._since - CLOCKS_DIFFER
+
+    def reported(self, said: Said, body: Signed) -> bool:
+        """Whether an engine of this very person has done what the room says about a message."""
+        return reported(self.key, self._introduction.room, said, body)
 
     def ruled(self, ruling: Ruled) -> bool:
         """Whether this very person has given the answer that the room passes on."""

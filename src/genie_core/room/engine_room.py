@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Protocol
 
 from genie_core.errors import GenieError
+from genie_core.room.authorship import Author
 from genie_core.room.event import Event, Failed, Said
 from genie_core.room.fold import Exchange, RoomState
 from genie_core.room.handler import Handler, Reporter
@@ -41,9 +41,9 @@ class EngineRoom:
         state: RoomState,
         device: str,
         owner: Owner,
-        wrote: Callable[[Said], bool] | None = None,
+        author: Author | None = None,
     ) -> None:
-        self._wrote = wrote
+        self._author = author
         self._plan = plan
         self._state = state
         self._device = device
@@ -134,7 +134,7 @@ class EngineRoom:
             where=self._plan.where,
             withheld=self._plan.withheld,
             place=self._plan.library.place if self._plan.library is not None else None,
-            wrote=self._wrote,
+            author=self._author,
             serves=self._plan.close_room is not None,
         ) as handler:
             handler.begin(engine.remembered, self._live_after)

@@ -151,7 +151,8 @@ class Said(Body, tag="said", frozen=True):
 
     `id` is the author's own, so that sending it twice records it once. `handler` is the person
     whose engine answers for it, and `device` that person's terminal, both chosen by the room;
-    empty if there was none. `signature` is the author's; see `genie_core.room.authorship`.
+    empty if there was none. `written` is when the author typed it, by their own clock, and
+    `signature` is theirs; see `genie_core.room.authorship`.
     """
 
     id: str
@@ -162,12 +163,14 @@ class Said(Body, tag="said", frozen=True):
     files: tuple[FileRef, ...] = ()
     quotes: tuple[Quote, ...] = ()
     signature: bytes = b""
+    written: float = 0.0
 
 
 class Decided(Body, tag="decided", frozen=True):
     """The reasoner's verdict on the message with sequence number `message`.
 
-    `elapsed` is in seconds. `reason` is one sentence, also for IGNORE.
+    `elapsed` is in seconds. `reason` is one sentence, also for IGNORE. `signature` is that of the
+    person whose engine it is.
     """
 
     message: int
@@ -176,13 +179,14 @@ class Decided(Body, tag="decided", frozen=True):
     query: str | None = None
     receiver: str | None = None
     elapsed: float = 0.0
+    signature: bytes = b""
 
 
 class Asked(Body, tag="asked", frozen=True):
     """An agent wants to call a tool and waits for the answer of the person who runs it.
 
     `agent` is the path of agents that leads to the call, `where` the place where it would run.
-    `withheld` says that only the person who runs it sees the arguments.
+    `withheld` says that only the person who runs it sees the arguments. `signature` is theirs.
     """
 
     message: int
@@ -192,6 +196,7 @@ class Asked(Body, tag="asked", frozen=True):
     arguments: dict[str, Any]
     where: str = ""
     withheld: bool = False
+    signature: bytes = b""
 
 
 class Settled(Body, tag="settled", frozen=True):
@@ -206,12 +211,16 @@ class Settled(Body, tag="settled", frozen=True):
 
 
 class Answered(Body, tag="answered", frozen=True):
-    """The agent's answer to a message; `elapsed` seconds after it was handed over."""
+    """The agent's answer to a message; `elapsed` seconds after it was handed over.
+
+    `signature` is that of the person whose agent it is.
+    """
 
     message: int
     text: str
     receiver: str | None = None
     elapsed: float = 0.0
+    signature: bytes = b""
 
 
 class Failed(Body, tag="failed", frozen=True):

@@ -3,6 +3,8 @@
 from collections import OrderedDict
 from typing import Final
 
+import msgspec
+
 from genie_core.room.budget import Budget
 from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import FrameError
@@ -88,6 +90,7 @@ class Floor:
             files,
             tuple(_whole_quote(quote) for quote in say.quotes),
             say.signature[:SIGNATURE_BYTES],
+            say.written if is_moment(say.written) else 0.0,
         )
 
     def publish(self, peer: Peer, publish: Publish, now: float) -> None:
@@ -184,9 +187,7 @@ class Floor:
         elif not self._budget.work(peer, now):
             self._roster.refuse(peer, "too_fast", TOO_MUCH)
         else:
-            ruled = Ruled(
-                rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments, rule.signature
-            )
+            ruled = Ruled(*msgspec.structs.astuple(rule))
             for terminal in elsewhere:
                 self._roster.reply(terminal, ruled)
 

@@ -120,6 +120,7 @@ class Proposal:
     scope: Scope = "once"
     settled_at: float | None = None
     settled_by: str = ""
+    signature: bytes = b""
 
 
 @dataclass(slots=True)
@@ -471,6 +472,7 @@ class RoomState:
             event.seq,
             event.at,
             asked.withheld,
+            signature=asked.signature,
         )
         self.proposals[proposal.id] = self.open[proposal.id] = proposal
         exchange.proposals.append(proposal.id)

@@ -94,6 +94,7 @@ class Say(Frame, tag="say", frozen=True):
     files: tuple[FileRef, ...] = ()
     quotes: tuple[Quote, ...] = ()
     signature: bytes = b""
+    written: float = 0.0
 
 
 class Publish(Frame, tag="publish", frozen=True):
@@ -127,7 +128,10 @@ class Stop(Frame, tag="stop", frozen=True):
 
 
 class Rule(Frame, tag="rule", frozen=True):
-    """Answer an approval that waits at another terminal of the same person."""
+    """Answer an approval that waits at another terminal of the same person.
+
+    `call` stands for the call that was shown; see `genie_core.room.authorship`.
+    """
 
     approval: str
     allow: bool
@@ -135,6 +139,7 @@ class Rule(Frame, tag="rule", frozen=True):
     scope: Scope = "once"
     arguments: dict[str, Any] | None = None
     signature: bytes = b""
+    call: str = ""
 
 
 class Moderate(Frame, tag="moderate", frozen=True):
@@ -327,6 +332,7 @@ class Ruled(Frame, tag="ruled", frozen=True):
     scope: Scope = "once"
     arguments: dict[str, Any] | None = None
     signature: bytes = b""
+    call: str = ""
 
 
 class Knocking(Frame, tag="knocking", frozen=True):

@@ -7,7 +7,7 @@ back to the room.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Protocol, Self
@@ -19,8 +19,9 @@ from genie_core.agent.approval import Approval
 from genie_core.errors import GenieError
 from genie_core.execution import Execution
 from genie_core.message import Message
+from genie_core.room.authorship import Author
 from genie_core.room.consent import Consent, arguments
-from genie_core.room.context import Place, as_answer, as_message, missing
+from genie_core.room.context import Missing, Place, as_answer, as_message, missing
 from genie_core.room.event import (
     Answered,
     Asked,
@@ -45,6 +46,7 @@ END_TIMEOUT: Final = 5.0
 """Seconds that ending runs, and then saving, may take before the handler leaves them behind."""
 
 
+UNKNOWN_CALL: Final = "what this call would do is not known here any more; deny it"
 UNSHOWABLE_ANSWER: Final = "the answer is empty, too large for this room, or can't be sent"
 
 
@@ -92,10 +94,10 @@ class Handler:
         where: str = "",
         withheld: Withheld | None = None,
         place: Place | None = None,
-        wrote: Callable[[Said], bool] | None = None,
+        author: Author | None = None,
         serves: bool = True,
     ) -> None:
-        self._wrote = wrote
+        self._author = author
         self._serves = serves
         self._known: set[str] = set()
         self._device = device
@@ -143,7 +145,7 @@ class Handler:
                 # Those before it that context has no place for are handled all the same.
                 while waiting and next(iter(waiting)) <= item.exchange.seq:
                     self._take(waiting.pop(next(iter(waiting))))
-            else:
+            elif not self._is_doubtful(item):
                 self._tell(item.message)
         for exchange in waiting.values():
             self._take(exchange)
@@ -157,7 +159,10 @@ class Handler:
             case Said() if self._is_here(self._state.exchanges[event.seq]):
                 self._take(self._state.exchanges[event.seq])
             case Said() if not self._closing:
-                self._tell(as_message(self._state.exchanges[event.seq], self._place))
+                exchange = self._state.exchanges[event.seq]
+                message = as_message(exchange, self._place)
+                if not self._is_doubtful(Missing(exchange, message, said=True)):
+                    self._tell(message)
             case Answered(message=message) if not self._closing:
                 self._hear(self._state.exchanges[message])
             case Left(name=name) if name != self._owner:
@@ -186,20 +191,37 @@ class Handler:
         """
         if exchange.author != self._owner:
             return "" if self._serves else f"{self._owner}'s engine serves nobody else"
-        if self._wrote is None:
+        if self._author is None:
             return ""
-        if not self._wrote(exchange.said):
-            return f"the host says that {self._owner} wrote this, but {self._owner} did not"
+        if not (self._author.wrote(exchange.said) and self._author.is_current(exchange.said)):
+            return f"the host says that {self._owner} wrote this now, but {self._owner} did not"
         if exchange.said.id in self._known:
             return f"the host says that {self._owner} wrote this once more, but they did not"
         self._known.add(exchange.said.id)
         return ""
 
+    def _is_doubtful(self, item: Missing) -> bool:
+        """Whether somebody else claims that the owner, or an agent of theirs, has said something."""
+        exchange, author = item.exchange, self._author
+        if not item.said:
+            return self._is_doubtful_answer(exchange)
+        if author is None or exchange.author != self._owner:
+            return False
+        told_by_others = not self._serves or bool(exchange.voucher)
+        return told_by_others and not author.wrote(exchange.said)
+
+    def _is_doubtful_answer(self, exchange: Exchange) -> bool:
+        if exchange.handler != self._owner or exchange.answer is None:
+            return False
+        if self._serves or self._author is None:
+            return bool(exchange.answer_voucher)
+        return not self._author.reported(exchange.said, exchange.answer)
+
     def _hear(self, exchange: Exchange) -> None:
         """Take in an answer, unless it is the own session's, which has it."""
         if not self._is_here(exchange):
             answer = as_answer(exchange, self._owner)
-            if answer is not None:
+            if answer is not None and not self._is_doubtful_answer(exchange):
                 self._tell(answer)
 
     def answer(self, approval: str, answer: Answer) -> bool:
@@ -213,10 +235,38 @@ class Handler:
         if self._closing or approval in self._revived:
             return False
         if answer.allow and proposal.withheld and not self._withheld.hides(approval):
-            self._reporter.warn("what this call would do is not known here any more; deny it")
+            self._reporter.warn(UNKNOWN_CALL)
+            return False
+        if answer.allow and not self._is_own(proposal):
+            self._reporter.warn(UNKNOWN_CALL)
             return False
         self._answer_parked(proposal, answer)
         return True
+
+    def _is_own(self, proposal: Proposal) -> bool:
+        """Whether the own engine asked for this call, and on which words, whatever a host says."""
+        if self._serves or self._author is None:
+            return True
+        exchange = self._state.exchanges[proposal.message]
+        asked = Asked(
+            proposal.message,
+            proposal.id,
+            proposal.agent,
+            proposal.tool,
+            proposal.arguments,
+            signature=proposal.signature,
+        )
+        signed = self._author.reported(exchange.said, asked)
+        return signed and self._is_decided_here(exchange)
+
+    def _is_decided_here(self, exchange: Exchange) -> bool:
+        """Whether it was the own engine that gave a message of the owner's to an agent."""
+        decision, author = exchange.decision, self._author
+        if self._serves or author is None:
+            return True
+        if decision is None or exchange.author != self._owner or not author.wrote(exchange.said):
+            return False
+        return author.reported(exchange.said, decision)
 
     def stop(self, message: int, by: str) -> bool:
         """Stop a run on somebody's word; False if it is not running here."""
@@ -424,7 +474,7 @@ class Handler:
         """Run the agent again for calls that were allowed after a pause and not offered yet."""
         if self._closing or not self._consent.revived(exchange.seq):
             return
-        decision = exchange.decision
+        decision = exchange.decision if self._is_decided_here(exchange) else None
         if decision is None or decision.query is None:
             self._consent.forget(exchange.seq, self._consent.revived(exchange.seq))
             return

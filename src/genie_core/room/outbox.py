@@ -244,9 +244,7 @@ class Outbox:
             if unsent is not None:
                 if not self._speech.take(now):
                     break
-                frames.append(
-                    Say(unsent.id, unsent.text, unsent.emote, unsent.files, unsent.quotes)
-                )
+                frames.append(_say(unsent))
             self._to_say.popleft()
         return frames
 
@@ -285,3 +283,7 @@ class Outbox:
             frames += [Delta(message, text) for message, text in self._deltas.items()]
             self._deltas.clear()
         return frames
+
+
+def _say(unsent: Unsent) -> Say:
+    return Say(unsent.id, unsent.text, unsent.emote, unsent.files, unsent.quotes, written=unsent.at)

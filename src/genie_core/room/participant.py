@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from genie_core.room.authorship import shown
 from genie_core.room.deed import Deed
 from genie_core.room.departure import Step, take_steps
 from genie_core.room.engine_room import EngineRoom
@@ -87,7 +88,7 @@ class Participant:
         self._client = plan.connect(self)
         self._state = RoomState()
         self._link = LinkStatus(Link.CONNECTING)
-        self._engines = EngineRoom(plan, self._state, self._client.device, self, self._client.wrote)
+        self._engines = EngineRoom(plan, self._state, self._client.device, self, self._client)
         self._unheard: list[Event] = []
         self._room = ""
         self._title = ""
@@ -266,7 +267,14 @@ class Participant:
             self.warn("only the terminal where this call waits shows it; answer it there")
             return False
         return self._client.ask(
-            Rule(approval, answer.allow, answer.reason, answer.scope, answer.arguments)
+            Rule(
+                approval,
+                answer.allow,
+                answer.reason,
+                answer.scope,
+                answer.arguments,
+                call=shown(proposal),
+            )
         )
 
     def stop(self, message: int | None = None) -> int:
@@ -383,7 +391,9 @@ class Participant:
     def publish(self, body: RunBody) -> bool:
         """Record a step of the own engine in the room's log; False if it can't be."""
         try:
-            self._client.publish(body)
+            exchange = self._state.exchanges.get(body.message)
+            is_own = exchange is not None and exchange.author == self._name
+            self._client.publish(body, exchange.said if exchange and is_own else None)
         except RoomError as error:
             self.warn(f"a step of your engine could not be recorded: {error}")
             return False
@@ -513,6 +523,10 @@ class Participant:
         """Answer an approval that waits here as its owner did at another terminal."""
         if not self._client.ruled(ruled):
             self.warn("the host says that you answered a tool call elsewhere, but you did not")
+            return
+        proposal = self._state.proposals.get(ruled.approval)
+        if ruled.allow and proposal is not None and ruled.call != shown(proposal):
+            self.warn("you allowed a call at another terminal that was shown another one there")
             return
         answer = Answer(ruled.allow, ruled.reason, ruled.scope, ruled.arguments)
         self._engines.answer(ruled.approval, answer)

@@ -85,7 +85,8 @@ class Withheld:
         if not isinstance(body, Asked):
             return event
         if body.approval in self._own:
-            return msgspec.structs.replace(event, body=self._own[body.approval])
+            own = msgspec.structs.replace(self._own[body.approval], signature=body.signature)
+            return msgspec.structs.replace(event, body=own)
         if body.withheld and body.approval in self._kept:
             shown = msgspec.structs.replace(body, arguments=self._kept[body.approval])
             return msgspec.structs.replace(event, body=shown)
