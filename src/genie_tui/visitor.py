@@ -152,9 +152,9 @@ class Visitor:
         found = way_of(way.way)
         try:
             return await self._visit(found, Luggage(), listener, resources, guest=way.guest)
-        except KnownRoom as error:
+        except (KnownRoom, RoomInUse) as error:
             await resources.aclose()
-            known = await asyncio.to_thread(self._copy_of, error.room)
+            known = await asyncio.to_thread(self._known, error)
             if known is None:  # it was removed in this very moment
                 raise
             return await self._return(found, known, Luggage(), listener, resources, guest=way.guest)
@@ -293,6 +293,12 @@ class Visitor:
 
     def _has_copy(self, room: str) -> bool:
         return self._copy_of(room) is not None
+
+    def _known(self, error: KnownRoom | RoomInUse) -> SavedRoom | None:
+        """The copy of a room that is known, or that another terminal began at the same moment."""
+        if isinstance(error, KnownRoom):
+            return self._copy_of(error.room)
+        return self._person.catalogue.find(error.room)
 
     def _copy_of(self, room: str) -> SavedRoom | None:
         """The own copy of a room, also of one that this person has hosted."""

@@ -1,3 +1,4 @@
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,20 @@ async def test_the_same_key_joins_at_a_second_terminal(tmp_path: Path) -> None:
         async with seat("ann", join, tmp_path / "a") as (other, ear):
             assert other.state.people["ann"].role == "host"
             await said(ann, other, ear, "from the host")
+
+
+async def test_two_terminals_that_come_in_at_once_share_one_copy(tmp_path: Path) -> None:
+    home = tmp_path / "b"
+    ears = Ear(), Ear()
+    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
+        way = JoinRoom(ann.address, guest=True)
+        entering = (Entrance("ben", LOCAL, places(home)).enter(way, ear) for ear in ears)
+        first, second = await asyncio.gather(*entering)
+        await heard.until(lambda: len(ann.state.people["ben"].terminals) == 2)
+        assert len([ear for ear in ears if ear.notices]) == 1
+        await said(first, second, ears[1], "from the first")
+        for each in (first, second):
+            await each.leave("")
 
 
 async def test_a_name_is_bound_to_the_key_that_used_it_first(tmp_path: Path) -> None:

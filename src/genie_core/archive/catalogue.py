@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from genie_core.archive.errors import AmbiguousRoom, ArchiveError, UnknownRoom, disk_access
+from genie_core.archive.lock import in_turn
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME, Kind, RoomRecord, SavedRoom
 from genie_core.datastore import path_name
 from genie_core.durable import make_private_folder, sync_folder
@@ -78,19 +79,20 @@ class Catalogue:
         """
         folder = self._base / f"{path_name(room)}@{path_name(name)}"
         with disk_access("make the folder", folder):
+            make_private_folder(folder)
+        with in_turn(self._base):  # several terminals of theirs may come in at the same moment
             if (folder / RECORD_NAME).exists():
                 return SavedRoom.load(folder)
-            make_private_folder(folder)
-        record = RoomRecord(
-            id=room,
-            title=_one_line(title),
-            kind="joined",
-            created=now,
-            last_activity=now,
-            name=name,
-            **settings,
-        )
-        return self._save(folder, record)
+            record = RoomRecord(
+                id=room,
+                title=_one_line(title),
+                kind="joined",
+                created=now,
+                last_activity=now,
+                name=name,
+                **settings,
+            )
+            return self._save(folder, record)
 
     def find(self, wanted: str) -> SavedRoom:
         """The room with this id, or the only one that begins like it.

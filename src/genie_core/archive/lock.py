@@ -26,6 +26,27 @@ def hold(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextmanager
+def in_turn(folder: Path) -> Iterator[None]:
+    """Wait until no other process, nor thread, is in such a block for this folder. Blocks.
+
+    Raises:
+        DiskFailure: the folder can't be locked.
+
+    """
+    with disk_access("lock the folder", folder):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except BaseException:
+            os.close(descriptor)
+            raise
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _locked(folder: Path) -> int:
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

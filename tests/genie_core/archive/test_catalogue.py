@@ -1,5 +1,7 @@
 import os
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -103,6 +105,20 @@ def test_rooms_are_found_by_what_they_begin_with(catalogue: Catalogue) -> None:
     for wanted in ("", "..", "../sessions", "/"):
         with pytest.raises(UnknownRoom):
             catalogue.find(wanted)
+
+
+def test_a_copy_is_made_once_by_all_who_make_it_at_the_same_moment(catalogue: Catalogue) -> None:
+    many = 8
+    start = threading.Barrier(many)
+
+    def make(_: int) -> Path:
+        start.wait()
+        return catalogue.copy_of("r1", "One", "ben", 1.0).folder
+
+    with ThreadPoolExecutor(many) as pool:
+        folders = set(pool.map(make, range(many)))
+    assert len(folders) == 1
+    assert [listing.note for listing in catalogue.all()] == [""]
 
 
 def test_a_copy_is_made_once_and_kept_apart_from_the_hosts(catalogue: Catalogue) -> None:
