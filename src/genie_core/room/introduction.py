@@ -18,7 +18,7 @@ from genie_core.room.frame import (
     ServerFrame,
     Welcome,
 )
-from genie_core.room.identity import Identity
+from genie_core.room.identity import Identity, words
 from genie_core.room.names import fold_name
 from genie_core.room.proof import Meeting, Ticket, new_nonce
 
@@ -72,7 +72,7 @@ class Introduction:
                     await link.send([self._proof(challenge, nonce, link.channel)])
                 case Hold(text=text) if patience is not None:
                     patience = None
-                    held(text)
+                    held(f"{text}; your key in words: {words(self.identity.key)}")
                 case Points() as points:
                     pass
                 case Refused(code="diverged"):

@@ -42,7 +42,7 @@ from genie_core.room.frame import (
     Trouble,
     Welcome,
 )
-from genie_core.room.identity import Identity
+from genie_core.room.identity import Identity, words
 from genie_core.room.limits import Limits
 from genie_core.room.seat import Link, LinkStatus, Severity
 from genie_core.room.websocket import ws_connector
@@ -548,6 +548,7 @@ async def test_a_stranger_waits_for_the_hosts_word() -> None:
     async with hana_and_bob(ask=True) as (address, hana, bob):
         await bob.seen.until(lambda r: any("is asked" in status.detail for status in r.links))
         assert bob.seen.links[-1].link is Link.CONNECTING
+        assert words(bob.client.key) in bob.seen.links[-1].detail
         await hana.seen.until(lambda r: r.knocks)
         (knock,) = hana.seen.knocks
         assert (knock.name, knock.key, knock.over) == ("bob", bob.client.key, False)
