@@ -267,7 +267,8 @@ class Courier:
         while self._online and self._wanted and len(self._incoming) < FETCHED_AT_ONCE:
             digest, file = self._wanted.popitem()
             try:
-                have = await off_loop(partial(self._prepare, file), "room files")
+                step = partial(self._prepare, file, self._awaited())
+                have = await off_loop(step, "room files")
             except GenieError as error:
                 self._missed.add(file, "disk", _now())
                 name = safe_name(file.name)
@@ -279,8 +280,13 @@ class Courier:
                 if self._online:
                     course.connected()
 
-    def _prepare(self, file: FileRef) -> int:
-        total = self._blobs.total()
+    def _awaited(self) -> int:
+        """How many bytes are still to come of the files that are being fetched, about."""
+        coming = [(each.file.size, each.course.done) for each in self._incoming.values()]
+        return sum(max(0, on_disk(size) - on_disk(done)) for size, done in coming)
+
+    def _prepare(self, file: FileRef, awaited: int) -> int:
+        total = self._blobs.total() + awaited
         if total + on_disk(file.size) > self._kept_bytes:
             raise NoSuchFile(
                 safe_name(file.name), f"not fetched: this room's files take {total:,} bytes here"

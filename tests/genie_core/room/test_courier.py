@@ -393,6 +393,20 @@ async def test_a_host_cannot_fill_the_disk(house: House) -> None:
     ]
 
 
+async def test_what_is_being_fetched_counts_towards_what_is_kept(house: House) -> None:
+    files = await house.stock(b"1" * 50_000, b"2" * 50_000, b"3" * 50_000)
+    bob = house.line("bob")
+    await bob.courier.aclose()
+    bob.courier = Courier(bob.blobs, kept_bytes=90_000)
+    bob.courier.start(bob.ask, bob.tell)
+    bob.connect()
+    bob.say(*files)
+    await bob.until(lambda: all(bob.ended(file.digest) for file in files))
+    ends = [bool(each.problem) for each in bob.told if each.complete or each.problem]
+    assert sorted(ends) == [False, True, True]
+    assert bob.blobs.total() <= 90_000
+
+
 async def test_a_host_that_sends_another_file_is_given_up(house: House) -> None:
     (file,) = await house.stock(DATA)
 
