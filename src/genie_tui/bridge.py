@@ -184,9 +184,12 @@ class TransferMoved(SeatMessage):
 class Bridge(Listener):
     """Posts what a seat reports to a screen, keeping the order.
 
-    Nothing is posted before `start`, since a seat may speak before the screen has it. A burst of
-    events becomes one message, so that catching up costs the screen one step instead of
-    thousands; any other report ends the burst, so that order is kept between the kinds.
+    Nothing is posted before `start`, since a seat may speak before the screen has it. What the
+    screen then reads from the seat itself is not posted at all for the time before: it may be of
+    a seat that was tried first and given up.
+
+    A burst of events becomes one message, so that catching up costs the screen one step instead
+    of thousands; any other report ends the burst, so that order is kept between the kinds.
     """
 
     def __init__(self, target: MessagePump) -> None:
@@ -195,10 +198,14 @@ class Bridge(Listener):
         self._burst: EventsArrived | None = None
 
     def start(self) -> None:
-        """Post what was held back, and from now on everything at once."""
+        """Post what was held back, and from now on everything at once.
+
+        The screen has to have read the seat's connection, engine and unsent messages.
+        """
         held, self._held = self._held or [], None
         for message in held:
-            self._target.post_message(message)
+            if not isinstance(message, LinkChanged | EngineChanged | UnsentChanged):
+                self._target.post_message(message)
 
     def on_event(self, event: Event) -> None:
         """Add the event to the burst that the screen has not read yet, or begin one."""

@@ -54,6 +54,17 @@ def test_nothing_is_posted_before_the_start() -> None:
     assert [type(each) for each in screen.posted] == [EventsArrived, SomebodyTyping, EventsArrived]
 
 
+def test_states_of_a_seat_that_was_given_up_are_not_told() -> None:
+    screen = Screen()
+    bridge = Bridge(screen)
+    bridge.on_engine(EngineStatus(EngineState.LOADING))
+    bridge.on_link(LinkStatus(Link.CLOSED))
+    bridge.on_unsent(())
+    bridge.on_notice(Severity.WARNING, "at another terminal")
+    bridge.start()
+    assert [type(each) for each in screen.posted] == [Notice]
+
+
 def test_what_keeps_somebody_waiting_at_the_door_is_told_at_once() -> None:
     screen = Screen()
     waiting = LinkStatus(Link.CONNECTING, "the host is asked whether you may come in")
