@@ -381,6 +381,7 @@ class Courier:
         for digest, incoming in list(self._incoming.items()):
             if incoming.course.over:
                 del self._incoming[digest]
+                self._wake.set()  # it made room for another one
                 if incoming.course.progress is Progress.FAILED:
                     self._missed.add(incoming.file, incoming.course.code, _now())
                 else:

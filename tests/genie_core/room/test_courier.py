@@ -407,6 +407,15 @@ async def test_what_is_being_fetched_counts_towards_what_is_kept(house: House) -
     assert bob.blobs.total() <= 90_000
 
 
+async def test_many_files_that_the_host_lacks_keep_none_of_the_others_waiting(house: House) -> None:
+    (file,) = await house.stock(DATA)
+    lacking = [FileRef(f"{number:064x}", "gone", 9) for number in range(100)]
+    bob = house.line("bob")
+    bob.connect()
+    bob.say(file, *lacking)  # the last one is fetched first
+    await bob.until(lambda: bob.ended(DIGEST))
+
+
 async def test_a_host_that_sends_another_file_is_given_up(house: House) -> None:
     (file,) = await house.stock(DATA)
 
