@@ -46,13 +46,15 @@ SMALLEST: Final = (60, 16)
 class Departure:
     """The room that was left in good order, for the line that says how to come back.
 
-    `waiting` counts the tool calls that this person had not answered.
+    `waiting` counts the tool calls that this person had not answered. `copy` is the name of the
+    own copy of a room that was joined, empty without one.
     """
 
     room: str
     title: str
     hosted: bool
     waiting: int = 0
+    copy: str = ""
 
 
 class GenieApp(App[Departure]):
@@ -299,4 +301,5 @@ class GenieApp(App[Departure]):
 def _departure(seat: Seat) -> Departure:
     state = seat.state
     waiting = len(state.pending_for(seat.name)) + len(state.parked_for(seat.name))
-    return Departure(state.room, state.title, seat.hosting is not None, waiting)
+    hosted = seat.hosting is not None
+    return Departure(state.room, state.title, hosted, waiting, "" if hosted else seat.saved)

@@ -125,7 +125,8 @@ def _theme(wanted: str, known: Collection[str]) -> str:
 def _goodbye(departure: Departure) -> str:
     title = f"{visible_line(departure.title)!r}" if departure.title else "the room"
     if not departure.hosted:
-        return f"Left {title}."
+        again = f" Join it again with: genie-tui join {departure.copy}" if departure.copy else ""
+        return f"Left {title}.{again}"
     calls = "tool call" if departure.waiting == 1 else "tool calls"
     parked = f" with {departure.waiting} {calls} to answer" if departure.waiting else ""
     return f"Suspended {title}{parked}. Resume it with: genie-tui resume {departure.room}"

@@ -63,7 +63,8 @@ async def test_a_second_terminal_of_the_host_leaves_and_suspends_nothing() -> No
         assert str(pilot.app.screen.query_one("#leaving-title", Static).content) == "leaving…"
         second.leaving.set()
         await until(pilot, lambda: pilot.app.return_value is not None)
-        assert pilot.app.return_value == Departure("r1", "Garden", hosted=False)
+        copy = second.saved
+        assert pilot.app.return_value == Departure("r1", "Garden", hosted=False, copy=copy)
 
 
 async def test_quit_suspends(seat: ScriptedSeat) -> None:
