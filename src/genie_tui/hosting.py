@@ -29,7 +29,7 @@ from genie_tui.locations import Locations
 PASSES_NAME: Final = "passes.json"
 _LOOPBACK: Final = "127.0.0.1"
 
-LOOK_AROUND: Final = 10.0
+LOOK_AROUND: Final = 3.0
 """Seconds between two looks at the own addresses, which change when a laptop moves."""
 
 logger = logging.getLogger(__name__)
