@@ -117,7 +117,7 @@ class BlobTooLarge(ArchiveError):
     """A file is larger than a room takes; `size` is how much of it has been seen, in bytes."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"the file has {size:,} bytes or more, this room takes {limit:,}")
+        super().__init__(f"the file has more than the {limit:,} bytes that this room takes")
         self.size = size
         self.limit = limit
 
