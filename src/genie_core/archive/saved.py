@@ -11,7 +11,7 @@ from genie_core.archive.errors import DamagedRoom, NewerVersion, check_ordinary,
 from genie_core.archive.lock import hold
 from genie_core.archive.log import EventLog, OpenedLog
 from genie_core.durable import replace_file
-from genie_core.room.event import ROOM, Event, Opened, Said, Unreadable
+from genie_core.room.event import ROOM, Event, Opened, Recovered, Said, Unreadable
 from genie_core.room.fold import RoomState
 
 FORMAT: Final = 1
@@ -168,7 +168,7 @@ class SavedRoom:
         if not opened.events and (known or self._record.address):
             had = {0: "a history", 1: "1 message"}.get(known, f"{known:,} messages")
             return f"{self.log_path} is empty: this room had {had}, and nothing is left of it"
-        found = sum(isinstance(event.body, Said) for event in opened.events)
+        found = sum(_is_message(event) for event in opened.events)
         if found >= known or opened.problems:
             return ""
         return f"{self.log_path} has only {found:,} of the {known:,} messages that it had"
@@ -179,6 +179,11 @@ class SavedRoom:
         with disk_access("write", path):
             replace_file(path, data + b"\n")
         self._record = record
+
+
+def _is_message(event: Event) -> bool:
+    body = event.body.event.body if isinstance(event.body, Recovered) else event.body
+    return isinstance(body, Said)
 
 
 def _reason(error: Exception) -> str:

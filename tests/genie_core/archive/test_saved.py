@@ -136,6 +136,14 @@ def test_a_log_that_has_lost_its_end_is_told_once(saved: SavedRoom) -> None:
         assert len(opened.problems) == 1
 
 
+def test_a_message_that_was_recovered_is_not_missing(saved: SavedRoom) -> None:
+    brought = Event(3, 3.0, "carol", Recovered(Event(2, 2.0, "carol", Said("2", "only here"))))
+    saved.update(messages=2)
+    saved.log_path.write_bytes(b"".join(map(encode_line, [*LOG, brought])))
+    with (opened := saved.open_log()).log:
+        assert opened.problems == []
+
+
 def test_a_new_room_lacks_nothing(saved: SavedRoom) -> None:
     with (opened := saved.open_log()).log:
         assert opened.problems == []
