@@ -9,7 +9,7 @@ import pytest
 from genie_core.archive.errors import DamagedRoom, DiskFailure, NewerVersion, RoomInUse
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import RoomRecord, SavedRoom
-from genie_core.room.event import AnyBody, Event, Hosted, Joined, Opened, Said
+from genie_core.room.event import AnyBody, Event, Hosted, Joined, Opened, Recovered, Said
 from genie_core.room.fold import RoomState
 
 RECORD = RoomRecord(id="r1", title="Standup", kind="hosted", created=100.0, model="some model")
