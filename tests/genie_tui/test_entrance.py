@@ -22,7 +22,6 @@ from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
 from genie_tui.settings import Settings
 
-
 LOCAL = Settings(local=True)
 
 

@@ -35,6 +35,12 @@ DEVICE_CHARS: Final = 64
 MAX_HELD: Final = 16
 """How many strangers may wait for the host's word."""
 
+MAX_HELD_FROM_ONE: Final = 4
+"""How many of them from one machine."""
+
+LONGEST_HOLD: Final = 600.0
+"""Seconds after which somebody has waited long enough, if others want to."""
+
 MAX_POINTS: Final = 32
 
 NOT_VALID: Final = "this invite is not valid (any more); ask the host for a new one"
@@ -103,7 +109,7 @@ class Door:
                 self._turn_away(peer, *refusal)
                 return
         if self.ask and not self._knows(peer):
-            self._hold(peer)
+            self._hold(peer, now)
         else:
             self._admit(peer, now)
 
@@ -129,8 +135,11 @@ class Door:
         for peer in self._roster.held:
             self._roster.reply(host, self._knock_of(peer))
 
-    def _hold(self, peer: Peer) -> None:
-        if len(self._roster.held) >= MAX_HELD:
+    def _hold(self, peer: Peer, now: float) -> None:
+        self._end_long_holds(now)
+        waiting = self._roster.held
+        beside = sum(other.source == peer.source for other in waiting)
+        if len(waiting) >= MAX_HELD or beside >= MAX_HELD_FROM_ONE:
             why = "too many people wait for the host's word; try again later"
             self._roster.dismiss(peer, "room_full", why, final=False)
             return
@@ -138,9 +147,17 @@ class Door:
         if objection is not None:
             self._turn_away(peer, *objection)
             return
-        peer.stage = Stage.HELD
+        peer.stage, peer.held_at = Stage.HELD, now
         self._roster.reply(peer, Hold(WAIT))
         self._tell_host(self._knock_of(peer))
+
+    def _end_long_holds(self, now: float) -> None:
+        """Let nobody stand in the way of others for ever."""
+        for peer in self._roster.held:
+            if now - peer.held_at > LONGEST_HOLD:
+                self.forget_knock(peer)
+                why = "the host has not answered; try again later"
+                self._roster.dismiss(peer, "turned_away", why, final=True)
 
     def _knock_of(self, peer: Peer) -> Knocking:
         return Knocking(peer.id, check_name(peer.hello.name), peer.key, peer.source)

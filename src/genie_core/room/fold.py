@@ -388,7 +388,8 @@ class RoomState:
     def _recovered(self, event: Event, original: Event) -> None:
         """Put what an earlier host knew where it can be read; nothing runs because of it.
 
-        What a former host decided about people holds if they bring it themselves.
+        Whom a former host has banned stays banned if they bring that themselves; nothing else that
+        they decided about people comes back, as they could make it up. The host can pardon.
         """
         self.recovered[original.seq] = event.seq
         match original.body:
@@ -397,9 +398,9 @@ class RoomState:
                 exchange = Exchange(event.seq, original.at, original.by, told, Phase.UNHANDLED)
                 exchange.voucher = event.by
                 self.exchanges[event.seq] = exchange
-            case Moderated() as moderated if event.by == original.by and event.by in self.hosts:
-                if fold_name(moderated.name) != fold_name(self.host):
-                    self._moderated(moderated)
+            case Moderated(measure="ban") as ban if event.by == original.by:
+                if event.by in self.hosts and fold_name(ban.name) != fold_name(self.host):
+                    self._moderated(ban)
             case Answered(message=message) as answered:
                 found = self._meant(message, original.seq)
                 if found is not None and found.answer is None:

@@ -115,6 +115,7 @@ class Peer:
     hello: Hello = field(default_factory=lambda: Hello(""))
     nonce: str = ""
     pass_id: str = ""
+    held_at: float = 0.0
     name: str = ""
     device: str = ""
     position: int = 0

@@ -29,10 +29,17 @@ from genie_core.room.gate import Gate
 from genie_core.room.limits import Limits
 from genie_core.room.outlet import Outlet
 from genie_core.room.passes import Passes
+from genie_core.room.rate import TokenBucket
 from genie_core.room.websocket import bind, listen
 
 RETRY_FIRST: Final = 0.2
 RETRY_LONGEST: Final = 5.0
+
+FRAMES: Final = 80
+"""How many frames of any kind are read from one connection for each message a person may send.
+
+It is more than whoever keeps to the limits can need; the rest is read later, not refused.
+"""
 
 WRITER_ENDED: Final = (
     "the host's program no longer writes the room's log; what is said from now on is not kept: "
@@ -358,7 +365,10 @@ class RoomServer:
     async def _read(
         self, peer: int, link: PeerConnection, let_in: Callable[[], None] | None
     ) -> str:
-        until = asyncio.get_running_loop().time() + self._room.limits.handshake
+        loop, limits = asyncio.get_running_loop(), self._room.limits
+        until = loop.time() + limits.handshake
+        pace = TokenBucket(limits.burst * FRAMES, limits.per_second * FRAMES)
+        is_remote = let_in is not None
         while True:
             deadline = until if self._room.is_arriving(peer) else None
             try:
@@ -373,6 +383,8 @@ class RoomServer:
                 self._room.reject(peer, "out_of_state", why, self._clock())
             else:
                 self._room.receive(peer, frame, self._clock())
+            while is_remote and not pace.take(loop.time()):
+                await asyncio.sleep(pace.wait(loop.time()))
             if let_in is not None and self._room.is_known(peer):
                 let_in()
                 let_in = None

@@ -15,7 +15,7 @@ from tests.genie_core.room.bench import (
     ticket_of,
 )
 
-from genie_core.room.door import DEVICE_CHARS, MAX_HELD
+from genie_core.room.door import DEVICE_CHARS, LONGEST_HOLD, MAX_HELD, MAX_HELD_FROM_ONE
 from genie_core.room.event import Joined, Left, Said
 from genie_core.room.frame import (
     Admit,
@@ -479,14 +479,42 @@ def test_a_knock_is_over_when_the_stranger_goes(how: str) -> None:
 
 
 def test_so_many_wait_and_no_more() -> None:
-    bench, host = asking()
+    made = Passes()
+    ticket = ticket_of(made.issue(0.0))
+    bench, host = asking(passes=made)
     for n in range(MAX_HELD):
-        bench.meet(f"stranger{n}")
+        bench.meet(f"stranger{n}", source=f"192.0.2.{n // MAX_HELD_FROM_ONE}", ticket=ticket)
     peer, answers = bench.meet("alice")
     refusal = only_refusal(answers)
     assert (refusal.code, refusal.final) == ("room_full", False)
     assert bench.room.finished(peer)
     assert len([each for each in bench.pull(host) if isinstance(each, Knocking)]) == MAX_HELD
+
+
+def test_one_machine_does_not_keep_others_from_asking() -> None:
+    bench, _ = asking()
+    for n in range(MAX_HELD_FROM_ONE):
+        assert isinstance(bench.meet(f"stranger{n}")[1][0], Hold)
+    assert only_refusal(bench.meet("alice")[1]).code == "room_full"
+    made = Passes()
+    bench, _ = asking(passes=made)
+    for n in range(MAX_HELD_FROM_ONE):
+        bench.meet(f"stranger{n}")
+    _, (hold,) = bench.meet("alice", source=LAN, ticket=ticket_of(made.issue(0.0)))
+    assert isinstance(hold, Hold)
+
+
+def test_nobody_waits_for_ever_where_others_want_to() -> None:
+    bench, host = asking()
+    patient = [bench.meet(f"stranger{n}")[0] for n in range(MAX_HELD_FROM_ONE)]
+    bench.pull(host)
+    bench.now += LONGEST_HOLD + 1
+    _, (hold,) = bench.meet("alice")
+    assert isinstance(hold, Hold)
+    for peer in patient:
+        assert only_refusal(bench.pull(peer)).code == "turned_away"
+    over = [each.knock for each in bench.pull(host) if isinstance(each, Knocking) and each.over]
+    assert over == patient
 
 
 def test_who_could_not_come_in_anyway_does_not_knock() -> None:

@@ -274,16 +274,18 @@ def test_nobody_has_to_work_on_what_was_recovered(estate: Estate) -> None:
     assert estate.state.objection(Decided(seq, "ignore"), "alice") is not None
 
 
-def test_what_a_former_host_decided_about_people_holds_if_they_bring_it(estate: Estate) -> None:
+def test_whom_a_former_host_has_banned_stays_banned_if_they_bring_that(estate: Estate) -> None:
     cleo = estate.bench.seat("cleo")
     ban = estate.event(Moderated("ban", "cleo"), by="hana")
     estate.bequeath(ban)  # bob says that hana did
     assert "cleo" not in estate.state.banned
     hana = estate.bench.seat("hana")
     own = estate.event(Moderated("ban", "cleo"), by="hana", seq=91)
-    estate.bequeath(own, estate.event(Moderated("mute", "alice"), by="hana", seq=92), by=hana)
-    assert "cleo" in estate.state.banned
-    assert not estate.state.muted  # the present host is nobody's to silence
+    others = [Moderated("ban", "alice"), Moderated("mute", "bob"), Moderated("pardon", "cleo")]
+    made_up = [estate.event(each, by="hana", seq=92 + n) for n, each in enumerate(others)]
+    estate.bequeath(own, *made_up, by=hana)
+    assert list(estate.state.banned) == ["cleo"]  # the host is nobody's to ban
+    assert not estate.state.muted
     assert estate.state.people["cleo"].present
     assert cleo
 

@@ -32,11 +32,13 @@ from genie_core.room.frame import (
     Say,
     ServerFrame,
     Streamed,
+    Typing,
     Welcome,
 )
 from genie_core.room.identity import Identity
 from genie_core.room.limits import Limits
 from genie_core.room.seat import Link, Severity
+from genie_core.room.server import FRAMES
 from genie_core.room.websocket import ws_connector
 
 DEADLINE = 20.0
@@ -353,6 +355,19 @@ async def test_a_flood_of_refused_frames_is_bounded() -> None:
             await bob.seen.until(lambda r: not r.state.people["mallory"].present)
             bob.client.say("still here")
             await bob.seen.until(lambda r: r.texts == ["still here"])
+
+
+async def test_a_flood_of_small_frames_is_read_later_and_not_lost() -> None:
+    loop = asyncio.get_running_loop()
+    async with room_server(limits=Limits(burst=1, per_second=1)) as server:
+        address = await server.listen(port=0)
+        async with raw_websocket(address) as ws:
+            await greet(ws, "mallory")
+            began = loop.time()
+            await send(ws, *[Typing()] * (2 * FRAMES), Say("1", "after all of it"))
+            await receive_until(ws, holds("after all of it"))
+            # What can be read at once is one burst; the rest takes as long as that many may take.
+            assert loop.time() - began >= 0.9
 
 
 async def test_connections_from_this_machine_share_a_limit_on_arrivals() -> None:
