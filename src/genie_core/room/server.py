@@ -383,12 +383,20 @@ class RoomServer:
                 self._room.reject(peer, "out_of_state", why, self._clock())
             else:
                 self._room.receive(peer, frame, self._clock())
-            while is_remote and not pace.take(loop.time()):
-                await asyncio.sleep(pace.wait(loop.time()))
+            if is_remote:
+                await _keep(pace)
             if let_in is not None and self._room.is_known(peer):
                 let_in()
                 let_in = None
             self._stir()
+
+
+async def _keep(pace: TokenBucket) -> None:
+    """Wait until one more may be read."""
+    loop = asyncio.get_running_loop()
+    if not pace.take(loop.time()):
+        await asyncio.sleep(pace.wait(loop.time()))
+        pace.take(loop.time())
 
 
 def _reason(error: Exception) -> str:
