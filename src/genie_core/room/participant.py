@@ -93,6 +93,7 @@ class Participant:
         self._room = ""
         self._title = ""
         self._live_after: int | None = None
+        self._host_before = ""
         self._welcomed = asyncio.Event()
         self._closed = LinkStatus(Link.CLOSED)
         self._connection: asyncio.Task[None] | None = None
@@ -422,7 +423,7 @@ class Participant:
         if welcome.deed is not None and self._plan.learn is not None:
             self._plan.learn(welcome.deed)
         if self._live_after is None:
-            self._live_after = welcome.head
+            self._live_after, self._host_before = welcome.head, self._state.host
         self._check_caught_up()
         self._welcomed.set()
 
@@ -446,11 +447,21 @@ class Participant:
                 self._plan.withheld.settle(settled)
             case Suspended(deed=deed, heir=heir) if deed is not None:
                 self._note_heir(event.seq, heir, deed)
-            case Hosted(host=host) if self._welcomed.is_set() and before not in ("", host):
-                self._listener.on_notice(Severity.INFO, f"{host} hosts this room now")
+            case Hosted() if self._is_new(event.seq):
+                self._tell_host(before)
+
+    def _tell_host(self, before: str) -> None:
+        """Tell who hosts now, unless it is who did `before`, or this person, who knows."""
+        host = self._state.host
+        if before not in ("", host) and self._plan.close_room is None:
+            self._listener.on_notice(Severity.INFO, f"{host} hosts this room now")
+
+    def _is_new(self, seq: int) -> bool:
+        """Whether an event was not there yet when this person came in."""
+        return self._live_after is not None and seq > self._live_after
 
     def _note_heir(self, seq: int, heir: str, deed: Deed) -> None:
-        if self._live_after is None or seq <= self._live_after or self._plan.close_room is not None:
+        if not self._is_new(seq) or self._plan.close_room is not None:
             return
         if heir == self._name and deed == self._own_deed:  # and not at another terminal
             self._part(Going.HOST, "the room was handed over to you")
@@ -557,4 +568,6 @@ class Participant:
 
     def _check_caught_up(self) -> None:
         if self._live_after is not None and self._state.head >= self._live_after:
+            before, self._host_before = self._host_before, ""
+            self._tell_host(before)
             self._engines.begin(self._live_after)

@@ -12,7 +12,17 @@ from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
 from genie_core.room.deed import Deed, sign_deed
 from genie_core.room.errors import LeftInDisorder
-from genie_core.room.event import Cancelled, Event, Failed, Said, Settled, Suspended
+from genie_core.room.event import (
+    ROOM,
+    Cancelled,
+    Event,
+    Failed,
+    Hosted,
+    Opened,
+    Said,
+    Settled,
+    Suspended,
+)
 from genie_core.room.fold import Phase, Presence
 from genie_core.room.plan import Engine
 from genie_core.room.seat import Answer, EngineState, Going, Link
@@ -520,6 +530,19 @@ async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: P
         await other.until(lambda: couch.link.link is Link.RETRYING)
         assert couch.parting is None  # it is the desk that hosts
         assert dora.parting is None
+
+
+async def test_only_who_hosts_now_is_told_and_only_to_those_who_knew_another_host() -> None:
+    bodies = (Opened("r", "Room"), Hosted("ann"), Hosted("ben"), Hosted("carol"))
+    past = [Event(seq, float(seq), ROOM, body) for seq, body in enumerate(bodies, 1)]
+    async with opened(past) as house:  # which ann hosts, again
+        _, hers = await house.seat("ann", None)
+        _, new = await house.seat("dora", None)
+        _, knew = await house.seat("erik", None, prepare=lambda erik: erik.replay(past[:3]))
+        for ear in (hers, new, knew):
+            await ear.until(lambda ear=ear: ear.events[-1].by == "erik")  # type: ignore[misc] # mypy can't infer a lambda with a default
+        assert (hers.notices, new.notices) == ([], [])
+        assert knew.notices == ["ann hosts this room now"]
 
 
 async def test_without_a_place_to_host_at_nobody_is_asked(tmp_path: Path) -> None:
