@@ -66,8 +66,7 @@ class ScriptedHosting:
 
     def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
         self.issued.append((uses, lifetime))
-        self.invite = f"genie1-another{len(self.issued)}"
-        return self.invite
+        return f"genie1-another{len(self.issued)}"
 
     def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
         self.renewals.append((uses, lifetime))

@@ -63,6 +63,8 @@ class HostDesk:
         try:
             if order.makes_one:
                 self._terms = renewed(hosting, order, time())
+            elif self._terms.invite != hosting.invite:
+                self._terms = Terms(hosting.invite)
         except GenieError as error:
             self._complain(str(error))
         else:

@@ -53,7 +53,10 @@ def renewed(hosting: Hosting, order: InviteOrder, now: float) -> Terms:
 
 
 class InviteScreen(ModalScreen[Terms]):
-    """Shows the invite, which is copied at once. Returns the terms when it is left."""
+    """Shows the invite of the terms, which is copied at once. Returns the terms when it is left.
+
+    It need not be the one that the host gives out to everybody.
+    """
 
     CSS_PATH = "invite.tcss"
     BINDINGS = bindings(Scope.INVITE)
@@ -88,8 +91,8 @@ class InviteScreen(ModalScreen[Terms]):
 
     def action_copy(self) -> None:
         """Put the invite into the clipboard, and say so."""
-        if self._hosting.invite:
-            self.app.copy_to_clipboard(self._hosting.invite)
+        if self._terms.invite:
+            self.app.copy_to_clipboard(self._terms.invite)
             self.notify("Invite copied.", timeout=3)
 
     def action_close(self) -> None:
@@ -113,31 +116,31 @@ class InviteScreen(ModalScreen[Terms]):
             self.action_copy()
 
     def _show(self) -> None:
-        invite = self._hosting.invite
+        invite = self._terms.invite
         title = visible_line(self._title)
         self.query_one("#invite-title", Static).update(f"Invite to {title}")
         self.query_one("#invite-string", Static).update(
             invite or "No invite is open. n makes one, unless the room is kept on this machine."
         )
-        terms = self._terms if self._terms.invite == invite else Terms(invite)
-        self.query_one("#invite-about", Static).update(_about(invite, terms))
+        self.query_one("#invite-about", Static).update(_about(self._terms))
         self._show_code()
 
     def _show_code(self) -> None:
-        code = qr_code(self._hosting.invite, quiet=2) if self._hosting.invite else Content("")
+        invite = self._terms.invite
+        code = qr_code(invite, quiet=2) if invite else Content("")
         lines = code.plain.split("\n")
-        taken = ASIDE + len(self._hosting.invite) // max(self.size.width * 8 // 10, 1)
+        taken = ASIDE + len(invite) // max(self.size.width * 8 // 10, 1)
         fits = len(lines[0]) + 8 <= self.size.width and len(lines) + taken <= self.size.height
         picture = self.query_one("#invite-code", Static)
         picture.display = bool(code) and fits
         picture.update(code if fits else "")
 
 
-def _about(invite: str, terms: Terms) -> Content:
-    if not invite:
+def _about(terms: Terms) -> Content:
+    if not terms.invite:
         return Content("")
     try:
-        places = ", ".join(str(address) for address in read_invite(invite).addresses)
+        places = ", ".join(str(address) for address in read_invite(terms.invite).addresses)
     except InvalidInvite:
         places = ""
     lines = [

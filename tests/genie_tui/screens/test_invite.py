@@ -99,15 +99,26 @@ async def test_a_command_makes_one_for_one_person_and_a_time(seat: ScriptedSeat)
         assert seat.hosting is not None
         assert seat.hosting.issued == [(1, 7200.0)]
         assert seat.hosting.renewals == []
+        assert shown(screen, "#invite-string") == pilot.app.clipboard == "genie1-another1"
         assert "One person can join as a member, once until" in shown(screen, "#invite-about")
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is room)
         again = await to_invite(pilot)
-        assert "One person" in shown(again, "#invite-about")
+        assert shown(again, "#invite-string") == pilot.app.clipboard == TEXT
+        assert "Whoever has it" in shown(again, "#invite-about")
+
+
+async def test_an_invite_with_limits_is_told_as_that_as_long_as_it_is_the_one(
+    seat: ScriptedSeat,
+) -> None:
+    async with in_room(seat) as (room, pilot):
+        room.query_one(Composer).post_message(Composer.Submitted("/invite --new --once"))
+        await until(pilot, lambda: isinstance(pilot.app.screen, InviteScreen))
         await pilot.press("escape")
-        seat.hosting.invite = TEXT  # the one for one person has been used
-        last = await to_invite(pilot)
-        assert "Whoever has it" in shown(last, "#invite-about")
+        await until(pilot, lambda: pilot.app.screen is room)
+        again = await to_invite(pilot)
+        assert shown(again, "#invite-string") == "genie1-number1"
+        assert "One person" in shown(again, "#invite-about")
 
 
 async def test_others_have_no_invite_to_show(seat: ScriptedSeat) -> None:
@@ -134,6 +145,6 @@ def test_terms_say_whom_it_lets_in() -> None:
     terms = renewed(hosting, InviteOrder(lifetime=60.0), 1_000.0)
     assert hosting.issued == [(None, 60.0)]
     assert terms.until == clock_time(1_060.0)
-    assert terms.invite == hosting.invite
+    assert terms.invite == "genie1-another1"
     renewed(hosting, InviteOrder(new=True, once=True), 1_000.0)
     assert hosting.renewals == [(1, None)]
