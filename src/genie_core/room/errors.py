@@ -186,7 +186,10 @@ class InvalidAddress(RoomError):
     """A text that names no address."""
 
     def __init__(self, text: str, why: str) -> None:
-        super().__init__(f"{text!r} is no address: {why}; write HOST:PORT, like 127.0.0.1:7654")
+        super().__init__(
+            f"{text!r} is no address: {why}; an invite begins with genie1-, "
+            "and an address on this machine is like :7654"
+        )
         self.text = text
 
 

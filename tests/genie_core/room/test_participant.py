@@ -533,8 +533,9 @@ async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: P
 
 
 async def test_only_who_hosts_now_is_told_and_only_to_those_who_knew_another_host() -> None:
-    bodies = (Opened("r", "Room"), Hosted("ann"), Hosted("ben"), Hosted("carol"))
-    past = [Event(seq, float(seq), ROOM, body) for seq, body in enumerate(bodies, 1)]
+    past = [Event(1, 1.0, ROOM, Opened("r", "Room"))]
+    past += [Event(seq, 2.0, ROOM, Hosted(name)) for seq, name in ((2, "ann"), (3, "ben"))]
+    past.append(Event(4, 3.0, ROOM, Hosted("carol")))
     async with opened(past) as house:  # which ann hosts, again
         _, hers = await house.seat("ann", None)
         _, new = await house.seat("dora", None)
