@@ -61,7 +61,8 @@ class CargoDesk:
                 self._work(self._attach_named(seat, text))
             case Detach(name=name):
                 if not self.cargo.remove(name):
-                    self._complain("Nothing like that goes with your next message.")
+                    what = "like that " if name else ""
+                    self._complain(f"Nothing {what}goes with your next message.")
                 self.line.show()
             case Thread():
                 self._work(self._quote(seat, order))

@@ -117,7 +117,7 @@ class HostDesk:
         elif fold_name(name) == fold_name(seat.name):
             self._complain("You are the host already.")
         elif seat.offer(name):
-            self._screen.notify(f"{visible_line(name)} is asked whether they would host.")
+            self._screen.notify(f"Asking {visible_line(name)} whether they would host…")
         else:
             self._complain(UNCONNECTED)
 

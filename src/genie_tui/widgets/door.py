@@ -17,6 +17,7 @@ from textual.widgets import Static
 
 from genie_core.room.names import fold_name
 from genie_core.room.seat import Knock
+from genie_core.room.source import LOOPBACK
 from genie_tui.keymap import Scope, bindings
 from genie_tui.text import visible_line
 from genie_tui.widgets.key_words import key_words
@@ -157,6 +158,10 @@ def _same(one: Caller, other: Caller) -> bool:
     return one == other
 
 
+def _origin(source: str) -> str:
+    return "this machine" if source in ("", LOOPBACK) else visible_line(source)
+
+
 def _text(caller: Caller) -> Content:
     muted = "$foreground-muted"
     if isinstance(caller, HostOffer):
@@ -168,8 +173,8 @@ def _text(caller: Caller) -> Content:
     return Content.assemble(
         "Somebody new wants in: ",
         (visible_line(caller.name), "bold"),
-        (f", from {visible_line(caller.source) or 'this machine'}", muted),
+        (f", from {_origin(caller.source)}", muted),
         ("\nTheir key in words: ", muted),
         (key_words(caller.key), "$text-accent"),
-        (". Ask them to read out theirs (genie-tui id).", muted),
+        (". Ask them to read out theirs; their screen shows it.", muted),
     )

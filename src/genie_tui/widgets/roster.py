@@ -77,7 +77,8 @@ class Roster(Static):
 
     def _about(self, person: Person) -> str:
         banned = ", banned" if fold_name(person.name) in self._state.banned else ""
-        here = self._doing(person)[0] if person.present else "away"
+        doing = self._doing(person)[0] if person.engine else "here"
+        here = doing if person.present else "away"
         lines = [
             f"{visible_line(person.name)} ({_standing(person)}{banned}), {here}",
             f"key: {key_words(person.key)}",

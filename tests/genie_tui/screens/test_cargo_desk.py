@@ -158,6 +158,11 @@ async def test_what_can_not_be_attached_is_told(seat: ScriptedSeat, report: Path
 async def test_detach_takes_it_off(seat: ScriptedSeat, report: Path) -> None:
     async with in_room(seat) as (screen, pilot):
         await attach(screen, pilot, report)
+        order(screen, "/detach")
+        await until(pilot, lambda: not chips(screen))
+        order(screen, "/detach")
+        await until(pilot, lambda: "Nothing goes" in notes(pilot))
+        await attach(screen, pilot, report)
         order(screen, "/detach other.pdf")
         await until(pilot, lambda: "Nothing like that" in notes(pilot))
         assert report.name in chips(screen)

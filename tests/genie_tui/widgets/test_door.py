@@ -175,3 +175,10 @@ async def test_names_fold_and_are_never_markup() -> None:
         assert "no valid key" in text_of(app)
         app.door.take(CAROL)
         assert app.door.knocks_by("CAROL") == [CAROL]
+
+
+async def test_somebody_at_the_hosts_own_machine_is_told_as_that() -> None:
+    async with at_the_door() as (app, pilot):
+        app.door.take(Knock(3, "erik", "", "loopback"))
+        await pilot.pause()
+        assert "erik, from this machine" in text_of(app)

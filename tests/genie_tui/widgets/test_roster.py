@@ -103,6 +103,7 @@ async def test_without_a_hosts_agent_nobody_answers_guests() -> None:
         roster.bind_state(seat.state, "ann")
         assert "no agent" in lines(roster)[1]
         assert "banned" in roster.about("cleo")
+        assert "(guest, banned), here\n" in roster.about("cleo")
 
 
 async def test_long_labels_fit_the_narrowest_panel() -> None:
