@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from genie_core.agent.provider.files import MAX_BYTES, family_of
 from genie_core.file_names import safe_name
 from genie_core.message import SYSTEM, Attachment, Message, Thread
 from genie_core.room.event import FileRef, Quote, Said
@@ -16,9 +17,6 @@ from genie_core.room.fold import Exchange, RoomState
 
 CONTEXT_LIMIT: Final = 200
 """Messages and answers of the past that an engine is told when it comes to a room."""
-
-
-UNKNOWN_MEDIA: Final = "application/octet-stream"
 
 Place: TypeAlias = Callable[[str], Path]
 """Where a file with this digest is on this machine, or will be."""
@@ -36,19 +34,29 @@ class Missing:
 def as_message(exchange: Exchange, place: Place | None = None) -> Message:
     """Turn what a person said into the engine's form.
 
-    `place` tells where files are on this machine, or will be; without it they are only named.
+    `place` tells where files are on this machine, or will be; without it they are only named, as
+    those are always that no agent reads. An agent that was handed one would not answer at all, and
+    it is handed all files that came since it was last asked, whoever attached them.
     """
     said = exchange.said
     content = f"* {exchange.author} {said.text}" if said.emote else said.text
     if not content.strip():
         content = _in_place_of_text(said)
+    readable = [file for file in said.files if _is_readable(file)]
+    if place and (rest := [file for file in said.files if file not in readable]):
+        names = ", ".join(safe_name(file.name) for file in rest)
+        content = f"{content}\n(attached, but not to be read by agents: {names})"
     return Message(
         content=content,
         sender=exchange.author,
         request_id=str(exchange.seq),
         threads=[_as_thread(quote) for quote in said.quotes],
-        attachments=[_as_attachment(file, place) for file in said.files] if place else [],
+        attachments=[_as_attachment(file, place) for file in readable] if place else [],
     )
+
+
+def _is_readable(file: FileRef) -> bool:
+    return family_of(file.media) is not None and file.size <= MAX_BYTES
 
 
 def _in_place_of_text(said: Said) -> str:
@@ -62,7 +70,7 @@ def _as_thread(quote: Quote) -> Thread:
 
 
 def _as_attachment(file: FileRef, place: Place) -> Attachment:
-    return Attachment(str(place(file.digest)), safe_name(file.name), file.media or UNKNOWN_MEDIA)
+    return Attachment(str(place(file.digest)), safe_name(file.name), file.media)
 
 
 def as_answer(exchange: Exchange, owner: str) -> Message | None:

@@ -1,7 +1,8 @@
 from pathlib import Path
 
+from genie_core.agent.provider.files import MAX_BYTES
 from genie_core.message import SYSTEM, Message
-from genie_core.room.context import UNKNOWN_MEDIA, as_message, missing
+from genie_core.room.context import as_message, missing
 from genie_core.room.event import (
     Answered,
     AnyBody,
@@ -75,8 +76,7 @@ def test_quotes_and_files_come_with_the_message() -> None:
     quote = Quote("r2", "Other room", (QuotedLine("zoe", "remember?"),))
     untitled = Quote("r3", "", ())
     file = FileRef("a" * 64, "plan.pdf", 9, "application/pdf")
-    unknown = FileRef("b" * 64, "blob", 9)
-    said = Said("x", "see these", files=(file, unknown), quotes=(quote, untitled))
+    said = Said("x", "see this", files=(file,), quotes=(quote, untitled))
     exchange = state(("ann", said)).exchanges[1]
     message = as_message(exchange, lambda digest: Path("/blobs") / digest)
     assert [(each.id, len(each.messages)) for each in message.threads] == [
@@ -85,10 +85,23 @@ def test_quotes_and_files_come_with_the_message() -> None:
     ]
     assert message.threads[0].messages[0].content == "remember?"
     assert [(each.path, each.name, each.media_type) for each in message.attachments] == [
-        (f"/blobs/{'a' * 64}", "plan.pdf", "application/pdf"),
-        (f"/blobs/{'b' * 64}", "blob", UNKNOWN_MEDIA),
+        (f"/blobs/{'a' * 64}", "plan.pdf", "application/pdf")
     ]
     assert as_message(exchange).attachments == []
+
+
+def test_files_that_no_agent_reads_are_named_and_not_handed_over() -> None:
+    files = (
+        FileRef("a" * 64, "../data.bin", 9, "application/octet-stream"),
+        FileRef("b" * 64, "unknown", 9),
+        FileRef("c" * 64, "film.mp4", MAX_BYTES + 1, "video/mp4"),
+        FileRef("d" * 64, "notes.txt", 9, "text/plain"),
+    )
+    exchange = state(("ann", Said("x", "see these", files=files))).exchanges[1]
+    message = as_message(exchange, lambda digest: Path("/blobs") / digest)
+    assert [each.name for each in message.attachments] == ["notes.txt"]
+    said = "see these\n(attached, but not to be read by agents: data.bin, unknown, film.mp4)"
+    assert message.content == said
 
 
 def test_a_message_without_words_names_what_it_brings() -> None:
@@ -103,7 +116,7 @@ def test_a_message_without_words_names_what_it_brings() -> None:
 
 
 def test_agents_get_names_that_are_nothing_but_names() -> None:
-    evil = FileRef("a" * 64, "../../x/\x1b[31m\u202egpj.sh", 9)
+    evil = FileRef("a" * 64, "../../x/\x1b[31m\u202egpj.sh", 9, "text/plain")
     folded = state(("ann", Said("1", "", files=(evil,))))
     message = as_message(folded.exchanges[1], lambda digest: Path("/blobs") / digest)
     assert [each.name for each in message.attachments] == ["_[31mgpj.sh"]
