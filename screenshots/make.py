@@ -7,13 +7,21 @@ their lines are written down here.
 import asyncio
 import os
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import cairosvg
 from textual.pilot import Pilot
+from textual.widgets import OptionList
 
+from genie_core.room.address import Address
+from genie_core.room.announcement import Announcement
+from genie_core.room.deed import sign_deed
+from genie_core.room.discovery import Announcer
 from genie_core.room.event import Event
+from genie_core.room.identity import Identity
+from genie_core.room.invite import Invite, write_invite
 from genie_core.room.participant import Participant
 from genie_core.room.seat import (
     Answer,
@@ -30,9 +38,11 @@ from genie_tui.doorman import House
 from genie_tui.entrance import Entrance
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening
+from genie_tui.screens.invite import InviteScreen, Terms
 from genie_tui.screens.room import RoomScreen
 from genie_tui.settings import Settings
 
+LOOPBACK = ["127.0.0.1"]
 HERE = Path(__file__).parent
 WIDE = (132, 38)
 DEADLINE = 60.0
@@ -43,6 +53,18 @@ PLAN = """# Launch
 - Thursday 14:00 UTC: announcement
 - Friday: nothing new, everybody watches
 """
+
+
+class Shown:
+    """A host that nobody reaches."""
+
+    invite = ""
+
+    def issue(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
+        return self.invite
+
+    def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
+        return self.invite
 
 
 class Nobody:
@@ -79,8 +101,11 @@ async def visitor(name: str, folder: Path, address: str, *, guest: bool = False)
     return seat
 
 
-def app_for(folder: Path, opening: Opening | None, settings: Settings) -> GenieApp:
-    return GenieApp(House("ann", settings, places(folder / "ann")), opening, "ann")
+def app_for(
+    folder: Path, opening: Opening | None, settings: Settings, interfaces: Sequence[str] = ()
+) -> GenieApp:
+    house = House("ann", settings, places(folder / "ann"), interfaces=interfaces or None)
+    return GenieApp(house, opening, "ann")
 
 
 def room_of(app: GenieApp) -> RoomScreen:
@@ -164,10 +189,42 @@ async def lobby(folder: Path) -> None:
         )
         seat.say("Hello")
         await seat.leave()
-    app = app_for(folder, None, Settings())
-    async with app.run_test(size=(100, 30)) as pilot:
-        await pilot.pause(1.0)
+    app = app_for(folder, None, Settings(), interfaces=LOOPBACK)
+    async with (
+        Announcer(announced("Design review"), interfaces=LOOPBACK),
+        app.run_test(size=(100, 30)) as pilot,
+    ):
+        await until(lambda: app.screen.query_one("#nearby", OptionList).option_count > 0, pilot)
         shoot(app, "lobby")
+
+
+def announced(title: str) -> Announcement:
+    """A room of somebody else, announced on this machine only."""
+    ben = Identity.generate()
+    deed = sign_deed(
+        ben,
+        room="2026-11-20-design-review-7hq2",
+        host="ben",
+        pin=Identity.generate().key,  # of the same shape
+        addresses=("192.0.2.17:7654",),
+        at=time.time(),
+    )
+    return Announcement(deed, title, 7654)
+
+
+async def invite(folder: Path) -> None:
+    """The invite of a room at addresses that nobody has."""
+    app = app_for(folder, NewRoom("Launch week"), Settings(announce=False, local=True))
+    async with app.run_test(size=(100, 44)) as pilot:
+        screen = room_of(app)
+        await until(lambda: screen.seat is not None, pilot)
+        addresses = (Address("192.0.2.17", 7654), Address("2001:db8::17", 7654))
+        text = write_invite(
+            Invite(addresses, Identity.generate().key, "AAAAAAA", bytes(16), "Launch week")
+        )
+        await app.push_screen(InviteScreen(Shown(), "Launch week", Terms(text), time.monotonic))
+        await pilot.pause(1.0)
+        shoot(app, "invite")
 
 
 async def main() -> None:
@@ -176,6 +233,7 @@ async def main() -> None:
         folder = Path(name)
         await room(folder)
         await lobby(folder)
+        await invite(folder)
 
 
 asyncio.run(main())
