@@ -18,8 +18,8 @@ from genie_core.room.fold import Exchange, RoomState
 CONTEXT_LIMIT: Final = 200
 """Messages and answers of the past that an engine is told when it comes to a room."""
 
-Place: TypeAlias = Callable[[str], Path]
-"""Where a file with this digest is on this machine, or will be."""
+Place: TypeAlias = Callable[[str], Path | None]
+"""Where a file with this digest is on this machine; None if it is not here (yet)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,10 @@ class Missing:
 def as_message(exchange: Exchange, place: Place | None = None) -> Message:
     """Turn what a person said into the engine's form.
 
-    `place` tells where files are on this machine, or will be; without it they are only named, as
-    those are always that no agent reads. An agent that was handed one would not answer at all, and
-    it is handed all files that came since it was last asked, whoever attached them.
+    `place` tells where files are on this machine; without it they are left out. Those that are not
+    here yet (see `late_file`), or that no agent reads, are only named: an agent that was handed one
+    would not answer at all, and it is handed all that came since it was last asked, whoever
+    attached them.
     """
     said = exchange.said
     content = f"* {exchange.author} {said.text}" if said.emote else said.text
@@ -44,19 +45,32 @@ def as_message(exchange: Exchange, place: Place | None = None) -> Message:
         content = _in_place_of_text(said)
     readable = [file for file in said.files if _is_readable(file)]
     if place and (rest := [file for file in said.files if file not in readable]):
-        names = ", ".join(safe_name(file.name) for file in rest)
-        content = f"{content}\n(attached, but not to be read by agents: {names})"
+        content = f"{content}\n(attached, but not to be read by agents: {_names(rest)})"
+    if place and (absent := [file for file in readable if place(file.digest) is None]):
+        content = f"{content}\n(attached, but not here yet: {_names(absent)})"
     return Message(
         content=content,
         sender=exchange.author,
         request_id=str(exchange.seq),
         threads=[_as_thread(quote) for quote in said.quotes],
-        attachments=[_as_attachment(file, place) for file in readable] if place else [],
+        attachments=_attachments(readable, place) if place else [],
     )
+
+
+def late_file(author: str, file: FileRef, place: Place) -> Message | None:
+    """What to tell an engine when a file of an earlier message has come; None if it is none to read."""
+    attachments = _attachments([file], place) if _is_readable(file) else []
+    if not attachments:
+        return None
+    return Message(f"(the file {_names([file])} is here now)", author, attachments=attachments)
 
 
 def _is_readable(file: FileRef) -> bool:
     return family_of(file.media) is not None and file.size <= MAX_BYTES
+
+
+def _names(files: Sequence[FileRef]) -> str:
+    return ", ".join(safe_name(file.name) for file in files)
 
 
 def _in_place_of_text(said: Said) -> str:
@@ -69,8 +83,10 @@ def _as_thread(quote: Quote) -> Thread:
     return Thread(quote.title or quote.room, [Message(one.text, one.sender) for one in quote.lines])
 
 
-def _as_attachment(file: FileRef, place: Place) -> Attachment:
-    return Attachment(str(place(file.digest)), safe_name(file.name), file.media)
+def _attachments(files: Sequence[FileRef], place: Place) -> list[Attachment]:
+    """Those of the files that are here: one that is not would fail the agent that wants to read it."""
+    found = [(file, place(file.digest)) for file in files]
+    return [Attachment(str(path), safe_name(file.name), file.media) for file, path in found if path]
 
 
 def as_answer(exchange: Exchange, owner: str) -> Message | None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Final, Protocol
 
 from genie_core.errors import GenieError
@@ -84,6 +85,11 @@ class EngineRoom:
         """Answer an approval that waits or is parked here; False if none is."""
         return self._handler is not None and self._handler.answer(approval, answer)
 
+    def file_arrived(self, digest: str) -> None:
+        """Take note that a file of the room is here now."""
+        if self._handler is not None:
+            self._handler.file_arrived(digest)
+
     def stop(self, message: int, by: str) -> bool:
         """Stop a run on somebody's word; False if it is not running here."""
         return self._handler is not None and self._handler.stop(message, by)
@@ -133,7 +139,7 @@ class EngineRoom:
             device=self._device,
             where=self._plan.where,
             withheld=self._plan.withheld,
-            place=self._plan.library.place if self._plan.library is not None else None,
+            place=self._place if self._plan.library is not None else None,
             author=self._author,
             serves=self._plan.close_room is not None,
         ) as handler:
@@ -143,6 +149,10 @@ class EngineRoom:
             for line in (*engine.notices, *engine.session.problems):
                 self._owner.warn(line)
             await self._putting_away.wait()
+
+    def _place(self, digest: str) -> Path | None:
+        library = self._plan.library
+        return library.place(digest) if library is not None and library.has(digest) else None
 
     def _fail(self, why: str) -> None:
         self._handler = None

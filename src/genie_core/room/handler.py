@@ -21,7 +21,7 @@ from genie_core.execution import Execution
 from genie_core.message import Message
 from genie_core.room.authorship import Author
 from genie_core.room.consent import Consent, arguments
-from genie_core.room.context import Missing, Place, as_answer, as_message, missing
+from genie_core.room.context import Missing, Place, as_answer, as_message, late_file, missing
 from genie_core.room.event import (
     Answered,
     Asked,
@@ -29,6 +29,7 @@ from genie_core.room.event import (
     Decided,
     Event,
     Failed,
+    FileRef,
     Left,
     Outcome,
     RunBody,
@@ -100,6 +101,7 @@ class Handler:
         self._author = author
         self._serves = serves
         self._known: set[str] = set()
+        self._awaited: dict[str, tuple[str, FileRef]] = {}
         self._device = device
         self._withheld = withheld or Withheld()
         self._place = place
@@ -147,6 +149,7 @@ class Handler:
                     self._take(waiting.pop(next(iter(waiting))))
             elif not self._is_doubtful(item):
                 self._tell(item.message)
+                self._await_files(item.exchange)
         for exchange in waiting.values():
             self._take(exchange)
         for exchange in mine:
@@ -163,6 +166,7 @@ class Handler:
                 message = as_message(exchange, self._place)
                 if not self._is_doubtful(Missing(exchange, message, said=True)):
                     self._tell(message)
+                    self._await_files(exchange)
             case Answered(message=message) if not self._closing:
                 self._hear(self._state.exchanges[message])
             case Left(name=name) if name != self._owner:
@@ -310,6 +314,19 @@ class Handler:
             Failed(exchange.seq, "lost", f"{self._owner}'s program ended during this run")
         )
 
+    def file_arrived(self, digest: str) -> None:
+        """Give the engine a file that it has only heard of so far."""
+        author, file = self._awaited.pop(digest, ("", None))
+        if file is not None and self._place is not None and not self._closing:
+            message = late_file(author, file, self._place)
+            if message is not None:
+                self._tell(message)
+
+    def _await_files(self, exchange: Exchange) -> None:
+        for file in exchange.said.files:
+            if self._place is not None and self._place(file.digest) is None:
+                self._awaited[file.digest] = exchange.author, file
+
     def _tell(self, message: Message) -> None:
         """Add context. What the session will not have is left out: the log is data, not a fault."""
         try:
@@ -327,6 +344,7 @@ class Handler:
             self._reporter.publish(Failed(exchange.seq, "reasoner", str(error)))
         else:
             self._watch(exchange, execution)
+            self._await_files(exchange)
 
     def _watch(self, exchange: Exchange, execution: Execution) -> None:
         current = _Run(exchange, execution, offered=self._consent.revived(exchange.seq))

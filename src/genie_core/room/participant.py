@@ -63,6 +63,7 @@ from genie_core.room.seat import (
     Severity,
     Transfer,
     Unsent,
+    Way,
 )
 
 logger = logging.getLogger(__name__)
@@ -514,6 +515,8 @@ class Participant:
 
     def _on_transfer(self, transfer: Transfer) -> None:
         self._listener.on_transfer(transfer)
+        if transfer.complete and transfer.way is Way.DOWN:
+            self._engines.file_arrived(transfer.digest)
         if transfer.complete or transfer.problem:
             self._release_held()
 

@@ -247,6 +247,7 @@ async def test_an_engine_gets_files_by_their_place_and_quotes_as_threads(tmp_pat
     quote = Quote("r2", "Design", (QuotedLine("dora", "blue?"), QuotedLine("ann", "green")))
     async with opened(files=Store(FILE)) as house:
         shelf = Shelf(tmp_path / "blobs")
+        shelf.sent.add(DIGEST)
         _, ear = await house.seat("ann", loader(tmp_path / "a", decide), library=shelf)
         cleo, _ = await house.seat("cleo", None, connector=await by_socket(house))
         cleo.say("look at this", files=[FILE], quotes=[quote])
@@ -259,6 +260,32 @@ async def test_an_engine_gets_files_by_their_place_and_quotes_as_threads(tmp_pat
             Thread("Design", [Message("blue?", "dora"), Message("green", "ann")])
         ]
         assert (first.content, second.content) == ("look at this", "(plan.pdf)")
+
+
+async def test_an_engine_gets_a_file_of_others_when_it_is_there(tmp_path: Path) -> None:
+    seen: list[Message] = []
+
+    def decide(updates: list[Message]) -> Response:
+        seen.extend(updates)
+        return Response(Decision.IGNORE, reason="listening")
+
+    async with opened(files=Store(FILE)) as house:
+        shelf = Shelf(tmp_path)
+        ben, ear = await house.seat("ben", loader(tmp_path / "b", decide), library=shelf)
+        await ear.until(lambda: ben.engine.state is EngineState.READY)
+        cleo, _ = await house.seat("cleo", None, connector=await by_socket(house))
+        cleo.say("look at this", files=[FILE])
+        await ear.until(lambda: len(ben.state.exchanges) == 1)
+        shelf.sent.add(DIGEST)
+        shelf.report(Transfer(DIGEST, "plan.pdf", Way.DOWN, 5, 5))
+        shelf.report(Transfer(DIGEST, "plan.pdf", Way.DOWN, 5, 5))  # it is told of once
+        ben.say("and?")
+        await ear.until(lambda: len(seen) == 3)
+        absent, late, _ = seen
+        assert absent.content == "look at this\n(attached, but not here yet: plan.pdf)"
+        assert absent.attachments == []
+        assert (late.sender, late.content) == ("cleo", "(the file plan.pdf is here now)")
+        assert [each.path for each in late.attachments] == [str(tmp_path / DIGEST)]
 
 
 async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path) -> None:
