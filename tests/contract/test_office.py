@@ -79,7 +79,7 @@ def test_a_member_goes_on_with_the_room_when_its_host_is_gone(
         bob.wait_for("reconnecting")
         bob.say("typed while nobody hosted")
         bob.wait_for("typed while nobody hosted", "unsent")
-        bob.press("f8")
+        bob.say("/host")
         bob.wait_for("online", "before", "typed while nobody hosted", gone="unsent")
         invite = printed_invite(homes["bob"])
         with Terminal("join", invite, "--name", "alice", home=homes["alice"]) as back:

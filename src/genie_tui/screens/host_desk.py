@@ -4,6 +4,7 @@ from collections.abc import Callable
 from time import time
 from typing import Final
 
+from textual.content import Content
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
@@ -11,6 +12,7 @@ from genie_core.room.names import fold_name
 from genie_core.room.seat import Hosting, Knock, Link, LinkStatus, Seat
 from genie_tui.authority import UNCONNECTED, cannot_take_over, only_host, use_authority
 from genie_tui.order import Admission, Host, Invite, Moderation, Share
+from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.invite import InviteScreen, Terms, renewed
 from genie_tui.text import visible_line
 from genie_tui.widgets.banner import Banner
@@ -70,11 +72,31 @@ class HostDesk:
         else:
             self._show_invite(hosting, seat.state.title)
 
-    def take_over(self, seat: Seat) -> None:
-        """Let this person host the room from their copy, if its host is away."""
+    def take_over(self, seat: Seat, *, surely: bool) -> None:
+        """Let this person host the room from their copy, if its host is away.
+
+        Unless it is meant `surely`, they are asked first while the host has not been away for long:
+        who comes back soon finds another host.
+        """
         if objection := cannot_take_over(seat):
             self._complain(objection)
+        elif surely or not self._may_be_back_soon():
+            self._take_over()
         else:
+            self._screen.run_worker(self._ask_to_take_over(seat), group="take over")
+
+    def _may_be_back_soon(self) -> bool:
+        return self._away_since is not None and self._clock() - self._away_since < PATIENCE
+
+    async def _ask_to_take_over(self, seat: Seat) -> None:
+        host = visible_line(seat.state.host)
+        text = Content(
+            f"{host} has not been away for a minute yet. If they come back, there are two rooms "
+            "until one of you joins the other; nothing is lost by that, but others may follow "
+            "either."
+        )
+        ask = ConfirmScreen("Host the room from your copy?", text, "host it", self._clock)
+        if await self._screen.app.push_screen_wait(ask) and not cannot_take_over(seat):
             self._take_over()
 
     def answer(self, seat: Seat, caller: Caller, *, allow: bool) -> None:
@@ -111,7 +133,7 @@ class HostDesk:
 
     def _host(self, seat: Seat, name: str) -> None:
         if not name:
-            self.take_over(seat)
+            self.take_over(seat, surely=True)
         elif objection := only_host(seat):
             self._complain(objection)
         elif fold_name(name) == fold_name(seat.name):

@@ -362,7 +362,7 @@ class RoomScreen(Screen[None]):
     def action_take_over(self) -> None:
         """Host the room from the own copy."""
         if self._seat is not None:
-            self._desks.host.take_over(self._seat)
+            self._desks.host.take_over(self._seat, surely=False)
 
     def action_read(self) -> None:
         """Go to the conversation, or back if the focus is there already."""

@@ -23,6 +23,7 @@ from genie_core.room.event import Hosted, Joined, Opened, Suspended
 from genie_core.room.seat import Going, Knock, Link, LinkStatus, Parting
 from genie_tui.app import GenieApp
 from genie_tui.opening import NewRoom
+from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
@@ -221,6 +222,21 @@ async def test_a_host_away_for_a_minute_can_be_replaced(member: ScriptedSeat) ->
         member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
         await until(pilot, lambda: banner.display)
         assert "/host" not in str(banner.render())
+
+
+async def test_a_key_alone_takes_nothing_over_from_who_may_be_back(member: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with recorded(member, clock) as (app, pilot):
+        member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
+        for answer in ("escape", "enter"):
+            assert app.asked == []
+            await pilot.press("f8")
+            await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            clock.rest(2)
+            await pilot.pause()
+            await pilot.press(answer)
+            await until(pilot, lambda: isinstance(app.screen, RoomScreen))
+        await until(pilot, lambda: app.asked)
 
 
 async def test_host_takes_over_by_command(member: ScriptedSeat) -> None:
