@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import shutil
 import sys
 from collections.abc import AsyncIterator
@@ -9,7 +10,7 @@ import pytest
 from tests.genie_core.room.house import Ear
 
 from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.errors import RoomInUse, UnknownRoom
+from genie_core.archive.errors import DiskFailure, RoomInUse, UnknownRoom
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.address import Address, parse_address
 from genie_core.room.errors import AddressInUse, RoomRefused, Unreachable
@@ -115,12 +116,12 @@ async def test_who_is_let_in_and_then_fails_does_not_stay_as_a_ghost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> SavedRoom:
-        raise RoomInUse("copy", None)
+        raise DiskFailure("make the folder", tmp_path, OSError(errno.ENOSPC, "full"))
 
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, own):
         with monkeypatch.context() as patch:
             patch.setattr(Catalogue, "copy_of", refuse)
-            with pytest.raises(RoomInUse):
+            with pytest.raises(DiskFailure):
                 await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(
                     JoinRoom(ann.address), Ear()
                 )

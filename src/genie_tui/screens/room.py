@@ -222,7 +222,9 @@ class RoomScreen(Screen[None]):
 
     @on(LinkChanged)
     def _link_changed(self, message: LinkChanged) -> None:
-        self._show_link(message.status)
+        # What was said at the door may be read when the seat is taken, and is over then.
+        if self._seat is None or message.status.link is not Link.CONNECTING:
+            self._show_link(message.status)
 
     @on(EngineChanged)
     def _engine_changed(self, message: EngineChanged) -> None:

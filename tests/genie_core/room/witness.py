@@ -91,6 +91,7 @@ class Witness:
     ids: set[tuple[str, str]] = field(default_factory=set)
     recovered: set[tuple[int, int]] = field(default_factory=set)
     hostings: int = 0
+    hosts: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
     offered: set[str] = field(default_factory=set)
     willing: set[str] = field(default_factory=set)
@@ -119,6 +120,7 @@ class Witness:
         match event.body:
             case Hosted(host=host, key=key):
                 self.hostings += 1
+                self.hosts.add(host)
                 self.terminals.clear()
                 self.keys.setdefault(fold_name(host), key)
                 self.muted.discard(fold_name(host))
@@ -205,7 +207,7 @@ class Witness:
     def _recovered(self, event: Event, original: Event) -> None:
         assert self.keys.get(fold_name(event.by))
         assert self.hostings > 1
-        assert isinstance(original.body, (Said, *RUN))
+        assert isinstance(original.body, (Said, Moderated, *RUN))
         assert original.by not in ("", "genie", "system")
         assert event.has_sane_time()
         assert (original.seq, event_mark(original)) not in self.recovered
@@ -213,6 +215,15 @@ class Witness:
         if isinstance(original.body, Said):
             assert (original.by, original.body.id) not in self.ids
             self.ids.add((original.by, original.body.id))
+        elif isinstance(original.body, Moderated):
+            self._remembered(event.by, original.by, original.body)
+
+    def _remembered(self, by: str, whose: str, moderated: Moderated) -> None:
+        """A ban of a former host's, brought back by themselves, is one; nothing else is."""
+        name = fold_name(moderated.name)
+        own = by == whose and by in self.hosts and name != fold_name(self.host)
+        if own and moderated.measure == "ban":
+            self.banned[name] = self.keys.get(name, "")
 
     def _moderated(self, seq: int, moderated: Moderated, everybody: list[Arrival]) -> None:
         name = fold_name(moderated.name)

@@ -25,6 +25,7 @@ from genie_core.room.seat import (
     Severity,
 )
 from genie_tui.app import GenieApp
+from genie_tui.bridge import LinkChanged
 from genie_tui.opening import NewRoom
 from genie_tui.screens.full_view import FullViewScreen
 from genie_tui.screens.room import RoomScreen
@@ -714,3 +715,14 @@ async def test_no_character_of_a_reason_is_lost_however_fast_it_is_typed(
         await pilot.press("space", *"today", "enter")
         await until(pilot, lambda: seat.answers)
         assert seat.answers == [(approval, Answer(allow=False, reason="not today"))]
+
+
+async def test_what_was_said_at_the_door_is_over_in_the_room() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat) as (screen, pilot):
+        before = str(screen.query_one(StatusBar).render())
+        screen.post_message(LinkChanged(LinkStatus(Link.CONNECTING, "the host is asked")))
+        await pilot.pause()
+        assert str(screen.query_one(StatusBar).render()) == before
+        assert not screen.query_one(Banner).display
