@@ -45,6 +45,12 @@ def lonely() -> ScriptedSeat:
     return made
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a busy machine take its time to look at its disk."""
+    monkeypatch.setattr("genie_tui.screens.cargo_desk.LOOK", 20.0)
+
+
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
     path = tmp_path / "my report.pdf"
@@ -263,6 +269,7 @@ async def test_a_disk_that_hangs_makes_it_a_text(
 
     async with in_room(seat) as (screen, pilot):
         monkeypatch.setattr("genie_tui.screens.cargo_desk.asyncio.to_thread", hangs)
+        monkeypatch.setattr("genie_tui.screens.cargo_desk.LOOK", 0.1)
         await paste(screen, pilot, str(report))
         assert screen.query_one(Composer).draft == str(report)
 
