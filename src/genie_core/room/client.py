@@ -10,15 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from genie_core.room.authorship import (
-    Signed,
-    reported,
-    ruled,
-    sign_report,
-    sign_ruling,
-    sign_speech,
-    wrote,
-)
 from genie_core.room.codec import event_mark, normal, whole_text
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import (
@@ -45,9 +36,7 @@ from genie_core.room.frame import (
     Piece,
     Points,
     Refused,
-    Rule,
     Ruled,
-    Say,
     ServerFrame,
     Stopping,
     Stored,
@@ -63,12 +52,10 @@ from genie_core.room.notices import Notices
 from genie_core.room.outbox import Outbox
 from genie_core.room.proof import Ticket
 from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
+from genie_core.room.signatory import Signatory
 from genie_core.room.websocket import Connector
 
 BYE_GRACE: Final = 3.0
-
-CLOCKS_DIFFER: Final = 120.0
-"""Seconds by which the clocks of one person's machines may differ."""
 
 logger = logging.getLogger(__name__)
 
@@ -139,8 +126,7 @@ class RoomClient:
         self._patient = patient
         self._backoff = backoff or Backoff()
         self._clock = clock
-        self._since = clock()
-        self._sent: set[str] = set()
+        self._author = Signatory(self._introduction, clock)
         self._notices = Notices(follower.on_notice)
         self._troubles = Notices(self._show_trouble)
         self._trouble = ""
@@ -165,7 +151,12 @@ class RoomClient:
     @property
     def key(self) -> str:
         """The public key of who is here."""
-        return self._introduction.identity.key
+        return self._author.key
+
+    @property
+    def author(self) -> Signatory:
+        """What signs for this person, and knows what they have said."""
+        return self._author
 
     @property
     def device(self) -> str:
@@ -255,7 +246,7 @@ class RoomClient:
 
     def send(self, unsent: Unsent) -> None:
         """Send a message that has its id already; raises what `say` does."""
-        self._sent.add(unsent.id)
+        self._author.note(unsent.id)
         self._outbox.say(unsent)
         self._note_outbox()
         self._follower.on_unsent(self.unsent)
@@ -282,10 +273,7 @@ class RoomClient:
 
         """
         if said is not None:
-            body = normal(body, self._limits.frame_bytes)
-            if isinstance(body, Signed):
-                identity, room = self._introduction.identity, self._introduction.room
-                body = sign_report(identity, room, said, body)
+            body = self._author.sign_report(said, normal(body, self._limits.frame_bytes))
         self._outbox.publish(secrets.token_hex(8), body)
         self._note_outbox()
 
@@ -525,7 +513,9 @@ class RoomClient:
                 self._changed.clear()
                 # Until all is known that the room has of us, sending again would be guesswork.
                 if self._caught_up():
-                    await link.send([self._signed(one) for one in self._outbox.take(self._now())])
+                    await link.send(
+                        [self._author.sign(one) for one in self._outbox.take(self._now())]
+                    )
                     await self._change(within=self._outbox.due(self._now()))
                 else:
                     await self._change(within=None)
@@ -533,35 +523,6 @@ class RoomClient:
         except (ConnectionLost, FrameError) as error:
             logger.debug("sending ended: %s", error)
         await link.close(self._farewell)
-
-    def _signed(self, frame: ClientFrame) -> ClientFrame:
-        """The frame as it goes out: what counts as the person's word carries their signature."""
-        identity, room = self._introduction.identity, self._introduction.room
-        match frame:
-            case Say():
-                return sign_speech(identity, room, frame)
-            case Rule():
-                return sign_ruling(identity, room, frame)
-        return frame
-
-    def wrote(self, said: Said) -> bool:
-        """Whether this very person has said something that the room says they did."""
-        return wrote(self.key, self._introduction.room, said)
-
-    def is_current(self, said: Said) -> bool:
-        """Whether it was said here, or at another terminal since this one began.
-
-        A host could pass on old words once more, to somebody whose copy of the room is gone.
-        """
-        return said.id in self._sent or said.written >= self._since - CLOCKS_DIFFER
-
-    def reported(self, said: Said, body: Signed) -> bool:
-        """Whether an engine of this very person has done what the room says about a message."""
-        return reported(self.key, self._introduction.room, said, body)
-
-    def ruled(self, ruling: Ruled) -> bool:
-        """Whether this very person has given the answer that the room passes on."""
-        return ruled(self.key, self._introduction.room, ruling)
 
     def _caught_up(self) -> bool:
         return self._caught_up_at is None or self._last >= self._caught_up_at

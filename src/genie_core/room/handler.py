@@ -38,6 +38,7 @@ from genie_core.room.event import (
 )
 from genie_core.room.fold import Exchange, Proposal, RoomState
 from genie_core.room.seat import Answer
+from genie_core.room.trust import Trust
 from genie_core.room.withheld import Withheld
 from genie_core.session import GroupSession
 
@@ -98,9 +99,7 @@ class Handler:
         author: Author | None = None,
         serves: bool = True,
     ) -> None:
-        self._author = author
-        self._serves = serves
-        self._known: set[str] = set()
+        self._trust = Trust(state, owner, author, serves=serves)
         self._awaited: dict[str, tuple[str, FileRef]] = {}
         self._device = device
         self._withheld = withheld or Withheld()
@@ -137,9 +136,7 @@ class Handler:
         `remembered` is what the session has saved. Messages up to `live_after` are history: those
         that still count as running belonged to a process that is gone, and are reported as lost.
         """
-        for past in self._state.exchanges.values():
-            if past.author == self._owner and past.seq <= live_after:
-                self._known.add(past.said.id)
+        self._trust.begin(live_after)
         mine = [run for run in self._state.running.values() if self._is_here(run)]
         waiting = {exchange.seq: exchange for exchange in mine if exchange.seq > live_after}
         for item in missing(self._state, self._owner, remembered, place=self._place):
@@ -147,7 +144,7 @@ class Handler:
                 # Those before it that context has no place for are handled all the same.
                 while waiting and next(iter(waiting)) <= item.exchange.seq:
                     self._take(waiting.pop(next(iter(waiting))))
-            elif not self._is_doubtful(item):
+            elif not self._trust.doubts(item):
                 self._tell(item.message)
                 self._await_files(item.exchange)
         for exchange in waiting.values():
@@ -164,7 +161,7 @@ class Handler:
             case Said() if not self._closing:
                 exchange = self._state.exchanges[event.seq]
                 message = as_message(exchange, self._place)
-                if not self._is_doubtful(Missing(exchange, message, said=True)):
+                if not self._trust.doubts(Missing(exchange, message, said=True)):
                     self._tell(message)
                     self._await_files(exchange)
             case Answered(message=message) if not self._closing:
@@ -181,51 +178,18 @@ class Handler:
 
     def _take(self, exchange: Exchange) -> None:
         """Handle a message, if it is one that this engine may act on."""
-        objection = self._objection(exchange)
+        objection = self._trust.objection(exchange)
         if objection:
             self._reporter.warn(objection)
             self._reporter.publish(Failed(exchange.seq, "lost", objection))
         else:
             self._handle(exchange)
 
-    def _objection(self, exchange: Exchange) -> str:
-        """Why a message is none that this engine acts on, whatever the host says; empty if it is.
-
-        A host that is not this person could otherwise let the engine do what nobody here wants.
-        """
-        if exchange.author != self._owner:
-            return "" if self._serves else f"{self._owner}'s engine serves nobody else"
-        if self._author is None:
-            return ""
-        if not (self._author.wrote(exchange.said) and self._author.is_current(exchange.said)):
-            return f"the host says that {self._owner} wrote this now, but {self._owner} did not"
-        if exchange.said.id in self._known:
-            return f"the host says that {self._owner} wrote this once more, but they did not"
-        self._known.add(exchange.said.id)
-        return ""
-
-    def _is_doubtful(self, item: Missing) -> bool:
-        """Whether somebody else claims that the owner, or an agent of theirs, has said something."""
-        exchange, author = item.exchange, self._author
-        if not item.said:
-            return self._is_doubtful_answer(exchange)
-        if author is None or exchange.author != self._owner:
-            return False
-        told_by_others = not self._serves or bool(exchange.voucher)
-        return told_by_others and not author.wrote(exchange.said)
-
-    def _is_doubtful_answer(self, exchange: Exchange) -> bool:
-        if exchange.handler != self._owner or exchange.answer is None:
-            return False
-        if self._serves or self._author is None:
-            return bool(exchange.answer_voucher)
-        return not self._author.reported(exchange.said, exchange.answer)
-
     def _hear(self, exchange: Exchange) -> None:
         """Take in an answer, unless it is the own session's, which has it."""
         if not self._is_here(exchange):
             answer = as_answer(exchange, self._owner)
-            if answer is not None and not self._is_doubtful_answer(exchange):
+            if answer is not None and not self._trust.doubts_answer(exchange):
                 self._tell(answer)
 
     def answer(self, approval: str, answer: Answer) -> bool:
@@ -241,36 +205,11 @@ class Handler:
         if answer.allow and proposal.withheld and not self._withheld.hides(approval):
             self._reporter.warn(UNKNOWN_CALL)
             return False
-        if answer.allow and not self._is_own(proposal):
+        if answer.allow and not self._trust.is_own_call(proposal):
             self._reporter.warn(UNKNOWN_CALL)
             return False
         self._answer_parked(proposal, answer)
         return True
-
-    def _is_own(self, proposal: Proposal) -> bool:
-        """Whether the own engine asked for this call, and on which words, whatever a host says."""
-        if self._serves or self._author is None:
-            return True
-        exchange = self._state.exchanges[proposal.message]
-        asked = Asked(
-            proposal.message,
-            proposal.id,
-            proposal.agent,
-            proposal.tool,
-            proposal.arguments,
-            signature=proposal.signature,
-        )
-        signed = self._author.reported(exchange.said, asked)
-        return signed and self._is_decided_here(exchange)
-
-    def _is_decided_here(self, exchange: Exchange) -> bool:
-        """Whether it was the own engine that gave a message of the owner's to an agent."""
-        decision, author = exchange.decision, self._author
-        if self._serves or author is None:
-            return True
-        if decision is None or exchange.author != self._owner or not author.wrote(exchange.said):
-            return False
-        return author.reported(exchange.said, decision)
 
     def stop(self, message: int, by: str) -> bool:
         """Stop a run on somebody's word; False if it is not running here."""
@@ -492,7 +431,7 @@ class Handler:
         """Run the agent again for calls that were allowed after a pause and not offered yet."""
         if self._closing or not self._consent.revived(exchange.seq):
             return
-        decision = exchange.decision if self._is_decided_here(exchange) else None
+        decision = exchange.decision if self._trust.is_own_decision(exchange) else None
         if decision is None or decision.query is None:
             self._consent.forget(exchange.seq, self._consent.revived(exchange.seq))
             return

@@ -89,7 +89,9 @@ class Participant:
         self._client = plan.connect(self)
         self._state = RoomState()
         self._link = LinkStatus(Link.CONNECTING)
-        self._engines = EngineRoom(plan, self._state, self._client.device, self, self._client)
+        self._engines = EngineRoom(
+            plan, self._state, self._client.device, self, self._client.author
+        )
         self._unheard: list[Event] = []
         self._room = ""
         self._title = ""
@@ -535,7 +537,7 @@ class Participant:
 
     def on_ruled(self, ruled: Ruled) -> None:
         """Answer an approval that waits here as its owner did at another terminal."""
-        if not self._client.ruled(ruled):
+        if not self._client.author.ruled(ruled):
             self.warn("the host says that you answered a tool call elsewhere, but you did not")
             return
         proposal = self._state.proposals.get(ruled.approval)

@@ -236,7 +236,7 @@ async def test_a_card_shows_what_would_run_whatever_the_host_shows(tmp_path: Pat
 
 
 async def test_old_words_are_no_new_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("genie_core.room.client.CLOCKS_DIFFER", 0.0)
+    monkeypatch.setattr("genie_core.room.signatory.CLOCKS_DIFFER", 0.0)
     async with opened() as house:
         await house.seat("ann", None)
         ben, ear = await house.seat("ben", loader(tmp_path / "then"))

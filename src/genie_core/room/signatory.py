@@ -1,0 +1,76 @@
+"""The signing hand of one person in one room, and the memory of what it has signed."""
+
+from collections.abc import Callable
+from typing import Final
+
+from genie_core.room.authorship import (
+    Signed,
+    reported,
+    ruled,
+    sign_report,
+    sign_ruling,
+    sign_speech,
+    wrote,
+)
+from genie_core.room.event import RunBody, Said
+from genie_core.room.frame import ClientFrame, Rule, Ruled, Say
+from genie_core.room.introduction import Introduction
+
+CLOCKS_DIFFER: Final = 120.0
+"""Seconds by which the clocks of one person's machines may differ."""
+
+
+class Signatory:
+    """Signs what counts as the word of whoever introduced themselves, and knows it again.
+
+    Implements `authorship.Author`. The room is that of the introduction at the time, so nothing is
+    signed before it is known.
+    """
+
+    def __init__(self, who: Introduction, clock: Callable[[], float]) -> None:
+        self._who = who
+        self._since = clock()
+        self._sent: set[str] = set()
+
+    @property
+    def key(self) -> str:
+        """The public key by which others know the signatures."""
+        return self._who.identity.key
+
+    def note(self, id_: str) -> None:
+        """Take note of a message that was typed here."""
+        self._sent.add(id_)
+
+    def sign(self, frame: ClientFrame) -> ClientFrame:
+        """The frame as it goes out: what counts as the person's word carries their signature."""
+        match frame:
+            case Say():
+                return sign_speech(self._who.identity, self._who.room, frame)
+            case Rule():
+                return sign_ruling(self._who.identity, self._who.room, frame)
+        return frame
+
+    def sign_report(self, said: Said, body: RunBody) -> RunBody:
+        """A step of the own engine about what this person `said`; signed if that kind is."""
+        if isinstance(body, Signed):
+            return sign_report(self._who.identity, self._who.room, said, body)
+        return body
+
+    def wrote(self, said: Said) -> bool:
+        """Whether this very person has said something that the room says they did."""
+        return wrote(self.key, self._who.room, said)
+
+    def is_current(self, said: Said) -> bool:
+        """Whether it was said here, or at another terminal since this one began.
+
+        A host could pass on old words once more, to somebody whose copy of the room is gone.
+        """
+        return said.id in self._sent or said.written >= self._since - CLOCKS_DIFFER
+
+    def reported(self, said: Said, body: Signed) -> bool:
+        """Whether an engine of this very person has done what the room says about a message."""
+        return reported(self.key, self._who.room, said, body)
+
+    def ruled(self, ruling: Ruled) -> bool:
+        """Whether this very person has given the answer that the room passes on."""
+        return ruled(self.key, self._who.room, ruling)
