@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeAlias
 import msgspec
 
 from genie_core.room.event import Answered, Asked, Decided, Said
-from genie_core.room.fold import Proposal
+from genie_core.room.exchange import Proposal
 from genie_core.room.frame import Rule, Ruled, Say
 from genie_core.room.identity import Identity, verify
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from genie_core.agent.approval import Approval
-from genie_core.room.fold import Proposal
+from genie_core.room.exchange import Proposal
 
 
 @dataclass(slots=True)

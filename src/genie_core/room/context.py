@@ -13,7 +13,8 @@ from genie_core.agent.provider.files import MAX_BYTES, family_of
 from genie_core.file_names import safe_name
 from genie_core.message import SYSTEM, Attachment, Message, Thread
 from genie_core.room.event import FileRef, Quote, Said
-from genie_core.room.fold import Exchange, RoomState
+from genie_core.room.exchange import Exchange
+from genie_core.room.fold import RoomState
 
 CONTEXT_LIMIT: Final = 200
 """Messages and answers of the past that an engine is told when it comes to a room."""

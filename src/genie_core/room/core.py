@@ -26,7 +26,7 @@ from genie_core.room.event import (
 )
 from genie_core.room.filing import DIGEST_CHARS, Errand, Filing
 from genie_core.room.floor import LABEL_CHARS, Floor
-from genie_core.room.fold import RoomState, Terminal
+from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     Accept,
     Admit,
@@ -61,6 +61,7 @@ from genie_core.room.moderator import Moderator
 from genie_core.room.names import check_name
 from genie_core.room.passes import Passes
 from genie_core.room.peer import ARRIVING, NEXT, Peer, Stage
+from genie_core.room.person import Terminal
 from genie_core.room.roster import Roster
 
 REASON_CHARS: Final = 200

@@ -10,7 +10,8 @@ from typing import Final, Protocol
 from genie_core.errors import GenieError
 from genie_core.room.authorship import Author
 from genie_core.room.event import Event, Failed, Said
-from genie_core.room.fold import Exchange, RoomState
+from genie_core.room.exchange import Exchange
+from genie_core.room.fold import RoomState
 from genie_core.room.handler import Handler, Reporter
 from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.seat import Answer, EngineState, EngineStatus

@@ -9,8 +9,9 @@ from genie_core.room.budget import Budget
 from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import FrameError
 from genie_core.room.event import Equipped, FileRef, Quote, QuotedLine, Said, is_moment
+from genie_core.room.exchange import Exchange
 from genie_core.room.filing import Filing
-from genie_core.room.fold import Exchange, RoomState
+from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     Delta,
     Equip,

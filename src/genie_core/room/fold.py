@@ -5,10 +5,6 @@ same events in the same order gives the same state, wherever they come from: a l
 catch-up, a saved log.
 """
 
-from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any, Final
-
 import msgspec
 
 from genie_core.room.event import (
@@ -24,138 +20,18 @@ from genie_core.room.event import (
     Left,
     Moderated,
     Opened,
-    Outcome,
     Recovered,
     Role,
     RunBody,
     Said,
-    Scope,
     Settled,
     Shared,
     Suspended,
     Unreadable,
 )
+from genie_core.room.exchange import RUNNING, Exchange, Phase, Proposal
 from genie_core.room.names import fold_name
-
-
-class Phase(Enum):
-    """How far the work on a message has come."""
-
-    DECIDING = "deciding"
-    WORKING = "working"
-    WAITING = "waiting"
-    IGNORED = "ignored"
-    ANSWERED = "answered"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    UNHANDLED = "unhandled"
-
-
-RUNNING: Final = frozenset({Phase.DECIDING, Phase.WORKING, Phase.WAITING})
-
-
-class Presence(Enum):
-    """What a person's agent is doing."""
-
-    NONE = "none"
-    IDLE = "idle"
-    THINKING = "thinking"
-    WAITING = "waiting"
-
-
-@dataclass(slots=True)
-class Terminal:
-    """One of the places where a person is connected."""
-
-    engine: bool
-    agent: str
-
-
-@dataclass(slots=True)
-class Person:
-    """Somebody who is or was in the room.
-
-    `engine` and `agent` are those of the terminal that answers for them. `terminals` are the
-    places where they are now, by device, in order of arrival.
-    """
-
-    name: str
-    role: Role
-    engine: bool
-    agent: str
-    present: bool
-    since: float
-    key: str = ""
-    muted: bool = False
-    terminals: dict[str, Terminal] = field(default_factory=dict)
-
-    def survey(self) -> None:
-        """Bring what sums up the terminals up to date; the last thing known stays with the gone."""
-        self.present = bool(self.terminals)
-        here = list(self.terminals.values())
-        if here:
-            best = next((each for each in here if each.engine), here[0])
-            self.engine, self.agent = best.engine, best.agent
-
-
-@dataclass(slots=True)
-class Proposal:
-    """A tool call that needs, or needed, a person's answer.
-
-    `outcome` is None while it waits. A parked one can be answered again after a resume.
-    """
-
-    id: str
-    message: int
-    owner: str
-    agent: str
-    tool: str
-    arguments: dict[str, Any]
-    where: str
-    seq: int
-    asked_at: float
-    withheld: bool = False
-    outcome: Outcome | None = None
-    reason: str | None = None
-    scope: Scope = "once"
-    settled_at: float | None = None
-    settled_by: str = ""
-    signature: bytes = b""
-
-
-@dataclass(slots=True)
-class Exchange:
-    """A message and everything that its handler's engine did about it.
-
-    `voucher` is the person from whose copy it was recovered, empty for what was said here;
-    `answer_voucher` likewise for the answer.
-    """
-
-    seq: int
-    at: float
-    author: str
-    said: Said
-    phase: Phase
-    decision: Decided | None = None
-    decided_at: float | None = None
-    proposals: list[str] = field(default_factory=list)
-    waiting: set[str] = field(default_factory=set)
-    answer: Answered | None = None
-    answered_seq: int | None = None
-    error: Failed | None = None
-    ended_at: float | None = None
-    voucher: str = ""
-    answer_voucher: str = ""
-
-    @property
-    def handler(self) -> str:
-        """The person whose engine is responsible, empty if there is none."""
-        return self.said.handler
-
-    @property
-    def device(self) -> str:
-        """The terminal at which that engine runs."""
-        return self.said.device
+from genie_core.room.person import Person, Presence, Terminal
 
 
 class IllegalEvent(Exception):

@@ -36,7 +36,8 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.fold import Exchange, Proposal, RoomState
+from genie_core.room.exchange import Exchange, Proposal
+from genie_core.room.fold import RoomState
 from genie_core.room.seat import Answer
 from genie_core.room.trust import Trust
 from genie_core.room.withheld import Withheld

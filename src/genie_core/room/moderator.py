@@ -7,11 +7,11 @@ from genie_core.room.budget import Budget
 from genie_core.room.codec import whole_text
 from genie_core.room.deed import Deed, is_valid
 from genie_core.room.event import Moderated, Shared
-from genie_core.room.fold import Person
 from genie_core.room.frame import Accepted, Moderate, Offered, Refusal
 from genie_core.room.history import NO_DISK, History
 from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer
+from genie_core.room.person import Person
 from genie_core.room.roster import Roster
 
 REASON_CHARS: Final = 200

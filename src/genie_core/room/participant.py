@@ -30,7 +30,8 @@ from genie_core.room.event import (
     Settled,
     Suspended,
 )
-from genie_core.room.fold import Exchange, RoomState
+from genie_core.room.exchange import Exchange
+from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     Accept,
     Accepted,

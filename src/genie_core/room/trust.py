@@ -6,7 +6,8 @@ A host that is not the engine's owner could otherwise let it do what nobody here
 from genie_core.room.authorship import Author
 from genie_core.room.context import Missing
 from genie_core.room.event import Asked
-from genie_core.room.fold import Exchange, Proposal, RoomState
+from genie_core.room.exchange import Exchange, Proposal
+from genie_core.room.fold import RoomState
 
 
 class Trust:

@@ -8,7 +8,7 @@ from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.room.event import FileRef
-from genie_core.room.fold import Exchange
+from genie_core.room.exchange import Exchange
 from genie_core.room.names import fold_name
 from genie_core.room.seat import Seat
 from genie_tui.order import Open, Save

@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from genie_core.room.fold import Proposal
+from genie_core.room.exchange import Proposal
 from genie_core.room.seat import Answer
 from genie_tui.keymap import Scope, actions, bindings, by_key
 from genie_tui.moments import duration

@@ -13,7 +13,8 @@ from genie_core.room.event import (
     Recovered,
     Settled,
 )
-from genie_core.room.fold import Exchange, RoomState
+from genie_core.room.exchange import Exchange
+from genie_core.room.fold import RoomState
 from genie_core.room.seat import Unsent
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_lines

@@ -14,7 +14,7 @@ from rich.text import Text
 from textual.color import Color
 from textual.strip import Strip
 
-from genie_core.room.fold import Exchange, Phase
+from genie_core.room.exchange import Exchange, Phase
 from genie_tui.moments import clock_time, duration, local_time
 from genie_tui.shelf import Shelf
 from genie_tui.text import TerminalSafe, visible_line

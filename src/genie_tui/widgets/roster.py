@@ -5,8 +5,9 @@ from typing import Final
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_core.room.fold import Person, Presence, RoomState
+from genie_core.room.fold import RoomState
 from genie_core.room.names import fold_name
+from genie_core.room.person import Person, Presence
 from genie_tui.text import visible_line
 from genie_tui.widgets.key_words import key_words
 

@@ -15,7 +15,8 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from genie_core.room.event import Event
-from genie_core.room.fold import Exchange, RoomState
+from genie_core.room.exchange import Exchange
+from genie_core.room.fold import RoomState
 from genie_core.room.seat import Unsent
 from genie_tui.keymap import Scope, bindings
 from genie_tui.shelf import Shelf

@@ -20,7 +20,8 @@ from genie_core.room.event import (
     Stage,
     Suspended,
 )
-from genie_core.room.fold import Exchange, Phase, RoomState
+from genie_core.room.exchange import Exchange, Phase
+from genie_core.room.fold import RoomState
 from genie_tui.moments import local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.announcement import announcement, because

@@ -4,7 +4,7 @@ import pytest
 
 from genie_core.agent.approval import Approval
 from genie_core.room.consent import Consent, arguments
-from genie_core.room.fold import Proposal
+from genie_core.room.exchange import Proposal
 
 
 def call(tool: str = "rm", agent: str = "system", **kwargs: Any) -> Approval:

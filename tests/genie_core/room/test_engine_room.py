@@ -10,8 +10,8 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.message import Attachment, Message, Thread
 from genie_core.reasoner import Decision, Response
 from genie_core.room.event import Asked, Event, FileRef, Quote, QuotedLine, Said, Settled
+from genie_core.room.exchange import Proposal
 from genie_core.room.filing import Errand
-from genie_core.room.fold import Proposal
 from genie_core.room.frame import ClientFrame, Piece, Refused, ServerFrame, Stored
 from genie_core.room.limits import Limits
 from genie_core.room.participant import Participant

@@ -22,7 +22,9 @@ from genie_core.room.event import (
     Suspended,
     Unreadable,
 )
-from genie_core.room.fold import IllegalEvent, Phase, Presence, RoomState
+from genie_core.room.exchange import Phase
+from genie_core.room.fold import IllegalEvent, RoomState
+from genie_core.room.person import Presence
 
 
 class Log:

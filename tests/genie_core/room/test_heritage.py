@@ -27,7 +27,8 @@ from genie_core.room.event import (
     Said,
     Shared,
 )
-from genie_core.room.fold import Phase, RoomState
+from genie_core.room.exchange import Phase
+from genie_core.room.fold import RoomState
 from genie_core.room.frame import Bequeath, Inherited, Moderate, Say, ServerFrame
 from genie_core.room.limits import Limits
 from genie_core.room.outbox import BEQUEST_REF

@@ -23,7 +23,8 @@ from genie_core.room.event import (
     Settled,
     Suspended,
 )
-from genie_core.room.fold import Phase, Presence
+from genie_core.room.exchange import Phase
+from genie_core.room.person import Presence
 from genie_core.room.plan import Engine
 from genie_core.room.seat import Answer, EngineState, Going, Link
 from genie_core.room.websocket import ws_connector

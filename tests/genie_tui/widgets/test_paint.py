@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 
 from genie_core.room.event import Said
-from genie_core.room.fold import Exchange, Phase
+from genie_core.room.exchange import Exchange, Phase
 from genie_core.room.seat import Transfer, Way
 from genie_tui.shelf import Shelf
 from genie_tui.widgets.entry import (

@@ -21,7 +21,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.fold import Exchange
+from genie_core.room.exchange import Exchange
 from genie_core.room.seat import Transfer, Unsent, Way
 from genie_tui.widgets.entry import Entry
 from genie_tui.widgets.paint import Painter

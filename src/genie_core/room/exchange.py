@@ -1,0 +1,83 @@
+"""A message of a room and what became of it, as its events tell."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from genie_core.room.event import Answered, Decided, Failed, Outcome, Said, Scope
+
+
+class Phase(Enum):
+    """How far the work on a message has come."""
+
+    DECIDING = "deciding"
+    WORKING = "working"
+    WAITING = "waiting"
+    IGNORED = "ignored"
+    ANSWERED = "answered"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    UNHANDLED = "unhandled"
+
+
+RUNNING: Final = frozenset({Phase.DECIDING, Phase.WORKING, Phase.WAITING})
+
+
+@dataclass(slots=True)
+class Proposal:
+    """A tool call that needs, or needed, a person's answer.
+
+    `outcome` is None while it waits. A parked one can be answered again after a resume.
+    """
+
+    id: str
+    message: int
+    owner: str
+    agent: str
+    tool: str
+    arguments: dict[str, Any]
+    where: str
+    seq: int
+    asked_at: float
+    withheld: bool = False
+    outcome: Outcome | None = None
+    reason: str | None = None
+    scope: Scope = "once"
+    settled_at: float | None = None
+    settled_by: str = ""
+    signature: bytes = b""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A message and everything that its handler's engine did about it.
+
+    `voucher` is the person from whose copy it was recovered, empty for what was said here;
+    `answer_voucher` likewise for the answer.
+    """
+
+    seq: int
+    at: float
+    author: str
+    said: Said
+    phase: Phase
+    decision: Decided | None = None
+    decided_at: float | None = None
+    proposals: list[str] = field(default_factory=list)
+    waiting: set[str] = field(default_factory=set)
+    answer: Answered | None = None
+    answered_seq: int | None = None
+    error: Failed | None = None
+    ended_at: float | None = None
+    voucher: str = ""
+    answer_voucher: str = ""
+
+    @property
+    def handler(self) -> str:
+        """The person whose engine is responsible, empty if there is none."""
+        return self.said.handler
+
+    @property
+    def device(self) -> str:
+        """The terminal at which that engine runs."""
+        return self.said.device
