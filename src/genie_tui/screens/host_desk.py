@@ -80,13 +80,16 @@ class HostDesk:
         """
         if objection := cannot_take_over(seat):
             self._complain(objection)
-        elif surely or not self._may_be_back_soon():
+        elif surely or not self._may_be_back_soon(seat):
             self._take_over()
         else:
             self._screen.run_worker(self._ask_to_take_over(seat), group="take over")
 
-    def _may_be_back_soon(self) -> bool:
-        return self._away_since is not None and self._clock() - self._away_since < PATIENCE
+    def _may_be_back_soon(self, seat: Seat) -> bool:
+        """Whether the host is away for less than a minute, or so shortly that nobody told us."""
+        if seat.link.link is not Link.RETRYING:
+            return False
+        return self._away_since is None or self._clock() - self._away_since < PATIENCE
 
     async def _ask_to_take_over(self, seat: Seat) -> None:
         host = visible_line(seat.state.host)

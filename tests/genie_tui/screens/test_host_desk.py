@@ -239,6 +239,16 @@ async def test_a_key_alone_takes_nothing_over_from_who_may_be_back(member: Scrip
         await until(pilot, lambda: app.asked)
 
 
+async def test_a_key_is_asked_about_before_the_screen_was_told_of_the_cut(
+    member: ScriptedSeat,
+) -> None:
+    async with recorded(member) as (app, pilot):
+        member.link = LinkStatus(Link.RETRYING, "connection lost")
+        await pilot.press("f8")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        assert app.asked == []
+
+
 async def test_host_takes_over_by_command(member: ScriptedSeat) -> None:
     async with recorded(member) as (app, pilot):
         member.set_link(LinkStatus(Link.RETRYING, "connection lost"))
