@@ -11,6 +11,7 @@ from genie_core.agent.approval import Approval, ApprovalContext, Verdict
 from genie_core.errors import ExecutionFailed, Stage, StageFailed, summary
 from genie_core.message import Message
 from genie_core.preferences import PreferencesSource
+from genie_core.progress import Usage, What
 from genie_core.reasoner.base import Decision
 from genie_core.record import Record
 
@@ -33,6 +34,29 @@ class TextDelta:
     """The next piece of an answer that is still being written. A preview, not part of it."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """What an agent is at now: "thinking", "calling" a tool, and so on. A preview like `TextDelta`.
+
+    `agent` is its path, as in requests for approval.
+    """
+
+    agent: str
+    what: What
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What requests to a model took, told when they are over.
+
+    `agent` is the path of the agent, or "reasoner" for what the decision took.
+    """
+
+    agent: str
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +111,8 @@ class Cancelled:
 ExecutionEvent: TypeAlias = (
     Decided
     | TextDelta
+    | Doing
+    | Spent
     | ApprovalRequested
     | ApprovalResolved
     | Unsaved
@@ -126,7 +152,8 @@ class Execution:
         """Yield the full record, then what follows as it happens.
 
         The last event is exactly one of: a decision to ignore, an answer, a failure, a
-        cancellation. Text deltas are dropped from the record once there is an answer.
+        cancellation. Text deltas and what agents were doing are dropped from the record once there
+        is an answer.
         """
         async for event in self._record.read():
             yield event
@@ -201,6 +228,14 @@ class Execution:
         if text:
             self.record(TextDelta(text))
 
+    def spent(self, agent: str, usage: Usage) -> None:
+        """Record what requests took."""
+        self.record(Spent(agent, usage))
+
+    def doing(self, agent: str, what: What, detail: str) -> None:
+        """Record what an agent is at."""
+        self.record(Doing(agent, what, detail))
+
     def record(self, event: ExecutionEvent) -> None:
         """Add an event, unless the last one is there already."""
         if self.done:
@@ -210,7 +245,7 @@ class Execution:
             return
         self.refuse_approvals(_why_refused(event))
         if isinstance(event, Answered):
-            self._record.forget(lambda past: isinstance(past, TextDelta))
+            self._record.forget(lambda past: isinstance(past, TextDelta | Doing))
         self._record.add(event)
         self._record.close()
 

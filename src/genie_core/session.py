@@ -18,6 +18,7 @@ from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsave
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.patience import Patience
 from genie_core.preferences import PreferencesSource
+from genie_core.progress import REASONER
 from genie_core.reasoner.base import Decision, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.reasoner.runner import ReasonerRunner, Ruling
@@ -264,6 +265,8 @@ class GroupSession:
             await _report_unsaved(execution, saved)
             execution.fail(error, "reasoner")
             return
+        for usage in ruling.spent:
+            execution.spent(REASONER, usage)
         response = ruling.response
         if response.decision is Decision.IGNORE:
             await _report_unsaved(execution, saved, ruling.saved)
@@ -309,6 +312,7 @@ class GroupSession:
                 attachments=list(attachments),
                 preferences=preferences,
                 emit=execution.emit,
+                watcher=execution,
             )
             agent = self._agent(owner)
             promise = agent.submit(query)

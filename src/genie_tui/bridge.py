@@ -11,6 +11,7 @@ from typing import Protocol
 from textual.message import Message
 from textual.message_pump import MessagePump
 
+from genie_core.progress import What
 from genie_core.room.event import Event, Quote
 from genie_core.room.seat import (
     EngineStatus,
@@ -114,6 +115,17 @@ class DeltaArrived(SeatMessage):
         super().__init__()
         self.message = message
         self.text = text
+
+
+class ProgressMade(SeatMessage):
+    """An agent is at something else in the run for a message."""
+
+    def __init__(self, message: int, agent: str, what: What, detail: str) -> None:
+        super().__init__()
+        self.message = message
+        self.agent = agent
+        self.what = what
+        self.detail = detail
 
 
 class LinkChanged(SeatMessage):
@@ -221,6 +233,10 @@ class Bridge(Listener):
     def on_delta(self, message: int, text: str) -> None:
         """Report more text of an answer."""
         self._post(DeltaArrived(message, text))
+
+    def on_progress(self, message: int, agent: str, what: What, detail: str) -> None:
+        """Report what an agent is at."""
+        self._post(ProgressMade(message, agent, what, detail))
 
     def on_link(self, status: LinkStatus) -> None:
         """Report the state of the connection; at once while there is no seat to wait for."""

@@ -22,6 +22,7 @@ from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError
+from genie_core.progress import What
 from genie_core.room.address import Address
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import Unreachable
@@ -67,6 +68,9 @@ class Mouth:
         pass
 
     def on_delta(self, message: int, text: str) -> None:
+        pass
+
+    def on_progress(self, message: int, agent: str, what: What, detail: str) -> None:
         pass
 
     def on_link(self, status: LinkStatus) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from genie_core.room.event import (
 )
 from genie_core.room.event import Decided as DecidedBody
 from genie_core.room.fold import RoomState
+from genie_core.room.grants import Grant
 from genie_core.room.seat import (
     Answer,
     EngineState,
@@ -40,6 +41,7 @@ from genie_core.room.seat import (
     Unsent,
     Way,
 )
+from genie_core.room.workbench import Workbench
 from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
 from genie_tui.nearby import NearbyRoom
@@ -103,6 +105,14 @@ class ScriptedSeat:
     detached: list[str] = field(default_factory=list)
     attaching: asyncio.Event = field(default_factory=_set_event)
     answers: list[tuple[str, Answer]] = field(default_factory=list)
+    schemas: dict[str, dict[str, Any]] = field(default_factory=dict)
+    grants: tuple[Grant, ...] = ()
+    revoked: list[int] = field(default_factory=list)
+    autos: list[bool] = field(default_factory=list)
+    workbench: Workbench | None = None
+    models: list[str] = field(default_factory=list)
+    model_error: GenieError | None = None
+    preferences: list[str] = field(default_factory=list)
     stops: list[int | None] = field(default_factory=list)
     leaves: list[str] = field(default_factory=list)
     leaving: asyncio.Event = field(default_factory=_set_event)
@@ -229,6 +239,32 @@ class ScriptedSeat:
             return False
         self.answers.append((approval, answer))
         return approval in self.state.open or approval in self.state.parked
+
+    def schema(self, approval: str) -> dict[str, Any] | None:
+        return self.schemas.get(approval)
+
+    def revoke(self, grant: int) -> bool:
+        self.revoked.append(grant)
+        kept = tuple(each for each in self.grants if each.id != grant)
+        found, self.grants = len(kept) < len(self.grants), kept
+        return found
+
+    def auto(self, on: bool) -> bool:
+        self.autos.append(on)
+        self.engine = replace(self.engine, auto=on)
+        if self.listener is not None:
+            self.listener.on_engine(self.engine)
+        return self.engine.state is EngineState.READY
+
+    async def use_model(self, name: str) -> str:
+        self.models.append(name)
+        if self.model_error is not None:
+            raise self.model_error
+        return name
+
+    def prefer(self, text: str) -> bool:
+        self.preferences.append(text)
+        return self.connected
 
     def stop(self, message: int | None = None) -> int:
         self.stops.append(message)

@@ -43,6 +43,8 @@ class Approval:
     `ftr` tells the answer too, as a plain bool. Setting it is another way to answer, for code on
     its event loop; cancelling it withdraws the request, which counts as a denial. Create a request
     on the loop that will wait for it.
+
+    `schema` is the JSON schema of the tool's arguments, if whoever asks knows it.
     """
 
     sender: str
@@ -54,6 +56,7 @@ class Approval:
     )
     id: str = field(default_factory=lambda: uuid4().hex, kw_only=True)
     requested_at: datetime = field(default_factory=lambda: datetime.now(UTC), kw_only=True)
+    schema: dict[str, Any] | None = field(default=None, kw_only=True, repr=False)
     verdict: Verdict | None = field(default=None, init=False)
     by: str = field(default="", init=False)
     resolved_at: datetime | None = field(default=None, init=False)
@@ -147,14 +150,20 @@ class ApprovalContext:
     queue: ApprovalQueue
     auto_approve: bool = False
 
-    async def approval(self, sender: str, tool_name: str, tool_args: dict[str, Any]) -> Verdict:
+    async def approval(
+        self,
+        sender: str,
+        tool_name: str,
+        tool_args: dict[str, Any],
+        schema: dict[str, Any] | None = None,
+    ) -> Verdict:
         """Put a request on the queue and wait for its answer.
 
         Cancelling the wait withdraws the request: nobody is left asking what needs no answer.
         """
         if self.auto_approve:
             return Verdict(approved=True)
-        request = Approval(sender, tool_name, tool_args=(), tool_kwargs=tool_args)
+        request = Approval(sender, tool_name, tool_args=(), tool_kwargs=tool_args, schema=schema)
         try:
             await self.queue.put(request)
             return await request.approved()
@@ -163,12 +172,36 @@ class ApprovalContext:
             raise
 
     def approval_callback(self, sender: str) -> ApprovalCallback:
-        """Bind the sender, for handing to `Agent.run`."""
+        """Bind the sender, for handing to `Agent.run`; see `ask_about`."""
+        return _BoundCallback(self, sender)
 
-        async def ask(tool_name: str, tool_args: dict[str, Any]) -> Verdict:
-            return await self.approval(sender, tool_name, tool_args)
 
-        return ask
+@dataclass(frozen=True, slots=True)
+class _BoundCallback:
+    """Asks on behalf of one agent."""
+
+    context: ApprovalContext
+    sender: str
+
+    async def __call__(
+        self,
+        tool_name: str,
+        tool_args: dict[str, Any],
+        schema: dict[str, Any] | None = None,
+    ) -> Verdict:
+        return await self.context.approval(self.sender, tool_name, tool_args, schema)
+
+
+async def ask_about(
+    callback: ApprovalCallback,
+    tool_name: str,
+    tool_args: dict[str, Any],
+    schema: dict[str, Any] | None,
+) -> Verdict | bool:
+    """Ask for approval, telling the schema of the arguments to whom it can be told."""
+    if isinstance(callback, _BoundCallback):
+        return await callback(tool_name, tool_args, schema)
+    return await callback(tool_name, tool_args)
 
 
 def _verdict_in(ftr: "Future[bool]") -> Verdict:

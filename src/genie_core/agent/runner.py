@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from genie_core.actor import Actor
 from genie_core.agent.approval import Approval, ApprovalContext
@@ -27,6 +27,7 @@ from genie_core.errors import (
 from genie_core.journal import encode_json
 from genie_core.message import Attachment
 from genie_core.patience import Patience, raise_if_cancelled
+from genie_core.progress import Usage, What, reporting_to
 from genie_core.stages import stage
 from genie_core.state import StateKeeper
 
@@ -40,15 +41,45 @@ def _discard(_text: str) -> None:
     """Ignore a piece of text that nobody follows."""
 
 
+class Watcher(Protocol):
+    """Is told what the agents of a hierarchy are doing and what that takes."""
+
+    def spent(self, agent: str, usage: Usage) -> None:
+        """Take note of what requests of the agent with this path took."""
+
+    def doing(self, agent: str, what: What, detail: str) -> None:
+        """Take note of what the agent with this path is at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What an agent is asked, and whom it asks for approval meanwhile."""
+    """What an agent is asked, and whom it asks for approval meanwhile.
+
+    A `watcher` is also told of the subagents that are run for it.
+    """
 
     text: str
     approvals: ApprovalContext
     attachments: list[Attachment] = field(default_factory=list)
     preferences: str | None = None
     emit: Callable[[str], None] = _discard
+    watcher: Watcher | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reports:
+    """Passes on what one agent reports, with its path."""
+
+    path: str
+    watcher: Watcher | None
+
+    def spent(self, usage: Usage) -> None:
+        if self.watcher is not None:
+            self.watcher.spent(self.path, usage)
+
+    def doing(self, what: What, detail: str) -> None:
+        if self.watcher is not None:
+            self.watcher.doing(self.path, what, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +201,7 @@ class AgentRunner(Actor[Query, Reply]):
         run = _Run(self, request)
         _current.set(run)  # for this request's own task, and what the agent starts from it
         try:
-            with stage("agent", self.name):
+            with stage("agent", self.name), reporting_to(_Reports(self.path, request.watcher)):
                 text = await agent.run_streaming(query, callback, request.emit)
         except asyncio.CancelledError:
             if self._in_charge():
@@ -227,10 +258,11 @@ class AgentRunner(Actor[Query, Reply]):
         """
         self._factory.agent_info(subagent_name)  # an unknown name must not create anything
         files = _described(attachments)
-        approvals = self._query_at_work().approvals
+        asking = self._query_at_work()
         self._check_circle(subagent_name)
         instance = Instance.of(subagent_name, subagent_instance)
-        answer = await _ask(self._subagent(instance), Query(query, approvals, files))
+        asked = Query(query, asking.approvals, files, watcher=asking.watcher)
+        answer = await _ask(self._subagent(instance), asked)
         return _as_json(
             subagent_name=subagent_name,
             subagent_instance=instance.id,

@@ -12,6 +12,7 @@ from genie_core.datastore import DataStore
 from genie_core.errors import ActorStopped, MissingKey, StageFailed
 from genie_core.message import Attachment, Message
 from genie_core.patience import Patience
+from genie_core.progress import Usage, What, reporting_to
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.stages import stage
@@ -26,13 +27,33 @@ class Ruling:
     """A reasoner's response, and what goes with it.
 
     `attachments` are those of the messages up to this one that no earlier delegation handed over,
-    `elapsed` the seconds it needed, and `saved` is done when its state is on disk.
+    `elapsed` the seconds it needed, and `saved` is done when its state is on disk. `spent` is what
+    each of the models that were asked took.
     """
 
     response: Response
     attachments: list[Attachment]
     elapsed: float
     saved: "Future[None]"
+    spent: tuple[Usage, ...] = ()
+
+
+class _Bill:
+    """Adds up what a decision takes."""
+
+    def __init__(self) -> None:
+        self._usages: dict[str, Usage] = {}
+
+    @property
+    def usages(self) -> tuple[Usage, ...]:
+        return tuple(self._usages.values())
+
+    def spent(self, usage: Usage) -> None:
+        known = self._usages.get(usage.model)
+        self._usages[usage.model] = usage if known is None else known + usage
+
+    def doing(self, what: What, detail: str) -> None:
+        """Nothing: a decision is over too soon to be watched."""
 
 
 class ReasonerRunner(Actor[int, Ruling]):
@@ -89,7 +110,8 @@ class ReasonerRunner(Actor[int, Ruling]):
         assert self._reasoner is not None, "requests are only served inside resources()"  # noqa: S101 - an invariant of Actor
         reasoner = self._reasoner
         began = perf_counter()
-        with stage("reasoner", self.name):
+        bill = _Bill()
+        with stage("reasoner", self.name), reporting_to(bill):
             updates = self._updates(reasoner, request)
             raw = await reasoner.run(updates)
         if not self._in_charge():
@@ -100,7 +122,7 @@ class ReasonerRunner(Actor[int, Ruling]):
         attachments: list[Attachment] = []
         if response.decision is Decision.DELEGATE:
             attachments = self._hand_over(request)
-        return Ruling(response, attachments, perf_counter() - began, saved)
+        return Ruling(response, attachments, perf_counter() - began, saved, bill.usages)
 
     def _hand_over(self, position: int) -> list[Attachment]:
         fresh = self._messages[self._handed_over : position + 1]

@@ -18,8 +18,8 @@ from genie_core.room.frame import Rule, Ruled, Say
 from genie_core.room.identity import Identity, verify
 
 SPEECH: Final = b"genie-tui room speech 1"
-RULING: Final = b"genie-tui room ruling 1"
-REPORT: Final = b"genie-tui room report 1"
+RULING: Final = b"genie-tui room ruling 2"
+REPORT: Final = b"genie-tui room report 2"
 
 Signed: TypeAlias = Decided | Asked | Answered
 """What engines sign of what they report."""
@@ -84,7 +84,7 @@ def _report(room: str, said: Said, body: Signed) -> bytes:
         case Decided():
             step: tuple[object, ...] = body.decision, body.query, body.receiver
         case Asked():
-            step = body.approval, body.agent, body.tool, body.arguments
+            step = body.approval, body.agent, body.tool, body.arguments, body.binding
         case Answered():
             step = body.text, body.receiver
     return _statement(REPORT, room, said.signature, type(body).__name__, *step)
@@ -98,7 +98,7 @@ def _speech(room: str, said: Say | Said) -> bytes:
 
 def _ruling(room: str, rule: Rule | Ruled) -> bytes:
     parts = rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments, rule.call
-    return _statement(RULING, room, *parts)
+    return _statement(RULING, room, *parts, rule.count, rule.stop)
 
 
 def _statement(context: bytes, *parts: object) -> bytes:

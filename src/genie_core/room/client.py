@@ -35,6 +35,9 @@ from genie_core.room.frame import (
     Offered,
     Piece,
     Points,
+    Prefer,
+    Progress,
+    Progressed,
     Refused,
     Ruled,
     ServerFrame,
@@ -84,7 +87,7 @@ class RoomClient:
     room can't tell whether it is the same event there. `identity` is who proves to be here, somebody
     new without one; `ticket` the pass of an invite; where no room is named and `recognises` says yes
     to the one that is met, `KnownRoom` ends the visit before it has begun. `token` gets the host's seat inside the host's
-    process.
+    process. `preferences` say how this person likes to be answered.
     """
 
     def __init__(
@@ -103,6 +106,7 @@ class RoomClient:
         ticket: Ticket | None = None,
         recognises: Callable[[str], bool] | None = None,
         device: str = "",
+        preferences: str = "",
         patient: bool = True,
         backoff: Backoff | None = None,
         clock: Callable[[], float] = time.time,
@@ -119,6 +123,7 @@ class RoomClient:
             token,
             ticket,
             recognises,
+            preferences,
         )
         self._last = since
         self._mark = mark
@@ -295,6 +300,17 @@ class RoomClient:
             self._outbox.delta(message, text)
             self._changed.set()
 
+    def progress(self, progress: Progress) -> None:
+        """Pass on what an agent is at; lost without a connection."""
+        if self._status.link is Link.ONLINE:
+            self._outbox.progress(progress)
+            self._changed.set()
+
+    def prefer(self, text: str) -> bool:
+        """Tell the room, now and at each arrival, how this person likes to be answered."""
+        self._introduction.preferences = text
+        return self.ask(Prefer(text))
+
     def stop(self, message: int) -> None:
         """Ask for the run for a message to be stopped; lost without a connection."""
         if self._status.link is Link.ONLINE:
@@ -429,6 +445,8 @@ class RoomClient:
                 self._follower.on_typing(name)
             case Streamed(message=message, text=text):
                 self._follower.on_delta(message, text)
+            case Progressed():
+                self._follower.on_progress(frame)
             case Stopping(message=message, by=by):
                 self._follower.on_stopping(message, by)
             case Trouble(text=text):

@@ -1,33 +1,79 @@
 """What a person has allowed beyond the one call in front of them."""
 
-from dataclasses import dataclass, field
-from typing import Any
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any, Final
 
 import msgspec
 
 from genie_core.agent.approval import Approval
+from genie_core.room.event import MOST_OF_SCOPE, Scope
 from genie_core.room.exchange import Proposal
+from genie_core.room.grants import Grant
+
+MINUTE: Final = 60.0
+
+CHANGED: Final = "the tool is not the one any more that this call was allowed for; ask again"
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """An answer that was given before the question: whether the call may be made, and why."""
+
+    allow: bool
+    because: str
 
 
 @dataclass(slots=True)
 class Consent:
     """Allowances that answer later approvals on their owner's behalf.
 
-    A session grant covers one tool of one agent that works for one person, until the session
-    ends. A revived call is one that was parked by a suspend and allowed afterwards: it covers
-    exactly that call with exactly those arguments, once, in the next run for its message.
+    A grant covers one tool of one agent that works for one person: until the session ends, for so
+    many calls, or for so many minutes. A revived call is one that was parked by a suspend and
+    allowed afterwards: it covers exactly that call with exactly those arguments, once, in the next
+    run for its message; if the tool has changed since then, it is refused.
+
+    `clock` tells the time in seconds since the epoch.
     """
 
-    _session: set[tuple[str, str, str]] = field(default_factory=set)
+    clock: Callable[[], float] = time.time
+    _grants: dict[int, Grant] = field(default_factory=dict)
+    _ids: "count[int]" = field(default_factory=lambda: count(1))
     _revived: dict[int, list[Proposal]] = field(default_factory=dict)
 
-    def grant(self, person: str, agent: str, tool: str) -> None:
-        """Let this agent call this tool for this person until the session ends."""
-        self._session.add((person, agent, tool))
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """The grants that still count, oldest first."""
+        self._drop_ended()
+        return tuple(self._grants.values())
+
+    def grant(
+        self, person: str, agent: str, tool: str, scope: Scope = "session", number: int = 0
+    ) -> None:
+        """Let this agent call this tool for this person as far as the scope reaches.
+
+        The call that is being answered is the first of `number` "times". "once" grants nothing.
+        """
+        number = min(max(number, 0), MOST_OF_SCOPE)
+        now = self.clock()
+        left = number - 1 if scope == "times" else None
+        until = now + number * MINUTE if scope == "minutes" else None
+        if scope == "once" or left == 0:
+            return
+        granted = Grant(next(self._ids), person, agent, tool, scope, now, left, until)
+        self._grants[granted.id] = granted
+
+    def revoke(self, grant: int) -> bool:
+        """Take a grant back; False if there is none with this id any more."""
+        self._drop_ended()
+        return self._grants.pop(grant, None) is not None
 
     def withdraw(self, person: str) -> None:
         """Forget what was granted for a person: the name may be somebody else's next time."""
-        self._session = {grant for grant in self._session if grant[0] != person}
+        self._grants = {id_: each for id_, each in self._grants.items() if each.person != person}
 
     def revive(self, proposal: Proposal) -> None:
         """Let the next run for the proposal's message make this very call."""
@@ -37,14 +83,22 @@ class Consent:
         """List the calls that a run for this message may make and has not made."""
         return tuple(self._revived.get(message, ()))
 
-    def covers(self, person: str, message: int, approval: Approval) -> str | None:
-        """Say why a call needs no question, or None if it does; uses up a revived call."""
-        if (person, approval.sender, approval.tool_name) in self._session:
-            return "allowed for this session"
+    def covers(self, person: str, message: int, approval: Approval) -> Cover | None:
+        """The answer that a call has already, or None; uses up a revived call or one of a grant."""
         for proposal in self._revived.get(message, ()):
             if (proposal.tool, proposal.arguments) == (approval.tool_name, arguments(approval)):
                 self._revived[message].remove(proposal)
-                return "allowed after the pause"
+                if proposal.binding and proposal.binding != binding(approval):
+                    return Cover(allow=False, because=CHANGED)
+                return Cover(allow=True, because="allowed after the pause")
+        self._drop_ended()
+        for grant in self._grants.values():
+            if (grant.person, grant.agent, grant.tool) == (
+                person,
+                approval.sender,
+                approval.tool_name,
+            ):
+                return Cover(allow=True, because=self._use(grant))
         return None
 
     def forget(self, message: int, offered: tuple[Proposal, ...]) -> None:
@@ -52,6 +106,24 @@ class Consent:
         left = [call for call in self._revived.pop(message, ()) if call not in offered]
         if left:
             self._revived[message] = left
+
+    def _use(self, grant: Grant) -> str:
+        left = None if grant.left is None else grant.left - 1
+        used = replace(grant, left=left, used=grant.used + 1, last_used=self.clock())
+        self._grants[grant.id] = used
+        match used.scope:
+            case "times":
+                return f"allowed in advance, {left} more to come"
+            case "minutes":
+                return "allowed for some minutes"
+            case _:
+                return "allowed for this session"
+
+    def _drop_ended(self) -> None:
+        now = self.clock()
+        for grant in list(self._grants.values()):
+            if grant.left == 0 or (grant.until is not None and grant.until <= now):
+                del self._grants[grant.id]
 
 
 def arguments(approval: Approval) -> dict[str, Any]:
@@ -63,3 +135,10 @@ def arguments(approval: Approval) -> dict[str, Any]:
     table = {**positional, **approval.tool_kwargs}
     plain: dict[str, Any] = msgspec.to_builtins(table, str_keys=True, enc_hook=repr)
     return plain
+
+
+def binding(approval: Approval) -> str:
+    """A digest of a call's tool, schema and arguments, in hex."""
+    call = approval.tool_name, approval.schema, arguments(approval)
+    plain = msgspec.json.encode(call, order="deterministic", enc_hook=repr)
+    return hashlib.sha256(plain).hexdigest()

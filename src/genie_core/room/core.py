@@ -14,6 +14,7 @@ from genie_core.room.codec import whole_text
 from genie_core.room.deed import Deed
 from genie_core.room.door import Door
 from genie_core.room.event import (
+    PREFERENCE_CHARS,
     ROOM,
     Event,
     FileRef,
@@ -41,6 +42,8 @@ from genie_core.room.frame import (
     Hello,
     Moderate,
     Offer,
+    Prefer,
+    Progress,
     Prove,
     Publish,
     Refusal,
@@ -205,6 +208,10 @@ class Room:
                 self._floor.publish(peer, frame, now)
             case Equip():
                 self._floor.equip(peer, frame, now)
+            case Prefer():
+                self._floor.prefer(peer, frame, now)
+            case Progress():
+                self._floor.progress(peer, frame, now)
             case Typing():
                 self._floor.typing(peer, now)
             case Delta():
@@ -351,7 +358,14 @@ class Room:
     def _seat(self, peer: Peer, name: str, role: Role, now: float) -> None:
         hello = peer.hello
         agent = whole_text(hello.agent, LABEL_CHARS)
-        joined = Joined(role, hello.engine, agent, hello.key, whole_text(hello.device))
+        joined = Joined(
+            role,
+            hello.engine,
+            agent,
+            hello.key,
+            whole_text(hello.device),
+            whole_text(hello.preferences, PREFERENCE_CHARS),
+        )
         self._replace(name, joined.device)
         if not self._is_here_as(name, joined):
             self._history.record(name, joined, now)

@@ -5,16 +5,19 @@ import logging
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from genie_core.errors import GenieError
 from genie_core.room.authorship import Author
+from genie_core.room.errors import NoEngine
 from genie_core.room.event import Event, Failed, Said
 from genie_core.room.exchange import Exchange
 from genie_core.room.fold import RoomState
+from genie_core.room.grants import Grant
 from genie_core.room.handler import Handler, Reporter
 from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.seat import Answer, EngineState, EngineStatus
+from genie_core.room.workbench import Workbench
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +57,7 @@ class EngineRoom:
         waiting = EngineState.ABSENT if plan.loader is None else EngineState.LOADING
         self._status = EngineStatus(waiting, plan.label, plan.offline)
         self._handler: Handler | None = None
+        self._workbench: Workbench | None = None
         self._live_after = 0
         self._begun = asyncio.Event()
         self._putting_away = asyncio.Event()
@@ -85,6 +89,41 @@ class EngineRoom:
     def answer(self, approval: str, answer: Answer) -> bool:
         """Answer an approval that waits or is parked here; False if none is."""
         return self._handler is not None and self._handler.answer(approval, answer)
+
+    @property
+    def workbench(self) -> Workbench | None:
+        """What the owner can see and change of the engine; None until it is loaded."""
+        return self._workbench
+
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """What was allowed beyond single calls and still counts."""
+        return self._handler.grants if self._handler is not None else ()
+
+    def revoke(self, grant: int) -> bool:
+        """Take an allowance back; False if there is none with this id."""
+        return self._handler is not None and self._handler.revoke(grant)
+
+    def schema(self, approval: str) -> dict[str, Any] | None:
+        """The schema of the arguments of a call that waits here; None if it is not known."""
+        return self._handler.schema(approval) if self._handler is not None else None
+
+    def auto(self, on: bool) -> bool:  # noqa: FBT001 - the one thing there is to say
+        """Allow the owner's own calls without a question, or no longer; False without an engine."""
+        if self._handler is None:
+            return False
+        self._handler.auto = on
+        self._show(replace(self._status, auto=on))
+        return True
+
+    async def use_model(self, name: str) -> str:
+        """Let another model answer; returns its label. A `GenieError` says why it can't."""
+        if self._workbench is None:
+            raise NoEngine
+        label = await self._workbench.use_model(name)
+        offline = not self._workbench.model
+        self._show(replace(self._status, label=label, offline=offline))
+        return label
 
     def file_arrived(self, digest: str) -> None:
         """Take note that a file of the room is here now."""
@@ -143,9 +182,12 @@ class EngineRoom:
             place=self._place if self._plan.library is not None else None,
             author=self._author,
             serves=self._plan.close_room is not None,
+            judge=engine.judge,
         ) as handler:
+            if engine.workbench is not None:
+                engine.workbench.begin(self._state.costs.of(self._name))
             handler.begin(engine.remembered, self._live_after)
-            self._handler = handler
+            self._handler, self._workbench = handler, engine.workbench
             self._show(EngineStatus(EngineState.READY, engine.label, engine.offline))
             for line in (*engine.notices, *engine.session.problems):
                 self._owner.warn(line)
@@ -156,7 +198,7 @@ class EngineRoom:
         return library.place(digest) if library is not None and library.has(digest) else None
 
     def _fail(self, why: str) -> None:
-        self._handler = None
+        self._handler = self._workbench = None
         self._show(replace(self._status, state=EngineState.FAILED, detail=why))
         self._owner.warn(why)
         for exchange in self._share():

@@ -17,6 +17,7 @@ RoomError
 ├── TooLong         a text that is longer than the room takes
 ├── TooManyUnsent   more waits to be sent than is kept
 ├── NoSuchFile      a file that can't be attached or is not here
+├── NoEngine        there is no engine here, or none yet
 ├── InvalidAddress  what should be HOST:PORT is not
 ├── Unreachable     nothing answers at the address
 │   └── WrongPin    another machine than the host's does
@@ -180,6 +181,13 @@ class NoSuchFile(RoomError):
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"{name}: {why}")
         self.name = name
+
+
+class NoEngine(RoomError):
+    """Something was asked of an engine that is not there."""
+
+    def __init__(self) -> None:
+        super().__init__("your engine is not loaded here, so there is nothing to change")
 
 
 class InvalidAddress(RoomError):

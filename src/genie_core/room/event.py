@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from genie_core.progress import Usage
 from genie_core.room.deed import Deed
 
 ROOM: Final = ""
@@ -38,7 +39,15 @@ Role: TypeAlias = Literal["host", "member", "guest", "observer"]
 
 Measure: TypeAlias = Literal["kick", "ban", "pardon", "mute", "unmute", "role"]
 Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
-Scope: TypeAlias = Literal["once", "session"]
+Scope: TypeAlias = Literal["once", "session", "times", "minutes"]
+"""How far an allowance reaches; the last two go with a number."""
+
+MOST_OF_SCOPE: Final = 1_000
+"""The largest number that goes with a scope."""
+
+PREFERENCE_CHARS: Final = 2_000
+"""Longest text about how somebody likes to be answered."""
+
 Stage: TypeAlias = Literal[
     "reasoner", "secrets", "factory", "preferences", "tools", "state", "agent", "lost"
 ]
@@ -84,7 +93,8 @@ class Joined(Body, tag="joined", frozen=True):
     """The author entered, at one terminal of perhaps several.
 
     `agent` labels the model behind their engine, empty without one. `key` is the author's; the
-    first key that uses a name owns it. `device` tells the author's terminals apart.
+    first key that uses a name owns it. `device` tells the author's terminals apart. `preferences`
+    say how the author likes to be answered.
     """
 
     role: Role
@@ -92,6 +102,13 @@ class Joined(Body, tag="joined", frozen=True):
     agent: str = ""
     key: str = ""
     device: str = ""
+    preferences: str = ""
+
+
+class Preferred(Body, tag="preferred", frozen=True):
+    """The author likes to be answered like this from now on; empty: in no special way."""
+
+    text: str
 
 
 class Left(Body, tag="left", frozen=True):
@@ -166,11 +183,54 @@ class Said(Body, tag="said", frozen=True):
     written: float = 0.0
 
 
+class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What requests to one model took, for one agent; fields as in `genie_core.progress.Usage`.
+
+    `agent` is a path of agents, or "reasoner".
+    """
+
+    agent: str
+    model: str
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    seconds: float = 0.0
+    cost: float | None = None
+
+    @classmethod
+    def of(cls, agent: str, usage: Usage) -> "Spending":
+        """Write down what an agent took."""
+        return cls(
+            agent,
+            usage.model,
+            usage.requests,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cached_tokens,
+            usage.seconds,
+            usage.cost,
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """What it took."""
+        return Usage(
+            self.model,
+            self.requests,
+            self.input_tokens,
+            self.output_tokens,
+            self.cached_tokens,
+            self.seconds,
+            self.cost,
+        )
+
+
 class Decided(Body, tag="decided", frozen=True):
     """The reasoner's verdict on the message with sequence number `message`.
 
     `elapsed` is in seconds. `reason` is one sentence, also for IGNORE. `signature` is that of the
-    person whose engine it is.
+    person whose engine it is. `spent` is what the decision took.
     """
 
     message: int
@@ -180,6 +240,7 @@ class Decided(Body, tag="decided", frozen=True):
     receiver: str | None = None
     elapsed: float = 0.0
     signature: bytes = b""
+    spent: tuple[Spending, ...] = ()
 
 
 class Asked(Body, tag="asked", frozen=True):
@@ -187,6 +248,8 @@ class Asked(Body, tag="asked", frozen=True):
 
     `agent` is the path of agents that leads to the call, `where` the place where it would run.
     `withheld` says that only the person who runs it sees the arguments. `signature` is theirs.
+    `because` says why they are asked, and `risk` what the tool can do at worst. `binding` is a
+    digest of tool, schema and arguments: an answer after a pause holds for nothing else.
     """
 
     message: int
@@ -197,10 +260,17 @@ class Asked(Body, tag="asked", frozen=True):
     where: str = ""
     withheld: bool = False
     signature: bytes = b""
+    because: str = ""
+    risk: str = ""
+    binding: str = ""
 
 
 class Settled(Body, tag="settled", frozen=True):
-    """An approval is closed. Parked ones may be settled once more after a resume."""
+    """An approval is closed. Parked ones may be settled once more after a resume.
+
+    `count` goes with the scopes "times" and "minutes". `arguments` are those that a person put in
+    the place of the ones asked for.
+    """
 
     message: int
     approval: str
@@ -208,12 +278,14 @@ class Settled(Body, tag="settled", frozen=True):
     reason: str | None = None
     scope: Scope = "once"
     arguments: dict[str, Any] | None = None
+    count: int = 0
 
 
 class Answered(Body, tag="answered", frozen=True):
     """The agent's answer to a message; `elapsed` seconds after it was handed over.
 
-    `signature` is that of the person whose agent it is.
+    `signature` is that of the person whose agent it is. `spent` is what the agents took, those
+    included that it directed; in `Failed` and `Cancelled` likewise.
     """
 
     message: int
@@ -221,6 +293,7 @@ class Answered(Body, tag="answered", frozen=True):
     receiver: str | None = None
     elapsed: float = 0.0
     signature: bytes = b""
+    spent: tuple[Spending, ...] = ()
 
 
 class Failed(Body, tag="failed", frozen=True):
@@ -229,6 +302,7 @@ class Failed(Body, tag="failed", frozen=True):
     message: int
     stage: Stage
     error: str
+    spent: tuple[Spending, ...] = ()
 
 
 class Cancelled(Body, tag="cancelled", frozen=True):
@@ -236,6 +310,7 @@ class Cancelled(Body, tag="cancelled", frozen=True):
 
     message: int
     reason: str = ""
+    spent: tuple[Spending, ...] = ()
 
 
 class Moderated(Body, tag="moderated", frozen=True):
@@ -275,6 +350,7 @@ AnyBody: TypeAlias = (
     | Joined
     | Left
     | Equipped
+    | Preferred
     | Said
     | Decided
     | Asked

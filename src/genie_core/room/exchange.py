@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from genie_core.room.event import Answered, Decided, Failed, Outcome, Said, Scope
+from genie_core.room.event import Answered, Decided, Failed, Outcome, Said, Scope, Spending
 
 
 class Phase(Enum):
@@ -27,7 +27,8 @@ RUNNING: Final = frozenset({Phase.DECIDING, Phase.WORKING, Phase.WAITING})
 class Proposal:
     """A tool call that needs, or needed, a person's answer.
 
-    `outcome` is None while it waits. A parked one can be answered again after a resume.
+    `outcome` is None while it waits. A parked one can be answered again after a resume. `edited`
+    are the arguments that a person put in the place of `arguments`.
     """
 
     id: str
@@ -46,6 +47,11 @@ class Proposal:
     settled_at: float | None = None
     settled_by: str = ""
     signature: bytes = b""
+    because: str = ""
+    risk: str = ""
+    binding: str = ""
+    edited: dict[str, Any] | None = None
+    count: int = 0
 
 
 @dataclass(slots=True)
@@ -53,7 +59,7 @@ class Exchange:
     """A message and everything that its handler's engine did about it.
 
     `voucher` is the person from whose copy it was recovered, empty for what was said here;
-    `answer_voucher` likewise for the answer.
+    `answer_voucher` likewise for the answer. `spent` is what decision and agents took so far.
     """
 
     seq: int
@@ -71,6 +77,7 @@ class Exchange:
     ended_at: float | None = None
     voucher: str = ""
     answer_voucher: str = ""
+    spent: tuple[Spending, ...] = ()
 
     @property
     def handler(self) -> str:

@@ -8,13 +8,25 @@ import msgspec
 from genie_core.room.budget import Budget
 from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import FrameError
-from genie_core.room.event import Equipped, FileRef, Quote, QuotedLine, Said, is_moment
+from genie_core.room.event import (
+    PREFERENCE_CHARS,
+    Equipped,
+    FileRef,
+    Preferred,
+    Quote,
+    QuotedLine,
+    Said,
+    is_moment,
+)
 from genie_core.room.exchange import Exchange
 from genie_core.room.filing import Filing
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     Delta,
     Equip,
+    Prefer,
+    Progress,
+    Progressed,
     Publish,
     Refusal,
     Rule,
@@ -27,6 +39,7 @@ from genie_core.room.frame import (
 )
 from genie_core.room.history import NO_DISK, History
 from genie_core.room.limits import Limits
+from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer
 from genie_core.room.roster import Roster
 
@@ -36,6 +49,9 @@ LABEL_CHARS: Final = 200
 """Longest label of an engine; what goes beyond is cut off."""
 
 REMEMBERED_IDS: Final = 4096
+PATH_CHARS: Final = 400
+"""Longest path of an agent, or line about what it does, that is passed on."""
+
 TOO_MUCH: Final = "too much at once; slow down"
 
 
@@ -139,17 +155,45 @@ class Floor:
         else:
             self._history.record(peer.name, Equipped(label, peer.device), now)
 
+    def prefer(self, peer: Peer, prefer: Prefer, now: float) -> None:
+        """Record how somebody likes to be answered."""
+        text = whole_text(prefer.text)
+        if len(text) > PREFERENCE_CHARS:
+            why = f"preferences have at most {PREFERENCE_CHARS:,} characters"
+            self._roster.refuse(peer, "too_long", why)
+        elif text == self._state.preferences.get(fold_name(peer.name), ""):
+            pass
+        elif self._history.congested:
+            self._roster.refuse(peer, "disk", NO_DISK)
+        elif not self._budget.speak(peer, size_of(prefer), now):
+            self._roster.refuse(peer, "too_fast", TOO_MUCH)
+        else:
+            self._history.record(peer.name, Preferred(text), now)
+
     def typing(self, peer: Peer, now: float) -> None:
         """Pass on that somebody is writing."""
         if not self.is_silenced(peer) and self._budget.nudge(peer, now):
             self._roster.signal(peer, Typed(peer.name))
 
+    def progress(self, peer: Peer, progress: Progress, now: float) -> None:
+        """Pass on what an agent is at, if it comes from where it is at work."""
+        if not self._runs_at(peer, progress.message):
+            return
+        agent = whole_text(progress.agent, PATH_CHARS)
+        detail = whole_text(progress.detail, PATH_CHARS)
+        if self._budget.pass_on(peer, len(agent) + len(detail), now):
+            self._roster.signal(peer, Progressed(progress.message, agent, progress.what, detail))
+
+    def _runs_at(self, peer: Peer, message: int) -> bool:
+        """Whether the run for a message is the business of this very terminal."""
+        exchange = self._state.running.get(message)
+        if exchange is None or exchange.handler != peer.name:
+            return False
+        return not self._state.is_elsewhere(exchange, peer.device)
+
     def delta(self, peer: Peer, delta: Delta, now: float) -> None:
         """Pass on text of an answer in the making, if it comes from where the answer will."""
-        exchange = self._state.running.get(delta.message)
-        if exchange is None or exchange.handler != peer.name:
-            return
-        if self._state.is_elsewhere(exchange, peer.device):
+        if not self._runs_at(peer, delta.message):
             return
         if len(delta.text) > self._limits.text_chars:
             return

@@ -7,6 +7,7 @@ catch-up, a saved log.
 
 import msgspec
 
+from genie_core.room.costs import Costs
 from genie_core.room.event import (
     Answered,
     Asked,
@@ -20,6 +21,7 @@ from genie_core.room.event import (
     Left,
     Moderated,
     Opened,
+    Preferred,
     Recovered,
     Role,
     RunBody,
@@ -71,6 +73,8 @@ class RoomState:
         self.banned: dict[str, str] = {}
         self.muted: set[str] = set()
         self.recovered: dict[int, int] = {}
+        self.costs = Costs()
+        self.preferences: dict[str, str] = {}
 
     def apply(self, event: Event) -> bool:
         """Take the next event in; False if it was known already."""
@@ -164,6 +168,8 @@ class RoomState:
                 self._left(left)
             case Equipped() as equipped:
                 self._equipped(event.by, equipped)
+            case Preferred(text=text):
+                self._preferred(event.by, text)
             case Said() as said:
                 self._said(event, said)
             case Moderated() as moderated:
@@ -220,6 +226,13 @@ class RoomState:
             )
         if joined.key:
             self.keys.setdefault(fold_name(event.by), joined.key)
+        self._preferred(event.by, joined.preferences)
+
+    def _preferred(self, name: str, text: str) -> None:
+        if text:
+            self.preferences[fold_name(name)] = text
+        else:
+            self.preferences.pop(fold_name(name), None)
 
     def _left(self, left: Left) -> None:
         person = self.people.get(left.name)
@@ -315,6 +328,10 @@ class RoomState:
             if self.unreadable:
                 return
             raise IllegalEvent(f"event {event.seq} speaks of the unknown message {body.message}")
+        if isinstance(body, Decided | Answered | Failed | Cancelled) and body.spent:
+            exchange.spent += body.spent
+            silent = isinstance(body, Decided) and body.decision == "ignore"
+            self.costs.add(event.by, body.spent, silent=silent)
         match body:
             case Decided():
                 exchange.decision, exchange.decided_at = body, event.at
@@ -350,6 +367,9 @@ class RoomState:
             event.at,
             asked.withheld,
             signature=asked.signature,
+            because=asked.because,
+            risk=asked.risk,
+            binding=asked.binding,
         )
         self.proposals[proposal.id] = self.open[proposal.id] = proposal
         exchange.proposals.append(proposal.id)
@@ -365,6 +385,7 @@ class RoomState:
         proposal.outcome, proposal.reason = settled.outcome, settled.reason
         proposal.scope, proposal.settled_at = settled.scope, event.at
         proposal.settled_by = event.by
+        proposal.edited, proposal.count = settled.arguments, settled.count
         self.open.pop(proposal.id, None)
         if settled.outcome == "parked":
             self.parked[proposal.id] = proposal

@@ -7,6 +7,7 @@ from genie_core.room.frame import (
     Accepted,
     Knocking,
     Piece,
+    Progressed,
     Refused,
     Ruled,
     Stored,
@@ -29,6 +30,9 @@ class Follower(Protocol):
 
     def on_delta(self, message: int, text: str) -> None:
         """Take in text of an answer in the making."""
+
+    def on_progress(self, progressed: Progressed) -> None:
+        """Take note of what an agent is at."""
 
     def on_stopping(self, message: int, by: str) -> None:
         """Stop the own engine's run for a message, as `by` wishes."""

@@ -8,11 +8,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from genie_core.progress import What
 from genie_core.room.deed import Deed
 from genie_core.room.event import Event, FileRef, Measure, Quote, Role, RunBody, Scope
 from genie_core.room.limits import Limits
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Version of the protocol; a peer that speaks another one is refused with both numbers."""
 
 Refusal: TypeAlias = Literal[
@@ -58,7 +59,8 @@ class Hello(Frame, tag="hello", frozen=True):
     terminals apart. `since` is the last sequence number they have; everything after it follows the
     welcome. `mark` is that event's checksum, by which the room sees whether both have the same log;
     0 leaves it unchecked. `room` guards against another room at the same address; empty accepts
-    any. `token` is for the host's own participant, which proves nothing else.
+    any. `token` is for the host's own participant, which proves nothing else. `preferences` say
+    how the participant likes to be answered.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Hello(Frame, tag="hello", frozen=True):
     key: str = ""
     nonce: str = ""
     device: str = ""
+    preferences: str = ""
 
 
 class Prove(Frame, tag="prove", frozen=True):
@@ -110,6 +113,12 @@ class Equip(Frame, tag="equip", frozen=True):
     agent: str
 
 
+class Prefer(Frame, tag="prefer", frozen=True):
+    """Say how the sender likes to be answered from now on."""
+
+    text: str
+
+
 class Typing(Frame, tag="typing", frozen=True):
     """The sender is writing. Ephemeral."""
 
@@ -121,6 +130,15 @@ class Delta(Frame, tag="delta", frozen=True):
     text: str
 
 
+class Progress(Frame, tag="progress", frozen=True):
+    """What the agent with the path `agent` is at in a run. Ephemeral."""
+
+    message: int
+    agent: str
+    what: What
+    detail: str = ""
+
+
 class Stop(Frame, tag="stop", frozen=True):
     """Ask the engine that runs a message to stop. Only its author or its handler may."""
 
@@ -130,7 +148,8 @@ class Stop(Frame, tag="stop", frozen=True):
 class Rule(Frame, tag="rule", frozen=True):
     """Answer an approval that waits at another terminal of the same person.
 
-    `call` stands for the call that was shown; see `genie_core.room.authorship`.
+    `call` stands for the call that was shown; see `genie_core.room.authorship`. `count` goes with
+    the scope, and `stop` ends the run with a denial.
     """
 
     approval: str
@@ -140,6 +159,8 @@ class Rule(Frame, tag="rule", frozen=True):
     arguments: dict[str, Any] | None = None
     signature: bytes = b""
     call: str = ""
+    count: int = 0
+    stop: bool = False
 
 
 class Moderate(Frame, tag="moderate", frozen=True):
@@ -216,8 +237,10 @@ ClientFrame: TypeAlias = (
     | Say
     | Publish
     | Equip
+    | Prefer
     | Typing
     | Delta
+    | Progress
     | Stop
     | Rule
     | Moderate
@@ -294,6 +317,15 @@ class Streamed(Frame, tag="streamed", frozen=True):
     text: str
 
 
+class Progressed(Frame, tag="progressed", frozen=True):
+    """What an agent is at in a run. Ephemeral; a later one of the same run takes its place."""
+
+    message: int
+    agent: str
+    what: What
+    detail: str = ""
+
+
 class Stopping(Frame, tag="stopping", frozen=True):
     """For the handler of a message: `by` wants its run stopped."""
 
@@ -333,6 +365,8 @@ class Ruled(Frame, tag="ruled", frozen=True):
     arguments: dict[str, Any] | None = None
     signature: bytes = b""
     call: str = ""
+    count: int = 0
+    stop: bool = False
 
 
 class Knocking(Frame, tag="knocking", frozen=True):
@@ -382,6 +416,7 @@ ServerFrame: TypeAlias = (
     | Refused
     | Typed
     | Streamed
+    | Progressed
     | Stopping
     | Trouble
     | Points

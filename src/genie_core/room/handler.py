@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 import msgspec
 
@@ -19,8 +19,9 @@ from genie_core.agent.approval import Approval
 from genie_core.errors import GenieError
 from genie_core.execution import Execution
 from genie_core.message import Message
+from genie_core.progress import Usage, What
 from genie_core.room.authorship import Author
-from genie_core.room.consent import Consent, arguments
+from genie_core.room.consent import Consent, arguments, binding
 from genie_core.room.context import Missing, Place, as_answer, as_message, late_file, missing
 from genie_core.room.event import (
     Answered,
@@ -35,9 +36,12 @@ from genie_core.room.event import (
     RunBody,
     Said,
     Settled,
+    Spending,
 )
 from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.fold import RoomState
+from genie_core.room.grants import Grant
+from genie_core.room.judge import AskAlways, Call, Judge, Judgement
 from genie_core.room.seat import Answer
 from genie_core.room.trust import Trust
 from genie_core.room.withheld import Withheld
@@ -62,6 +66,9 @@ class Reporter(Protocol):
     def delta(self, message: int, text: str) -> None:
         """Show text of an answer in the making."""
 
+    def progress(self, message: int, agent: str, what: What, detail: str) -> None:
+        """Show what an agent is at."""
+
     def warn(self, text: str) -> None:
         """Tell the owner, and nobody else, that something is wrong."""
 
@@ -76,13 +83,26 @@ class _Run:
     answers: dict[str, Answer] = field(default_factory=dict)
     parked: set[str] = field(default_factory=set)
     offered: tuple[Proposal, ...] = ()
+    bill: dict[tuple[str, str], Usage] = field(default_factory=dict)
+
+    def charge(self, agent: str, usage: Usage) -> None:
+        """Note what an agent took."""
+        known = self.bill.get((agent, usage.model))
+        self.bill[agent, usage.model] = usage if known is None else known + usage
+
+    def settle_bill(self) -> tuple[Spending, ...]:
+        """What was taken since this was last asked."""
+        spent = tuple(Spending.of(agent, usage) for (agent, _), usage in self.bill.items())
+        self.bill.clear()
+        return spent
 
 
 class Handler:
     """Answers for one participant's share of a room.
 
     An async context: leaving it ends all watching. Call `begin` once, then `accept` for every
-    event after those, in order. `close` parks what waits for a person and ends the session; it
+    event after those, in order. The `judge` decides which calls a person is asked about; while
+    `auto` is true, those for the owner's own messages are allowed unless it denies them. `close` parks what waits for a person and ends the session; it
     always returns within `grace` plus a few seconds.
     """
 
@@ -99,7 +119,10 @@ class Handler:
         place: Place | None = None,
         author: Author | None = None,
         serves: bool = True,
+        judge: Judge | None = None,
     ) -> None:
+        self.auto = False
+        self._judge = judge or AskAlways()
         self._trust = Trust(state, owner, author, serves=serves)
         self._awaited: dict[str, tuple[str, FileRef]] = {}
         self._device = device
@@ -212,6 +235,22 @@ class Handler:
         self._answer_parked(proposal, answer)
         return True
 
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """What was allowed beyond single calls and still counts."""
+        return self._consent.grants
+
+    def revoke(self, grant: int) -> bool:
+        """Take an allowance back; False if there is none with this id."""
+        return self._consent.revoke(grant)
+
+    def schema(self, approval: str) -> dict[str, Any] | None:
+        """The schema of the arguments of a call that waits here; None if it is not known."""
+        for current in self._runs.values():
+            if approval in current.pending:
+                return current.pending[approval].schema
+        return None
+
     def stop(self, message: int, by: str) -> bool:
         """Stop a run on somebody's word; False if it is not running here."""
         current = self._runs.get(message)
@@ -322,10 +361,15 @@ class Handler:
                         decided.query,
                         decided.receiver,
                         decided.elapsed,
+                        spent=current.settle_bill(),
                     )
                 )
             case run.TextDelta(text=text):
                 self._reporter.delta(seq, text)
+            case run.Doing(agent=agent, what=what, detail=detail):
+                self._reporter.progress(seq, agent, what, detail)
+            case run.Spent(agent=agent, usage=usage):
+                current.charge(agent, usage)
             case run.ApprovalRequested(approval=approval):
                 self._ask(current, approval)
             case run.ApprovalResolved() as resolved:
@@ -333,17 +377,19 @@ class Handler:
             case run.Unsaved(error=error):
                 self._reporter.warn(error)
             case run.Answered(message=message, elapsed=elapsed):
-                answer = Answered(seq, message.content, message.receiver, elapsed)
+                spent = current.settle_bill()
+                answer = Answered(seq, message.content, message.receiver, elapsed, spent=spent)
                 if not message.content.strip() or not self._reporter.publish(answer):
-                    self._reporter.publish(Failed(seq, "agent", UNSHOWABLE_ANSWER))
+                    self._reporter.publish(Failed(seq, "agent", UNSHOWABLE_ANSWER, spent))
             case run.Failed(stage=stage, error=error):
-                self._reporter.publish(Failed(seq, stage, error))
+                self._reporter.publish(Failed(seq, stage, error, current.settle_bill()))
             case run.Cancelled(reason=reason):
-                self._reporter.publish(Cancelled(seq, reason))
+                self._reporter.publish(Cancelled(seq, reason, current.settle_bill()))
 
     def _ask(self, current: _Run, approval: Approval) -> None:
         exchange = current.exchange
-        asked = self._asked(exchange, approval)
+        judgement = self._judgement(exchange, approval)
+        asked = self._asked(exchange, approval, judgement)
         if asked is None or not self._reporter.publish(asked):
             # Nobody may allow what nobody can see.
             current.parked.add(approval.id)
@@ -352,13 +398,38 @@ class Handler:
         current.pending[approval.id] = approval
         if self._closing:
             self._park(current)
-        elif reason := self._consent.covers(exchange.author, exchange.seq, approval):
-            current.answers[approval.id] = Answer(allow=True, reason=reason)
-            approval.approve(by=self._owner)
+        elif answer := self._answer_in_advance(exchange, approval, judgement):
+            current.answers[approval.id] = answer
+            if answer.allow:
+                approval.approve(by=self._owner)
+            else:
+                approval.deny(answer.reason, by=self._owner)
 
-    def _asked(self, exchange: Exchange, approval: Approval) -> Asked | None:
+    def _judgement(self, exchange: Exchange, approval: Approval) -> Judgement:
         try:
-            shown = arguments(approval)
+            call = Call(exchange.author, approval.sender, approval.tool_name, arguments(approval))
+            return self._judge.judge(call)
+        except Exception:  # whatever a rule or an argument does, a person can still be asked
+            logger.exception("a call can't be judged")
+            return Judgement("ask", "the rules could not be applied to it")
+
+    def _answer_in_advance(
+        self, exchange: Exchange, approval: Approval, judgement: Judgement
+    ) -> Answer | None:
+        """What rules, earlier answers and auto mode say of a call; None if a person is asked."""
+        if judgement.effect == "deny":
+            return Answer(allow=False, reason=judgement.because)
+        if cover := self._consent.covers(exchange.author, exchange.seq, approval):
+            return Answer(cover.allow, cover.because)
+        if judgement.effect == "allow":
+            return Answer(allow=True, reason=judgement.because)
+        if self.auto and exchange.author == self._owner:
+            return Answer(allow=True, reason="auto mode")
+        return None
+
+    def _asked(self, exchange: Exchange, approval: Approval, judgement: Judgement) -> Asked | None:
+        try:
+            shown, digest = arguments(approval), binding(approval)
         except Exception:  # an argument may do anything when it is looked at
             logger.exception("a call's arguments can't be shown")
             return None
@@ -371,6 +442,9 @@ class Handler:
             shown,
             self._where,
             withheld,
+            because=judgement.because,
+            risk=judgement.risk,
+            binding=digest,
         )
         self._withheld.note(asked)
         return msgspec.structs.replace(asked, arguments={}) if withheld else asked
@@ -391,6 +465,7 @@ class Handler:
                 verdict.reason or (answer.reason if answer else None),
                 answer.scope if answer else "once",
                 None if self._withheld.hides(approval.id) else verdict.arguments,
+                answer.count if answer else 0,
             )
         )
 
@@ -400,13 +475,16 @@ class Handler:
             return False
         current.answers[approval_id] = answer
         if answer.allow:
-            if answer.scope == "session":
-                self._consent.grant(current.exchange.author, approval.sender, approval.tool_name)
             settled = approval.approve(arguments=answer.arguments, by=self._owner)
         else:
             settled = approval.deny(answer.reason, by=self._owner)
         if not settled:
             del current.answers[approval_id]
+        elif answer.allow:
+            who, agent, tool = current.exchange.author, approval.sender, approval.tool_name
+            self._consent.grant(who, agent, tool, answer.scope, answer.count)
+        elif answer.stop:
+            current.execution.cancel(f"stopped by {self._owner}")
         return settled
 
     def _answer_parked(self, proposal: Proposal, answer: Answer) -> None:
@@ -418,12 +496,14 @@ class Handler:
                 "approved" if answer.allow else "denied",
                 answer.reason,
                 answer.scope,
+                count=answer.count,
             )
         )
         if answer.allow:
             exchange = self._state.exchanges[proposal.message]
-            if answer.scope == "session":
-                self._consent.grant(exchange.author, proposal.agent, proposal.tool)
+            self._consent.grant(
+                exchange.author, proposal.agent, proposal.tool, answer.scope, answer.count
+            )
             self._consent.revive(proposal)
             if proposal.message not in self._runs:
                 self._go_on(exchange)

@@ -41,6 +41,7 @@ class Introduction:
     token: str = ""
     ticket: Ticket | None = None
     recognises: Callable[[str], bool] | None = None
+    preferences: str = ""
 
     async def meet(
         self, link: ClientConnection, since: int, mark: int, held: Callable[[str], None]
@@ -105,6 +106,7 @@ class Introduction:
             key=self.identity.key,
             nonce=nonce,
             device=self.device,
+            preferences=self.preferences,
         )
 
     def _proof(self, challenge: Challenge, nonce: str, channel: str) -> Prove:

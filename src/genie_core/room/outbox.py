@@ -18,6 +18,7 @@ from genie_core.room.frame import (
     ClientFrame,
     Delta,
     Equip,
+    Progress,
     Publish,
     Refused,
     Say,
@@ -62,6 +63,7 @@ class Outbox:
         self._wishes: list[ClientFrame] = []
         self._stops: list[int] = []
         self._deltas: dict[int, str] = {}
+        self._progress: dict[tuple[int, str], Progress] = {}
         self._label: str | None = None
         self._typing = False
         self._typing_from = 0.0
@@ -136,6 +138,10 @@ class Outbox:
         merged = self._deltas.get(message, "") + whole_text(text)
         self._deltas[message] = merged[-self._limits.text_chars :]
 
+    def progress(self, progress: Progress) -> None:
+        """Pass on what an agent is at; only the latest of each agent in a run counts."""
+        self._progress[progress.message, progress.agent] = progress
+
     def stop(self, message: int) -> None:
         """Ask for a run to be stopped."""
         if message not in self._stops:
@@ -156,6 +162,7 @@ class Outbox:
         self._wishes.clear()
         self._stops.clear()
         self._deltas.clear()
+        self._progress.clear()
         self._typing = False
 
     def take(self, now: float) -> list[ClientFrame]:
@@ -184,7 +191,7 @@ class Outbox:
             waits.append(max(paused, self._work.wait(now)))
         if self._typing:
             waits.append(max(0.0, self._typing_from - now))
-        if self._deltas:
+        if self._deltas or self._progress:
             waits.append(max(0.0, self._delta_from - now))
         if self._bequest and not self._bequeathed:
             waits.append(max(paused, self._work.wait(now)))
@@ -278,8 +285,10 @@ class Outbox:
         if self._typing and now >= self._typing_from:
             self._typing, self._typing_from = False, now + TYPING_INTERVAL
             frames.append(Typing())
-        if self._deltas and now >= self._delta_from:
+        if (self._deltas or self._progress) and now >= self._delta_from:
             self._delta_from = now + DELTA_INTERVAL
+            frames += self._progress.values()
+            self._progress.clear()
             frames += [Delta(message, text) for message, text in self._deltas.items()]
             self._deltas.clear()
         return frames

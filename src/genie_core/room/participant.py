@@ -12,8 +12,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from genie_core.progress import What
 from genie_core.room.authorship import shown
 from genie_core.room.deed import Deed
 from genie_core.room.departure import Step, take_steps
@@ -40,6 +41,8 @@ from genie_core.room.frame import (
     Moderate,
     Offer,
     Piece,
+    Progress,
+    Progressed,
     Refused,
     Rule,
     Ruled,
@@ -47,12 +50,14 @@ from genie_core.room.frame import (
     Stored,
     Welcome,
 )
+from genie_core.room.grants import Grant
 from genie_core.room.held import Held
 from genie_core.room.library import NoLibrary
 from genie_core.room.outbox import MAX_UNSENT
 from genie_core.room.plan import Plan
 from genie_core.room.seat import (
     Answer,
+    EngineState,
     EngineStatus,
     Going,
     Hosting,
@@ -66,6 +71,7 @@ from genie_core.room.seat import (
     Unsent,
     Way,
 )
+from genie_core.room.workbench import Workbench
 
 logger = logging.getLogger(__name__)
 
@@ -107,6 +113,7 @@ class Participant:
         self._library = plan.library or NoLibrary()
         self._held = Held(self._library.is_sent)
         self._own_deed: Deed | None = None
+        self._label = plan.label
 
     @property
     def name(self) -> str:
@@ -279,8 +286,46 @@ class Participant:
                 answer.scope,
                 answer.arguments,
                 call=shown(proposal),
+                count=answer.count,
+                stop=answer.stop,
             )
         )
+
+    def schema(self, approval: str) -> dict[str, Any] | None:
+        """The schema of the arguments of a call that waits here; None if it is not known."""
+        return self._engines.schema(approval)
+
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """What was allowed from the keyboard beyond single calls and still counts."""
+        return self._engines.grants
+
+    def revoke(self, grant: int) -> bool:
+        """Take an allowance back; False if there is none with this id."""
+        return self._engines.revoke(grant)
+
+    def auto(self, on: bool) -> bool:  # noqa: FBT001 - the one thing there is to say
+        """Allow calls for one's own messages without a question, as far as no rule denies them."""
+        return self._engines.auto(on)
+
+    @property
+    def workbench(self) -> Workbench | None:
+        """The parts of the own engine, once it is loaded."""
+        return self._engines.workbench
+
+    async def use_model(self, name: str) -> str:
+        """Let another model answer for this person; returns its label.
+
+        Raises:
+            NoEngine: there is none here, or it is not loaded yet.
+            GenieError: the model can't be used; nothing has changed.
+
+        """
+        return await self._engines.use_model(name)
+
+    def prefer(self, text: str) -> bool:
+        """Tell the room how this person likes to be answered. False without a connection."""
+        return self._client.prefer(text)
 
     def stop(self, message: int | None = None) -> int:
         """Stop the run for a message, or all runs one may stop; returns how many were asked to."""
@@ -409,8 +454,16 @@ class Participant:
         self._client.delta(message, text)
         self._listener.on_delta(message, text)
 
+    def progress(self, message: int, agent: str, what: What, detail: str) -> None:
+        """Show what an agent is at, here and to the others."""
+        self._client.progress(Progress(message, agent, what, detail))
+        self._listener.on_progress(message, agent, what, detail)
+
     def show_engine(self, status: EngineStatus) -> None:
-        """Show how the own engine is."""
+        """Show how the own engine is, and tell the room if it goes by another label now."""
+        if status.state is EngineState.READY and status.label != self._label:
+            self._label = status.label
+            self._client.equip(status.label)
         self._listener.on_engine(status)
 
     def warn(self, text: str) -> None:
@@ -489,6 +542,12 @@ class Participant:
         if exchange is not None and exchange.handler != self._name:
             self._listener.on_delta(message, text)
 
+    def on_progress(self, progressed: Progressed) -> None:
+        """Pass on what somebody's agent is at."""
+        self._listener.on_progress(
+            progressed.message, progressed.agent, progressed.what, progressed.detail
+        )
+
     def on_stopping(self, message: int, by: str) -> None:
         """Stop a run that somebody wants stopped; the room has checked that they may."""
         self._engines.stop(message, by)
@@ -545,7 +604,9 @@ class Participant:
         if ruled.allow and proposal is not None and ruled.call != shown(proposal):
             self.warn("you allowed a call at another terminal that was shown another one there")
             return
-        answer = Answer(ruled.allow, ruled.reason, ruled.scope, ruled.arguments)
+        answer = Answer(
+            ruled.allow, ruled.reason, ruled.scope, ruled.arguments, ruled.count, ruled.stop
+        )
         self._engines.answer(ruled.approval, answer)
 
     def on_knocking(self, knocking: Knocking) -> None:

@@ -18,6 +18,9 @@ from genie_core.room.frame import (
     Hello,
     Moderate,
     Offer,
+    Prefer,
+    Progress,
+    Progressed,
     Prove,
     Publish,
     Refused,
@@ -49,7 +52,10 @@ class Stage(Enum):
 ARRIVING: Final = frozenset({Stage.GREETING, Stage.PROVING})
 """Stages that are over within seconds, or the connection is."""
 
-_TALK: Final = (Say, Publish, Equip, Typing, Delta, Stop, Rule, Bequeath, Offer, Accept)
+_TALK: Final = (
+    *(Say, Publish, Equip, Prefer, Typing, Delta, Progress, Stop, Rule),
+    *(Bequeath, Offer, Accept),
+)
 _AUTHORITY: Final = (Moderate, Share, Admit)
 _FILES: Final = (Store, Chunk, Fetch)
 
@@ -70,15 +76,19 @@ class Signals:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._waiting: OrderedDict[str | int, Typed | Streamed] = OrderedDict()
+        self._waiting: OrderedDict[str | int | tuple[int, str], Typed | Streamed | Progressed] = (
+            OrderedDict()
+        )
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, signal: Typed | Streamed) -> None:
-        """Keep a signal, merged with one for the same person or message that still waits."""
+    def add(self, signal: Typed | Streamed | Progressed) -> None:
+        """Keep a signal, merged with one for the same person, agent or message that still waits."""
         if isinstance(signal, Typed):
             self._waiting[signal.name] = signal
+        elif isinstance(signal, Progressed):
+            self._waiting[signal.message, signal.agent] = signal
         else:
             earlier = self._waiting.get(signal.message)
             text = earlier.text if isinstance(earlier, Streamed) else ""

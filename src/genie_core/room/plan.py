@@ -9,9 +9,11 @@ from genie_core.room.client import RoomClient
 from genie_core.room.deed import Deed
 from genie_core.room.event import Event
 from genie_core.room.follower import Follower
+from genie_core.room.judge import AskAlways, Judge
 from genie_core.room.library import Library
 from genie_core.room.seat import Hosting
 from genie_core.room.withheld import Withheld
+from genie_core.room.workbench import Workbench
 from genie_core.session import GroupSession
 
 
@@ -20,7 +22,7 @@ class Engine:
     """A loaded engine: the session, what it remembers, and how its model is called.
 
     `aclose` ends what the session leaves to its owner, its data store above all. `notices` are
-    lines to tell the person once.
+    lines to tell the person once. `judge` decides which tool calls a person is asked about.
     """
 
     session: GroupSession
@@ -29,6 +31,8 @@ class Engine:
     offline: bool
     aclose: Callable[[], Awaitable[None]]
     notices: tuple[str, ...] = ()
+    judge: Judge = field(default_factory=AskAlways)
+    workbench: Workbench | None = None
 
 
 EngineLoader: TypeAlias = Callable[[], Awaitable[Engine]]

@@ -5,6 +5,7 @@ from typing import Final
 
 from genie_core.room.codec import whole_text
 from genie_core.room.frame import (
+    Progressed,
     Refusal,
     Refused,
     ServerFrame,
@@ -118,7 +119,7 @@ class Roster:
             return
         self.reply(peer, Refused(code, whole_text(text, REFUSAL_CHARS), ref))
 
-    def signal(self, sender: Peer, signal: Typed | Streamed) -> None:
+    def signal(self, sender: Peer, signal: Typed | Streamed | Progressed) -> None:
         """Pass something ephemeral on to everybody but its sender."""
         for peer in self.seated:
             if peer is not sender:

@@ -11,9 +11,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol
 
+from genie_core.progress import What
 from genie_core.room.deed import Deed
 from genie_core.room.event import Event, FileRef, Measure, Quote, Role, Scope
 from genie_core.room.fold import RoomState
+from genie_core.room.grants import Grant
+from genie_core.room.workbench import Workbench
 
 
 class Link(Enum):
@@ -45,12 +48,16 @@ class EngineState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EngineStatus:
-    """The participant's engine; `label` is the model, `offline` that it is no language model."""
+    """The participant's engine; `label` is the model, `offline` that it is no language model.
+
+    `auto` says that calls for the owner's own messages are allowed without a question.
+    """
 
     state: EngineState
     label: str = ""
     offline: bool = False
     detail: str = ""
+    auto: bool = False
 
 
 class Severity(Enum):
@@ -127,13 +134,16 @@ class Answer:
     """A person's answer to an approval.
 
     `arguments` replaces what the agent proposed; `scope` "session" also lets later calls of the
-    same tool by the same agent pass until the session ends.
+    same tool by the same agent pass until the session ends, "times" so many of them in all, and
+    "minutes" those of so many minutes, as `count` says. `stop` ends the run with a denial.
     """
 
     allow: bool
     reason: str | None = None
     scope: Scope = "once"
     arguments: dict[str, Any] | None = None
+    count: int = 0
+    stop: bool = False
 
 
 class Going(Enum):
@@ -170,6 +180,9 @@ class Listener(Protocol):
 
     def on_delta(self, message: int, text: str) -> None:
         """Take in more text of the answer that is being written for a message."""
+
+    def on_progress(self, message: int, agent: str, what: What, detail: str) -> None:
+        """Take note of what an agent is at in the run for a message."""
 
     def on_link(self, status: LinkStatus) -> None:
         """Take note that the connection changed."""
@@ -289,6 +302,35 @@ class Seat(Protocol):
 
     def answer(self, approval: str, answer: Answer) -> bool:
         """Answer an approval of one's own, pending or parked; False if it is not open."""
+
+    def schema(self, approval: str) -> dict[str, Any] | None:
+        """The JSON schema of the arguments of a call that waits here; None if it is not known."""
+
+    @property
+    def grants(self) -> Sequence[Grant]:
+        """What was allowed from the keyboard beyond single calls and still counts, oldest first."""
+
+    def revoke(self, grant: int) -> bool:
+        """Take an allowance back; False if there is none with this id."""
+
+    def auto(self, on: bool) -> bool:  # noqa: FBT001 - the one thing there is to say
+        """Allow calls for one's own messages without a question, as far as no rule denies them.
+
+        Ends with the session. False if there is no engine to tell.
+        """
+
+    @property
+    def workbench(self) -> Workbench | None:
+        """The parts of the own engine, once it is loaded."""
+
+    async def use_model(self, name: str) -> str:
+        """Let another model answer for this person; returns its label.
+
+        Raises a `GenieError`, and changes nothing, if there is no engine or it can't use it.
+        """
+
+    def prefer(self, text: str) -> bool:
+        """Tell the room how this person likes to be answered. False without a connection."""
 
     def stop(self, message: int | None = None) -> int:
         """Stop the run for a message, or all runs one may stop; returns how many were asked to."""

@@ -75,6 +75,7 @@ class Trust:
             proposal.tool,
             proposal.arguments,
             signature=proposal.signature,
+            binding=proposal.binding,
         )
         return self._author.reported(exchange.said, asked) and self.is_own_decision(exchange)
 

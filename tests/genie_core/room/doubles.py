@@ -11,7 +11,16 @@ from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import Diverged, RoomRefused
 from genie_core.room.event import Event, Said
 from genie_core.room.fold import RoomState
-from genie_core.room.frame import Accepted, Knocking, Piece, Refused, Ruled, Stored, Welcome
+from genie_core.room.frame import (
+    Accepted,
+    Knocking,
+    Piece,
+    Progressed,
+    Refused,
+    Ruled,
+    Stored,
+    Welcome,
+)
 from genie_core.room.identity import Identity
 from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
 from genie_core.room.server import RoomServer
@@ -31,6 +40,7 @@ class Recorder:
         self.welcomes: list[Welcome] = []
         self.typing: list[str] = []
         self.deltas: list[tuple[int, str]] = []
+        self.progress: list[Progressed] = []
         self.stopping: list[tuple[int, str]] = []
         self.links: list[LinkStatus] = []
         self.unsent: tuple[Unsent, ...] = ()
@@ -61,6 +71,10 @@ class Recorder:
 
     def on_delta(self, message: int, text: str) -> None:
         self.deltas.append((message, text))
+        self._changed.set()
+
+    def on_progress(self, progressed: Progressed) -> None:
+        self.progress.append(progressed)
         self._changed.set()
 
     def on_stopping(self, message: int, by: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_core.datastore import DataStore
+from genie_core.progress import What
 from genie_core.room.client import Backoff, RoomClient
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import LeftInDisorder
@@ -33,6 +34,7 @@ class Ear:
         self.events: list[Event] = []
         self.links: list[LinkStatus] = []
         self.deltas: list[tuple[int, str]] = []
+        self.progress: list[tuple[int, str, What, str]] = []
         self.notices: list[str] = []
         self.engines: list[EngineStatus] = []
         self.knocks: list[Knock] = []
@@ -51,6 +53,10 @@ class Ear:
 
     def on_delta(self, message: int, text: str) -> None:
         self.deltas.append((message, text))
+        self._changed.set()
+
+    def on_progress(self, message: int, agent: str, what: What, detail: str) -> None:
+        self.progress.append((message, agent, what, detail))
         self._changed.set()
 
     def on_link(self, status: LinkStatus) -> None:

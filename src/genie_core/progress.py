@@ -1,0 +1,83 @@
+"""What models and tools report while they work: what they cost, and what they are doing.
+
+Providers call `spent` and `doing` from wherever they are in a run. Where that leads is a context
+variable, which whoever serves the run sets with `reporting_to`; outside of any run both do nothing.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol, TypeAlias
+
+What: TypeAlias = Literal["asking", "thinking", "writing", "calling", "retrying", "note"]
+"""What an agent is at: it waits for its model's first word, the model thinks or writes, a tool runs,
+a request is tried again; or there is something that a person should know about the run."""
+
+REASONER: Final = "reasoner"
+"""Stands for the reasoner where agents are named by their paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What requests to one model took.
+
+    `input_tokens` counts `cached_tokens`, too. `seconds` is the time that the model needed. `cost`
+    is in US dollars, None if the model's price is not known.
+    """
+
+    model: str
+    requests: int = 1
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    seconds: float = 0.0
+    cost: float | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Both together, named after this one's model. An unknown cost counts as nothing."""
+        costs = [each for each in (self.cost, other.cost) if each is not None]
+        return Usage(
+            self.model,
+            self.requests + other.requests,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.seconds + other.seconds,
+            sum(costs) if costs else None,
+        )
+
+
+class Sink(Protocol):
+    """Takes what is reported during one run."""
+
+    def spent(self, usage: Usage) -> None:
+        """Take note of what one request, or several to one model, took."""
+
+    def doing(self, what: What, detail: str) -> None:
+        """Take note of what the run is at now; `detail` is one line, such as a tool's name."""
+
+
+_sink: ContextVar[Sink | None] = ContextVar("sink", default=None)
+
+
+@contextmanager
+def reporting_to(sink: Sink) -> Iterator[None]:
+    """Lead reports of this task, and of those it starts, to `sink` until the block is left."""
+    token = _sink.set(sink)
+    try:
+        yield
+    finally:
+        _sink.reset(token)
+
+
+def spent(usage: Usage) -> None:
+    """Report what requests of the present run took."""
+    if (sink := _sink.get()) is not None:
+        sink.spent(usage)
+
+
+def doing(what: What, detail: str = "") -> None:
+    """Report what the present run is at."""
+    if (sink := _sink.get()) is not None:
+        sink.doing(what, detail)

@@ -1,0 +1,103 @@
+"""What the owner of an engine can see and change of it while a room is open."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from genie_core.progress import Usage
+from genie_core.room.judge import Effect, Risk
+
+ServerState: TypeAlias = Literal["idle", "starting", "ready", "down"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInfo:
+    """A tool that an agent has. `server` is the tool server it comes from, empty if built in.
+
+    `effect` is what the rules say of a call of it in general, and `because` why.
+    """
+
+    agent: str
+    name: str
+    description: str
+    risk: Risk
+    effect: Effect
+    because: str
+    server: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """A tool server. `detail` says why it is down; `retry_in` is in seconds."""
+
+    name: str
+    state: ServerState
+    tools: int = 0
+    detail: str = ""
+    retry_in: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """An agent that the engine has: the one that answers, or one that it directs."""
+
+    name: str
+    description: str
+    model: str
+    runtime: str
+    coordinator: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How much of a budget is used. Limits of 0 are none; money is in US dollars."""
+
+    money: float = 0.0
+    money_limit: float = 0.0
+    tokens: int = 0
+    token_limit: int = 0
+
+    @property
+    def used_up(self) -> bool:
+        """Whether a limit is reached."""
+        money = 0 < self.money_limit <= self.money
+        return money or 0 < self.token_limit <= self.tokens
+
+
+class Workbench(Protocol):
+    """The parts of one person's loaded engine that they can look at and change.
+
+    Belongs to the event loop of the room. Reading it is cheap.
+    """
+
+    @property
+    def agents(self) -> Sequence[AgentInfo]:
+        """The agents there are, the coordinator first."""
+
+    @property
+    def tools(self) -> Sequence[ToolInfo]:
+        """The tools there are, by agent; those of servers that have not started yet are missing."""
+
+    @property
+    def servers(self) -> Sequence[ServerInfo]:
+        """The tool servers there are."""
+
+    @property
+    def allowance(self) -> Allowance:
+        """What was spent of the session's budget."""
+
+    @property
+    def model(self) -> str:
+        """The model that answers, as in the settings; empty for the offline helper."""
+
+    async def use_model(self, name: str) -> str:
+        """Let another model answer from the next request on; returns the label to show.
+
+        Raises a `GenieError`, and changes nothing, if it can't be used.
+        """
+
+    def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
+        """Allow so much more in this session."""
+
+    def begin(self, spent: Usage) -> None:
+        """Take note of what was spent in this room before the engine was loaded."""
