@@ -31,6 +31,7 @@ from genie_core.room.event import (
 )
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
+    VERSION,
     Bye,
     ClientFrame,
     Delta,
@@ -160,7 +161,7 @@ def test_reasons_and_refusals_stay_short() -> None:
 def test_a_version_refusal_names_both() -> None:
     bench = Bench()
     peer = bench.connect(Hello("zoe", version=99))
-    assert "version 2" in only_refusal(bench.pull(peer)).text
+    assert f"version {VERSION}" in only_refusal(bench.pull(peer)).text
     peer = bench.connect(Hello("zoe", version=99))
     assert "speak 99" in only_refusal(bench.pull(peer)).text
 
