@@ -115,7 +115,8 @@ class LobbyScreen(Screen[None]):
         except GenieError as error:
             self.show_error(str(error))
         else:
-            self._show_saved(rooms)
+            if self.app.is_running:  # else the list is gone already
+                self._show_saved(rooms)
 
     def _show_saved(self, rooms: Sequence[SavedSummary]) -> None:
         listed = self.query_one("#saved", OptionList)
