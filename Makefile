@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+JOBS   ?= 2
 PEER   := .venv-bench/.ready
 
 .DEFAULT_GOAL := help
@@ -15,8 +16,8 @@ help: ## List the targets
 run: $(READY) ## Start genie-tui (ARGS="host --title Standup" passes arguments on)
 	@$(BIN)/python -m genie_tui $(ARGS)
 
-test: $(READY) ## Run all tests (ARGS="-k approval" passes arguments on)
-	$(BIN)/python -m pytest $(ARGS)
+test: $(READY) ## Run all tests (ARGS="-k approval" passes arguments on, JOBS=4 uses four processes)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 check: $(READY) ## Lint, formatting, types, layering
 	$(BIN)/ruff check .
