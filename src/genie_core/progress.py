@@ -71,6 +71,31 @@ def reporting_to(sink: Sink) -> Iterator[None]:
         _sink.reset(token)
 
 
+@dataclass(frozen=True, slots=True)
+class _Both:
+    """Passes reports on to two sinks."""
+
+    first: Sink | None
+    second: Sink
+
+    def spent(self, usage: Usage) -> None:
+        if self.first is not None:
+            self.first.spent(usage)
+        self.second.spent(usage)
+
+    def doing(self, what: What, detail: str) -> None:
+        if self.first is not None:
+            self.first.doing(what, detail)
+        self.second.doing(what, detail)
+
+
+@contextmanager
+def also_reporting_to(sink: Sink) -> Iterator[None]:
+    """Lead reports to `sink`, too, besides where they lead already."""
+    with reporting_to(_Both(_sink.get(), sink)):
+        yield
+
+
 def spent(usage: Usage) -> None:
     """Report what requests of the present run took."""
     if (sink := _sink.get()) is not None:

@@ -182,6 +182,7 @@ class _BoundCallback:
 
     context: ApprovalContext
     sender: str
+    takes_schema: bool = True
 
     async def __call__(
         self,
@@ -198,9 +199,11 @@ async def ask_about(
     tool_args: dict[str, Any],
     schema: dict[str, Any] | None,
 ) -> Verdict | bool:
-    """Ask for approval, telling the schema of the arguments to whom it can be told."""
-    if isinstance(callback, _BoundCallback):
-        return await callback(tool_name, tool_args, schema)
+    """Ask for approval, telling the schema to a callback that says that it `takes_schema`."""
+    if getattr(callback, "takes_schema", False):
+        with_schema: Any = callback
+        verdict: Verdict | bool = await with_schema(tool_name, tool_args, schema)
+        return verdict
     return await callback(tool_name, tool_args)
 
 

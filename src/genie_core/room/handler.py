@@ -41,7 +41,7 @@ from genie_core.room.event import (
 from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
-from genie_core.room.judge import AskAlways, Call, Judge, Judgement
+from genie_core.room.judge import EXCEED_BUDGET, AskAlways, Call, Judge, Judgement
 from genie_core.room.seat import Answer
 from genie_core.room.trust import Trust
 from genie_core.room.withheld import Withheld
@@ -421,6 +421,8 @@ class Handler:
             return Answer(allow=False, reason=judgement.because)
         if cover := self._consent.covers(exchange.author, exchange.seq, approval):
             return Answer(cover.allow, cover.because)
+        if approval.tool_name == EXCEED_BUDGET:
+            return None
         if judgement.effect == "allow":
             return Answer(allow=True, reason=judgement.because)
         if self.auto and exchange.author == self._owner:

@@ -4,11 +4,14 @@ A room only carries the judgement; whose rules it follows is the business of who
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 Effect: TypeAlias = Literal["allow", "ask", "deny"]
 Risk: TypeAlias = Literal["read", "write", "execute", "network", "unknown"]
 """What a tool can do at worst; "unknown" for tools that others made."""
+
+EXCEED_BUDGET: Final = "exceed_budget"
+"""Stands for a tool where an agent asks whether it may spend more; no rule and no auto mode allows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +29,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What happens to a call, and why: `because` is a clause such as "it writes files"."""
+    """What happens to a call, and why: `because` is a clause such as "it writes files".
+
+    `firm` says that what a person said before, by a grant or auto mode, is no answer to this one.
+    """
 
     effect: Effect
     because: str
     risk: Risk = "unknown"
+    firm: bool = False
 
 
 class Judge(Protocol):
