@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
+from genie_core.preferences import PreferencesSource
 from genie_core.room.plan import Engine, EngineLoader
+from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
 
 if TYPE_CHECKING:
@@ -18,11 +20,22 @@ if TYPE_CHECKING:
 OFFLINE_LABEL: Final = "offline helper"
 
 
-def engine_loader(config: AssistantConfig, place: Awaitable[SavedRoom]) -> EngineLoader:
-    """Prepare loading the engine; its state lives in the saved room that `place` comes to."""
+def engine_loader(
+    config: AssistantConfig,
+    place: Awaitable[SavedRoom],
+    *,
+    owner: str = "",
+    secrets: SecretsProvider | None = None,
+    preferences: PreferencesSource | None = None,
+) -> EngineLoader:
+    """Prepare loading the engine; its state lives in the saved room that `place` comes to.
+
+    `secrets` are those of `owner`, whose engine it is. `preferences` tells how the people of the
+    room like to be answered.
+    """
 
     async def load() -> Engine:
-        assistant = await asyncio.to_thread(_build, config)
+        assistant = await asyncio.to_thread(_build, config, secrets, owner)
         saved = await place
         store = DataStore(saved.engine_path)
         session = GroupSession(
@@ -30,6 +43,7 @@ def engine_loader(config: AssistantConfig, place: Awaitable[SavedRoom]) -> Engin
             assistant.reasoner_factory,
             assistant.agent_factory,
             data_store=store,
+            preferences_source=preferences,
         )
 
         async def close() -> None:
@@ -42,13 +56,21 @@ def engine_loader(config: AssistantConfig, place: Awaitable[SavedRoom]) -> Engin
         except BaseException:
             await close()
             raise
-        notices = (assistant.notice,) if assistant.notice else ()
-        return Engine(session, remembered, assistant.label, assistant.offline, close, notices)
+        return Engine(
+            session,
+            remembered,
+            assistant.label,
+            assistant.offline,
+            close,
+            assistant.notices,
+            judge=assistant.judge,
+            workbench=assistant.workbench,
+        )
 
     return load
 
 
-def _build(config: AssistantConfig) -> "Assistant":
+def _build(config: AssistantConfig, secrets: SecretsProvider | None, owner: str) -> "Assistant":
     # With the collector on, imports hold the interpreter for 100 ms at a time and typing stutters.
     gc.disable()
     # Its greeting to developers would be drawn over the screen.
@@ -56,7 +78,7 @@ def _build(config: AssistantConfig) -> "Assistant":
     try:
         from genie_core.assistant.build import build_assistant
 
-        return build_assistant(config)
+        return build_assistant(config, secrets, owner)
     finally:
         gc.enable()
         gc.freeze()

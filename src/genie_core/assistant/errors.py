@@ -5,9 +5,14 @@ AssistantError
 │   ├── UnknownProvider     the part before the colon is no provider we know, or is missing
 │   ├── MissingVariable     the provider needs an environment variable that is not set
 │   ├── MissingPackage      the provider's SDK is not installed
+│   ├── OtherRuntimeNeeded  the OpenAI Agents SDK cannot ask the model
+│   ├── WrongAddress        the address of a model's server is none, or has no model
 │   └── ModelUnavailable    the provider itself refused to be set up
 ├── UnknownTemplate         no prompt has that name
 ├── UnreadableTemplate      a prompt's file can't be read as text
+├── UnknownPlaceholder      a prompt has a placeholder that nothing is put in for
+├── UnusableAgent           an agent's name can't be that of an agent
+├── UnknownPart             an agent is to have a tool or tool server that there is not
 └── WorkspaceError          the workspace is not a folder that can be read
 
 `str()` of each is one line that says what the person can do.
@@ -52,7 +57,7 @@ class UnknownProvider(ModelError):
 
 
 class MissingVariable(ModelError):
-    """The provider asks for an environment variable that is unset or empty."""
+    """The provider asks for something by name that is neither stored nor in the environment."""
 
     def __init__(self, model: str, variables: Sequence[str]) -> None:
         super().__init__(model)
@@ -60,7 +65,10 @@ class MissingVariable(ModelError):
 
     def __str__(self) -> str:
         """Name the variable to set."""
-        return f"model {self.model!r} needs the environment variable {' or '.join(self.variables)}"
+        return (
+            f"model {self.model!r} needs {' or '.join(self.variables)}: set it in the environment, "
+            f"or store it with: genie-tui secrets set {self.variables[0]}"
+        )
 
 
 class MissingPackage(ModelError):
@@ -76,6 +84,31 @@ class MissingPackage(ModelError):
             f"model {self.model!r} needs a package that is not installed: "
             f'pip install "pydantic-ai-slim[{self.extra}]"'
         )
+
+
+class OtherRuntimeNeeded(ModelError):
+    """The provider is not asked in the way of OpenAI, which is the only one of that runtime."""
+
+    def __str__(self) -> str:
+        """Name the runtime that can."""
+        provider = self.model.partition(":")[0]
+        return (
+            f"model {self.model!r} can't be used with the runtime openai-agents, which cannot ask "
+            f"the provider {provider}; set the runtime to pydantic-ai"
+        )
+
+
+class WrongAddress(ModelError):
+    """A server's address that cannot be one, or that comes without the name of a model there."""
+
+    def __init__(self, model: str, address: str, reason: str) -> None:
+        super().__init__(model)
+        self.address = address
+        self.reason = reason
+
+    def __str__(self) -> str:
+        """Say what is wrong with the address."""
+        return f"base_url {self.address!r} can't be used: {self.reason}"
 
 
 class ModelUnavailable(ModelError):
@@ -121,6 +154,27 @@ class UnreadableTemplate(AssistantError):
         return f"the template {self.file} can't be read: {self.reason}; save it as UTF-8 text"
 
 
+class UnknownPlaceholder(AssistantError):
+    """A prompt has a word in braces for which nothing is put in."""
+
+    def __init__(self, file: Path, line: int, name: str, known: Sequence[str]) -> None:
+        super().__init__(file)
+        self.file = file
+        self.line = line
+        self.name = name
+        self.known = tuple(known)
+
+    def __str__(self) -> str:
+        """Name the place and the placeholders there are."""
+        near = get_close_matches(self.name, self.known, n=1, cutoff=0.6)
+        hint = f"did you mean {{{near[0]}}}? " if near else ""
+        known = " and ".join(f"{{{each}}}" for each in self.known)
+        return (
+            f"the template {self.file}, line {self.line}: nothing is known to put in for "
+            f"{{{self.name}}}; {hint}there are {known}, and code belongs between backticks"
+        )
+
+
 class WorkspaceError(AssistantError):
     """The workspace given to the file tools is not a readable folder."""
 
@@ -132,3 +186,36 @@ class WorkspaceError(AssistantError):
     def __str__(self) -> str:
         """Name the folder and what is wrong with it."""
         return f"the workspace {self.folder} cannot be used: {self.reason}"
+
+
+class UnusableAgent(AssistantError):
+    """An agent in the settings can't be had under its name."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(name)
+        self.name = name
+        self.why = why
+
+    def __str__(self) -> str:
+        """Name the agent and what is wrong with its name."""
+        return f"there can be no agent called {self.name!r}: {self.why}"
+
+
+class UnknownPart(AssistantError):
+    """An agent is to have something that there is not."""
+
+    def __init__(self, agent: str, kind: str, name: str, known: Sequence[str]) -> None:
+        super().__init__(name)
+        self.agent = agent
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known)
+
+    def __str__(self) -> str:
+        """Name the nearest one, or all that there are."""
+        near = get_close_matches(self.name, self.known, n=1, cutoff=0.5)
+        known = f"known: {', '.join(self.known)}" if self.known else "there are none"
+        hint = f"did you mean {near[0]!r}?" if near else known
+        return (
+            f"{self.agent} is to have the {self.kind} {self.name!r}, which does not exist; {hint}"
+        )

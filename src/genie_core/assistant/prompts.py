@@ -4,15 +4,20 @@ A prompt is a Markdown file. `reasoner/NAME.md` tells a reasoner when to step in
 tells an agent how to answer.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 from genie_core.assistant.errors import UnknownTemplate, UnreadableTemplate
+from genie_core.assistant.placeholders import check_placeholders
 
 Kind = Literal["reasoner", "agent"]
 
 OWNER: Final = "{owner}"
 """Stands in a prompt for the name of the person whose assistant it is."""
+
+AGENTS: Final = "{agents}"
+"""Stands in an agent's prompt for the agents that it directs, one a line."""
 
 _HERE: Final = Path(__file__).resolve().parent
 
@@ -26,14 +31,17 @@ def shipped_dir() -> Path:
 def load_prompt(kind: Kind, name: str, override_dir: Path | None = None) -> str:
     """Return a prompt's text, preferring the person's own file of that name.
 
-    Raises `UnknownTemplate` or `UnreadableTemplate`. The name only selects among existing files:
-    it is never made into a path. The text keeps its `{owner}` placeholder; see `for_owner`.
+    Raises `UnknownTemplate`, `UnreadableTemplate` or `UnknownPlaceholder`. The name only selects
+    among existing files: it is never made into a path. The text keeps its placeholders; see
+    `for_owner`.
     """
     files = _files(kind, override_dir)
     if name not in files:
         own = override_dir / kind if override_dir else None
         raise UnknownTemplate(kind, name, sorted(files), own)
-    return _text(files[name])
+    text = _text(files[name])
+    check_placeholders(text, files[name])
+    return text.strip()
 
 
 def for_owner(prompt: str, owner: str) -> str:
@@ -44,9 +52,21 @@ def for_owner(prompt: str, owner: str) -> str:
     return prompt.replace(OWNER, owner)
 
 
+def for_coordinator(prompt: str, owner: str, agents: Sequence[str]) -> str:
+    """Put the owner's name and the lines about the agents to direct into a prompt.
+
+    A prompt without a place for them has them at its end.
+    """
+    prompt = for_owner(prompt, owner)
+    listed = "\n".join(f"- {each}" for each in agents) or "(none)"
+    if AGENTS in prompt:
+        return prompt.replace(AGENTS, listed)
+    return f"{prompt}\n\n# Agents you direct with `run_subagent`\n\n{listed}" if agents else prompt
+
+
 def _text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8").strip()
+        return file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise UnreadableTemplate(file, f"byte {error.start + 1} is no UTF-8") from error
     except OSError as error:

@@ -1,0 +1,288 @@
+"""Making the reasoner, the agent that answers, and the agents that it directs."""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from genie_core.agent import Agent, AgentFactory, AgentInfo
+from genie_core.agent.base import AsyncTool
+from genie_core.assistant.addressed import AddressedReasoner
+from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, Purse
+from genie_core.assistant.changeable import ChangeableAgent, ChangeableReasoner
+from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
+from genie_core.assistant.errors import UnknownPart, UnusableAgent
+from genie_core.assistant.lineup import Lineup
+from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
+from genie_core.assistant.servers.board import Board
+from genie_core.assistant.servers.file import ServerSpec
+from genie_core.assistant.tools.catalogue import TOOL_NAMES, available, build_tools
+from genie_core.assistant.tools.workspace import Workspace
+from genie_core.message import SYSTEM
+from genie_core.progress import REASONER
+from genie_core.reasoner import GroupReasoner, GroupReasonerFactory
+from genie_core.secrets import SecretsProvider
+
+MENTION_ONLY: Final = "mention_only"
+ALONE_PROMPT: Final = "general"
+COORDINATOR_PROMPT: Final = "coordinator"
+
+IDLE_TIMEOUT: Final = 600.0
+"""Seconds after which an unused reasoner or agent is put away."""
+
+DECISION_TIMEOUT: Final = 60.0
+"""Seconds that a model has to decide about one message."""
+
+DIRECT: Final = "run_subagent"
+"""The tool by which the agent that answers directs others."""
+
+FETCH: Final = "get_group_chat_messages"
+"""The tool by which the engine hands out the chat."""
+
+_NAME: Final = re.compile(r"[\w\-]{1,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What one agent is given. `tools` are built-in ones by name, `coordinates` says whether it directs the others."""
+
+    name: str
+    description: str
+    prompt: str
+    model: ModelChoice
+    runtime: Runtime | None
+    tools: tuple[str, ...]
+    servers: tuple[ServerSpec, ...]
+    idle_timeout: float
+    emoji: str
+    coordinates: bool = False
+
+    @property
+    def info(self) -> AgentInfo:
+        """How the agent presents itself."""
+        return AgentInfo(
+            self.name, self.description, emoji=self.emoji or None, idle_timeout=self.idle_timeout
+        )
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The tools it has that no tool server provides."""
+        return (*self.tools, DIRECT) if self.coordinates else self.tools
+
+
+def roles_of(
+    config: AssistantConfig, servers: Mapping[str, ServerSpec], owner: str
+) -> tuple[Role, ...]:
+    """Read what the settings say of each agent, the one that answers first.
+
+    Raises:
+        UnusableAgent: a name is taken or has characters that paths are made with.
+        UnknownPart: there is no such tool or tool server.
+        UnknownTemplate: there is no such prompt.
+        UnreadableTemplate: a prompt can't be read.
+
+    """
+    _check_names(config.agents)
+    subagents = tuple(_role(config, spec, servers, owner) for spec in config.agents)
+    prompt = load_prompt(
+        "agent", COORDINATOR_PROMPT if subagents else ALONE_PROMPT, config.prompts_dir
+    )
+    listed = [f"{each.name}: {each.description}" for each in subagents]
+    chosen = tuple(servers) if config.servers is None else config.servers
+    answering = Role(
+        name=SYSTEM,
+        description="Answers questions in the chat, with the tools that its owner lets it use.",
+        prompt=for_coordinator(prompt, owner, listed),
+        model=ModelChoice(),
+        runtime=None,
+        tools=_tools(config, "the assistant", config.tools),
+        servers=_servers("the assistant", chosen, servers),
+        idle_timeout=IDLE_TIMEOUT,
+        emoji="",
+        coordinates=bool(subagents),
+    )
+    return (answering, *subagents)
+
+
+def _role(
+    config: AssistantConfig, spec: AgentSpec, servers: Mapping[str, ServerSpec], owner: str
+) -> Role:
+    who = f"the agent {spec.name!r}"
+    prompt = load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
+    return Role(
+        name=spec.name,
+        description=spec.description,
+        prompt=for_coordinator(prompt, owner, ()),
+        model=spec.model,
+        runtime=spec.runtime,
+        tools=_tools(config, who, spec.tools),
+        servers=_servers(who, spec.servers, servers),
+        idle_timeout=spec.idle_timeout,
+        emoji=spec.emoji,
+    )
+
+
+def _check_names(specs: Sequence[AgentSpec]) -> None:
+    taken = {SYSTEM, REASONER, "genie"}
+    for spec in specs:
+        if not _NAME.fullmatch(spec.name):
+            raise UnusableAgent(spec.name, "use letters, digits, - and _, at most 40")
+        if spec.name.casefold() in taken:
+            raise UnusableAgent(spec.name, "the name is taken")
+        taken.add(spec.name.casefold())
+
+
+def _tools(config: AssistantConfig, who: str, wanted: Collection[str] | None) -> tuple[str, ...]:
+    if wanted is None:
+        return available(config.workspace)
+    for name in wanted:
+        if name not in TOOL_NAMES:
+            raise UnknownPart(who, "tool", name, TOOL_NAMES)
+    return tuple(name for name in available(config.workspace) if name in wanted)
+
+
+def _servers(
+    who: str, wanted: Collection[str], servers: Mapping[str, ServerSpec]
+) -> tuple[ServerSpec, ...]:
+    for name in wanted:
+        if name not in servers:
+            raise UnknownPart(who, "tool server", name, tuple(servers))
+    return tuple(servers[name] for name in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """Makes the agents and reasoners of one assistant."""
+
+    config: AssistantConfig
+    lineup: Lineup
+    roles: Sequence[Role]
+    workspace: Workspace | None
+    board: Board
+    purse: Purse
+    secrets: SecretsProvider | None
+
+    def agent_factory(self) -> AgentFactory:
+        """The factory of the agent that answers and those that it directs."""
+        answering, *others = self.roles
+        factory = AgentFactory(self._agent_fn(answering), answering.info, self.secrets)
+        for role in others:
+            factory.add_agent_factory_fn(self._agent_fn(role), role.info)
+        return factory
+
+    def reasoner_factory(self, prompt: str) -> GroupReasonerFactory:
+        """The factory of reasoners that follow a prompt."""
+        return GroupReasonerFactory(
+            self._reasoner_fn(prompt), IDLE_TIMEOUT, secrets_provider=self.secrets
+        )
+
+    def make_ready(self) -> None:
+        """Import what runs the agents, and set their models up; `ModelError` if one can't be."""
+        import genie_core.agent.provider.pydantic_ai
+
+        _ = genie_core.agent.provider.pydantic_ai.DefaultAgent
+        self.lineup.for_pydantic_ai(self.lineup.cast(self.config.reasoner).choice)
+        for role in self.roles:
+            cast = self.lineup.cast(role.model, role.runtime)
+            if cast.runtime == "openai-agents":
+                import genie_core.agent.provider.openai
+
+                _ = genie_core.agent.provider.openai.DefaultAgent
+                self.lineup.for_openai_agents(cast.choice)
+            else:
+                self.lineup.for_pydantic_ai(cast.choice)
+
+    def tools_for(self, role: Role, fetch: AsyncTool | None) -> list[AsyncTool]:
+        """Make an agent's built-in tools; `fetch` hands out the chat."""
+        config = self.config
+        return build_tools(
+            fetch, self.workspace, limits=config.limits, rooms=config.rooms, names=role.tools
+        )
+
+    def _agent_fn(
+        self, role: Role
+    ) -> Callable[[dict[str, str], dict[str, AsyncTool], list[AgentInfo]], Agent]:
+        def create_agent(
+            secrets: dict[str, str], extra_tools: dict[str, AsyncTool], _infos: list[AgentInfo]
+        ) -> Agent:
+            self._use(secrets)
+            tools = self.tools_for(role, extra_tools.get(FETCH))
+            if role.coordinates:
+                tools.append(extra_tools[DIRECT])
+
+            def make(runtime: Runtime) -> Agent:
+                choice = self.lineup.cast(role.model, role.runtime).choice
+                if runtime == "openai-agents":
+                    return self._on_openai_agents(role, choice, tools)
+                return self._on_pydantic_ai(role, choice, tools)
+
+            def now() -> tuple[int, Runtime]:
+                cast = self.lineup.cast(role.model, role.runtime)
+                return self.lineup.version, cast.runtime
+
+            return BudgetedAgent(ChangeableAgent(make, now), self.purse)
+
+        return create_agent
+
+    def _on_pydantic_ai(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
+        from genie_core.agent.provider.pydantic_ai import DefaultAgent
+
+        return DefaultAgent(
+            role.prompt,
+            self.lineup.for_pydantic_ai(choice),
+            toolsets=self._toolsets(role) if choice.name else [],
+            tools=tools,
+        )
+
+    def _on_openai_agents(self, role: Role, choice: ModelChoice, tools: list[AsyncTool]) -> Agent:
+        from agents import ModelSettings
+
+        from genie_core.agent.provider.openai import DefaultAgent
+
+        return DefaultAgent(
+            role.prompt,
+            self.lineup.for_openai_agents(choice),
+            ModelSettings(include_usage=True),
+            tools=tools,
+            mcp_servers=self._mcp_servers(role),
+        )
+
+    def _toolsets(self, role: Role) -> list[Any]:
+        if not role.servers:
+            return []
+        from genie_core.assistant.servers.connect import toolset_for
+
+        return [toolset_for(each, self.lineup.keys, self.board) for each in role.servers]
+
+    def _mcp_servers(self, role: Role) -> list[Any]:
+        if not role.servers:
+            return []
+        from genie_core.assistant.servers.connect import server_for
+
+        return [server_for(each, self.lineup.keys, self.board) for each in role.servers]
+
+    def _reasoner_fn(self, prompt: str) -> Callable[[dict[str, str], str], GroupReasoner]:
+        if self.config.template == MENTION_ONLY:
+            return lambda _secrets, _owner: AddressedReasoner(None)
+
+        from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
+
+        def create_reasoner(secrets: dict[str, str], owner: str) -> GroupReasoner:
+            self._use(secrets)
+
+            def make() -> GroupReasoner:
+                choice = self.lineup.cast(self.config.reasoner).choice
+                return DefaultGroupReasoner(
+                    for_owner(prompt, owner),
+                    self.lineup.for_pydantic_ai(choice),
+                    {"request_timeout": DECISION_TIMEOUT},
+                )
+
+            changeable = ChangeableReasoner(make, lambda: self.lineup.version)
+            return AddressedReasoner(BudgetedReasoner(changeable, self.purse))
+
+        return create_reasoner
+
+    def _use(self, secrets: dict[str, str]) -> None:
+        if self.secrets is not None:
+            self.lineup.use_keys(secrets)
