@@ -1,21 +1,13 @@
 """Reading files of the workspace folder: listing, reading by lines, searching."""
 
-import asyncio
-import os
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from genie_core.assistant.tools.workspace import (
-    MAX_FILE_BYTES,
-    AccessRefused,
-    Workspace,
-    as_text,
-    visible,
-)
+from genie_core.assistant.tools.confined import Entry
+from genie_core.assistant.tools.said import fenced, refusing, size
+from genie_core.assistant.tools.workspace import MAX_FILE_BYTES, AccessRefused, Workspace, as_text
 
 MAX_ENTRIES: Final = 200
 MAX_LINES: Final = 400
@@ -40,7 +32,7 @@ class Files:
                 files are left out.
 
         """
-        return await self._answer(self._list, folder)
+        return await refusing(self._list, folder)
 
     async def read_file(self, path: str, first_line: int = 1, last_line: int | None = None) -> str:
         """Read a text file of the workspace, or some of its lines.
@@ -51,7 +43,7 @@ class Files:
             last_line: The last line to show. At most 400 lines are shown at once.
 
         """
-        return await self._answer(self._read, path, first_line, last_line)
+        return await refusing(self._read, path, first_line, last_line)
 
     async def search_files(self, text: str, folder: str = "") -> str:
         """Find the lines of text files in the workspace that contain a text.
@@ -61,34 +53,33 @@ class Files:
             folder: Search only below this folder, relative to the workspace.
 
         """
-        return await self._answer(self._search, text, folder)
+        return await refusing(self._search, text, folder)
 
     def _list(self, folder: str) -> str:
         place = self.workspace.resolve(folder)
         if not place.is_dir():
             raise AccessRefused(f"{folder!r} is a file, not a folder")
-        entries = visible(place)
+        entries = self.workspace.entries(place)
         if not entries:
             return f"{_titled(folder)} is empty."
-        lines = [self._entry(Path(entry.path)) for entry in entries[:MAX_ENTRIES]]
+        lines = [self._entry(place, entry) for entry in entries[:MAX_ENTRIES]]
         if len(entries) > MAX_ENTRIES:
             lines.append(f"- and {len(entries) - MAX_ENTRIES} more")
         return "\n".join([f"{_titled(folder)} has {len(entries)} entries:", *lines])
 
-    def _entry(self, path: Path) -> str:
+    def _entry(self, place: Path, entry: Entry) -> str:
         """Describe an entry, and what a link leads to only if that may be read itself."""
+        path = place / entry.name
         name = self.workspace.name(path)
-        if path.is_symlink():
+        if entry.kind == "link":
             try:
-                self.workspace.resolve(os.fspath(path.relative_to(self.workspace.root)))
-            except AccessRefused:
+                real = self.workspace.resolve(path.relative_to(self.workspace.root).as_posix())
+                return f"- {name}/" if real.is_dir() else f"- {name} ({size(real.stat().st_size)})"
+            except (AccessRefused, OSError):
                 return f"- {name} (a link that is not followed)"
-        if path.is_dir():
+        if entry.kind == "folder":
             return f"- {name}/"
-        try:
-            return f"- {name} ({_size(path.stat().st_size)})"
-        except OSError:
-            return f"- {name} (unreadable)"
+        return f"- {name} ({'unreadable' if entry.size is None else size(entry.size)})"
 
     def _read(self, path: str, first_line: int, last_line: int | None) -> str:
         file = self.workspace.resolve(path)
@@ -106,7 +97,7 @@ class Files:
         last = first + len(shown) - 1
         more = "; it goes on after what could be loaded" if len(content) > MAX_FILE_BYTES else ""
         heading = f"{name}, lines {first} to {last} of {len(lines)}{more}:"
-        return "\n".join([heading, *_fenced(shown)])
+        return "\n".join([heading, *fenced(shown)])
 
     def _search(self, text: str, folder: str) -> str:
         needle = text.strip().casefold()
@@ -138,13 +129,6 @@ class Files:
             if needle in line.casefold()
         ]
 
-    async def _answer(self, work: Callable[..., str], *arguments: object) -> str:
-        """Do the work in a thread, since disks may be slow."""
-        try:
-            return await asyncio.to_thread(work, *arguments)
-        except AccessRefused as refusal:
-            return f"Cannot do that: {refusal}."
-
 
 def _found(text: str, hits: list[str], searched: int) -> str:
     if not hits:
@@ -152,7 +136,7 @@ def _found(text: str, hits: list[str], searched: int) -> str:
     count = f"More than {MAX_HITS}" if len(hits) > MAX_HITS else str(len(hits))
     noun = "line contains" if len(hits) == 1 else "lines contain"
     heading = f"{count} {noun} {text!r} ({searched} files searched):"
-    return "\n".join([heading, *_fenced(hits[:MAX_HITS])])
+    return "\n".join([heading, *fenced(hits[:MAX_HITS])])
 
 
 def _fitting(lines: list[str]) -> list[str]:
@@ -167,20 +151,5 @@ def _fitting(lines: list[str]) -> list[str]:
     return shown
 
 
-def _fenced(lines: list[str]) -> list[str]:
-    """Put lines in a Markdown fence that none of them can close."""
-    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return [fence, *lines, fence]
-
-
 def _titled(folder: str) -> str:
     return f"The folder {folder.strip()!r}" if folder.strip() else "The workspace"
-
-
-def _size(count: int) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if count < 1_000:
-            return f"{count} {unit}"
-        count //= 1_000
-    return f"{count} GB"

@@ -1,31 +1,31 @@
-"""One folder that may be read, and nothing outside of it.
+"""One folder that may be read and written, and nothing outside of it.
 
-A path is checked after every symbolic link in it has been followed, and files are opened without
-following a last one, so that a link placed in between does not lead out either.
+A path is checked after every symbolic link in it has been followed. What is then opened is reached
+without following any, so that a link placed in between does not lead out either.
 """
 
 import os
-import stat
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from genie_core.assistant.errors import WorkspaceError
+from genie_core.assistant.tools.confined import Entry, entries_of, folder_at, put_file, take_file
 
 MAX_FILE_BYTES: Final = 2_000_000
 MAX_VISITED: Final = 5_000
 _SNIFFED_BYTES: Final = 8_192
-_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class AccessRefused(ValueError):
-    """The path leads nowhere that may be read; the text says why."""
+    """The path leads nowhere that may be used so; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder whose visible contents may be read. `root` is absolute and free of links."""
+    """A folder whose visible contents may be used. `root` is absolute and free of links."""
 
     root: Path
 
@@ -43,50 +43,78 @@ class Workspace:
     def resolve(self, path: str) -> Path:
         """Return the real location of a path written relative to the workspace.
 
-        Raises `AccessRefused` for absolute paths, for hidden names, and for anything that lies
-        outside, directly or through a link.
+        Raises `AccessRefused` for absolute paths, for hidden names, for what is not there, and for
+        anything that lies outside, directly or through a link.
         """
+        real = self.place(path)
+        if not os.path.lexists(real):
+            raise AccessRefused(f"there is no {path!r} in the workspace")
+        return real
+
+    def place(self, path: str) -> Path:
+        """Return what `resolve` does, also where nothing is yet."""
         asked = Path(path.strip() or ".")
         if "\0" in path:
             raise AccessRefused("a path cannot contain a null character")
         if asked.is_absolute() or path.strip().startswith("~"):
             raise AccessRefused(f"{path!r} is not relative to the workspace folder")
         try:
-            real = (self.root / asked).resolve(strict=True)
-        except FileNotFoundError:
-            self._check(path, Path(os.path.normpath(self.root / asked)))
-            raise AccessRefused(f"there is no {path!r} in the workspace") from None
-        except (OSError, RuntimeError):
+            real = (self.root / asked).resolve()
+        except (OSError, RuntimeError, ValueError):
             raise AccessRefused(f"{path!r} cannot be read") from None
-        self._check(path, real)
+        if not real.is_relative_to(self.root):
+            raise AccessRefused(f"{path!r} lies outside the workspace folder")
+        if any(part.startswith(".") for part in real.relative_to(self.root).parts):
+            raise AccessRefused(f"{path!r} is hidden, and hidden files are never used")
         return real
 
     def read_bytes(self, file: Path, limit: int = MAX_FILE_BYTES) -> bytes:
         """Read a regular file that `resolve` or `files` returned, at most `limit` bytes."""
+        if file == self.root:
+            raise AccessRefused("the workspace is not a file")
         try:
-            descriptor = os.open(file, _FLAGS)
+            with self.folder(file.parent) as folder:
+                return take_file(folder, file.name, limit)
         except OSError as error:
-            raise AccessRefused(f"{self.name(file)!r} cannot be read: {error.strerror}") from None
+            raise self._refusal(file, "read", error) from None
+
+    def write_bytes(self, file: Path, content: bytes, *, replace: bool) -> None:
+        """Write a file where `place` said, with the folders on the way; all of it or nothing."""
+        if file == self.root or not file.name.isprintable():
+            raise AccessRefused(f"{self.name(file)!r} is no name for a file")
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise AccessRefused(f"{self.name(file)!r} is not a file")
-            with os.fdopen(descriptor, "rb", closefd=False) as stream:
-                return stream.read(limit)
-        finally:
-            os.close(descriptor)
+            with self.folder(file.parent, create=True) as folder:
+                put_file(folder, file.name, content, replace=replace)
+        except FileExistsError:
+            raise AccessRefused(f"{self.name(file)!r} exists already") from None
+        except OSError as error:
+            raise self._refusal(file, "written", error) from None
+
+    def folder(self, folder: Path, *, create: bool = False) -> AbstractContextManager[int]:
+        """Open a folder that `resolve` returned, as a descriptor. Raises `OSError`."""
+        return folder_at(self.root, folder.relative_to(self.root).parts, create=create)
+
+    def entries(self, folder: Path) -> list[Entry]:
+        """List the visible entries of a folder by name; an unreadable one is empty."""
+        try:
+            with self.folder(folder) as descriptor:
+                return entries_of(descriptor)
+        except OSError:
+            return []
 
     def files(self, folder: Path) -> Iterator[Path]:
         """Walk the visible regular files below `folder`, by name; links are not followed."""
         visited = 0
         pending = [folder]
         while pending and visited < MAX_VISITED:
+            place = pending.pop()
             below: list[Path] = []
-            for entry in visible(pending.pop()):
+            for entry in self.entries(place):
                 visited += 1
-                if entry.is_dir(follow_symlinks=False):
-                    below.append(Path(entry.path))
-                elif entry.is_file(follow_symlinks=False):
-                    yield Path(entry.path)
+                if entry.kind == "folder":
+                    below.append(place / entry.name)
+                elif entry.kind == "file":
+                    yield place / entry.name
             pending.extend(reversed(below))
 
     def name(self, path: Path) -> str:
@@ -94,21 +122,9 @@ class Workspace:
         relative = path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else "?"
         return relative if relative.isprintable() else ascii(relative)[1:-1]
 
-    def _check(self, path: str, real: Path) -> None:
-        if not real.is_relative_to(self.root):
-            raise AccessRefused(f"{path!r} lies outside the workspace folder")
-        if any(part.startswith(".") for part in real.relative_to(self.root).parts):
-            raise AccessRefused(f"{path!r} is hidden, and hidden files are never read")
-
-
-def visible(folder: Path) -> list[os.DirEntry[str]]:
-    """List a folder's entries by name, without the hidden ones; an unreadable one is empty."""
-    try:
-        with os.scandir(folder) as entries:
-            shown = [entry for entry in entries if not entry.name.startswith(".")]
-    except OSError:
-        return []
-    return sorted(shown, key=lambda entry: entry.name)
+    def _refusal(self, file: Path, done: str, error: OSError) -> AccessRefused:
+        reason = error.strerror or str(error)
+        return AccessRefused(f"{self.name(file)!r} cannot be {done}: {reason}")
 
 
 def as_text(content: bytes) -> str | None:

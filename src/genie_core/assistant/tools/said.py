@@ -1,0 +1,47 @@
+"""How tools put what they found, and what they refuse, to a model."""
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from typing import ParamSpec
+
+from genie_core.assistant.tools.workspace import AccessRefused
+from genie_core.durable import reason
+
+P = ParamSpec("P")
+
+
+async def refusing(work: Callable[P, str], *arguments: P.args, **named: P.kwargs) -> str:
+    """Do work on files in a thread, since disks may be slow; what it refuses is a sentence."""
+    try:
+        return await asyncio.to_thread(work, *arguments, **named)
+    except AccessRefused as refusal:
+        return cannot(str(refusal))
+    except OSError as error:
+        return cannot(reason(error))
+
+
+def cannot(why: str) -> str:
+    """Say that something is not done, and why; `why` is a clause."""
+    return f"Cannot do that: {why}."
+
+
+def fenced(lines: Sequence[str]) -> list[str]:
+    """Put lines in a Markdown fence that none of them can close."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence, *lines, fence]
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, as in "1 line" or "2,000 lines"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def size(count: int) -> str:
+    """A number of bytes, roughly."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1_000:
+            return f"{count} {unit}"
+        count //= 1_000
+    return f"{count} GB"
