@@ -148,7 +148,7 @@ def _network() -> Finding:
 
 def _assistant(settings: Settings, locations: Locations, env: Mapping[str, str]) -> Finding:
     try:
-        config = assistant_config(settings, locations.prompts)
+        config = assistant_config(settings, locations)
         check_config(config, env)
     except GenieError as error:
         return Finding("assistant", str(error), ok=False)

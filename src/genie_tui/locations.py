@@ -48,6 +48,11 @@ class Locations:
         return self.config / "settings.toml"
 
     @property
+    def servers_file(self) -> Path:
+        """The user's tool servers, unless the settings name another file."""
+        return self.config / "mcp.json"
+
+    @property
     def prompts(self) -> Path:
         """The user's own prompt templates, which win over the shipped ones."""
         return self.config / "prompts"

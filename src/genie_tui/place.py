@@ -2,7 +2,7 @@
 
 import asyncio
 import platform
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +13,13 @@ from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.room.certificate import Certificate, load_certificate
 from genie_core.room.client import RoomClient
+from genie_core.room.fold import RoomState
 from genie_core.room.follower import Follower
 from genie_core.room.identity import Identity
 from genie_core.room.plan import EngineLoader, Plan
 from genie_core.room.websocket import Connector
 from genie_core.room.withheld import Withheld
-from genie_tui.engines import OFFLINE_LABEL
+from genie_tui.engines import OFFLINE_LABEL, engine_loader
 from genie_tui.locations import Locations
 from genie_tui.person import person_of
 from genie_tui.settings import Settings, assistant_config
@@ -39,7 +40,7 @@ class Person:
     @classmethod
     def of(cls, name: str, settings: Settings, locations: Locations) -> "Person":
         """Put together what is known of a person before any room is opened."""
-        config = assistant_config(settings, locations.prompts)
+        config = assistant_config(settings, locations)
         return cls(name, settings, locations, config, Catalogue(locations.sessions))
 
     def called(self, name: str) -> "Person":
@@ -65,6 +66,13 @@ class Person:
         """The certificate with which this machine hosts; errors as `load_certificate`."""
         path = self.locations.certificate
         return await asyncio.to_thread(load_certificate, path, datetime.now(UTC))
+
+
+def engine_for(
+    person: Person, saved: Awaitable[SavedRoom], state: Callable[[], RoomState]
+) -> EngineLoader:
+    """Prepare loading a person's engine for a room, whose `state` is asked for when it is needed."""
+    return engine_loader(person.config, saved, owner=person.name)
 
 
 def plan_for(

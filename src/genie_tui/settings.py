@@ -1,82 +1,117 @@
 """The user's settings: a TOML file, the environment over it, the command line over both."""
 
-import difflib
 import getpass
-import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
-from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
-from genie_core.errors import GenieError
+from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, ModelChoice, Runtime
 from genie_core.room.limits import Limits
-from genie_tui.locations import folder_at
+from genie_tui.locations import Locations, folder_at
+from genie_tui.settings_check import mistakes, wrong
+from genie_tui.settings_file import SettingsError as SettingsError
+from genie_tui.settings_file import Values, Written, read_settings
+from genie_tui.settings_keys import Key, read_value, single_keys, variable
+from genie_tui.settings_tables import AgentTable, BudgetTable, RuleTable, ToolLimitsTable
 
-ENV_PREFIX: Final = "GENIE_"
-LIMITS_PREFIX: Final = "GENIE_LIMITS_"
+Notify: TypeAlias = Literal["mine", "all", "none"]
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a person can set.
+    """What a person can set; `docs/configure.md` tells of each.
 
-    Every field is also `GENIE_<FIELD>` in the environment, each limit `GENIE_LIMITS_<FIELD>`. No
-    `name` means the login name, an empty `model` the offline helper, an empty `template` the usual
-    one, an empty `workspace` no access to files. `port` 0 takes the usual port, or the next one
-    that is free. `local` keeps rooms on this machine, `ask` lets nobody new in without the host's
-    word, and `announce` shows rooms to the network. `limits` is a table of its own.
+    Every field with one value is also `GENIE_<FIELD>` in the environment, one of a table
+    `GENIE_<TABLE>_<FIELD>`. No `name` means the login name, an empty `model` the offline helper, an
+    empty `reasoner_model` the same one, an empty `template` the usual one, an empty `workspace` no
+    access to files, no `tools` or `servers` all there are. `port` 0 takes the usual port, or the
+    next one that is free.
     """
 
     name: str | None = None
     model: str = ""
+    base_url: str = ""
+    runtime: Runtime = "pydantic-ai"
+    reasoner_model: str = ""
+    reasoner_base_url: str = ""
     template: str = ""
     workspace: str = ""
+    tools: tuple[str, ...] | None = None
+    mcp: str = ""
+    servers: tuple[str, ...] | None = None
     theme: str = ""
+    notify: Notify = "mine"
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 0
     local: bool = False
     ask: bool = False
     announce: bool = True
+    budget: BudgetTable = BudgetTable()
+    tool_limits: ToolLimitsTable = ToolLimitsTable()
     limits: Limits = Limits()
-
-
-class SettingsError(GenieError):
-    """A setting can't be used; the text names the place and what would be right."""
+    rules: tuple[RuleTable, ...] = ()
+    agents: dict[str, AgentTable] = msgspec.field(default_factory=dict)
 
 
 def load_settings(
     file: Path, env: Mapping[str, str], overrides: Mapping[str, Any] | None = None
 ) -> Settings:
-    """Combine file, environment and the command line's `overrides` (None values don't count)."""
-    values = _read(file)
-    for field in Settings.__struct_fields__:
-        raw = env.get(ENV_PREFIX + field.upper(), "")
-        if raw and field != "limits":
-            values[field] = _from_env(field, raw, Settings)
-    limits = {
-        field: _from_env(field, raw, Limits, LIMITS_PREFIX)
-        for field in Limits.__struct_fields__
-        if (raw := env.get(LIMITS_PREFIX + field.upper(), ""))
-    }
-    if limits:
-        values["limits"] = {**values.get("limits", {}), **limits}
-    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    """Combine file, environment and the command line's `overrides` (None values don't count).
+
+    Raises:
+        SettingsError: the first of what is wrong.
+
+    """
+    return combine(read_settings(file), env, overrides or {})
+
+
+def combine(written: Written, env: Mapping[str, str], overrides: Mapping[str, Any]) -> Settings:
+    """Combine what was read already; otherwise as `load_settings`."""
+    problem = next(problems(written, env), None)
+    if problem is not None:
+        raise SettingsError(problem)
+    values = {**written.values}
+    for key, raw, hint in _from_env(env):
+        _set(values, key, read_value(hint, raw))
+    given = {key: value for key, value in overrides.items() if value is not None}
     return msgspec.convert({**values, **given}, Settings)
 
 
-def assistant_config(settings: Settings, prompts_dir: Path) -> AssistantConfig:
+def problems(written: Written, env: Mapping[str, str]) -> Iterator[str]:
+    """Everything that is wrong with the file, and then with the environment, one line each."""
+    for each in mistakes(written.values, Settings):
+        yield f"{written.place(each.key)}: {each.text}"
+    for key, raw, hint in _from_env(env):
+        try:
+            read_value(hint, raw)
+        except msgspec.ValidationError as error:
+            name = variable(key)
+            yield f"the environment variable {wrong((name,), raw, hint, error)}"
+
+
+def assistant_config(settings: Settings, locations: Locations) -> AssistantConfig:
     """Take from the settings what concerns the assistant.
 
     Raises:
-        NoSuchPlace: the workspace can't be a folder.
+        NoSuchPlace: the workspace or the place of the tool servers' file can't be one.
 
     """
     return AssistantConfig(
         model=settings.model or None,
         template=settings.template or DEFAULT_TEMPLATE,
         workspace=folder_at(settings.workspace) if settings.workspace else None,
-        prompts_dir=prompts_dir,
+        prompts_dir=locations.prompts,
+        runtime=settings.runtime,
+        base_url=settings.base_url,
+        reasoner=ModelChoice(settings.reasoner_model, settings.reasoner_base_url),
+        agents=tuple(table.agent(name) for name, table in settings.agents.items()),
+        tools=settings.tools,
+        servers=settings.servers,
+        servers_file=_servers_file(settings, locations),
+        rules=tuple(table.rule() for table in settings.rules),
+        limits=settings.tool_limits.tool_limits(),
+        budget=settings.budget.budget(),
+        rooms=locations.sessions,
     )
 
 
@@ -88,70 +123,27 @@ def default_name() -> str:
         return "guest"
 
 
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        text = file.read_text("utf-8")
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"can't read the settings in {file}: {error}") from error
-    try:
-        values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"{file}: {error}") from error
-    for key, value in values.items():
-        _check(file, text, key, value)
-    return values
+def _servers_file(settings: Settings, locations: Locations) -> Path | None:
+    """The file that is set, by its way from the settings; otherwise the usual one, if it is there."""
+    if settings.mcp:
+        at_home = settings.mcp.startswith("~")
+        return folder_at(settings.mcp if at_home else str(locations.config / settings.mcp))
+    usual = locations.servers_file
+    return usual if usual.exists() else None
 
 
-def _check(file: Path, text: str, key: str, value: object) -> None:
-    place = f"{file}, line {_line_of(text, key)}"
-    if key not in Settings.__struct_fields__:
-        near = difflib.get_close_matches(key, Settings.__struct_fields__, n=1, cutoff=0.5)
-        known = ", ".join(Settings.__struct_fields__)
-        hint = f"did you mean {near[0]!r}?" if near else f"known settings are {known}"
-        raise SettingsError(f"{place}: there is no setting {key!r}; {hint}")
-    if key == "limits" and isinstance(value, dict):
-        _check_limits(file, text, value)
-        return
-    try:
-        msgspec.convert({key: value}, Settings)
-    except msgspec.ValidationError as error:
-        raise SettingsError(f"{place}: {key} can't be {value!r}: {_expected(error)}") from error
+def _from_env(env: Mapping[str, str]) -> Iterator[tuple[Key, str, Any]]:
+    for key, hint in single_keys(Settings):
+        if raw := env.get(variable(key), ""):
+            yield key, raw, hint
 
 
-def _check_limits(file: Path, text: str, table: dict[str, object]) -> None:
-    """Check each limit by itself: a room's own word on them may hold more than is known here."""
-    known = Limits.__struct_fields__
-    for key, value in table.items():
-        place = f"{file}, line {_line_of(text, key)}"
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known limits are {', '.join(known)}"
-            raise SettingsError(f"{place}: there is no limit {key!r}; {hint}")
-        try:
-            msgspec.convert({key: value}, Limits)
-        except msgspec.ValidationError as error:
-            why = _expected(error)
-            raise SettingsError(f"{place}: the limit {key} can't be {value!r}: {why}") from error
-
-
-def _expected(error: msgspec.ValidationError) -> str:
-    """What would be right, without the path inside a structure that nobody sees."""
-    return str(error).partition(" - at ")[0]
-
-
-def _line_of(text: str, key: str) -> int:
-    pattern = re.compile(rf"""\s*\[?\s*["']?{re.escape(key)}["']?\s*[=.\]]""")
-    lines = text.splitlines()
-    return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 1)
-
-
-def _from_env(field: str, raw: str, kind: type[msgspec.Struct], prefix: str = ENV_PREFIX) -> object:
-    try:
-        settings = msgspec.convert({field: raw}, kind, strict=False)
-    except msgspec.ValidationError as error:
-        name = prefix + field.upper()
-        why = _expected(error)
-        raise SettingsError(f"the environment variable {name} can't be {raw!r}: {why}") from error
-    return getattr(settings, field)
+def _set(values: Values, key: Key, value: Any) -> None:
+    """Set what a key leads to, in copies of the tables around it."""
+    name, *rest = (str(part) for part in key)
+    if rest:
+        inner = {**values.get(name, {})}
+        _set(inner, tuple(rest), value)
+        values[name] = inner
+    else:
+        values[name] = value

@@ -58,7 +58,7 @@ def start(
         raise CannotStart(problem)
     name = check_name(default_name() if settings.name is None else settings.name)
     if not (isinstance(opening, JoinRoom) and opening.guest):
-        check_config(assistant_config(settings, locations.prompts), env)
+        check_config(assistant_config(settings, locations), env)
     _log_to(locations.log_file)
 
     house = House(name, settings, locations)

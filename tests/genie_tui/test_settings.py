@@ -2,14 +2,24 @@ from pathlib import Path
 
 import pytest
 
-from genie_tui.locations import NoSuchPlace
+from genie_core.assistant.config import (
+    AgentSpec,
+    AssistantConfig,
+    Budget,
+    ModelChoice,
+    Rule,
+    ToolLimits,
+)
+from genie_tui.locations import Locations, NoSuchPlace
 from genie_tui.settings import (
     Settings,
     SettingsError,
     assistant_config,
     default_name,
     load_settings,
+    problems,
 )
+from genie_tui.settings_file import read_settings
 
 
 def write(folder: Path, text: str) -> Path:
@@ -41,7 +51,29 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
         ("[limits]\n\nmembrs = 3\n", ["line 3", "'membrs'", "did you mean 'members'?"]),
         ("[limits]\nmembers = 0\n", ["line 2", "members can't be 0", ">= 1"]),
         ("limits = 3\n", ["line 1", "limits can't be 3"]),
-        ("[agents]\nx = 1\n", ["line 1", "'agents'", "known settings"]),
+        ("[agents]\nx = 1\n", ["line 2", "agents.x can't be 1", "a table of its own"]),
+        ("zzz = 1\n", ["line 1", "'zzz'", "known settings are name, model"]),
+        ("[budget]\nmony = 3\n", ["line 2", "'mony' in budget", "did you mean 'money'?"]),
+        ("[budget]\nmoney = nan\n", ["line 2", "budget.money can't be nan"]),
+        ("notify = 'mien'\n", ["line 1", "notify can't be 'mien'", "'mine', 'all' or 'none'"]),
+        ("runtime = 'openai'\n", ["'pydantic-ai' or 'openai-agents'"]),
+        ("[tool_limits]\nshell = 'yes'\n", ["line 2", "tool_limits.shell", "true or false"]),
+        ('tools = [\n "a", 3 ]\n', ["line 1", "tools can't be ['a', 3]", "Expected `str`"]),
+        (
+            '[[rules]]\neffect = "deny"\n[[rules]]\ntool = "a"\n',
+            ["line 3", "rules[2] needs 'effect'"],
+        ),
+        ('[[rules]]\neffect = "deny"\nrsik = "read"\n', ["line 3", "in rules[1]", "'risk'"]),
+        ('[[rules]]\neffect = "deny"\n[rules.arguments]\nn = 3\n', ["rules[1].arguments"]),
+        ('[agents.coder]\nprompt = "x"\n', ["line 1", "agents.coder needs 'description'"]),
+        (
+            '[agents.a]\ndescription = "x"\n\n[agents.b]\ndescription = "y"\nmodl = "z"\n',
+            ["line 6", "'modl' in agents.b", "did you mean 'model'?"],
+        ),
+        ('[agents."a b"]\ndescription = "x"\n', ["line 1", "'a b'", "begins with a letter"]),
+        ('[agents.system]\ndescription = "x"\n', ["line 1", "that name is taken"]),
+        ("agents = [1]\n", ["line 1", "agents can't be [1]"]),
+        ('model = """\nport = 1\n"""\nport = "x"\n', ["line 4", "port can't be 'x'"]),
     ],
 )
 def test_a_mistake_names_file_line_and_what_would_be_right(
@@ -63,15 +95,135 @@ def test_a_mistake_in_the_environment_names_the_variable(tmp_path: Path, port: s
 @pytest.mark.parametrize("workspace", ["~nosuchuser/x", "a\0b"])
 def test_a_workspace_that_can_be_no_folder_is_a_clear_error(tmp_path: Path, workspace: str) -> None:
     with pytest.raises(NoSuchPlace, match="names no folder"):
-        assistant_config(Settings(workspace=workspace), tmp_path)
+        assistant_config(Settings(workspace=workspace), below(tmp_path))
 
 
 def test_a_workspace_may_begin_with_the_home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert assistant_config(Settings(workspace="~/notes"), tmp_path).workspace == tmp_path / "notes"
-    assert assistant_config(Settings(), tmp_path).workspace is None
+    places = below(tmp_path)
+    assert assistant_config(Settings(workspace="~/notes"), places).workspace == tmp_path / "notes"
+    assert assistant_config(Settings(), places).workspace is None
+
+
+def below(folder: Path) -> Locations:
+    return Locations(folder / "config", folder / "data", folder / "log")
+
+
+WHOLE = """
+model = "openai:gpt-5"
+base_url = "http://127.0.0.1:1/v1"
+runtime = "openai-agents"
+reasoner_model = "small"
+reasoner_base_url = "http://127.0.0.1:2/v1"
+template = "fact_check"
+tools = ["calculate"]
+servers = []
+mcp = "servers.json"
+budget.money = 2
+[tool_limits]
+private_addresses = true
+fetch_bytes = 10
+[[rules]]
+effect = "deny"
+tool = "write_*"
+arguments = { path = "*.lock" }
+[[rules]]
+effect = "allow"
+agent = "coder"
+risk = "execute"
+[agents.coder]
+description = "writes code"
+prompt = "code"
+model = "local"
+base_url = "http://127.0.0.1:3/v1"
+runtime = "pydantic-ai"
+tools = ["read_file"]
+servers = ["git"]
+idle_timeout = 30
+emoji = "🛠"
+[agents.writer]
+description = "writes"
+"""
+
+
+def test_the_whole_of_it_reaches_the_assistant(tmp_path: Path) -> None:
+    settings = load_settings(write(tmp_path, WHOLE), {"GENIE_BUDGET_TOKENS": "9"})
+    places = below(tmp_path)
+    assert assistant_config(settings, places) == AssistantConfig(
+        model="openai:gpt-5",
+        template="fact_check",
+        prompts_dir=places.prompts,
+        runtime="openai-agents",
+        base_url="http://127.0.0.1:1/v1",
+        reasoner=ModelChoice("small", "http://127.0.0.1:2/v1"),
+        agents=(
+            AgentSpec(
+                "coder",
+                "writes code",
+                "code",
+                ModelChoice("local", "http://127.0.0.1:3/v1"),
+                "pydantic-ai",
+                ("read_file",),
+                ("git",),
+                30.0,
+                "🛠",
+            ),
+            AgentSpec("writer", "writes"),
+        ),
+        tools=("calculate",),
+        servers=(),
+        servers_file=places.config / "servers.json",
+        rules=(
+            Rule("deny", "write_*", arguments={"path": "*.lock"}),
+            Rule("allow", agent="coder", risk="execute"),
+        ),
+        limits=ToolLimits(private_addresses=True, fetch_bytes=10),
+        budget=Budget(2.0, 9),
+        rooms=places.sessions,
+    )
+
+
+def test_the_defaults_are_those_of_the_assistant(tmp_path: Path) -> None:
+    places = below(tmp_path)
+    assert assistant_config(Settings(), places) == AssistantConfig(
+        prompts_dir=places.prompts, rooms=places.sessions
+    )
+
+
+def test_the_tool_servers_are_beside_the_settings_unless_they_say_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    places = below(tmp_path)
+    places.config.mkdir()
+    assert assistant_config(Settings(), places).servers_file is None
+    places.servers_file.write_text("{}")
+    assert assistant_config(Settings(), places).servers_file == places.config / "mcp.json"
+    for mcp, file in {"/a/b": "/a/b", "~/b": "/home/ann/b", "b": f"{places.config}/b"}.items():
+        assert assistant_config(Settings(mcp=mcp), places).servers_file == Path(file)
+
+
+def test_everything_wrong_is_told_at_once_the_file_before_the_environment(tmp_path: Path) -> None:
+    written = read_settings(write(tmp_path, "modle = 'x'\nport = -1\n[budget]\ntokens = 'x'\n"))
+    env = {"GENIE_LOCAL": "perhaps", "GENIE_TOOL_LIMITS_SHELL": "1", "GENIE_NOTIFY": "x"}
+    found = list(problems(written, env))
+    for text, part in zip(
+        found,
+        ["'modle'", "port can't be -1", "budget.tokens", "GENIE_NOTIFY can't be", "GENIE_LOCAL"],
+        strict=True,
+    ):
+        assert part in text
+    assert "true or false" in found[-1]
+
+
+def test_what_is_wrong_is_not_repeated_with_the_key_in_it(tmp_path: Path) -> None:
+    key = "sk-" + "a1b2c3d4" * 4
+    with pytest.raises(SettingsError) as caught:
+        load_settings(write(tmp_path, f"port = '{key}'\n"), {})
+    assert key not in str(caught.value)
+    assert "port can't be" in str(caught.value)
 
 
 def test_an_unreadable_file_is_a_clear_error(tmp_path: Path) -> None:

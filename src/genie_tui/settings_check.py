@@ -1,0 +1,97 @@
+"""Finding every mistake in the values of a settings file."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from genie_core.redaction import hide_secrets
+from genie_tui.settings_keys import (
+    Key,
+    expected,
+    fields_of,
+    is_table,
+    listed_tables,
+    named_tables,
+    spell,
+    unknown_key,
+)
+
+LONGEST: Final = 80
+"""Characters of a wrong value that are repeated."""
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
+_TAKEN: Final = frozenset({"system", "reasoner", "genie"})
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """What is wrong with one setting."""
+
+    key: Key
+    text: str
+
+
+def mistakes(value: Any, hint: Any, key: Key = ()) -> Iterator[Mistake]:
+    """Hold what a file says against the model, or against the part of it that `key` names."""
+    tables, listed = named_tables(hint), listed_tables(hint)
+    if is_table(hint):
+        yield from _in_table(value, hint, key)
+    elif tables is not None and isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _in_name(name, key)
+            yield from mistakes(inner, tables, (*key, name))
+    elif listed is not None and isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from mistakes(inner, listed, (*key, place))
+    else:
+        yield from _in_value(value, hint, key)
+
+
+def _in_table(value: Any, table: type[msgspec.Struct], key: Key) -> Iterator[Mistake]:
+    if not isinstance(value, dict):
+        yield Mistake(key, f"{spell(key)} can't be {shown(value)}: it is a table of its own")
+        return
+    fields = fields_of(table)
+    for name, inner in value.items():
+        if name in fields:
+            yield from mistakes(inner, fields[name], (*key, name))
+        else:
+            yield Mistake((*key, name), unknown_key(name, key, tuple(fields)))
+    for name in _required(table):
+        if name not in value:
+            yield Mistake(key, f"{spell(key)} needs {name!r}")
+
+
+def _required(table: type[msgspec.Struct]) -> Sequence[str]:
+    return [field.name for field in msgspec.structs.fields(table) if field.required]
+
+
+def _in_name(name: str, key: Key) -> Iterator[Mistake]:
+    if not _NAME.fullmatch(name):
+        why = "a name begins with a letter and has letters, digits, - and _, 32 at most"
+    elif name.lower() in _TAKEN:
+        why = "that name is taken"
+    else:
+        return
+    yield Mistake((*key, name), f"{spell(key)} can't have one called {shown(name)}: {why}")
+
+
+def _in_value(value: Any, hint: Any, key: Key) -> Iterator[Mistake]:
+    try:
+        msgspec.convert(value, hint)
+    except msgspec.ValidationError as error:
+        yield Mistake(key, wrong(key, value, hint, error))
+
+
+def wrong(key: Key, value: Any, hint: Any, error: msgspec.ValidationError) -> str:
+    """Say that a setting can't have a value, and what would be right."""
+    return f"{spell(key)} can't be {shown(value)}: {expected(hint, error)}"
+
+
+def shown(value: Any) -> str:
+    """A value for people: short, and without what looks like a key."""
+    text = hide_secrets(repr(value))
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
