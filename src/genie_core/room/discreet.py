@@ -1,0 +1,87 @@
+"""What an engine reports, without the secrets that are known."""
+
+from typing import Protocol
+
+import msgspec
+
+from genie_core.known_values import DeltaMask
+from genie_core.progress import What
+from genie_core.redaction import delta_mask, mask_known, mask_value
+from genie_core.room.event import Answered, Asked, Cancelled, Decided, Failed, RunBody, Settled
+
+
+class Reports(Protocol):
+    """Where reports go; see `genie_core.room.handler.Reporter`."""
+
+    def publish(self, body: RunBody) -> bool:
+        """Record a step in the room's log."""
+
+    def delta(self, message: int, text: str) -> None:
+        """Show text of an answer in the making."""
+
+    def progress(self, message: int, agent: str, what: What, detail: str) -> None:
+        """Show what an agent is at."""
+
+    def warn(self, text: str) -> None:
+        """Tell the owner that something is wrong."""
+
+
+class Discreet:
+    """Passes reports on with known secrets hidden, so that neither log nor room ever has them.
+
+    Names of people, agents and tools stay as they are. Of an answer in the making, what could be
+    the beginning of a secret waits; it is shown when the answer is complete, and never if it isn't.
+    """
+
+    def __init__(self, inner: Reports) -> None:
+        self._inner = inner
+        self._masks: dict[int, DeltaMask] = {}
+
+    def publish(self, body: RunBody) -> bool:
+        """Record a step."""
+        mask = None
+        if isinstance(body, Answered | Failed | Cancelled):
+            mask = self._masks.pop(body.message, None)
+        if mask is not None and isinstance(body, Answered):
+            self._show(body.message, mask.end())
+        return self._inner.publish(discreet(body))
+
+    def delta(self, message: int, text: str) -> None:
+        """Show text of an answer in the making, as far as it is sure to hold no secret."""
+        mask = self._masks.setdefault(message, delta_mask())
+        self._show(message, mask.feed(text))
+
+    def progress(self, message: int, agent: str, what: What, detail: str) -> None:
+        """Show what an agent is at."""
+        self._inner.progress(message, agent, what, mask_known(detail))
+
+    def warn(self, text: str) -> None:
+        """Tell the owner that something is wrong."""
+        self._inner.warn(mask_known(text))
+
+    def _show(self, message: int, text: str) -> None:
+        if text:
+            self._inner.delta(message, text)
+
+
+def discreet(body: RunBody) -> RunBody:
+    """The step with known secrets hidden in all that an engine or a person has worded."""
+    match body:
+        case Decided(reason=reason, query=query):
+            return _with(body, reason=reason, query=query)
+        case Asked(arguments=arguments, because=because):
+            return _with(body, arguments=arguments, because=because)
+        case Settled(reason=reason, arguments=arguments):
+            return _with(body, reason=reason, arguments=arguments)
+        case Answered(text=text):
+            return _with(body, text=text)
+        case Failed(error=error):
+            return _with(body, error=error)
+        case Cancelled(reason=reason):
+            return _with(body, reason=reason)
+
+
+def _with(body: RunBody, **fields: object) -> RunBody:
+    return msgspec.structs.replace(
+        body, **{name: mask_value(value) for name, value in fields.items()}
+    )
