@@ -23,10 +23,9 @@ from genie_core.room.participant import Participant
 from genie_core.room.seat import Listener, Severity, Unsent
 from genie_core.room.server import RoomServer
 from genie_core.room.websocket import bind
-from genie_tui.engines import engine_loader
 from genie_tui.files import blobs_of, open_depot
 from genie_tui.hosting import PASSES_NAME, PassFile, Presence
-from genie_tui.place import Person, plan_for, withheld_in
+from genie_tui.place import Person, engine_for, plan_for, withheld_in
 from genie_tui.rivals import Rivals
 
 logger = logging.getLogger(__name__)
@@ -175,8 +174,9 @@ async def take_host_seat(
     """Take the host's seat in a room whose doors are open."""
     saved, server = doors.saved, doors.server
     identity = await person.identity()
-    place = asyncio.get_running_loop().create_future()
+    place: asyncio.Future[SavedRoom] = asyncio.get_running_loop().create_future()
     place.set_result(saved)
+    seat: Participant
 
     async def connector() -> ClientConnection:
         return server.connect_local()
@@ -184,7 +184,7 @@ async def take_host_seat(
     plan = plan_for(
         person,
         connector,
-        engine_loader(person.config, place),
+        engine_for(person, place, lambda: seat.state),
         {"identity": identity, "token": server.host_token},
         address=doors.presence.shown_address,
         close_room=doors.close,

@@ -33,11 +33,10 @@ from genie_core.room.seat import Listener, Severity, Unsent
 from genie_core.room.seeker import Seeker, Whereabouts
 from genie_core.room.transfer import files_of
 from genie_core.room.websocket import tls_connect
-from genie_tui.engines import engine_loader
 from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store, take_over
 from genie_tui.host import first_free_port, leaving_unless_done
 from genie_tui.opening import JoinRoom, RejoinRoom
-from genie_tui.place import Person, plan_for
+from genie_tui.place import Person, engine_for, plan_for
 
 MAX_PARTINGS: Final = 3
 """How often in a row a visit may begin anew because the logs contradict each other."""
@@ -224,7 +223,7 @@ class Visitor:
         plan = plan_for(
             person,
             seeker,
-            None if guest else engine_loader(person.config, place),
+            None if guest else engine_for(person, place, lambda: seat.state),
             {
                 "identity": identity,
                 "ticket": way.ticket,

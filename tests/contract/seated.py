@@ -16,7 +16,7 @@ from unittest import mock
 
 import msgspec
 
-import genie_tui.host
+import genie_tui.place
 import genie_tui.visitor
 from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import AssistantConfig
@@ -174,7 +174,9 @@ def opening_of(raw: dict[str, Any]) -> Opening:
     return kinds[raw.pop("kind")](**raw)
 
 
-def quiet_engine(_config: AssistantConfig, place: Awaitable[SavedRoom]) -> EngineLoader:
+def quiet_engine(
+    _config: AssistantConfig, place: Awaitable[SavedRoom], **_options: Any
+) -> EngineLoader:
     """An engine that ignores everything; the real one takes seconds to load."""
 
     async def load() -> Engine:
@@ -268,8 +270,7 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     if told["only"]:
         keep_to(told["only"])
-    for module in (genie_tui.host, genie_tui.visitor):
-        mock.patch.object(module, "engine_loader", quiet_engine).start()
+    mock.patch.object(genie_tui.place, "engine_loader", quiet_engine).start()
     settings = msgspec.convert(told["settings"], Settings)
     entrance = Entrance(told["name"], settings, find_locations({"GENIE_HOME": told["home"]}))
     try:
