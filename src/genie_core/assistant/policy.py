@@ -8,14 +8,11 @@ from typing import Any, Final, TypeAlias
 
 from genie_core.assistant.config import Rule
 from genie_core.room.costs import kind_of
-from genie_core.room.judge import Call, Judgement, Risk
+from genie_core.room.judge import EXCEED_BUDGET, Call, Judgement, Risk
 
 LONGEST_PATTERN: Final = 400
 LONGEST_VALUE: Final = 20_000
 """Characters of an argument that are compared with a pattern."""
-
-BUDGET: Final = "exceed_budget"
-"""What going over the budget is called where tools are."""
 
 READS: Final = "it only reads"
 
@@ -53,8 +50,7 @@ class Policy:
     "git status; rm -rf ~", and a line break. Whoever allows what a shell will read should name it
     in full.
 
-    Going over the budget is allowed only by a rule that names just that tool; and only an answer to
-    that very question counts, whatever was granted before.
+    No rule allows to go over the budget.
     """
 
     rules: Sequence[Rule] = ()
@@ -69,14 +65,15 @@ class Policy:
             for number, rule in enumerate(self.rules, 1)
             if _fits(rule, call, risk, values)
         ]
-        firm = call.tool == BUDGET
+        if not fitting and call.tool == EXCEED_BUDGET:
+            return Judgement("ask", "the budget of this session is used up", risk)
+        if not fitting and risk == "read":
+            return Judgement("allow", READS, risk)
         if not fitting:
-            if risk == "read" and not firm:
-                return Judgement("allow", READS, risk)
-            return Judgement("ask", _WHY_ASKED[risk], risk, firm=firm)
+            return Judgement("ask", _WHY_ASKED[risk], risk)
         denying = [each for each in fitting if each[1].effect == "deny"]
         number, rule = max(denying or fitting, key=lambda each: (_nearness(each[1]), each[0]))
-        return Judgement(rule.effect, told(number, rule), risk, firm=firm)
+        return Judgement(rule.effect, told(number, rule), risk)
 
 
 def told(number: int, rule: Rule) -> str:
@@ -100,7 +97,7 @@ _CAN: Final = {
 
 def check_rules(rules: Sequence[Rule], known_tools: Sequence[str]) -> list[str]:
     """What is wrong with rules, one line for each fault. Tools of servers may not be known."""
-    known = {*known_tools, BUDGET}
+    known = {*known_tools, EXCEED_BUDGET}
     return [
         f"rule {number}: {fault}"
         for number, rule in enumerate(rules, 1)
@@ -143,7 +140,7 @@ def _is_open(pattern: str) -> bool:
 def _fits(rule: Rule, call: Call, risk: Risk, values: dict[str, str]) -> bool:
     if rule.risk and rule.risk != risk:
         return False
-    if call.tool == BUDGET and rule.effect == "allow" and rule.tool != BUDGET:
+    if call.tool == EXCEED_BUDGET and rule.effect == "allow":
         return False
     if not fnmatchcase(call.tool, rule.tool[:LONGEST_PATTERN]):
         return False

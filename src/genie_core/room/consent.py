@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from genie_core.agent.approval import Approval
+from genie_core.redaction import mask_value, put_back
 from genie_core.room.event import MOST_OF_SCOPE, Scope
 from genie_core.room.exchange import Proposal
 from genie_core.room.grants import Grant
@@ -21,10 +22,14 @@ CHANGED: Final = "the tool is not the one any more that this call was allowed fo
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """An answer that was given before the question: whether the call may be made, and why."""
+    """An answer that was given before the question: whether the call may be made, and why.
+
+    `arguments` are those to make it with, where a person has changed them.
+    """
 
     allow: bool
     because: str
+    arguments: dict[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -43,6 +48,7 @@ class Consent:
     _grants: dict[int, Grant] = field(default_factory=dict)
     _ids: "count[int]" = field(default_factory=lambda: count(1))
     _revived: dict[int, list[Proposal]] = field(default_factory=dict)
+    _edited: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def grants(self) -> tuple[Grant, ...]:
@@ -75,9 +81,11 @@ class Consent:
         """Forget what was granted for a person: the name may be somebody else's next time."""
         self._grants = {id_: each for id_, each in self._grants.items() if each.person != person}
 
-    def revive(self, proposal: Proposal) -> None:
-        """Let the next run for the proposal's message make this very call."""
+    def revive(self, proposal: Proposal, edited: dict[str, Any] | None = None) -> None:
+        """Let the next run for the proposal's message make this very call, perhaps with changes."""
         self._revived.setdefault(proposal.message, []).append(proposal)
+        if edited is not None:
+            self._edited[proposal.id] = edited
 
     def revived(self, message: int) -> tuple[Proposal, ...]:
         """List the calls that a run for this message may make and has not made."""
@@ -88,9 +96,10 @@ class Consent:
         for proposal in self._revived.get(message, ()):
             if (proposal.tool, proposal.arguments) == (approval.tool_name, arguments(approval)):
                 self._revived[message].remove(proposal)
+                edited = self._edited.pop(proposal.id, None)
                 if proposal.binding and proposal.binding != binding(approval):
                     return Cover(allow=False, because=CHANGED)
-                return Cover(allow=True, because="allowed after the pause")
+                return Cover(allow=True, because="allowed after the pause", arguments=edited)
         self._drop_ended()
         for grant in self._grants.values():
             if (grant.person, grant.agent, grant.tool) == (
@@ -103,9 +112,13 @@ class Consent:
 
     def forget(self, message: int, offered: tuple[Proposal, ...]) -> None:
         """Drop what a run was offered and did not use: consent does not wait for later."""
-        left = [call for call in self._revived.pop(message, ()) if call not in offered]
+        calls = self._revived.pop(message, [])
+        left = [call for call in calls if call not in offered]
         if left:
             self._revived[message] = left
+        for call in calls:
+            if call not in left:
+                self._edited.pop(call.id, None)
 
     def _use(self, grant: Grant) -> str:
         left = None if grant.left is None else grant.left - 1
@@ -129,8 +142,22 @@ class Consent:
 def arguments(approval: Approval) -> dict[str, Any]:
     """Put positional and keyword arguments into one table, as the room's log shows them.
 
-    What JSON can't express is shown the way Python would. Raises what looking at a value raises.
+    What JSON can't express is shown the way Python would, and known secrets are hidden. Raises
+    what looking at a value raises.
     """
+    shown: dict[str, Any] = mask_value(_table(approval))
+    return shown
+
+
+def unmasked(edited: dict[str, Any] | None, approval: Approval) -> dict[str, Any] | None:
+    """What a person made of a call's `arguments`, with the secrets that were hidden from them."""
+    if edited is None:
+        return None
+    whole: dict[str, Any] = put_back(edited, _table(approval))
+    return whole
+
+
+def _table(approval: Approval) -> dict[str, Any]:
     positional = {str(index): value for index, value in enumerate(approval.tool_args)}
     table = {**positional, **approval.tool_kwargs}
     plain: dict[str, Any] = msgspec.to_builtins(table, str_keys=True, enc_hook=repr)

@@ -142,6 +142,9 @@ class EngineRoom:
     async def close(self, reason: str) -> None:
         """End what runs, within `GRACE` seconds plus some, and put the engine away."""
         if self._handler is not None:
+            if self._status.auto:
+                self._handler.auto = False
+                self._show(replace(self._status, auto=False))
             await self._handler.close(GRACE, reason)
         else:
             for exchange in self._share():
@@ -199,7 +202,7 @@ class EngineRoom:
 
     def _fail(self, why: str) -> None:
         self._handler = self._workbench = None
-        self._show(replace(self._status, state=EngineState.FAILED, detail=why))
+        self._show(replace(self._status, state=EngineState.FAILED, detail=why, auto=False))
         self._owner.warn(why)
         for exchange in self._share():
             self._refuse_work(exchange)

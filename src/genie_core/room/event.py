@@ -42,6 +42,9 @@ Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
 Scope: TypeAlias = Literal["once", "session", "times", "minutes"]
 """How far an allowance reaches; the last two go with a number."""
 
+How: TypeAlias = Literal["", "edit", "rule", "grant", "auto"]
+"""By what an approval was settled; empty: a person's answer to this very call, as it was."""
+
 MOST_OF_SCOPE: Final = 1_000
 """The largest number that goes with a scope."""
 
@@ -249,7 +252,8 @@ class Asked(Body, tag="asked", frozen=True):
     `agent` is the path of agents that leads to the call, `where` the place where it would run.
     `withheld` says that only the person who runs it sees the arguments. `signature` is theirs.
     `because` says why they are asked, and `risk` what the tool can do at worst. `binding` is a
-    digest of tool, schema and arguments: an answer after a pause holds for nothing else.
+    digest of tool, schema and arguments: an answer after a pause holds for nothing else. With
+    `unasked` the answer is known already and follows at once: nobody needs to be shown the call.
     """
 
     message: int
@@ -263,13 +267,14 @@ class Asked(Body, tag="asked", frozen=True):
     because: str = ""
     risk: str = ""
     binding: str = ""
+    unasked: bool = False
 
 
 class Settled(Body, tag="settled", frozen=True):
     """An approval is closed. Parked ones may be settled once more after a resume.
 
     `count` goes with the scopes "times" and "minutes". `arguments` are those that a person put in
-    the place of the ones asked for.
+    the place of the ones asked for, unless the call was withheld. `how` says by what it was settled.
     """
 
     message: int
@@ -279,6 +284,7 @@ class Settled(Body, tag="settled", frozen=True):
     scope: Scope = "once"
     arguments: dict[str, Any] | None = None
     count: int = 0
+    how: How = ""
 
 
 class Answered(Body, tag="answered", frozen=True):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from genie_core.room.event import Answered, Decided, Failed, Outcome, Said, Scope, Spending
+from genie_core.room.event import Answered, Decided, Failed, How, Outcome, Said, Scope, Spending
 
 
 class Phase(Enum):
@@ -28,7 +28,8 @@ class Proposal:
     """A tool call that needs, or needed, a person's answer.
 
     `outcome` is None while it waits. A parked one can be answered again after a resume. `edited`
-    are the arguments that a person put in the place of `arguments`.
+    are the arguments that a person put in the place of `arguments`. `unasked` and `how` are as in
+    the events.
     """
 
     id: str
@@ -52,6 +53,8 @@ class Proposal:
     binding: str = ""
     edited: dict[str, Any] | None = None
     count: int = 0
+    unasked: bool = False
+    how: How = ""
 
 
 @dataclass(slots=True)

@@ -93,7 +93,11 @@ class RoomState:
 
     def pending_for(self, owner: str) -> list[Proposal]:
         """The tool calls that wait for this person, oldest first."""
-        return [proposal for proposal in self.open.values() if proposal.owner == owner]
+        return [
+            proposal
+            for proposal in self.open.values()
+            if proposal.owner == owner and not proposal.unasked
+        ]
 
     def parked_for(self, owner: str) -> list[Proposal]:
         """The tool calls from before the last suspend that this person can still answer."""
@@ -370,6 +374,7 @@ class RoomState:
             because=asked.because,
             risk=asked.risk,
             binding=asked.binding,
+            unasked=asked.unasked,
         )
         self.proposals[proposal.id] = self.open[proposal.id] = proposal
         exchange.proposals.append(proposal.id)
@@ -386,6 +391,7 @@ class RoomState:
         proposal.scope, proposal.settled_at = settled.scope, event.at
         proposal.settled_by = event.by
         proposal.edited, proposal.count = settled.arguments, settled.count
+        proposal.how = settled.how
         self.open.pop(proposal.id, None)
         if settled.outcome == "parked":
             self.parked[proposal.id] = proposal

@@ -21,8 +21,9 @@ from genie_core.execution import Execution
 from genie_core.message import Message
 from genie_core.progress import Usage, What
 from genie_core.room.authorship import Author
-from genie_core.room.consent import Consent, arguments, binding
+from genie_core.room.consent import Consent, arguments, binding, unmasked
 from genie_core.room.context import Missing, Place, as_answer, as_message, late_file, missing
+from genie_core.room.discreet import Discreet
 from genie_core.room.event import (
     Answered,
     Asked,
@@ -31,6 +32,7 @@ from genie_core.room.event import (
     Event,
     Failed,
     FileRef,
+    How,
     Left,
     Outcome,
     RunBody,
@@ -53,6 +55,7 @@ END_TIMEOUT: Final = 5.0
 """Seconds that ending runs, and then saving, may take before the handler leaves them behind."""
 
 
+UNJUDGED: Final = "the rules could not be applied to it"
 UNKNOWN_CALL: Final = "what this call would do is not known here any more; deny it"
 UNSHOWABLE_ANSWER: Final = "the answer is empty, too large for this room, or can't be sent"
 
@@ -73,6 +76,14 @@ class Reporter(Protocol):
         """Tell the owner, and nobody else, that something is wrong."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Ruling:
+    """An answer to a call, and by what it was given."""
+
+    answer: Answer
+    how: How = ""
+
+
 @dataclass(slots=True, eq=False)
 class _Run:
     """A running execution and the approvals it waits for."""
@@ -80,7 +91,7 @@ class _Run:
     exchange: Exchange
     execution: Execution
     pending: dict[str, Approval] = field(default_factory=dict)
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, _Ruling] = field(default_factory=dict)
     parked: set[str] = field(default_factory=set)
     offered: tuple[Proposal, ...] = ()
     bill: dict[tuple[str, str], Usage] = field(default_factory=dict)
@@ -102,8 +113,9 @@ class Handler:
 
     An async context: leaving it ends all watching. Call `begin` once, then `accept` for every
     event after those, in order. The `judge` decides which calls a person is asked about; while
-    `auto` is true, those for the owner's own messages are allowed unless it denies them. `close` parks what waits for a person and ends the session; it
-    always returns within `grace` plus a few seconds.
+    `auto` is true, those for the owner's own messages are allowed unless it denies them. What it
+    denies, nobody can allow, whatever they make of the arguments. `close` parks what waits for a
+    person and ends the session; it always returns within `grace` plus a few seconds.
     """
 
     def __init__(
@@ -131,7 +143,7 @@ class Handler:
         self._session = session
         self._state = state
         self._owner = owner
-        self._reporter = reporter
+        self._reporter: Reporter = Discreet(reporter)
         self._where = where
         self._tasks = asyncio.TaskGroup()
         self._runs: dict[int, _Run] = {}
@@ -231,6 +243,9 @@ class Handler:
             return False
         if answer.allow and not self._trust.is_own_call(proposal):
             self._reporter.warn(UNKNOWN_CALL)
+            return False
+        exchange = self._state.exchanges[proposal.message]
+        if answer.allow and self._objects(exchange, proposal, answer):
             return False
         self._answer_parked(proposal, answer)
         return True
@@ -389,7 +404,8 @@ class Handler:
     def _ask(self, current: _Run, approval: Approval) -> None:
         exchange = current.exchange
         judgement = self._judgement(exchange, approval)
-        asked = self._asked(exchange, approval, judgement)
+        ruling = None if self._closing else self._ruling(exchange, approval, judgement)
+        asked = self._asked(exchange, approval, judgement, unasked=ruling is not None)
         if asked is None or not self._reporter.publish(asked):
             # Nobody may allow what nobody can see.
             current.parked.add(approval.id)
@@ -398,38 +414,76 @@ class Handler:
         current.pending[approval.id] = approval
         if self._closing:
             self._park(current)
-        elif answer := self._answer_in_advance(exchange, approval, judgement):
-            current.answers[approval.id] = answer
-            if answer.allow:
-                approval.approve(by=self._owner)
-            else:
-                approval.deny(answer.reason, by=self._owner)
+        elif ruling is not None:
+            self._give(current, approval, ruling)
+
+    def _give(self, current: _Run, approval: Approval, ruling: _Ruling) -> bool:
+        """Settle a call; False if something else has settled it before."""
+        answer = ruling.answer
+        current.answers[approval.id] = ruling
+        if answer.allow:
+            given = unmasked(answer.arguments, approval)
+            settled = approval.approve(arguments=given, by=self._owner)
+        else:
+            settled = approval.deny(answer.reason, by=self._owner)
+        if not settled:
+            del current.answers[approval.id]
+        return settled
 
     def _judgement(self, exchange: Exchange, approval: Approval) -> Judgement:
         try:
-            call = Call(exchange.author, approval.sender, approval.tool_name, arguments(approval))
-            return self._judge.judge(call)
+            given = arguments(approval)
+        except Exception:  # an argument may do anything when it is looked at
+            logger.exception("a call's arguments can't be looked at")
+            return Judgement("ask", UNJUDGED, firm=True)
+        return self._judged(exchange, approval.sender, approval.tool_name, given)
+
+    def _judged(
+        self, exchange: Exchange, agent: str, tool: str, given: dict[str, Any]
+    ) -> Judgement:
+        try:
+            return self._judge.judge(Call(exchange.author, agent, tool, given))
         except Exception:  # whatever a rule or an argument does, a person can still be asked
             logger.exception("a call can't be judged")
-            return Judgement("ask", "the rules could not be applied to it")
+            return Judgement("ask", UNJUDGED, firm=True)
 
-    def _answer_in_advance(
+    def _ruling(
         self, exchange: Exchange, approval: Approval, judgement: Judgement
-    ) -> Answer | None:
+    ) -> _Ruling | None:
         """What rules, earlier answers and auto mode say of a call; None if a person is asked."""
         if judgement.effect == "deny":
-            return Answer(allow=False, reason=judgement.because)
-        if cover := self._consent.covers(exchange.author, exchange.seq, approval):
-            return Answer(cover.allow, cover.because)
+            return _Ruling(Answer(allow=False, reason=judgement.because), "rule")
+        if judgement.firm:
+            return None
+        cover = self._consent.covers(exchange.author, exchange.seq, approval)
+        if cover is not None:
+            given = cover.arguments
+            if given is not None and self._is_denied(exchange, approval, given):
+                return None  # the rules have changed since; the person sees the call as it is
+            return _Ruling(Answer(cover.allow, cover.because, arguments=given), "grant")
         if approval.tool_name == EXCEED_BUDGET:
             return None
         if judgement.effect == "allow":
-            return Answer(allow=True, reason=judgement.because)
+            return _Ruling(Answer(allow=True, reason=judgement.because), "rule")
         if self.auto and exchange.author == self._owner:
-            return Answer(allow=True, reason="auto mode")
+            return _Ruling(Answer(allow=True, reason="auto mode"), "auto")
         return None
 
-    def _asked(self, exchange: Exchange, approval: Approval, judgement: Judgement) -> Asked | None:
+    def _is_denied(
+        self, exchange: Exchange, call: Approval | Proposal, given: dict[str, Any] | None
+    ) -> str:
+        """Why a rule denies what a person made of a call; empty if none does."""
+        if given is None:
+            return ""
+        agent, tool = (
+            (call.sender, call.tool_name) if isinstance(call, Approval) else (call.agent, call.tool)
+        )
+        judgement = self._judged(exchange, agent, tool, given)
+        return judgement.because if judgement.effect == "deny" else ""
+
+    def _asked(
+        self, exchange: Exchange, approval: Approval, judgement: Judgement, *, unasked: bool
+    ) -> Asked | None:
         try:
             shown, digest = arguments(approval), binding(approval)
         except Exception:  # an argument may do anything when it is looked at
@@ -447,6 +501,7 @@ class Handler:
             because=judgement.because,
             risk=judgement.risk,
             binding=digest,
+            unasked=unasked,
         )
         self._withheld.note(asked)
         return msgspec.structs.replace(asked, arguments={}) if withheld else asked
@@ -456,7 +511,8 @@ class Handler:
         current.pending.pop(approval.id, None)
         if approval.id in current.parked:
             return
-        answer = current.answers.pop(approval.id, None)
+        ruling = current.answers.pop(approval.id, None)
+        answer = ruling.answer if ruling else None
         verdict = resolved.verdict
         outcome: Outcome = "approved" if verdict else "denied" if answer else "expired"
         self._reporter.publish(
@@ -468,6 +524,7 @@ class Handler:
                 answer.scope if answer else "once",
                 None if self._withheld.hides(approval.id) else verdict.arguments,
                 answer.count if answer else 0,
+                "edit" if verdict.arguments is not None else ruling.how if ruling else "",
             )
         )
 
@@ -475,22 +532,28 @@ class Handler:
         approval = current.pending[approval_id]
         if approval_id in current.parked or approval_id in current.answers:
             return False
-        current.answers[approval_id] = answer
-        if answer.allow:
-            settled = approval.approve(arguments=answer.arguments, by=self._owner)
-        else:
-            settled = approval.deny(answer.reason, by=self._owner)
+        if answer.allow and self._objects(current.exchange, approval, answer):
+            return False
+        settled = self._give(current, approval, _Ruling(answer))
         if not settled:
-            del current.answers[approval_id]
-        elif answer.allow:
+            return False
+        if answer.allow:
             who, agent, tool = current.exchange.author, approval.sender, approval.tool_name
             self._consent.grant(who, agent, tool, answer.scope, answer.count)
         elif answer.stop:
             current.execution.cancel(f"stopped by {self._owner}")
-        return settled
+        return True
+
+    def _objects(self, exchange: Exchange, call: Approval | Proposal, answer: Answer) -> bool:
+        """Whether a rule forbids what a person made of a call, which they are told then."""
+        why = self._is_denied(exchange, call, answer.arguments)
+        if why:
+            self._reporter.warn(f"it can't be allowed with these changes: {why}")
+        return bool(why)
 
     def _answer_parked(self, proposal: Proposal, answer: Answer) -> None:
         self._revived.add(proposal.id)
+        edited = answer.arguments if answer.allow else None
         self._reporter.publish(
             Settled(
                 proposal.message,
@@ -498,15 +561,20 @@ class Handler:
                 "approved" if answer.allow else "denied",
                 answer.reason,
                 answer.scope,
-                count=answer.count,
+                None if self._withheld.hides(proposal.id) else edited,
+                answer.count,
+                "edit" if edited is not None else "",
             )
         )
+        exchange = self._state.exchanges[proposal.message]
+        if not answer.allow and answer.stop:
+            self._consent.forget(proposal.message, self._consent.revived(proposal.message))
+            self.stop(proposal.message, self._owner)
         if answer.allow:
-            exchange = self._state.exchanges[proposal.message]
             self._consent.grant(
                 exchange.author, proposal.agent, proposal.tool, answer.scope, answer.count
             )
-            self._consent.revive(proposal)
+            self._consent.revive(proposal, edited)
             if proposal.message not in self._runs:
                 self._go_on(exchange)
 

@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 
 from genie_core.assistant.config import Rule
 from genie_core.assistant.policy import (
-    BUDGET,
     LONGEST_PATTERN,
     LONGEST_VALUE,
     READS,
     Policy,
     check_rules,
 )
-from genie_core.room.judge import Call, Effect, Risk
+from genie_core.room.judge import EXCEED_BUDGET, Call, Effect, Risk
 
 RISKS: dict[str, Risk] = {"read_file": "read", "write_file": "write", "run_command": "execute"}
 
@@ -163,12 +162,12 @@ def test_no_pattern_takes_longer_than_anybody_lives() -> None:
 # -- going over the budget
 
 
-def test_no_broad_rule_allows_to_exceed_the_budget() -> None:
-    assert judged(Rule("allow"), Rule("allow", "exceed_*"), tool=BUDGET) == "ask"
-    assert judged(Rule("allow", BUDGET), tool=BUDGET) == "allow"
-    assert judged(Rule("deny"), tool=BUDGET) == "deny"
-    assert Policy((), risk_of).judge(Call("ann", "system", BUDGET, {})).firm
-    assert not Policy((), risk_of).judge(Call("ann", "system", "write_file", {})).firm
+def test_no_rule_allows_to_exceed_the_budget() -> None:
+    assert judged(Rule("allow"), Rule("allow", EXCEED_BUDGET), tool=EXCEED_BUDGET) == "ask"
+    assert judged(Rule("deny"), tool=EXCEED_BUDGET) == "deny"
+    assert "budget" in why(tool=EXCEED_BUDGET)
+    harmless = Policy((), lambda _agent, _tool: "read")
+    assert harmless.judge(Call("ann", "system", EXCEED_BUDGET, {})).effect == "ask"
 
 
 # -- what is told
@@ -194,7 +193,7 @@ def test_faults_in_rules_are_found() -> None:
         Rule("deny", "run_command", arguments={"command": "a[b"}),
         Rule("never", "run_command"),  # type: ignore[arg-type]  # as from a file that lies
         Rule("ask", ""),
-        Rule("ask", BUDGET),
+        Rule("ask", EXCEED_BUDGET),
         Rule("ask", "[]]*", arguments={"command": "[!]]"}),
     ]
     lines = check_rules(rules, ["run_command", "read_file"])

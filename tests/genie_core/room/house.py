@@ -16,6 +16,7 @@ from genie_core.room.errors import LeftInDisorder
 from genie_core.room.event import Event
 from genie_core.room.follower import Follower
 from genie_core.room.identity import Identity
+from genie_core.room.judge import AskAlways, Judge
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Transfer, Unsent
@@ -121,14 +122,26 @@ class Sink:
         self.events += [event for event in events if event.seq > len(self.events)]
 
 
-def loader(folder: Path, decide: DecideFn = delegate_all, run: RunFn = echo) -> EngineLoader:
+def loader(
+    folder: Path,
+    decide: DecideFn = delegate_all,
+    run: RunFn = echo,
+    judge: Judge | None = None,
+) -> EngineLoader:
     async def load() -> Engine:
         store = DataStore(folder)
         session = GroupSession(
             "room", reasoner_factory(decide), agent_factory(run), data_store=store
         )
         remembered = await session.remembered()
-        return Engine(session, remembered, "scripted", offline=False, aclose=store.aclose)
+        return Engine(
+            session,
+            remembered,
+            "scripted",
+            offline=False,
+            aclose=store.aclose,
+            judge=judge or AskAlways(),
+        )
 
     return load
 
