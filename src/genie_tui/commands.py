@@ -84,6 +84,12 @@ COMMANDS: Final = (
         takes=("file",),
         offers_at_once=False,
     ),
+    Command(
+        "model",
+        "/model [NAME]",
+        "Which models work for you; with a name, let another one answer",
+        order=orders.read_model,
+    ),
     Command("activity", "/activity", "Show what was decided, and why", "screen.activity"),
     Command("approvals", "/approvals", "Show the tool calls that wait for you", "screen.approvals"),
     Command("reasons", "/reasons", "Show or hide why an agent stayed silent", "screen.reasons"),

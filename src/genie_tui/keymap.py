@@ -183,6 +183,9 @@ ACTIONS: Final = (
         priority=True,
     ),
     Action(Scope.ROOM, (), "who", "Say who is in the room", "screen.who", offered=True),
+    Action(
+        Scope.ROOM, (), "models", "Say which models work for you", "screen.models", offered=True
+    ),
     Action(Scope.ROOM, (), "stop", "Stop the agents that run for you", "screen.stop", offered=True),
     Action(Scope.COMPOSER, ("enter",), "send", "Send the message"),
     Action(Scope.COMPOSER, ("shift+enter", "ctrl+j", "alt+enter"), "new line", "Begin a new line"),

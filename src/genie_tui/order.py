@@ -115,8 +115,26 @@ class Who:
     name: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class UseModel:
+    """Let another model answer, or without a name tell which ones do."""
+
+    name: str = ""
+
+
 Order: TypeAlias = (
-    Invite | Moderation | Share | Host | Admission | Attach | Detach | Save | Open | Thread | Who
+    Invite
+    | Moderation
+    | Share
+    | Host
+    | Admission
+    | Attach
+    | Detach
+    | Save
+    | Open
+    | Thread
+    | Who
+    | UseModel
 )
 
 
@@ -218,6 +236,13 @@ def read_thread(rest: str) -> Thread:
 def read_who(rest: str) -> Who:
     """`[NAME]`."""
     return Who(_only_name(rest)) if rest else Who()
+
+
+def read_model(rest: str) -> UseModel:
+    """`[NAME]`, a provider, a colon and the model's own name."""
+    if len(rest.split()) > 1:
+        raise Misuse("a model's name has no spaces")
+    return UseModel(rest)
 
 
 def _name_and_more(rest: str) -> tuple[str, str]:

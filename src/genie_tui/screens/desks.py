@@ -18,12 +18,14 @@ from genie_tui.order import (
     Save,
     Share,
     Thread,
+    UseModel,
     Who,
 )
 from genie_tui.screens.candidates import Candidates
 from genie_tui.screens.cargo_desk import CargoDesk
 from genie_tui.screens.file_desk import FileDesk
 from genie_tui.screens.host_desk import HostDesk
+from genie_tui.screens.model_desk import ModelDesk
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.door import Door
@@ -52,6 +54,7 @@ class Desks:
         self.host = HostDesk(screen, self.door, self.banner, take_over, clock)
         self.cargo = CargoDesk(screen, self.composer, doorman, seat, self.timeline.shelf, clock)
         self.files = FileDesk(screen, lambda: self.timeline.chosen)
+        self.models = ModelDesk(screen)
         self.candidates = Candidates(
             screen, self.composer, seat, self.files, self.cargo.cargo, self.door
         )
@@ -66,5 +69,7 @@ class Desks:
                 self.cargo.carry_out(seat, order)
             case Save() | Open():
                 self.files.carry_out(seat, order)
+            case UseModel():
+                self.models.carry_out(seat, order)
             case Who(name=name):
                 self._tell_of(name)

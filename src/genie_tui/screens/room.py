@@ -42,7 +42,7 @@ from genie_tui.bridge import (
 from genie_tui.commands import Invocation, Mistake, parse
 from genie_tui.keymap import Scope, bindings
 from genie_tui.opening import NewRoom, Opening
-from genie_tui.order import Invite
+from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions
 from genie_tui.screens.desks import Desks
 from genie_tui.screens.full_view import FullViewScreen
@@ -389,6 +389,11 @@ class RoomScreen(Screen[None]):
     def action_who(self) -> None:
         """Say who is here."""
         self._tell_of("")
+
+    def action_models(self) -> None:
+        """Say which models work for this person."""
+        if self._seat is not None:
+            self._desks.carry_out(self._seat, UseModel())
 
     def _tell_of(self, name: str) -> None:
         if not name:

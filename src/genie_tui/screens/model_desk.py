@@ -1,0 +1,58 @@
+"""What is done about models: seeing which are in use, and putting another in their place."""
+
+from textual.screen import Screen
+
+from genie_core.errors import GenieError
+from genie_core.message import SYSTEM
+from genie_core.room.seat import EngineState, Seat
+from genie_core.room.workbench import AgentInfo, Workbench
+from genie_tui.order import UseModel
+from genie_tui.text import visible_line
+
+NO_ENGINE = "You have no agent of your own here; the host's answers you."
+LOADING = "Your engine is still loading. Try again in a moment."
+HOW = "/model NAME puts another in its place, /model offline the helper that needs none."
+
+
+class ModelDesk:
+    """Carries out `/model` with the room screen's means of telling."""
+
+    def __init__(self, screen: Screen[None]) -> None:
+        self._screen = screen
+
+    def carry_out(self, seat: Seat, order: UseModel) -> None:
+        """Begin to use another model, or tell which are in use."""
+        if order.name:
+            self._screen.run_worker(self._use(seat, order.name), group="model", exclusive=True)
+        elif seat.workbench is None:
+            self._screen.notify(_without(seat), severity="warning")
+        else:
+            self._screen.notify(in_use(seat.workbench), title="Models in use", timeout=12)
+
+    async def _use(self, seat: Seat, name: str) -> None:
+        try:
+            label = await seat.use_model(name)
+        except GenieError as error:
+            self._screen.notify(visible_line(str(error)), severity="error", timeout=12)
+        else:
+            self._screen.notify(f"{visible_line(label)} answers for you from now on.")
+
+
+def in_use(workbench: Workbench) -> str:
+    """Which model each part of an engine has, a line for each, and how to change it."""
+    return "\n".join([*map(_line, workbench.agents), HOW])
+
+
+def _line(info: AgentInfo) -> str:
+    name = "genie" if info.name == SYSTEM else visible_line(info.name)
+    return f"{name}: {visible_line(info.model)} ({info.runtime})"
+
+
+def _without(seat: Seat) -> str:
+    match seat.engine.state:
+        case EngineState.LOADING:
+            return LOADING
+        case EngineState.FAILED:
+            return f"Your engine failed: {visible_line(seat.engine.detail)}"
+        case _:
+            return NO_ENGINE
