@@ -15,6 +15,7 @@ from genie_core.durable import read_file, reason
 from genie_core.earlier import earlier_name
 from genie_core.errors import MissingKey, StateError, summary
 from genie_core.journal import decode_value, encode_line
+from genie_core.redaction import mask_value
 
 T = TypeVar("T")
 Data: TypeAlias = Any
@@ -31,7 +32,8 @@ class DataStore:
 
     A key's value lives in `<key>.json` and its journal in `<key>.jsonl`, with checksums; plain JSON
     is read as well. `narrow` opens a folder inside, with the same worker. Reads see all writes
-    asked for before them. All files are private to the user.
+    asked for before them. All files are private to the user,
+    and known secrets are hidden in them.
 
     A promise whose write failed raises `StateError`, and what was on disk before is still there.
     A value is then to be saved again; lines are written before the next ones to their journal, or
@@ -217,6 +219,6 @@ def path_name(key: str) -> str:
 
 def _encoded(path: Path, values: Iterable[Data]) -> bytes:
     try:
-        return b"".join(map(encode_line, values))
+        return b"".join(encode_line(mask_value(value)) for value in values)
     except (TypeError, ValueError, RecursionError) as error:
         raise StateError("save", str(path), summary(error)) from error

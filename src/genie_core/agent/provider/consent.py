@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from genie_core.agent.approval import Verdict
 from genie_core.errors import GenieError
+from genie_core.redaction import mask_known
 
 _DENIED: Final = "The user did not allow this tool call."
 
@@ -34,4 +35,6 @@ def as_verdict(answer: Verdict | bool) -> Verdict:  # noqa: FBT001 - what callba
 
 def denial(verdict: Verdict) -> str:
     """Write the result that the model reads instead of the tool's."""
-    return f"{_DENIED} Reason given: {verdict.reason}" if verdict.reason else _DENIED
+    if not verdict.reason:
+        return _DENIED
+    return f"{_DENIED} Reason given: {mask_known(verdict.reason)}"

@@ -27,10 +27,13 @@ from agents.tool_context import ToolContext
 
 from genie_core.agent.approval import ApprovalCallback, Verdict
 from genie_core.agent.provider.consent import InvalidArgumentsError, as_verdict, denial
+from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.openai.arguments import UnfitArguments, objections, parsed
 from genie_core.agent.provider.openai.ledger import Ledger
 from genie_core.agent.provider.openai.offhand import OffhandGate
 from genie_core.errors import summary
+from genie_core.progress import doing
+from genie_core.redaction import mask_known
 
 _GRACE_SECONDS: Final = 1.0
 """How long a cancelled run waits for its tool calls to end before it leaves them behind."""
@@ -86,7 +89,7 @@ class ApprovalGate:
         ):
             arguments = parsed(tool.name, context.tool_arguments)
             wrong = objections(tool.params_json_schema, arguments) or failure.error.message
-            return f"Error: the arguments do not fit {tool.name}: {wrong}"
+            return f"Error: the arguments do not fit {tool.name}: {mask_known(wrong)}"
         return f"Error: {summary(failure.error)}"
 
     def _function(self, tool: FunctionTool) -> FunctionTool:
@@ -97,13 +100,15 @@ class ApprovalGate:
                 refusal = await self._refusal(tool, data.context)
             if refusal is None:
                 return ToolGuardrailFunctionOutput.allow()
+            refusal = mask_known(refusal)
             self.ledger.settle(data.context.tool_call_id, refusal)
             return ToolGuardrailFunctionOutput.reject_content(refusal)
 
         async def invoke(context: ToolContext[Any], _arguments: str) -> Any:
             context.tool_arguments = allowed = self._allowed.pop(context)
+            doing("calling", tool.qualified_name)
             with self._counted():
-                return await inner(context, allowed)
+                return masked(await inner(context, allowed))
 
         self._tools[tool.qualified_name] = tool
         gated = copy.copy(tool)

@@ -23,6 +23,7 @@ from pydantic_core import from_json, to_jsonable_python
 
 from genie_core.agent.approval import Verdict
 from genie_core.agent.provider.consent import denial
+from genie_core.redaction import mask_known
 
 AskFn: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[Verdict]]
 
@@ -79,7 +80,7 @@ class OffhandGate:
             if (refusal := await self._refusal(tool.name, shown)) is not None:
                 return refusal
             output = execute(request)
-            return await output if inspect.isawaitable(output) else output
+            return mask_known(await output if inspect.isawaitable(output) else output)
 
         return executor
 

@@ -3,7 +3,7 @@
 import inspect
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -15,6 +15,7 @@ from pydantic_ai.exceptions import (
     RunCancelled,
     ToolFailed,
 )
+from pydantic_ai.messages import ToolReturn
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext, ToolDenied
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_jsonable_python
@@ -26,11 +27,14 @@ from genie_core.agent.provider.consent import (
     complaints,
     denial,
 )
+from genie_core.agent.provider.masking import masked
 from genie_core.errors import GenieError, summary
+from genie_core.progress import doing
+from genie_core.redaction import mask_known
 
 log = logging.getLogger(__name__)
 
-_PASSED_ON: Final = (ModelRetry, ToolFailed, CallDeferred, ApprovalRequired, RunCancelled)
+_PASSED_ON: Final = (CallDeferred, ApprovalRequired, RunCancelled)
 """What a tool raises to speak to pydantic-ai. The failure of an agent that it runs is none of it."""
 
 
@@ -78,14 +82,27 @@ class _GatedToolset(WrapperToolset[Any]):
         try:
             if verdict.arguments is not None:
                 tool_args = await _validated(tool, verdict.arguments, ctx)
-            return await self.wrapped.call_tool(name, tool_args, ctx, tool)
+            doing("calling", name)
+            return _masked(await self.wrapped.call_tool(name, tool_args, ctx, tool))
+        except (ModelRetry, ToolFailed) as error:
+            if (said := mask_known(error.message)) == error.message:
+                raise
+            kind = ModelRetry if isinstance(error, ModelRetry) else ToolFailed
+            raise kind(said) from error
         except _PASSED_ON:
             raise
         except GenieError as error:  # such as an unknown subagent: for the model to put right
-            raise ToolFailed(str(error)) from error
+            raise ToolFailed(mask_known(str(error))) from error
         except Exception as error:
             log.warning("tool %s raised", name, exc_info=True)
             raise ToolFailed(summary(error)) from error
+
+
+def _masked(result: Any) -> Any:
+    if isinstance(result, ToolReturn):
+        value, content = masked(result.return_value), masked(result.content)
+        return replace(result, return_value=value, content=content)
+    return masked(result)
 
 
 async def _validated(
