@@ -1,20 +1,60 @@
 """Finding what is wrong with the settings before anything is loaded."""
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
-from genie_core.assistant.config import AssistantConfig
+from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
+from genie_core.assistant.errors import WrongAddress
 from genie_core.assistant.prompts import load_prompt
-from genie_core.assistant.provider import check_model
+from genie_core.assistant.provider import check_compatible, check_model
 from genie_core.assistant.tools.workspace import Workspace
 
 
-def check_config(config: AssistantConfig, env: Mapping[str, str]) -> None:
+def check_config(config: AssistantConfig, keys: Mapping[str, str]) -> None:
     """Raise the `AssistantError` that building would, as far as it can be told without the SDKs.
 
-    Takes a few milliseconds, so that a command line can answer with it before opening a room.
+    `keys` are the environment's variables and the stored secrets. Takes a few milliseconds, so that
+    a command line can answer with it before opening a room.
     """
-    if config.model is not None:
-        check_model(config.model, env)
+    check_choice(config.main_model, keys, config.runtime)
+    check_choice(config.reasoner, keys)
     load_prompt("reasoner", config.template, config.prompts_dir)
+    for spec in config.agents:
+        runtime = spec.runtime or config.runtime
+        check_choice(spec.model if spec.model.name else config.main_model, keys, runtime)
+        load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
     if config.workspace is not None:
         Workspace.at(config.workspace)
+
+
+def check_choice(
+    choice: ModelChoice, keys: Mapping[str, str], runtime: Runtime = "pydantic-ai"
+) -> None:
+    """Raise the `ModelError` that setting the model up would; no model at all is fine."""
+    if choice.base_url:
+        _check_address(choice)
+    elif choice.name:
+        check_model(choice.name, keys)
+        if runtime == "openai-agents":
+            check_compatible(choice.name)
+
+
+def _check_address(choice: ModelChoice) -> None:
+    try:
+        parts = urlsplit(choice.base_url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise WrongAddress(choice.name, choice.base_url, str(error)) from error
+    reason = ""
+    if parts.scheme not in ("http", "https") or not host:
+        reason = "write it like http://127.0.0.1:1234/v1"
+    elif not choice.base_url.isprintable() or " " in choice.base_url:
+        reason = "it has a character in it that no address has"
+    elif "@" in parts.netloc or parts.query or parts.fragment:
+        address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        reason = "write it without user, password, ? and #; a key belongs to the secrets"
+        raise WrongAddress(choice.name, address, reason)
+    elif not choice.name:
+        reason = "no model is named that is to be asked for there"
+    if reason:
+        raise WrongAddress(choice.name, choice.base_url, reason)

@@ -23,6 +23,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from genie_core.errors import GenieError
+from genie_core.redaction import hide_secrets
 
 
 class AssistantError(GenieError):
@@ -108,7 +109,7 @@ class WrongAddress(ModelError):
 
     def __str__(self) -> str:
         """Say what is wrong with the address."""
-        return f"base_url {self.address!r} can't be used: {self.reason}"
+        return f"base_url {hide_secrets(self.address)!r} can't be used: {self.reason}"
 
 
 class ModelUnavailable(ModelError):
@@ -171,7 +172,7 @@ class UnknownPlaceholder(AssistantError):
         known = " and ".join(f"{{{each}}}" for each in self.known)
         return (
             f"the template {self.file}, line {self.line}: nothing is known to put in for "
-            f"{{{self.name}}}; {hint}there are {known}, and code belongs between backticks"
+            f"{{{self.name}}}; {hint}known: {known}; put code between backticks"
         )
 
 

@@ -4,7 +4,7 @@ A prompt is a Markdown file. `reasoner/NAME.md` tells a reasoner when to step in
 tells an agent how to answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -18,6 +18,11 @@ OWNER: Final = "{owner}"
 
 AGENTS: Final = "{agents}"
 """Stands in an agent's prompt for the agents that it directs, one a line."""
+
+_KNOWN: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "reasoner": ("owner",),
+    "agent": ("owner", "agents"),
+}
 
 _HERE: Final = Path(__file__).resolve().parent
 
@@ -40,8 +45,13 @@ def load_prompt(kind: Kind, name: str, override_dir: Path | None = None) -> str:
         own = override_dir / kind if override_dir else None
         raise UnknownTemplate(kind, name, sorted(files), own)
     text = _text(files[name])
-    check_placeholders(text, files[name])
+    check_placeholders(text, files[name], _KNOWN[kind])
     return text.strip()
+
+
+def prompt_names(kind: Kind, override_dir: Path | None = None) -> list[str]:
+    """Name the prompts there are, shipped and own ones, sorted. Reads folders."""
+    return sorted(_files(kind, override_dir))
 
 
 def for_owner(prompt: str, owner: str) -> str:

@@ -10,19 +10,31 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final
 
-from genie_core.assistant.errors import MissingPackage, MissingVariable, UnknownProvider
+from genie_core.assistant.errors import (
+    MissingPackage,
+    MissingVariable,
+    OtherRuntimeNeeded,
+    UnknownProvider,
+)
 
 OLLAMA_LOCAL_URL: Final = "http://127.0.0.1:11434/v1"
 GATEWAY_PREFIX: Final = "gateway/"
 
+COMPATIBLE: Final = ("openai", "openai-chat", "openai-responses", "ollama", "vllm")
+"""Providers that a model may name together with an address; of others, the name is the model's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a provider needs: of each group of variables at least one, and perhaps a package."""
+    """What a provider needs: of each group of variables at least one, and perhaps a package.
+
+    `compatible` ones are asked in the way of OpenAI, which the OpenAI Agents SDK can.
+    """
 
     variables: tuple[tuple[str, ...], ...] = ()
     package: str | None = None
     extra: str | None = None
+    compatible: bool = True
 
 
 def _key(*alternatives: str) -> Needs:
@@ -35,27 +47,27 @@ _GATEWAY: Final = _key("PYDANTIC_AI_GATEWAY_API_KEY", "PAIG_API_KEY")
 
 PROVIDERS: Final[Mapping[str, Needs]] = {
     "alibaba": _key("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
-    "anthropic": _key("ANTHROPIC_API_KEY"),
+    "anthropic": Needs((("ANTHROPIC_API_KEY",),), compatible=False),
     "azure": _AZURE,
     "azure-responses": _AZURE,
-    "bedrock": Needs(package="boto3", extra="bedrock"),
+    "bedrock": Needs(package="boto3", extra="bedrock", compatible=False),
     "bedrock-mantle": _key("AWS_DEFAULT_REGION", "AWS_REGION"),
     "cerebras": _key("CEREBRAS_API_KEY"),
-    "cohere": Needs((("CO_API_KEY",),), package="cohere", extra="cohere"),
+    "cohere": Needs((("CO_API_KEY",),), "cohere", "cohere", compatible=False),
     "crusoe": _key("CRUSOE_API_KEY"),
     "deepseek": _key("DEEPSEEK_API_KEY"),
     "fireworks": _key("FIREWORKS_API_KEY"),
     "github-copilot": _key(
         "GITHUB_COPILOT_API_KEY", "GITHUB_COPILOT_API_TOKEN", "COPILOT_GITHUB_TOKEN"
     ),
-    "google": _key("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-    "google-cloud": Needs(),
-    "groq": Needs((("GROQ_API_KEY",),), package="groq", extra="groq"),
+    "google": Needs((("GOOGLE_API_KEY", "GEMINI_API_KEY"),), compatible=False),
+    "google-cloud": Needs(compatible=False),
+    "groq": Needs((("GROQ_API_KEY",),), "groq", "groq", compatible=False),
     "heroku": _key("HEROKU_INFERENCE_KEY"),
-    "huggingface": Needs((("HF_TOKEN",),), package="huggingface_hub", extra="huggingface"),
+    "huggingface": Needs((("HF_TOKEN",),), "huggingface_hub", "huggingface", compatible=False),
     "litellm": Needs(),
     "meta": _key("META_API_KEY"),
-    "mistral": Needs((("MISTRAL_API_KEY",),), package="mistralai", extra="mistral"),
+    "mistral": Needs((("MISTRAL_API_KEY",),), "mistralai", "mistral", compatible=False),
     "moonshotai": _key("MOONSHOTAI_API_KEY"),
     "nebius": _key("NEBIUS_API_KEY"),
     "ollama": Needs(),
@@ -70,26 +82,45 @@ PROVIDERS: Final[Mapping[str, Needs]] = {
     "together": _key("TOGETHER_API_KEY"),
     "vercel": _key("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
     "vllm": _key("VLLM_BASE_URL"),
-    "xai": Needs((("XAI_API_KEY",),), package="xai_sdk", extra="xai"),
+    "xai": Needs((("XAI_API_KEY",),), "xai_sdk", "xai", compatible=False),
     "zai": _key("ZAI_API_KEY"),
 }
 """Providers whose models can chat and be named by a string, with what they need."""
 
 
+def served_name(name: str) -> tuple[str, str]:
+    """Split the name of a model that has an address into a provider, or "", and the model's own.
+
+    The names of local models have colons, too: "qwen3:8b" and "mistral:latest" are names of models.
+    """
+    provider, colon, model = name.partition(":")
+    return (provider, model) if colon and model and provider in COMPATIBLE else ("", name)
+
+
+def needs_of(name: str) -> Needs:
+    """Say what the provider of a model needs; `UnknownProvider` without a known one."""
+    provider, colon, model = name.partition(":")
+    needs = _GATEWAY if provider.startswith(GATEWAY_PREFIX) else PROVIDERS.get(provider)
+    if not colon or not model or needs is None:
+        raise UnknownProvider(name, tuple(PROVIDERS))
+    return needs
+
+
 def check_model(name: str, env: Mapping[str, str]) -> None:
-    """Raise a `ModelError` if `name` cannot work with this environment.
+    """Raise a `ModelError` if `name` cannot work with these variables and stored secrets.
 
     Passing does not promise that the key is valid or that the model exists: only the provider
     knows that, and it is not asked.
     """
-    provider, colon, model = name.partition(":")
-    if not colon or not model:
-        raise UnknownProvider(name, tuple(PROVIDERS))
-    needs = _GATEWAY if provider.startswith(GATEWAY_PREFIX) else PROVIDERS.get(provider)
-    if needs is None:
-        raise UnknownProvider(name, tuple(PROVIDERS))
+    needs = needs_of(name)
     if needs.package and needs.extra and find_spec(needs.package) is None:
         raise MissingPackage(name, needs.extra)
     for alternatives in needs.variables:
         if not any(env.get(variable) for variable in alternatives):
             raise MissingVariable(name, alternatives)
+
+
+def check_compatible(name: str) -> None:
+    """Raise `OtherRuntimeNeeded` if the OpenAI Agents SDK has no way to ask the model."""
+    if not needs_of(name).compatible:
+        raise OtherRuntimeNeeded(name)

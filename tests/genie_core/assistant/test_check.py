@@ -2,9 +2,19 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.check import check_config
-from genie_core.assistant.config import AssistantConfig
-from genie_core.assistant.errors import MissingVariable, UnknownTemplate, WorkspaceError
+from genie_core.assistant.check import check_choice, check_config
+from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice
+from genie_core.assistant.errors import (
+    MissingVariable,
+    OtherRuntimeNeeded,
+    UnknownPlaceholder,
+    UnknownProvider,
+    UnknownTemplate,
+    WorkspaceError,
+    WrongAddress,
+)
+
+KEY = {"OPENAI_API_KEY": "key"}
 
 
 def test_the_defaults_are_fine() -> None:
@@ -23,3 +33,66 @@ def test_each_wrong_setting_is_named(tmp_path: Path) -> None:
 def test_good_settings_pass(tmp_path: Path) -> None:
     config = AssistantConfig("openai:gpt-5", "fact_check", tmp_path, tmp_path / "no-prompts")
     check_config(config, {"OPENAI_API_KEY": "key"})
+
+
+def test_the_models_of_reasoner_and_agents_are_looked_at_too() -> None:
+    with pytest.raises(MissingVariable, match="ANTHROPIC_API_KEY"):
+        check_config(AssistantConfig("openai:g", reasoner=ModelChoice("anthropic:c")), KEY)
+    coder = AgentSpec("general", "codes", model=ModelChoice("opnai:g"))
+    with pytest.raises(UnknownProvider, match="did you mean openai"):
+        check_config(AssistantConfig("openai:g", agents=(coder,)), KEY)
+    check_config(AssistantConfig("openai:g", agents=(AgentSpec("general", "codes"),)), KEY)
+
+
+def test_a_missing_key_says_how_to_store_it() -> None:
+    with pytest.raises(MissingVariable, match="genie-tui secrets set OPENAI_API_KEY"):
+        check_choice(ModelChoice("openai:g"), {})
+
+
+def test_a_runtime_that_cannot_ask_a_model_is_named_wherever_it_is_set() -> None:
+    keys = {"ANTHROPIC_API_KEY": "key"}
+    for config in (
+        AssistantConfig("anthropic:c", runtime="openai-agents"),
+        AssistantConfig("anthropic:c", agents=(AgentSpec("general", "", runtime="openai-agents"),)),
+    ):
+        with pytest.raises(OtherRuntimeNeeded, match="set the runtime to pydantic-ai"):
+            check_config(config, keys)
+    check_config(AssistantConfig("anthropic:c"), keys)
+    check_config(AssistantConfig(runtime="openai-agents"), {})
+
+
+def test_an_agents_prompt_must_be_there_and_have_known_placeholders(tmp_path: Path) -> None:
+    with pytest.raises(UnknownTemplate, match="agent template is called 'poet'"):
+        check_config(AssistantConfig(agents=(AgentSpec("poet", "writes"),)), {})
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "poet.md").write_text("For {owner}\non {topic}", "utf-8")
+    config = AssistantConfig(agents=(AgentSpec("poet", "writes"),), prompts_dir=tmp_path)
+    with pytest.raises(UnknownPlaceholder, match=r"poet.md, line 2: .*\{topic\}"):
+        check_config(config, {})
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("127.0.0.1:1234", "write it like http://"),
+        ("ftp://host/v1", "write it like http://"),
+        ("http:///v1", "write it like http://"),
+        ("http://host:port/v1", "[Pp]ort"),
+        ("http://[::1/v1", "IPv6"),
+        ("http://host/v1 ", "a character"),
+        ("http://me:secret@host/v1", "a key belongs to the secrets"),
+        ("http://me:secret@[::1/v1", "IPv6"),
+        ("https://host/v1?key=secret", "a key belongs to the secrets"),
+    ],
+)
+def test_what_is_no_address_is_said_without_credentials(address: str, why: str) -> None:
+    with pytest.raises(WrongAddress, match=why) as wrong:
+        check_choice(ModelChoice("m", address), {})
+    assert "secret@" not in str(wrong.value)
+    assert "=secret" not in str(wrong.value)
+
+
+def test_an_address_needs_a_model_but_neither_provider_nor_key() -> None:
+    with pytest.raises(WrongAddress, match="no model is named"):
+        check_choice(ModelChoice("", "http://127.0.0.1:1234/v1"), {})
+    check_choice(ModelChoice("qwen3:8b", "http://127.0.0.1:1234/v1"), {}, "openai-agents")

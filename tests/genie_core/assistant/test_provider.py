@@ -11,7 +11,7 @@ import pytest
 from pydantic_ai.models import infer_model
 
 from genie_core.assistant.errors import MissingPackage, MissingVariable, UnknownProvider
-from genie_core.assistant.provider import PROVIDERS, check_model
+from genie_core.assistant.provider import PROVIDERS, check_model, served_name
 
 NOT_FOR_CHAT = {"elevenlabs", "sentence-transformers", "voyageai"}
 NOT_BY_NAME = {
@@ -107,3 +107,18 @@ def test_a_provider_whose_sdk_is_absent_names_the_package(monkeypatch: pytest.Mo
 def test_the_gateway_needs_its_own_key() -> None:
     with pytest.raises(MissingVariable, match="PYDANTIC_AI_GATEWAY_API_KEY"):
         check_model("gateway/openai:gpt-5", {"OPENAI_API_KEY": "key"})
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("openai:gpt-oss:20b", ("openai", "gpt-oss:20b")),
+        ("ollama:qwen3:8b", ("ollama", "qwen3:8b")),
+        ("qwen3:8b", ("", "qwen3:8b")),
+        ("mistral:latest", ("", "mistral:latest")),
+        ("plain", ("", "plain")),
+        ("openai:", ("", "openai:")),
+    ],
+)
+def test_a_served_models_name_may_have_colons_of_its_own(name: str, parts: tuple[str, str]) -> None:
+    assert served_name(name) == parts

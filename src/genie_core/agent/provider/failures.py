@@ -48,7 +48,31 @@ _SHOWN: Final = 4
 
 _TOKEN: Final = re.compile(r"[\w*•.\-]{6,}")
 
+_MAY_BE_TOOLS: Final = frozenset({"refused", "model", "server"})
+_NO_TOOLS: Final = re.compile(
+    r"(?i)(?:does|do) not support (?:\w+ ){0,2}(?:tool|function)"  # Ollama, and most others
+    r"|(?:tool|function)[\w`'\" -]{0,30} (?:is|are) not supported|'tools' is not supported"  # Groq, OpenAI
+    r"|no endpoints found that support (?:tool|the provided 'tool)"  # OpenRouter
+    r"|\btool choice requires --enable-auto-tool-choice"  # vLLM
+    r"|tools param requires --jinja"  # llama.cpp
+)
+"""How providers say that a model takes no tools: there is no code for it."""
+
 _LENGTH_CODES: Final = frozenset({"context_length_exceeded", "string_above_max_length"})
+_REFUSALS: Final = frozenset({400, 413, 422, 500})
+_TOO_LONG: Final = (
+    "maximum context length",
+    "reduce the length of the messages",
+    "exceeds the available context size",  # llama.cpp
+    "exceed context window",
+    "exceeds the context window",
+    "context length exceeded",
+    "greater than the context length",  # LM Studio
+    "prompt is too long",
+    "input length exceeds",
+)
+"""How servers word it that have no code for it."""
+
 _QUOTA_CODES: Final = frozenset({"insufficient_quota", "billing_error", "quota_exceeded"})
 _MODEL_CODES: Final = frozenset({"model_not_found"})
 
@@ -74,6 +98,8 @@ class Asked:
         """
         if unsendable(self.key):
             kind, detail = "key", "it has a line break or another character that cannot be sent"
+        elif kind in _MAY_BE_TOOLS and _NO_TOOLS.search(detail):
+            kind = "tools"
         return ModelFailed(
             kind,
             self.model,
@@ -97,9 +123,9 @@ def would_fail_again(error: BaseException) -> bool:
     return isinstance(error, ModelFailed) and error.kind in {"refused", "length"}
 
 
-def kind_of_status(status: int, code: str | None = None) -> ModelTrouble:
-    """Tell what an HTTP status means, `code` being the provider's own name for the error."""
-    if code in _LENGTH_CODES:
+def kind_of_status(status: int, code: str | None = None, words: str = "") -> ModelTrouble:
+    """Tell what an HTTP status means, given the provider's own name for the error and its words."""
+    if code in _LENGTH_CODES or (status in _REFUSALS and says_too_long(words)):
         return "length"
     if code in _QUOTA_CODES or status == 402:
         return "quota"
@@ -114,6 +140,12 @@ def kind_of_status(status: int, code: str | None = None) -> ModelTrouble:
     if status == 408:
         return "timeout"
     return "server" if status >= 500 else "refused"
+
+
+def says_too_long(words: str) -> bool:
+    """Whether a provider means, without a code for it, that a conversation is too long."""
+    words = words.lower()
+    return any(phrase in words for phrase in _TOO_LONG)
 
 
 def message_in(body: object) -> str:

@@ -1,51 +1,117 @@
-"""Setting up models for pydantic-ai and for the OpenAI Agents SDK."""
+"""Setting up models for pydantic-ai and for the OpenAI Agents SDK, without a request."""
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from genie_core.assistant.config import ModelChoice
-from genie_core.assistant.errors import ModelUnavailable
-from genie_core.assistant.provider import OLLAMA_LOCAL_URL
+from genie_core.assistant.errors import ModelError, ModelUnavailable, OtherRuntimeNeeded
+from genie_core.assistant.models.credentials import arguments_for
+from genie_core.assistant.provider import (
+    GATEWAY_PREFIX,
+    OLLAMA_LOCAL_URL,
+    needs_of,
+    served_name,
+)
+from genie_core.redaction import hide_secrets
 
 if TYPE_CHECKING:
+    import agents
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
 
 NO_KEY: Final = "none"
 """Sent as the key to servers of one's own that ask for none."""
 
+_RESPONSES: Final = frozenset({"openai", "openai-responses", "azure-responses", "gateway/openai"})
+"""Providers that the OpenAI Agents SDK asks by way of responses, unless they have an address."""
+
+_Made = TypeVar("_Made")
+
 
 def pydantic_model(choice: ModelChoice, keys: Mapping[str, str]) -> "Model":
-    """Set up a model for pydantic-ai, without a request.
+    """Set up a model for pydantic-ai.
 
-    `keys` are credentials by the names of the environment variables that providers know them by.
+    `keys` are credentials by the names of the environment variables that providers know them by;
+    what is not among them is looked for in the environment.
 
     Raises:
-        ModelUnavailable: the provider refuses to be set up.
+        ModelError: there is no such provider, or it refuses to be set up.
 
     """
-    from pydantic_ai.models import infer_model
-    from pydantic_ai.providers import infer_provider
-    from pydantic_ai.providers.ollama import OllamaProvider
+    return _made(choice, lambda: _pydantic_model(choice, keys))
 
-    def provider_for(provider: str) -> "Provider[Any]":
-        if provider == "ollama" and not os.environ.get("OLLAMA_BASE_URL"):
-            return OllamaProvider(base_url=OLLAMA_LOCAL_URL)
-        return infer_provider(provider)
 
+def openai_model(choice: ModelChoice, keys: Mapping[str, str]) -> "agents.Model":
+    """Set up a model for the OpenAI Agents SDK, as `pydantic_model` does.
+
+    Raises:
+        ModelError: as there, or the SDK cannot ask that provider.
+
+    """
+    return _made(choice, lambda: _openai_model(choice, keys))
+
+
+def _made(choice: ModelChoice, make: Callable[[], _Made]) -> _Made:
     try:
-        if choice.base_url:
-            return _compatible(choice, keys)
-        return infer_model(choice.name, provider_for)
+        return make()
+    except ModelError:
+        raise
     except Exception as error:
-        raise ModelUnavailable(choice.name, str(error) or type(error).__name__) from error
+        reason = hide_secrets(str(error)) or type(error).__name__
+        raise ModelUnavailable(choice.name, reason) from error
 
 
-def _compatible(choice: ModelChoice, keys: Mapping[str, str]) -> "Model":
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.providers.openai import OpenAIProvider
+def _pydantic_model(choice: ModelChoice, keys: Mapping[str, str]) -> "Model":
+    from pydantic_ai.models import infer_model
 
-    key = keys.get("OPENAI_API_KEY") or NO_KEY
-    name = choice.name.rpartition(":")[2] if choice.name.startswith("openai") else choice.name
-    return OpenAIChatModel(name, provider=OpenAIProvider(base_url=choice.base_url, api_key=key))
+    if not choice.base_url:
+        needs_of(choice.name)
+        return infer_model(choice.name, lambda name: _provider(name, keys))
+    provider, name = served_name(choice.name)
+    # Chat completions is what servers of one's own have, unless the other way is asked for.
+    kind = "openai-chat" if provider in ("", "openai") else provider
+    return infer_model(f"{kind}:{name}", lambda each: _served(each, choice.base_url, keys))
+
+
+def _openai_model(choice: ModelChoice, keys: Mapping[str, str]) -> "agents.Model":
+    from openai import AsyncOpenAI
+
+    from genie_core.assistant.models.provided import ProvidedChatModel, ProvidedResponsesModel
+
+    if choice.base_url:
+        kind, name = served_name(choice.name)
+        provider = _served(kind or "openai-chat", choice.base_url, keys)
+        responses = kind == "openai-responses"
+    else:
+        needs = needs_of(choice.name)
+        kind, _, name = choice.name.partition(":")
+        if not needs.compatible:
+            raise OtherRuntimeNeeded(choice.name)
+        provider = _provider(kind, keys)
+        responses = kind in _RESPONSES
+    if not isinstance(provider.client, AsyncOpenAI):
+        raise OtherRuntimeNeeded(choice.name)
+    return (
+        ProvidedResponsesModel(name, provider) if responses else ProvidedChatModel(name, provider)
+    )
+
+
+def _provider(name: str, keys: Mapping[str, str]) -> "Provider[Any]":
+    from pydantic_ai.providers import infer_provider_class
+    from pydantic_ai.providers.gateway import gateway_provider
+
+    given = arguments_for(name, keys)
+    if name.startswith(GATEWAY_PREFIX):
+        return gateway_provider(name.removeprefix(GATEWAY_PREFIX), **given)
+    if name == "ollama" and not os.environ.get("OLLAMA_BASE_URL"):
+        given.setdefault("base_url", OLLAMA_LOCAL_URL)
+    return infer_provider_class(name)(**given)
+
+
+def _served(name: str, base_url: str, keys: Mapping[str, str]) -> "Provider[Any]":
+    """Set up the provider for an address; a key of the environment's is not taken unseen."""
+    from pydantic_ai.providers import infer_provider_class
+
+    given: dict[str, Any] = {"api_key": NO_KEY, **arguments_for(name, keys), "base_url": base_url}
+    return infer_provider_class(name)(**given)

@@ -141,6 +141,37 @@ def test_a_failure_names_model_place_and_key_without_giving_it_away() -> None:
     assert (failure.kind, failure.model, failure.where) == ("key", "gpt-x", "https://host/v1")
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "registry.ollama.ai/library/gemma3:4b does not support tools",
+        "This model does not support function calling.",
+        "`tool calling` is not supported with this model",
+        "Unsupported parameter: 'tools' is not supported with this model.",
+        "No endpoints found that support tool use. Try disabling 'search'.",
+        '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+        "tools param requires --jinja flag",
+    ],
+)
+def test_a_model_without_tools_is_recognised_by_the_providers_words(said: str) -> None:
+    failure = Asked("m", "http://here/v1").failed("refused", said)
+    assert failure.kind == "tools"
+    assert str(failure).endswith("; choose another model, one that can call tools")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "An assistant message with 'tool_calls' must be followed by tool messages.",
+        "Invalid schema for function 'read': additionalProperties is not supported",
+        "This model does not support images, only the tools do",
+        "tool_choice 'required' needs tools",
+    ],
+)
+def test_other_trouble_with_tools_stays_what_it_is(said: str) -> None:
+    assert Asked("m", "http://here/v1").failed("refused", said).kind == "refused"
+
+
 def test_the_names_of_the_variables_are_those_that_setting_up_asks_for() -> None:
     for provider, variables in KEY_VARIABLES.items():
         asked_for = {name for group in PROVIDERS[provider].variables for name in group}

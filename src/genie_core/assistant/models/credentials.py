@@ -1,0 +1,54 @@
+"""Which stored secrets and variables go to which argument of a provider's client.
+
+Whatever is not given here a provider takes from the environment itself.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from genie_core.assistant.provider import GATEWAY_PREFIX, PROVIDERS
+
+GATEWAY_VARIABLES: Final = ("PYDANTIC_AI_GATEWAY_API_KEY", "PAIG_API_KEY")
+
+_OPENAI: Final = {"api_key": ("OPENAI_API_KEY",), "base_url": ("OPENAI_BASE_URL",)}
+_AZURE: Final = {
+    "azure_endpoint": ("AZURE_OPENAI_ENDPOINT",),
+    "api_key": ("AZURE_OPENAI_API_KEY",),
+    "api_version": ("OPENAI_API_VERSION",),
+}
+_REGION: Final = ("AWS_DEFAULT_REGION", "AWS_REGION")
+
+ARGUMENTS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "azure": _AZURE,
+    "azure-responses": _AZURE,
+    "bedrock": {"api_key": ("AWS_BEARER_TOKEN_BEDROCK",), "region_name": _REGION},
+    "bedrock-mantle": {"api_key": ("AWS_BEARER_TOKEN_BEDROCK",), "region_name": _REGION},
+    "google-cloud": {},  # it has an order of its own among several kinds of credentials
+    "litellm": {},
+    "ollama": {"api_key": ("OLLAMA_API_KEY",), "base_url": ("OLLAMA_BASE_URL",)},
+    "openai": _OPENAI,
+    "openai-chat": _OPENAI,
+    "openai-codex": {},
+    "openai-responses": _OPENAI,
+    "snowflake": {"account": ("SNOWFLAKE_ACCOUNT",), "token": ("SNOWFLAKE_TOKEN",)},
+    "vllm": {"api_key": ("VLLM_API_KEY",), "base_url": ("VLLM_BASE_URL",)},
+}
+"""Arguments by provider. A provider that is not here has its variables for the `api_key`."""
+
+
+def variables_of(provider: str) -> Mapping[str, tuple[str, ...]]:
+    """Name the variables for each argument, the first that is set counts."""
+    if provider.startswith(GATEWAY_PREFIX):
+        return {"api_key": GATEWAY_VARIABLES}
+    if provider in ARGUMENTS:
+        return ARGUMENTS[provider]
+    return {"api_key": PROVIDERS[provider].variables[0]}
+
+
+def arguments_for(provider: str, keys: Mapping[str, str]) -> dict[str, str]:
+    """Pick from `keys` what the provider's client is set up with."""
+    found = {
+        argument: next((keys[each] for each in variables if keys.get(each)), "")
+        for argument, variables in variables_of(provider).items()
+    }
+    return {argument: value for argument, value in found.items() if value}

@@ -1,0 +1,160 @@
+"""Models as the settings name them, asked by the real client libraries over a real socket."""
+
+from collections.abc import Callable
+
+import pytest
+from tests.genie_core.assistant.models.asking import RUNTIMES, Chat, agent_on
+
+from genie_core.assistant.config import ModelChoice, Runtime
+from genie_core.assistant.errors import ModelUnavailable, OtherRuntimeNeeded, UnknownProvider
+from genie_core.assistant.models.make import openai_model, pydantic_model
+from genie_core.errors import ModelFailed, ModelTrouble
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Call, Refuse, Say, Turn
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("loopback")]
+
+
+@pytest.fixture(params=RUNTIMES)
+def runtime(request: pytest.FixtureRequest) -> Runtime:
+    chosen: Runtime = request.param
+    return chosen
+
+
+Served = tuple[str, str, str]
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "asked"),
+    [
+        ("qwen3:8b", "OPENAI_API_KEY", ("qwen3:8b", "chat")),
+        ("mistral:latest", "OPENAI_API_KEY", ("mistral:latest", "chat")),
+        ("openai:gpt-oss:20b", "OPENAI_API_KEY", ("gpt-oss:20b", "chat")),
+        ("openai-responses:local", "OPENAI_API_KEY", ("local", "responses")),
+        ("ollama:qwen3:8b", "OLLAMA_API_KEY", ("qwen3:8b", "chat")),
+        ("vllm:org/model", "VLLM_API_KEY", ("org/model", "chat")),
+    ],
+)
+async def test_any_server_is_asked_for_the_model_with_the_key_there_is(
+    runtime: Runtime, name: str, variable: str, asked: tuple[str, str]
+) -> None:
+    async with FakeOpenAI(Say("here"), api_key="stored") as server:
+        choice = ModelChoice(name, server.base_url)
+        chat = Chat(agent_on(choice, {variable: "stored"}, runtime))
+        assert await chat.ask() == "here"
+        request = server.requests[0]
+        assert (request.model, request.api) == asked
+
+
+async def test_a_server_that_needs_no_key_is_shown_none(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VLLM_API_KEY", "")
+    monkeypatch.setenv("OPENAI_API_KEY", "of-another-server")
+    async with FakeOpenAI(Say("here"), api_key="none") as server:
+        chat = Chat(agent_on(ModelChoice("vllm:m", server.base_url), {}, runtime))
+        assert await chat.ask() == "here"
+
+
+@pytest.mark.parametrize(
+    ("name", "address", "api"),
+    [
+        ("openai:gpt-x", "OPENAI_BASE_URL", "responses"),
+        ("openai-chat:gpt-x", "OPENAI_BASE_URL", "chat"),
+        ("ollama:gpt-x", "OLLAMA_BASE_URL", "chat"),
+        ("vllm:gpt-x", "VLLM_BASE_URL", "chat"),
+    ],
+)
+async def test_providers_are_set_up_from_what_is_stored(
+    runtime: Runtime, name: str, address: str, api: str
+) -> None:
+    async with FakeOpenAI(Call("note", {"text": "x"}), Say("done"), api_key="stored") as server:
+        kind = address.partition("_")[0]
+        keys = {address: server.base_url, f"{kind}_API_KEY": "stored"}
+        chat = Chat(agent_on(ModelChoice(name), keys, runtime))
+        assert await chat.ask() == "done"
+        assert [(each.model, each.api) for each in server.requests] == [("gpt-x", api)] * 2
+        assert server.requests[1].tool_results == ["noted: x"]
+
+
+def test_what_is_stored_comes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment")
+    stored = pydantic_model(ModelChoice("openai:gpt-5"), {"OPENAI_API_KEY": "stored"})
+    absent = pydantic_model(ModelChoice("openai:gpt-5"), {})
+    for model, key in ((stored, "stored"), (absent, "of-the-environment")):
+        assert model.provider is not None
+        assert model.provider.client.api_key == key
+
+
+def test_ollama_is_looked_for_on_this_machine() -> None:
+    assert "127.0.0.1:11434" in str(pydantic_model(ModelChoice("ollama:qwen3"), {}).base_url)
+
+
+@pytest.mark.parametrize("name", ["anthropic:claude-sonnet-4-5", "google:gemini-2.5-pro"])
+def test_what_the_other_library_cannot_ask_is_refused_with_what_to_do(name: str) -> None:
+    keys = {"ANTHROPIC_API_KEY": "k", "GOOGLE_API_KEY": "k"}
+    assert pydantic_model(ModelChoice(name), keys).model_name in name
+    with pytest.raises(OtherRuntimeNeeded, match="set the runtime to pydantic-ai"):
+        openai_model(ModelChoice(name), keys)
+
+
+@pytest.mark.parametrize("make", [pydantic_model, openai_model])
+def test_what_cannot_be_set_up_is_one_line(make: Callable[..., object]) -> None:
+    with pytest.raises(UnknownProvider, match="did you mean openai"):
+        make(ModelChoice("opnai:gpt-5"), {})
+    with pytest.raises(ModelUnavailable, match="DEEPSEEK_API_KEY") as failure:
+        make(ModelChoice("deepseek:deepseek-chat"), {})
+    assert "\n" not in str(failure.value)
+
+
+TROUBLES: list[tuple[str, tuple[Turn, ...], ModelTrouble, str]] = [
+    (
+        "no quota",
+        (Refuse(429, "You exceeded your quota.", "insufficient_quota", retry_after=0.001),) * 3,
+        "quota",
+        "raise it with the provider",
+    ),
+    ("no such model", (Refuse(404),), "model", "check the model's name"),
+    (
+        "no tools",
+        (Refuse(400, "gemma3:4b does not support tools"),),
+        "tools",
+        "choose another model, one that can call tools",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("turns", "kind", "advice"), [each[1:] for each in TROUBLES], ids=[each[0] for each in TROUBLES]
+)
+async def test_trouble_is_one_line_with_what_to_do_and_the_next_message_is_answered(
+    runtime: Runtime, turns: tuple[Turn, ...], kind: ModelTrouble, advice: str
+) -> None:
+    async with FakeOpenAI(*turns, Say("better now")) as server:
+        choice = ModelChoice("m", server.base_url)
+        chat = Chat(agent_on(choice, {"OPENAI_API_KEY": server.api_key}, runtime))
+        with pytest.raises(ModelFailed) as failure:
+            await chat.ask()
+        line = str(failure.value)
+        assert (failure.value.kind, "\n" in line) == (kind, False)
+        assert "model 'm' at http://127.0.0.1:" in line
+        assert advice in line
+        assert server.api_key not in line
+        assert await chat.ask() == "better now"
+
+
+async def test_a_wrong_key_is_one_line_and_the_next_message_can_be_answered(
+    runtime: Runtime,
+) -> None:
+    async with FakeOpenAI(Say("better now")) as server:
+        chat = Chat(
+            agent_on(
+                ModelChoice("m", server.base_url), {"OPENAI_API_KEY": "sk-wrong-123456"}, runtime
+            )
+        )
+        with pytest.raises(ModelFailed, match="does not accept the key") as failure:
+            await chat.ask()
+        assert failure.value.kind == "key"
+        assert "wrong" not in str(failure.value)
+        server.api_key = "sk-wrong-123456"
+        assert await chat.ask() == "better now"
