@@ -1,15 +1,70 @@
 """Doing without a tool server: how long one is waited for, and what is told when it does not work."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, Protocol
 
 from genie_core.agent.provider.failures import without_secrets
-from genie_core.errors import StageFailed, summary
+from genie_core.errors import GenieError, StageFailed, summary
 
 START_TIMEOUT: Final = 30.0
 """Seconds a tool server may take to start, or to say which tools it has."""
 
 CLOSE_TIMEOUT: Final = 5.0
 """Seconds a tool server may take to end."""
+
+
+class Paused(GenieError):
+    """A server is given some time before it is tried again."""
+
+    def __init__(self, reason: str, seconds: float) -> None:
+        super().__init__(reason, seconds)
+        self.reason = reason
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        return f"{self.reason}; it is tried again in {max(self.seconds, 1.0):.0f} seconds"
+
+
+class Watch(Protocol):
+    """Is told how one connection to a tool server is, and says when it may be tried again.
+
+    Called on the event loop, and must not block. A run does without a server that is watched, where
+    it would fail if no other one worked: who watches can tell people.
+    """
+
+    def paused(self) -> Paused | None:
+        """Return why the server is not to be started now, None if it may be."""
+
+    def starting(self) -> None:
+        """Take note that it is being started, or looked after before a run."""
+
+    def ready(self, tools: Mapping[str, str] | None = None) -> None:
+        """Take note that it works, and of its tools with their descriptions once they are known."""
+
+    def down(self, reason: str) -> None:
+        """Take note that it did not start, or went away."""
+
+    def closed(self) -> None:
+        """Take note that it is not used any more, or was not waited for."""
+
+
+class Unwatched:
+    """Stands in where nobody watches: a server may be tried again at once."""
+
+    def paused(self) -> None:
+        """Never."""
+
+    def starting(self) -> None:
+        """Tell nobody."""
+
+    def ready(self, tools: Mapping[str, str] | None = None) -> None:
+        """Tell nobody."""
+
+    def down(self, reason: str) -> None:
+        """Tell nobody."""
+
+    def closed(self) -> None:
+        """Tell nobody."""
 
 
 def shown(server: str) -> str:

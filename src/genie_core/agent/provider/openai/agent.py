@@ -33,6 +33,8 @@ from genie_core.agent.provider.openai.run import Run
 from genie_core.agent.provider.openai.servers import Offer, ToolServers
 from genie_core.agent.provider.openai.tools import tools_from
 from genie_core.agent.provider.openai.trouble import run_failed
+from genie_core.agent.provider.openai.watched import WatchedModel
+from genie_core.agent.provider.overflow import Cut
 from genie_core.errors import InvalidSetting
 
 
@@ -83,6 +85,7 @@ class DefaultAgent(Agent):
         self._provider: ModelProvider | None = None
         self._kept_open = False
         self._history = History()
+        self._cut = Cut()
 
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""
@@ -131,6 +134,7 @@ class DefaultAgent(Agent):
     ) -> str:
         message = await message_with(query.query, query.attachments)
         ledger = Ledger()
+        self._cut.begin()
         try:
             # One trace that is off covers everything below it, whatever the SDK's settings are.
             # The SDK's `trace` would warn of the one that a parent's run has begun.
@@ -139,12 +143,12 @@ class DefaultAgent(Agent):
                 agent = await self._prepared(query, gate)
                 answer, items = await self._begun(agent, message, gate).answer(emit)
         except asyncio.CancelledError:
-            self._history.add([message, *ledger.items()])
+            self._keep([message, *ledger.items()])
             raise
         except Exception as error:
             failure = run_failed(error, self._model_name)
             if (said := ledger.items()) and not would_fail_again(failure):
-                self._history.add([message, *said])
+                self._keep([message, *said])
             if failure is error:
                 raise
             if failure is error.__cause__:
@@ -153,8 +157,13 @@ class DefaultAgent(Agent):
         finally:
             if not self._kept_open:
                 await self._close()
-        self._history.add(items)
+        self._keep(items)
         return answer
+
+    def _keep(self, items: list[Any]) -> None:
+        """Remember a run, and of the conversation before what the model still has room for."""
+        self._history.add(items)
+        self._history.forget(self._cut.turns)
 
     def _begun(self, agent: agents.Agent[Any], message: Item, gate: ApprovalGate) -> Run:
         return Run(
@@ -175,8 +184,8 @@ class DefaultAgent(Agent):
         model = self._resolved()
         return self._agent.clone(
             instructions="\n\n".join(self._instructions(query, offer)),
-            model=model,
-            model_settings=_with_timeout(self._agent.model_settings, model),
+            model=WatchedModel(model, self._model_name, self._cut),
+            model_settings=_with_usage(_with_timeout(self._agent.model_settings, model)),
             tools=[gate.around(tool) for tool in (*offer.tools, *self._agent.tools)],
         )
 
@@ -203,6 +212,11 @@ class DefaultAgent(Agent):
         await self._servers.close()
         if provider is not None:
             await provider.aclose()
+
+
+def _with_usage(settings: ModelSettings) -> ModelSettings:
+    """Have streams end with what they took, which the SDK asks for of OpenAI's own service only."""
+    return settings if settings.include_usage is not None else replace(settings, include_usage=True)
 
 
 def _with_timeout(settings: ModelSettings, model: Model) -> ModelSettings:

@@ -19,6 +19,9 @@ _RESULT_OF: Final = {
     "apply_patch_call": "apply_patch_call_output",
     "computer_call": "computer_call_output",
 }
+_LEFT: Final = "genie_items_left"
+"""The kind of a line in the journal that is no item: of those before it only so many are left."""
+
 _USER: Final[Item] = {"role": "user"}
 _CALL_OF: Final = {result: call for call, result in _RESULT_OF.items()}
 _ONLY_REFERRED_TO: Final = frozenset(
@@ -43,7 +46,7 @@ class History:
     """Input and output items of the SDK, oldest first.
 
     As JSON it is the list of items. A journal has one item per line, so that both are restored the
-    same way. Instructions are not among them: they belong to a run, and the next one brings its
+    same way, and lines that say that the oldest items were dropped. Instructions are not among them: they belong to a run, and the next one brings its
     own. Every call in it has a result, and all reasoning something it led to, since providers
     refuse a conversation in which one lacks. Nothing in it relies on what a service has stored.
     """
@@ -57,6 +60,12 @@ class History:
         added = closed(self_contained(to_jsonable_python(list(items), bytes_mode="base64")))
         self.items += added
         self._unsaved += added
+
+    def forget(self, turns: int) -> None:
+        """Drop the oldest turns; the journal gets a line that says how many items are left."""
+        if turns:
+            self.items = without_turns(self.items, turns)
+            self._unsaved.append({"type": _LEFT, "items": len(self.items)})
 
     def take_unsaved(self) -> list[Item]:
         """Return the lines to append to the journal since the last call."""
@@ -78,8 +87,28 @@ class History:
                 "not the history of an agent on the OpenAI Agents SDK; use the kind of agent that "
                 "saved it, or another session id"
             )
-        self.items = closed(self_contained(state))
+        items: list[Item] = []
+        for item in state:
+            if item.get("type") == _LEFT:
+                items = closed(self_contained(items))
+                items = items[max(len(items) - int(item.get("items", 0)), 0) :]
+            else:
+                items.append(item)
+        self.items = closed(self_contained(items))
         self._unsaved = []
+
+
+def count_turns(items: Sequence[Item]) -> int:
+    """How many turns a conversation has; each begins with something from outside."""
+    return sum(item.get("role") == "user" for item in items)
+
+
+def without_turns(items: Sequence[Item], turns: int) -> list[Item]:
+    """Leave out the oldest turns. Calls and their results are in the same turn."""
+    starts = [place for place, item in enumerate(items) if item.get("role") == "user"]
+    if not (turns and starts):
+        return list(items)
+    return list(items[starts[min(turns, len(starts) - 1)] :])
 
 
 def self_contained(items: Iterable[Item]) -> list[Item]:

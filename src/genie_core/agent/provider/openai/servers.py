@@ -16,6 +16,8 @@ from mcp.types import CONNECTION_CLOSED
 from genie_core.agent.provider.outages import (
     CLOSE_TIMEOUT,
     START_TIMEOUT,
+    Unwatched,
+    Watch,
     failure,
     late,
     notice,
@@ -23,6 +25,7 @@ from genie_core.agent.provider.outages import (
     shown,
 )
 from genie_core.errors import StageFailed
+from genie_core.progress import doing
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +38,12 @@ class Offer:
     notices: list[str] = field(default_factory=list)
 
 
+class WatchedServer(MCPServer):
+    """A server whose state somebody follows."""
+
+    watch: Watch = Unwatched()
+
+
 class ToolServers:
     """All servers of one agent. They start with the first run that needs them."""
 
@@ -42,9 +51,10 @@ class ToolServers:
         self._servers = [_ToolServer(server) for server in servers]
 
     async def offer(self, agent: Agent[Any]) -> Offer:
-        """Ask every server for its tools; one that died is started again.
+        """Ask every server for its tools; one that died is started again, unless it is paused.
 
-        A server that fails is left out, as long as another one works; else `StageFailed` is raised.
+        A server that fails, or takes longer than `START_TIMEOUT`, is left out, as long as another
+        one works or one of them is watched; else `StageFailed` is raised.
         """
         answers = await asyncio.gather(
             *(server.tools(agent) for server in self._servers), return_exceptions=True
@@ -56,11 +66,13 @@ class ToolServers:
                 offer.tools += answer
             elif isinstance(answer, Exception):
                 log.warning("tool server %s cannot be used: %s", shown(server.name), reason(answer))
+                doing("note", f"tool server {shown(server.name)} cannot be used: {reason(answer)}")
                 offer.notices.append(notice(server.name, answer))
                 failures.append(failure(server.name, answer))
             else:
                 raise answer
-        if failures and len(failures) == len(self._servers):
+        watched = any(server.watched for server in self._servers)
+        if failures and len(failures) == len(self._servers) and not watched:
             raise failures[0]
         return offer
 
@@ -74,26 +86,62 @@ class _ToolServer:
 
     def __init__(self, server: MCPServer) -> None:
         self._server = server
+        self._watch = server.watch if isinstance(server, WatchedServer) else Unwatched()
         self._connection: _Connection | None = None
+        self._former: set[Task[None]] = set()  # connections that are being closed
 
     @property
     def name(self) -> str:
         return self._server.name
 
+    @property
+    def watched(self) -> bool:
+        return not isinstance(self._watch, Unwatched)
+
     async def tools(self, agent: Agent[Any]) -> list[Tool]:
+        if (paused := self._watch.paused()) is not None:
+            raise paused
+        self._watch.starting()
+        try:
+            async with asyncio.timeout(START_TIMEOUT) as limit:
+                tools = await self._of_living(agent)
+        except Exception as error:
+            self._abandon()
+            failed = late(START_TIMEOUT) if limit.expired() else error
+            self._watch.down(reason(failed))
+            raise failed from error
+        except BaseException:
+            self._watch.closed()
+            raise
+        self._watch.ready({tool.name: getattr(tool, "description", "") for tool in tools})
+        return tools
+
+    async def close(self) -> None:
+        self._abandon()
+        if self._former:
+            await asyncio.wait(self._former)
+        self._watch.closed()
+
+    def _abandon(self) -> None:
+        """Close the connection without waiting for it."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            task = asyncio.create_task(connection.close(), name=f"close {shown(self.name)}")
+            self._former.add(task)
+            task.add_done_callback(self._former.discard)
+
+    async def _of_living(self, agent: Agent[Any]) -> list[Tool]:
+        """List the tools, after connecting anew if the server has died."""
         if self._connection is not None:
             try:
                 return await self._listed(agent, self._connection)
             except Exception as error:  # noqa: BLE001 - whatever it is, a new connection is due
                 log.info("connecting again to tool server %s: %s", shown(self.name), reason(error))
-                await self.close()
+                self._abandon()
+        if self._former:
+            await asyncio.wait(set(self._former))  # the SDK's server has one connection at a time
         self._connection = _Connection(self._server)
         return await self._listed(agent, self._connection)
-
-    async def close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.close()
 
     async def _listed(self, agent: Agent[Any], connection: "_Connection") -> list[Tool]:
         await connection.opened()
@@ -101,12 +149,12 @@ class _ToolServer:
             forget()  # what a dead server once had would be offered
         config: MCPConfig = {"failure_error_function": self._explained, **agent.mcp_config}
         alone = agent.clone(mcp_servers=[self._server], mcp_config=config)
-        async with asyncio.timeout(START_TIMEOUT):
-            return await alone.get_mcp_tools(RunContextWrapper(None))
+        return await alone.get_mcp_tools(RunContextWrapper(None))
 
     def _explained(self, _context: RunContextWrapper[Any], error: Exception) -> str:
         """Tell the model what became of a call; the SDK says only that something did."""
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
+            self._watch.down(reason(error))
             return notice(self.name, error)
         return f"Error: {reason(error)}"
 

@@ -26,8 +26,8 @@ def model_failed(error: Exception, model: str) -> ModelFailed | None:
     asked = _asked(error, model)
     match error:
         case APIStatusError():
-            kind = kind_of_status(error.status_code, code_in(error.body))
             detail = message_in(error.body) or error.message
+            kind = kind_of_status(error.status_code, code_in(error.body), detail)
             return asked.failed(kind, detail, _seconds(error.response.headers.get("retry-after")))
         case APITimeoutError() | ModelTimeoutError():
             return asked.failed("timeout")
@@ -35,8 +35,8 @@ def model_failed(error: Exception, model: str) -> ModelFailed | None:
             detail = summary(error.__cause__) if error.__cause__ else ""
             return asked.failed("connection" if _never_there(error) else "cut", detail)
         case APIError():
-            kind = kind_of_status(_UNKNOWN, error.code)
-            return asked.failed(kind, message_in(error.body) or error.message)
+            detail = message_in(error.body) or error.message
+            return asked.failed(kind_of_status(_UNKNOWN, error.code, detail), detail)
         case UnicodeEncodeError(object=str() as header) if header.startswith(_BEARER):
             return Asked(model, "", key=header.removeprefix(_BEARER)).failed("key")
         case OpenAIError():  # the client finds no key to begin with

@@ -17,6 +17,10 @@ from pydantic_ai.messages import (
     PartStartEvent,
     TextPart,
     TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
     ToolReturnPart,
 )
 from pydantic_ai.models import Model
@@ -30,6 +34,7 @@ from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool
 from genie_core.agent.provider.failures import MAX_TURNS, would_fail_again
 from genie_core.agent.provider.instructions import preferring
+from genie_core.agent.provider.pulse import CALL, Pulse
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
 from genie_core.agent.provider.pydantic_ai.failures import failures_told, silence_limit, with_limit
 from genie_core.agent.provider.pydantic_ai.gate import ApprovalGate
@@ -37,10 +42,12 @@ from genie_core.agent.provider.pydantic_ai.history import History
 from genie_core.agent.provider.pydantic_ai.naming import model_named
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.servers import (
+    all_open,
     close_clients,
     raise_if_all_failed,
     tolerated,
 )
+from genie_core.agent.provider.pydantic_ai.watched import WatchedModel
 from genie_core.errors import InvalidSetting
 from genie_core.stages import stage
 
@@ -83,8 +90,9 @@ class DefaultAgent(Agent):
             raise InvalidSetting("max_turns", max_turns, "at least 1")
         self._model = model_named(model)
         self._servers = tolerated(toolsets)
+        self._watched = WatchedModel(self._model)
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
-            self._model,
+            self._watched,
             instructions=system_prompt,
             model_settings=with_limit(
                 self._model, portable(self._model, model_settings), silence_limit(self._model)
@@ -145,6 +153,7 @@ class DefaultAgent(Agent):
         self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None
     ) -> str:
         prompt = await prompt_with(query.query, query.attachments)
+        self._watched.begin()
         with capture_run_messages() as messages:
             try:
                 async with self._opened():
@@ -162,44 +171,55 @@ class DefaultAgent(Agent):
             except BaseException as error:
                 self._remember_unfinished(messages, error)
                 raise
-        self._history.update(result.all_messages())
+        self._keep(result.all_messages())
         return result.output
+
+    def _keep(self, messages: list[ModelMessage]) -> None:
+        """Remember a conversation, as far as the model still has room for it."""
+        self._history.update(messages)
+        self._history.forget(self._watched.turns_left_out)
 
     def _remember_unfinished(self, messages: list[ModelMessage], error: BaseException) -> None:
         """Keep what was said and done, unless it is why the model refused to go on."""
         if isinstance(error, asyncio.CancelledError | RunCancelled):
             if (cancelled := RunCancelled.from_cancellation(error)) is not None:
-                self._history.update(cancelled.all_messages())
+                self._keep(cancelled.all_messages())
         elif not would_fail_again(error) and any(
             map(_has_results, messages[len(self._history.messages) :])
         ):
-            self._history.update(messages)
+            self._keep(messages)
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[None]:
-        servers = AsyncExitStack()
-        with stage("tools", "tool servers"):
-            await servers.enter_async_context(self._agent)
-        try:
-            raise_if_all_failed(self._servers)
-            yield
-        finally:
+        async with all_open(self._servers):
+            servers = AsyncExitStack()
+            with stage("tools", "tool servers"):
+                await servers.enter_async_context(self._agent)
             try:
-                await servers.aclose()
-            except Exception:
-                # The run is over; what did not close is opened anew for the next one.
-                log.warning("an agent's model or tools did not close cleanly", exc_info=True)
+                raise_if_all_failed(self._servers)
+                yield
+            finally:
+                try:
+                    await servers.aclose()
+                except Exception:
+                    # The run is over; what did not close is opened anew for the next one.
+                    log.warning("an agent's model or tools did not close cleanly", exc_info=True)
 
 
 def _text_handler(
     emit: Callable[[str], None],
 ) -> Callable[[RunContext[Any], AsyncIterable[AgentStreamEvent]], Any]:
-    """Pass on the text of one or more responses, with a blank line between two of them."""
+    """Pass on the text of one or more responses, with a blank line between two of them.
+
+    What else a model is at is reported on the way.
+    """
     began = False
+    pulse = Pulse()
 
     async def follow(_ctx: RunContext[Any], events: AsyncIterable[AgentStreamEvent]) -> None:
         nonlocal began
         async for event in events:
+            _feel(pulse, event)
             match event:
                 case PartStartEvent(part=TextPart(content=text)):
                     emit(f"\n\n{text}" if began else text)
@@ -210,6 +230,19 @@ def _text_handler(
                     pass
 
     return follow
+
+
+def _feel(pulse: Pulse, event: AgentStreamEvent) -> None:
+    """Tell from a piece of an answer what the model is at."""
+    match event:
+        case PartStartEvent(part=ThinkingPart()) | PartDeltaEvent(delta=ThinkingPartDelta()):
+            pulse.at("thinking")
+        case PartStartEvent(part=TextPart()) | PartDeltaEvent(delta=TextPartDelta()):
+            pulse.at("writing")
+        case PartStartEvent(part=ToolCallPart()) | PartDeltaEvent(delta=ToolCallPartDelta()):
+            pulse.at("writing", CALL)
+        case _:
+            pass
 
 
 def _can_stream(model: Model) -> bool:

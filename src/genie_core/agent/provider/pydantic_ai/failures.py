@@ -34,6 +34,7 @@ from genie_core.agent.provider.failures import (
     endless,
     kind_of_status,
     message_in,
+    says_too_long,
     unsendable,
 )
 from genie_core.errors import ModelFailed, ModelTrouble
@@ -95,7 +96,7 @@ def with_limit(
 
 def silence_limit(model: Model) -> ModelSettings:
     """Give up on a model that is silent for too long or, if its SDK can't tell, takes too long."""
-    if "timeout" in _unwrapped(model).unsupported_settings:
+    if "timeout" in unwrapped(model).unsupported_settings:
         return ModelSettings(request_timeout=REQUEST_TIMEOUT)
     return ModelSettings(timeout=STALL_TIMEOUT)
 
@@ -108,7 +109,15 @@ def _failed(error: Exception, model: Model) -> ModelFailed:
     name = getattr(error, "model_name", None)
     asked = _asked(model, name)
     retry_after = getattr(error, "retry_after", None)
-    return asked.failed(_kind(error), _words(error), retry_after)
+    return asked.failed(trouble_of(error), _words(error), retry_after)
+
+
+def trouble_of(error: Exception) -> ModelTrouble:
+    """Tell what kind of trouble an error of a model is."""
+    kind = _kind(error)
+    if kind in {"refused", "server"} and says_too_long(_words(error)):
+        return "length"
+    return kind
 
 
 def _kind(error: Exception) -> ModelTrouble:
@@ -144,7 +153,7 @@ def _innermost(error: BaseException) -> str:
 
 def _asked(model: Model, name: str | None) -> Asked:
     """Find the model that was asked, below wrappers and among alternatives."""
-    model = _unwrapped(model)
+    model = unwrapped(model)
     if isinstance(model, FallbackModel):
         named = [each for each in model.models if each.model_name == name]
         return _asked((named or list(model.models))[-1], name)
@@ -156,7 +165,8 @@ def _asked(model: Model, name: str | None) -> Asked:
     )
 
 
-def _unwrapped(model: Model) -> Model:
+def unwrapped(model: Model) -> Model:
+    """Find the model within those that only wrap another one."""
     while isinstance(model, WrapperModel):
         model = model.wrapped
     return model

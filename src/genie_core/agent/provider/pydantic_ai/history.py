@@ -6,6 +6,7 @@ from typing import Any
 from pydantic_ai.messages import ModelMessage
 
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
+from genie_core.agent.provider.pydantic_ai.watched import without_turns
 
 
 class History:
@@ -35,6 +36,12 @@ class History:
             return
         self.messages[keep:] = added
         self._unsaved.append({"keep": keep, "messages": to_json(added)})
+
+    def forget(self, turns: int) -> None:
+        """Drop the oldest turns; in the journal, what is left begins anew."""
+        if turns:
+            self.messages = without_turns(self.messages, turns)
+            self._unsaved.append({"keep": 0, "messages": to_json(self.messages)})
 
     def take_unsaved(self) -> list[dict[str, Any]]:
         """Return the lines to append to the journal since the last call."""

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 from pydantic_ai import Agent, NativeOutput
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 from pydantic_ai.models import Model
+from pydantic_ai.run import AgentRunResult
 from pydantic_ai.settings import ModelSettings
 
 from genie_core.agent.provider.failures import DECISION_TIMEOUT
@@ -17,6 +18,8 @@ from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.quoting import quoted
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
 from genie_core.agent.provider.pydantic_ai.structured import StructuredOutputAnywhere
+from genie_core.agent.provider.pydantic_ai.watched import WatchedModel, without_turns
+from genie_core.errors import ModelFailed
 from genie_core.message import Message
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
 
@@ -70,7 +73,8 @@ class DefaultGroupReasoner(GroupReasoner):
 
     A decision may take `DECISION_TIMEOUT` seconds, whatever is tried again meanwhile, unless
     `model_settings` or the model's own settings have a "timeout" or "request_timeout". A request
-    that fails in the end raises `ModelFailed`, and nothing counts as taken in.
+    that fails in the end raises `ModelFailed`, and nothing counts as taken in. What is too long
+    for the model is left out, oldest turns first, then the oldest of the new messages.
     """
 
     def __init__(
@@ -80,9 +84,10 @@ class DefaultGroupReasoner(GroupReasoner):
         model_settings: ModelSettings | None = None,
     ) -> None:
         self._model = StructuredOutputAnywhere(model_named(model or DEFAULT_MODEL))
+        self._watched = WatchedModel(self._model)
         limit = ModelSettings(request_timeout=DECISION_TIMEOUT)
         self._agent = Agent(
-            self._model,
+            self._watched,
             instructions=system_prompt,  # a system prompt would stay as it was when first sent
             output_type=NativeOutput(ReasonedResponse),
             model_settings=with_limit(self._model, portable(self._model, model_settings), limit),
@@ -126,13 +131,13 @@ class DefaultGroupReasoner(GroupReasoner):
         """Take in messages and decide on the last one."""
         if not updates:
             raise ValueError("there is nothing to decide on")
+        shown = MAX_MESSAGES
         # Entered, for otherwise another one's end would close the connection that they share.
         async with self._model:
-            with failures_told(self._model):
-                result = await self._agent.run(
-                    self._prompt(updates), message_history=_latest(self._history)
-                )
-        self._history = [without_prompt(each) for each in result.all_messages()]
+            while (result := await self._decided(updates, shown)) is None:
+                shown = min(shown, len(updates)) // 2
+        messages = without_turns(result.all_messages(), self._watched.turns_left_out)
+        self._history = [without_prompt(each) for each in messages]
         self._processed += len(updates)
         added = to_json([without_prompt(each) for each in result.new_messages()])
         self._unsaved.append({"messages": added, "processed": self._processed})
@@ -141,8 +146,23 @@ class DefaultGroupReasoner(GroupReasoner):
             Decision(said.decision.value), said.query, said.receiver or None, said.reason
         )
 
-    def _prompt(self, updates: list[Message]) -> str:
-        shown = [quoted(message) for message in updates[-MAX_MESSAGES:]]
+    async def _decided(
+        self, updates: list[Message], most: int
+    ) -> AgentRunResult[ReasonedResponse] | None:
+        """Decide, given the latest messages; None if these alone are more than the model takes."""
+        self._watched.begin()
+        try:
+            with failures_told(self._model):
+                return await self._agent.run(
+                    self._prompt(updates, most), message_history=_latest(self._history)
+                )
+        except ModelFailed as error:
+            if error.kind != "length" or min(most, len(updates)) == 1:
+                raise
+            return None
+
+    def _prompt(self, updates: list[Message], most: int) -> str:
+        shown = [quoted(message) for message in updates[-most:]]
         left_out = len(updates) - len(shown)
         prompt: str = user_prompt(shown, self._processed + left_out)
         return _LEFT_OUT.format(count=left_out) + prompt if left_out else prompt

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from asyncio import Event, Future, Task
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -15,6 +17,9 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from genie_core.agent.provider.outages import (
     CLOSE_TIMEOUT,
     START_TIMEOUT,
+    Paused,
+    Unwatched,
+    Watch,
     failure,
     late,
     notice,
@@ -22,6 +27,7 @@ from genie_core.agent.provider.outages import (
     shown,
 )
 from genie_core.errors import StageFailed
+from genie_core.progress import doing
 
 log = logging.getLogger(__name__)
 
@@ -32,10 +38,14 @@ _BEFORE_A_NAME: Final = frozenset({"-m", "-u", "-y"})
 
 @dataclass(slots=True)
 class Health:
-    """Whether a tool server can be used in this run, and how often it has been opened for it."""
+    """Whether a tool server can be used in this run, and how often it has been opened for it.
+
+    `holds` are the tasks that keep it open, among them those of former runs that are not over yet.
+    """
 
     opened: list[bool] = field(default_factory=list)  # for each enclosing opening: did it succeed
     outage: Exception | None = None
+    holds: list["_Hold"] = field(default_factory=list)
 
 
 @dataclass
@@ -43,10 +53,12 @@ class ToleratedServer(WrapperToolset[Any]):
     """A toolset whose server may be down: it then has no tools, and the model is told why.
 
     A server that was down is tried again when the toolset is opened the next time, which is with
-    the next run. One that goes away in between is out for the rest of the run.
+    the next run unless `watch` has it paused. One that goes away in between is out for the rest of
+    the run.
     """
 
     health: Health = field(default_factory=Health)
+    watch: Watch = field(default_factory=Unwatched)
 
     @property
     def name(self) -> str:
@@ -60,9 +72,15 @@ class ToleratedServer(WrapperToolset[Any]):
             return None
         return failure(self.name, self.health.outage)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it was tried in vain."""
+        outage = self.health.outage
+        return outage is not None and not isinstance(outage, Paused)
+
     async def __aenter__(self) -> Self:
         """Open the toolset, or note why it cannot be opened."""
-        if not self.health.opened:
+        if not self.health.opened and not self.health.holds:
             self.health.outage = None
         if self.health.outage is None:
             try:
@@ -70,6 +88,9 @@ class ToleratedServer(WrapperToolset[Any]):
                     await self._open()
             except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on without
                 self._went_out(late(START_TIMEOUT) if limit.expired() else error)
+            except BaseException:
+                self.watch.closed()
+                raise
         self.health.opened.append(self.health.outage is None)
         return self
 
@@ -82,11 +103,15 @@ class ToleratedServer(WrapperToolset[Any]):
         """Return the tools that can be used now."""
         if self.health.outage is None:
             try:
-                return await super().get_tools(ctx)
+                tools = await super().get_tools(ctx)
             except Exception as error:
                 if not _has_gone(error):
                     raise
                 self._went_out(error)
+            else:
+                about = {name: tool.tool_def.description or "" for name, tool in tools.items()}
+                self.watch.ready(about)
+                return tools
         return {}
 
     async def get_instructions(self, ctx: RunContext[Any]) -> Any:
@@ -110,12 +135,29 @@ class ToleratedServer(WrapperToolset[Any]):
             raise ToolFailed(self._notice()) from error
 
     async def _open(self) -> None:
-        await self.wrapped.__aenter__()
-        if self.health.opened or not await _is_stale(self.wrapped):
+        if self.health.opened:
+            await self.wrapped.__aenter__()
             return
-        await self._close(None, None, None)
-        await close_clients(self.wrapped)
+        if (paused := self.watch.paused()) is not None:
+            raise paused
+        self.watch.starting()
+        if await self._opens_stale():
+            await close_clients(self.wrapped)
+            if await self._opens_stale():
+                raise ConnectionError("it ended at once")
+        self.watch.ready()
+
+    async def _opens_stale(self) -> bool:
+        """Open the toolset; tell whether it led to a server that has died, and was closed again."""
         await self.wrapped.__aenter__()
+        try:
+            stale = await _is_stale(self.wrapped)
+        except BaseException:
+            await self._close(None, None, None)
+            raise
+        if stale:
+            await self._close(None, None, None)
+        return stale
 
     async def _close(self, *exception: object) -> None:
         try:
@@ -125,25 +167,105 @@ class ToleratedServer(WrapperToolset[Any]):
             # Nobody uses it any more; a server that died is started anew for the next run.
             log.warning("tool server %s did not close cleanly", shown(self.name), exc_info=True)
 
+    def give_up(self, error: Exception) -> None:
+        """Do without the server for the rest of the run."""
+        self._went_out(error)
+
     def _went_out(self, error: Exception) -> None:
         if self.health.outage is None:
+            self.health.outage = error
             log.warning("tool server %s cannot be used: %s", shown(self.name), reason(error))
-        self.health.outage = error
+            doing("note", f"tool server {shown(self.name)} cannot be used: {reason(error)}")
+            if not isinstance(error, Paused):
+                self.watch.down(reason(error))
 
     def _notice(self) -> str:
         assert self.health.outage is not None, "only asked for after an outage"  # noqa: S101 - both callers look
         return notice(self.name, self.health.outage)
 
 
+class _Hold:
+    """Keeps one server open during a run, in the task that opens and closes it."""
+
+    def __init__(self, server: ToleratedServer) -> None:
+        self._server = server
+        self._former = [each for each in server.health.holds if each.leaving]
+        self._leave = Event()
+        if not server.health.opened:
+            server.health.outage = None
+        self.opened: Future[None] = asyncio.get_running_loop().create_future()
+        server.health.holds.append(self)
+        self.task: Task[None] = asyncio.create_task(self._keep(), name=f"hold {server.name}")
+        self.task.add_done_callback(self._ended)
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the run is over."""
+        return self._leave.is_set()
+
+    def leave(self) -> None:
+        """Close the server, or let it be if it has not opened yet."""
+        self._leave.set()
+        if not self.opened.done():
+            self.task.cancel()
+
+    def give_up(self) -> None:
+        """Let the run go on without the server, whose start is undone in its own time."""
+        if not self.opened.done():
+            self._server.give_up(late(START_TIMEOUT))
+            self.opened.set_result(None)
+
+    async def _keep(self) -> None:
+        if former := [each.task for each in self._former]:
+            await asyncio.wait(former)
+        if self.opened.done():  # given up
+            return
+        async with self._server as server:
+            if not self.opened.done():
+                self.opened.set_result(None)
+            if server.has_failed:
+                await close_clients(server.wrapped)
+            await self._leave.wait()
+
+    def _ended(self, _task: Task[None]) -> None:
+        self._server.health.holds.remove(self)
+        if not self.opened.done():
+            self.opened.set_result(None)
+
+
+@asynccontextmanager
+async def all_open(servers: Sequence[ToleratedServer]) -> AsyncIterator[None]:
+    """Open servers at the same time, and keep them open until the end of a run.
+
+    None is waited for longer than `START_TIMEOUT`, nor for its end longer than `CLOSE_TIMEOUT`.
+    """
+    holds = [_Hold(server) for server in servers]
+    try:
+        if holds:
+            await asyncio.wait([hold.opened for hold in holds], timeout=START_TIMEOUT)
+        for hold in holds:
+            hold.give_up()
+        yield
+    finally:
+        for hold in holds:
+            hold.leave()
+        if holds:
+            await asyncio.wait([hold.task for hold in holds], timeout=CLOSE_TIMEOUT)
+
+
 def tolerated(toolsets: Sequence[AbstractToolset[Any]]) -> list[ToleratedServer]:
     """Wrap toolsets for one agent."""
-    return [ToleratedServer(toolset) for toolset in toolsets]
+    return [
+        toolset if isinstance(toolset, ToleratedServer) else ToleratedServer(toolset)
+        for toolset in toolsets
+    ]
 
 
 def raise_if_all_failed(servers: list[ToleratedServer]) -> None:
-    """Give up on a run that would have none of its toolsets."""
+    """Give up on a run that would have none of its toolsets, unless one of them is watched."""
     failures = [failure for server in servers if (failure := server.failure)]
-    if failures and len(failures) == len(servers):
+    watched = any(not isinstance(server.watch, Unwatched) for server in servers)
+    if failures and len(failures) == len(servers) and not watched:
         raise failures[0]
 
 
@@ -158,6 +280,8 @@ async def close_clients(toolset: AbstractToolset[Any]) -> None:
         except Exception:
             # The process or connection may have ended before: then there is nothing to close.
             log.debug("a tool server's connection did not close cleanly", exc_info=True)
+    if isinstance(toolset, ToleratedServer):
+        toolset.watch.closed()
 
 
 async def _is_stale(toolset: AbstractToolset[Any]) -> bool:
@@ -170,9 +294,10 @@ async def _is_stale(toolset: AbstractToolset[Any]) -> bool:
             continue
         try:
             await list_tools()
-        except Exception as error:  # noqa: BLE001 - anything else comes up again when it is used
-            if _has_gone(error):
-                return True
+        except Exception as error:
+            if not _has_gone(error):
+                raise
+            return True
     return False
 
 

@@ -1,0 +1,187 @@
+"""A model whose requests are told of, paid for, and kept within its window."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import agents
+from agents import Model, ModelResponse
+from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
+from openai import OpenAIError
+from openai.types.responses import Response
+
+from genie_core.agent.provider.openai.attachments import Item
+from genie_core.agent.provider.openai.history import count_turns, without_turns
+from genie_core.agent.provider.openai.trouble import model_failed
+from genie_core.agent.provider.overflow import Cut
+from genie_core.agent.provider.prices import cost_of
+from genie_core.agent.provider.pulse import CALL, Pulse
+from genie_core.agent.provider.retries import tell_of_retries
+from genie_core.progress import Usage, doing, spent
+
+_PROVIDER: Final = "openai"
+_PARAMETERS: Final = (
+    "system_instructions",
+    "input",
+    "model_settings",
+    "tools",
+    "output_schema",
+    "handoffs",
+    "tracing",
+)
+"""What a request consists of, in the order in which the SDK may give it."""
+
+
+class WatchedModel(Model):
+    """Reports each request and what it took, and leaves out old turns that have no room.
+
+    Belongs to one run, which asks for `turns_left_out` in the end. What the agent itself keeps of
+    the conversation is not touched here.
+    """
+
+    def __init__(self, wrapped: Model, name: str, cut: Cut) -> None:
+        self._wrapped = wrapped
+        self._name = name
+        self._cut = cut
+
+    async def _cleanup_on_run_end(self, owner: object) -> None:
+        await self._wrapped._cleanup_on_run_end(owner)  # noqa: SLF001 - as the SDK calls it
+
+    async def close(self) -> None:
+        """Close the model inside."""
+        await self._wrapped.close()
+
+    def get_retry_advice(self, request: ModelRetryAdviceRequest) -> ModelRetryAdvice | None:
+        """Ask the model inside."""
+        return self._wrapped.get_retry_advice(request)
+
+    async def get_response(self, *given: Any, **options: Any) -> ModelResponse:
+        """Pass the request on."""
+        options |= zip(_PARAMETERS, given, strict=False)
+        items = _items(options["input"])
+        while True:
+            began = self._ask(items)
+            try:
+                response = await self._wrapped.get_response(
+                    **{**options, "input": self._sent(items)}
+                )
+            except OpenAIError as error:
+                if not self._gives_way(error, items):
+                    raise
+            else:
+                self._note(response.usage, began, items, len(response.output))
+                return response
+
+    async def stream_response(self, *given: Any, **options: Any) -> AsyncIterator[Any]:
+        """Pass the request on. A stream that breaks off, or is left, counts as far as it came."""
+        options |= zip(_PARAMETERS, given, strict=False)
+        items = _items(options["input"])
+        while True:
+            began = self._ask(items)
+            stream: Any = self._wrapped.stream_response(**{**options, "input": self._sent(items)})
+            follower = _Follower()
+            try:
+                async with aclosing(stream):
+                    async for event in stream:
+                        follower.take(event)
+                        yield event
+            except OpenAIError as error:
+                if follower.began or not self._gives_way(error, items):
+                    raise
+            else:
+                return
+            finally:
+                if follower.began:
+                    self._note(follower.usage, began, items, follower.outputs)
+
+    def _ask(self, items: Sequence[Item]) -> float:
+        """Get ready for a request; returns when it begins."""
+        tell_of_retries(self._client)
+        if self._cut.is_too_long(self._name, _PROVIDER, [*map(_size, items)]):
+            self._cut.deepen(count_turns(items))
+        doing("asking")
+        return perf_counter()
+
+    def _sent(self, items: list[Item]) -> list[Any]:
+        return without_turns(items, self._cut.turns)
+
+    def _gives_way(self, error: Exception, items: Sequence[Item]) -> bool:
+        failure = model_failed(error, self._name)
+        too_long = failure is not None and failure.kind == "length"
+        return too_long and self._cut.deepen(count_turns(items))
+
+    def _note(
+        self, taken: agents.Usage | None, began: float, items: Sequence[Item], outputs: int
+    ) -> None:
+        usage = Usage(self._name, seconds=perf_counter() - began)
+        if taken is not None and taken.total_tokens:
+            self._cut.measured(len(items) + outputs, taken.total_tokens)
+            usage = self._priced(taken, usage.seconds)
+        spent(usage)
+
+    def _priced(self, taken: agents.Usage, seconds: float) -> Usage:
+        tokens = Usage(
+            self._name,
+            1,
+            taken.input_tokens,
+            taken.output_tokens,
+            taken.input_tokens_details.cached_tokens or 0,
+            seconds,
+        )
+        return replace(tokens, cost=cost_of(tokens, _PROVIDER, self._address))
+
+    @property
+    def _client(self) -> Any:
+        return getattr(self._wrapped, "_client", None)
+
+    @property
+    def _address(self) -> str:
+        address = str(getattr(self._client, "base_url", "") or "")
+        return address if urlsplit(address).hostname else ""
+
+
+class _Follower:
+    """Reads along in a stream of events."""
+
+    def __init__(self) -> None:
+        self.began = False
+        self.usage: agents.Usage | None = None
+        self.outputs = 0
+        self._pulse = Pulse()
+
+    def take(self, event: Any) -> None:
+        self.began = True
+        kind = str(getattr(event, "type", ""))
+        if "reasoning" in kind:
+            self._pulse.at("thinking")
+        elif kind in {"response.output_text.delta", "response.refusal.delta"}:
+            self._pulse.at("writing")
+        elif kind.endswith("arguments.delta"):
+            self._pulse.at("writing", CALL)
+        response = getattr(event, "response", None)
+        if isinstance(response, Response) and response.usage is not None:
+            self.outputs = len(response.output)
+            self.usage = agents.Usage(
+                requests=1,
+                input_tokens=response.usage.input_tokens,
+                output_tokens=response.usage.output_tokens,
+                total_tokens=response.usage.total_tokens,
+                input_tokens_details=response.usage.input_tokens_details,
+            )
+
+
+def _items(given: str | list[Any]) -> list[Item]:
+    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+
+
+def _size(item: Item) -> int:
+    """Count the characters in an item, about. Files are not counted."""
+    total = sum(len(item[key]) for key in ("arguments", "output") if isinstance(item.get(key), str))
+    content = item.get("content")
+    if isinstance(content, str):
+        return total + len(content)
+    parts = content if isinstance(content, list) else []
+    return total + sum(len(each.get("text") or "") for each in parts if isinstance(each, dict))

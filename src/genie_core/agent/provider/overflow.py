@@ -1,0 +1,60 @@
+"""Making a conversation fit that has become longer than its model's window."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from genie_core.agent.provider.prices import window_of
+from genie_core.progress import doing
+
+LEFT_OUT: Final = "older turns were left out: the conversation is longer than the model's window"
+
+MOST_CUTS: Final = 5
+"""How often a conversation is shortened in one run, the last time to what was asked just now."""
+
+_CHARS_PER_TOKEN: Final = 4
+_ROOM_FOR_ANSWER: Final = 0.05
+"""The part of a window that a request leaves free."""
+
+
+class Cut:
+    """How many of the oldest turns a model is not sent any more, in one run.
+
+    A turn is what somebody asked, with all that the model said and called until the next question.
+    """
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self._cuts = 0
+        self._size: tuple[int, int] | None = None
+
+    def begin(self) -> None:
+        """Begin a run, with a conversation that lacks what was left out before."""
+        self.turns = self._cuts = 0
+
+    def deepen(self, turns: int) -> bool:
+        """Leave out half of a conversation of so many turns, or half of what was left of it.
+
+        False if there is nothing more to leave out, or it was done too often. The turn that the
+        run is about always stays.
+        """
+        left = turns - self.turns
+        if left < 2 or self._cuts == MOST_CUTS:
+            return False
+        self._cuts += 1
+        self.turns += left - 1 if self._cuts == MOST_CUTS else (left + 1) // 2
+        self._size = None
+        doing("note", LEFT_OUT)
+        return True
+
+    def measured(self, messages: int, tokens: int) -> None:
+        """Note that so many messages, the model's answer included, have so many tokens."""
+        if tokens:
+            self._size = messages, tokens
+
+    def is_too_long(self, model: str, provider: str, sizes: Sequence[int]) -> bool:
+        """Whether messages of so many characters each are more than the window, as far as known."""
+        if self._size is None or (window := window_of(model, provider)) is None:
+            return False
+        known, tokens = self._size
+        estimate = tokens + sum(sizes[known:]) // _CHARS_PER_TOKEN
+        return estimate > window * (1 - _ROOM_FOR_ANSWER)

@@ -1,0 +1,41 @@
+"""What a model's tokens cost and how many it can read at once, from data that come with a library.
+
+Nothing is looked up over the network, so a model that is newer than the installed library, or that
+nobody sells, has no known price.
+"""
+
+from contextlib import suppress
+from functools import lru_cache
+
+from genai_prices import Usage as Tokens
+from genai_prices import calc_price
+
+from genie_core.progress import Usage
+
+
+def cost_of(usage: Usage, provider: str, address: str = "") -> float | None:
+    """US dollars for what one model took; None if its price is not known.
+
+    `address` is tried before `provider`, the library's short name of it, such as "openai".
+    """
+    tokens = Tokens(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cached_tokens,
+    )
+    if address:
+        with suppress(LookupError, ValueError):
+            return float(calc_price(tokens, usage.model, provider_api_url=address).total_price)
+    try:
+        return float(calc_price(tokens, usage.model, provider_id=provider).total_price)
+    except (LookupError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=64)
+def window_of(model: str, provider: str) -> int | None:
+    """How many tokens a model can read and write in one request; None if that is not known."""
+    try:
+        return calc_price(Tokens(), model, provider_id=provider).model.context_window
+    except (LookupError, ValueError):
+        return None
