@@ -1,0 +1,161 @@
+"""Two people in one room over loopback, whose ready-made assistants ask scripted models."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.genie_core.room.house import Ear, House, opened
+
+from genie_core.assistant.build import build_assistant
+from genie_core.assistant.config import AssistantConfig, ModelChoice
+from genie_core.datastore import DataStore
+from genie_core.room.event import AnyBody, Event
+from genie_core.room.exchange import Exchange, Proposal
+from genie_core.room.participant import Participant
+from genie_core.room.plan import Engine, EngineLoader
+from genie_core.room.seat import EngineState
+from genie_core.room.websocket import ws_connector
+from genie_core.secrets import SecretsProvider
+from genie_core.session import GroupSession
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Say
+
+KEY = "sk-scripted-key"
+
+
+class Keys(SecretsProvider):
+    """The key of the scripted models, and no other."""
+
+    def get_secrets(self, username: str) -> dict[str, str]:
+        return {"OPENAI_API_KEY": KEY}
+
+
+def served_by(server: FakeOpenAI, name: str = "scripted-1") -> ModelChoice:
+    """A model that the scripted server has."""
+    return ModelChoice(name, server.base_url)
+
+
+def config(server: FakeOpenAI | None = None, **settings: Any) -> AssistantConfig:
+    """Settings with a scripted model, or with none."""
+    if server is not None:
+        settings = {"model": "scripted-1", "base_url": server.base_url, **settings}
+    return AssistantConfig(**settings)
+
+
+def ignores(reason: str) -> Say:
+    """What a model says that would have a message ignored."""
+    return Say(json.dumps({"decision": "ignore", "reason": reason}))
+
+
+def delegates(query: str, receiver: str, reason: str) -> Say:
+    """What a model says that hands a query to the agent."""
+    answer = {"decision": "delegate", "query": query, "receiver": receiver, "reason": reason}
+    return Say(json.dumps(answer))
+
+
+def loader(settings: AssistantConfig, owner: str, folder: Path) -> EngineLoader:
+    """The engine that the program would load, without its thread."""
+
+    async def load() -> Engine:
+        assistant = build_assistant(settings, Keys(), owner)
+        store = DataStore(folder)
+        session = GroupSession(
+            "room", assistant.reasoner_factory, assistant.agent_factory, data_store=store
+        )
+
+        async def close() -> None:
+            session.stop()
+            await session.join()
+            await store.aclose()
+
+        return Engine(
+            session,
+            await session.remembered(),
+            assistant.label,
+            assistant.offline,
+            close,
+            assistant.notices,
+            judge=assistant.judge,
+            workbench=assistant.workbench,
+        )
+
+    return load
+
+
+@dataclass
+class Guest:
+    """A person in the room, with what a screen would be told."""
+
+    seat: Participant
+    ear: Ear
+
+    async def asked(self) -> Proposal:
+        """Wait for a tool call that waits for a person."""
+        await self.ear.until(self._waiting)
+        return self._waiting()[0]
+
+    def _waiting(self) -> list[Proposal]:
+        return [each for each in self.seat.state.open.values() if not each.unasked]
+
+    async def ended(self, text: str) -> Exchange:
+        """Wait until nothing is done any more about a message."""
+        await self.ear.until(lambda: (found := self.said(text)) is not None and found.ended_at)
+        found = self.said(text)
+        assert found is not None
+        return found
+
+    def said(self, text: str) -> Exchange | None:
+        """What became of the latest message with this text."""
+        every = reversed(self.seat.state.exchanges.values())
+        return next((each for each in every if each.said.text == text), None)
+
+    async def caught_up(self, other: "Guest") -> None:
+        """Wait until everything the other has seen has been seen here."""
+        last = other.ear.events[-1].seq
+        await self.ear.until(lambda: self.ear.events and self.ear.events[-1].seq >= last)
+
+    def bodies(self, kind: type[AnyBody]) -> list[Any]:
+        """What events of a kind said, in order."""
+        return [event.body for event in self.ear.events if isinstance(event.body, kind)]
+
+    @property
+    def events(self) -> list[Event]:
+        """All that was seen."""
+        return self.ear.events
+
+
+@dataclass
+class Two:
+    """Ann hosts; Bob has joined over loopback."""
+
+    house: House
+    ann: Guest
+    bob: Guest
+
+
+@asynccontextmanager
+async def room_of_two(
+    folder: Path, ann: AssistantConfig | None = None, bob: AssistantConfig | None = None
+) -> AsyncIterator[Two]:
+    """Open a room in which both engines are ready; settings are for who has an engine."""
+    async with opened() as house:
+        address = str(await house.server.listen(port=0))
+        here = await house.seat("ann", loader(ann, "ann", folder / "ann") if ann else None)
+        there = await house.seat(
+            "bob",
+            loader(bob, "bob", folder / "bob") if bob else None,
+            connector=ws_connector(address),
+        )
+        two = Two(house, Guest(*here), Guest(*there))
+        await asyncio.gather(*(_ready(each) for each in (two.ann, two.bob)))
+        yield two
+
+
+async def _ready(guest: Guest) -> None:
+    over = {EngineState.READY, EngineState.ABSENT, EngineState.FAILED}
+    await guest.ear.until(lambda: guest.seat.engine.state in over)
+    assert guest.seat.engine.state is not EngineState.FAILED, guest.seat.engine.detail

@@ -1,0 +1,227 @@
+"""The ready-made assistant end to end: real client libraries, real room, scripted model replies."""
+
+from pathlib import Path
+
+import pytest
+from tests.contract.assisted import (
+    KEY,
+    config,
+    delegates,
+    ignores,
+    room_of_two,
+    served_by,
+)
+
+from genie_core.assistant.config import AgentSpec, Budget, Rule, Runtime
+from genie_core.assistant.errors import MissingVariable
+from genie_core.progress import REASONER
+from genie_core.room.event import Answered, Asked, Equipped, Settled
+from genie_core.room.seat import Answer
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say
+
+pytestmark = pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
+
+BERLIN = "we fly to Berlin on Thursday at 9"
+AGREED = "then I book the hotel from Thursday"
+WRONG = "as I said, the flight is on Friday"
+
+
+async def test_a_statement_that_was_contradicted_is_checked_and_put_right(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    """All decisions, calls and answers of the models are scripted."""
+    async with (
+        FakeOpenAI(ignores("a plan"), api_key=KEY) as anns_model,
+        FakeOpenAI(
+            ignores("fits what Ann said"),
+            delegates("Bob says the flight is on Friday. Check it.", "bob", "Ann said Thursday"),
+            Call("search_chat", {"words": "fly Berlin"}),
+            Say("Ann wrote Thursday at 9, not Friday."),
+            api_key=KEY,
+        ) as bobs_model,
+    ):
+        rules = (Rule("ask", "search_chat"),)
+        settings = {"runtime": runtime, "template": "fact_check"}
+        async with room_of_two(
+            tmp_path, config(anns_model, **settings), config(bobs_model, rules=rules, **settings)
+        ) as two:
+            two.ann.seat.say(BERLIN)
+            await two.bob.ended(BERLIN)
+            two.bob.seat.say(AGREED)
+            await two.bob.ended(AGREED)
+            two.bob.seat.say(WRONG)
+            proposal = await two.ann.asked()
+            assert not two.ann.seat.answer(proposal.id, Answer(allow=True))
+            await two.bob.asked()
+            assert two.bob.seat.answer(proposal.id, Answer(allow=True))
+            await two.ann.ended(WRONG)
+            await two.bob.ended(WRONG)
+            for guest in (two.ann, two.bob):
+                told = guest.said(WRONG)
+                assert told is not None
+                assert told.decision is not None
+                assert (told.decision.decision, told.decision.reason) == (
+                    "delegate",
+                    "Ann said Thursday",
+                )
+                asked = guest.seat.state.proposals[proposal.id]
+                assert (asked.owner, asked.agent, asked.tool) == ("bob", "system", "search_chat")
+                assert (asked.outcome, asked.settled_by) == ("approved", "bob")
+                assert "rule 1" in asked.because
+                assert told.answer is not None
+                assert told.answer.text == "Ann wrote Thursday at 9, not Friday."
+                assert told.answer.receiver == "bob"
+                assert [each.agent for each in told.spent] == [REASONER, "system"]
+                assert [each.requests for each in told.spent] == [1, 2]
+                silent = guest.said(BERLIN)
+                assert silent is not None
+                assert silent.decision is not None
+                assert (silent.decision.decision, silent.decision.reason) == ("ignore", "a plan")
+                assert sum(each.input_tokens for each in silent.spent) > 0
+                assert guest.seat.state.costs.silence.keys() == {"ann", "bob"}
+            found = bobs_model.requests[-1].tool_results[-1]
+            assert BERLIN in found
+
+
+async def test_a_coordinator_directs_two_agents_one_of_which_asks(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    """All replies of the three models are scripted."""
+    async with (
+        FakeOpenAI(
+            Calls(
+                Call("run_subagent", {"query": "What did Ann say?", "subagent_name": "researcher"}),
+                Call("run_subagent", {"query": "What is 6*7?", "subagent_name": "coder"}),
+            ),
+            Say("Ann said hello, and it is 42."),
+            api_key=KEY,
+        ) as coordinator,
+        FakeOpenAI(Say("She said hello."), api_key=KEY) as researcher,
+        FakeOpenAI(Call("calculate", {"expression": "6*7"}), Say("42"), api_key=KEY) as coder,
+    ):
+        agents = (
+            AgentSpec("researcher", "Looks things up.", model=served_by(researcher, "small-1")),
+            AgentSpec("coder", "Writes code.", model=served_by(coder), tools=("calculate",)),
+        )
+        rules = (Rule("ask", agent="coder"),)
+        settings = config(coordinator, runtime=runtime, agents=agents, rules=rules)
+        async with room_of_two(tmp_path, settings) as two:
+            two.ann.seat.say("@genie what did I say, and what is 6*7?")
+            proposal = await two.bob.asked()
+            assert proposal.agent.startswith("coder:")
+            assert (proposal.owner, proposal.tool) == ("ann", "calculate")
+            await two.ann.asked()
+            two.ann.seat.answer(proposal.id, Answer(allow=True))
+            await two.ann.ended("@genie what did I say, and what is 6*7?")
+            await two.bob.caught_up(two.ann)
+            answers = two.bob.bodies(Answered)
+            assert [each.text for each in answers] == ["Ann said hello, and it is 42."]
+            agents_paid = {
+                each.agent.partition(":")[0]: (each.model, each.requests)
+                for each in answers[0].spent
+            }
+            assert agents_paid == {
+                "system": ("scripted-1", 2),
+                "researcher": ("small-1", 1),
+                "coder": ("scripted-1", 2),
+            }
+            seen = {path.partition(":")[0] for _, path, _, _ in two.bob.ear.progress}
+            assert seen == {"system", "researcher", "coder"}
+            told = "\n".join(coordinator.requests[0].texts)
+            assert "- researcher: Looks things up.\n- coder: Writes code." in told
+            assert coder.requests[0].tools == ["calculate"]
+            assert "run_subagent" not in researcher.requests[0].tools
+            allowance = two.ann.seat.workbench.allowance if two.ann.seat.workbench else None
+            assert allowance is not None
+            assert allowance.tokens == sum(
+                each.input_tokens + each.output_tokens for each in answers[0].spent
+            )
+
+
+async def test_nothing_goes_over_the_budget_unasked(runtime: Runtime, tmp_path: Path) -> None:
+    async with FakeOpenAI(Say("one"), Say("three"), Say("four"), api_key=KEY) as server:
+        settings = config(server, runtime=runtime, budget=Budget(tokens=20))
+        async with room_of_two(tmp_path, settings) as two:
+            ann, bob = two.ann, two.bob
+            ann.seat.say("@genie one")
+            await ann.ended("@genie one")
+
+            ann.seat.say("@genie two")
+            proposal = await ann.asked()
+            assert proposal.tool == "exceed_budget"
+            ann.seat.answer(proposal.id, Answer(allow=False))
+            denied = await bob.ended("@genie two")
+            assert denied.error is not None
+            assert "/budget" in denied.error.error
+
+            ann.seat.say("@genie three")
+            ann.seat.answer((await ann.asked()).id, Answer(allow=True))
+            allowed = await bob.ended("@genie three")
+            assert allowed.answer is not None
+            assert allowed.answer.text == "three"
+
+            assert ann.seat.workbench is not None
+            ann.seat.workbench.raise_budget(tokens=1_000_000)
+            ann.seat.say("@genie four")
+            raised = await bob.ended("@genie four")
+            assert raised.answer is not None
+            assert raised.answer.text == "four"
+            assert len(bob.bodies(Asked)) == 2
+
+
+async def test_a_busy_model_and_a_cut_answer_do_not_end_the_conversation(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    busy = Refuse(429, retry_after=0.01)
+    async with (
+        FakeOpenAI(busy, Say("at last"), api_key=KEY) as server,
+        room_of_two(tmp_path, config(server, runtime=runtime)) as two,
+    ):
+        two.ann.seat.say("@genie are you there?")
+        first = await two.bob.ended("@genie are you there?")
+        assert first.answer is not None
+        assert first.answer.text == "at last"
+        server.script(Cut("I was about to"), Say("here again"))
+        two.ann.seat.say("@genie go on")
+        broken = await two.bob.ended("@genie go on")
+        assert broken.error is not None
+        assert "broke off" in broken.error.error
+        assert KEY not in broken.error.error
+        two.ann.seat.say("@genie and now?")
+        again = await two.bob.ended("@genie and now?")
+        assert again.answer is not None
+        assert again.answer.text == "here again"
+
+
+async def test_another_model_answers_from_the_next_message_on(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    async with (
+        FakeOpenAI(Say("first"), Say("second"), api_key=KEY) as server,
+        room_of_two(tmp_path, config(server, runtime=runtime)) as two,
+    ):
+        ann, bob = two.ann, two.bob
+        ann.seat.say("@genie who are you?")
+        await ann.ended("@genie who are you?")
+        assert await ann.seat.use_model("offline") == "offline helper"
+        assert ann.seat.engine.offline
+        await bob.ear.until(lambda: bob.seat.state.people["ann"].agent == "offline helper")
+        ann.seat.say("@genie what is 6*7?")
+        exchange = await bob.ended("@genie what is 6*7?")
+        assert exchange.answer is not None
+        assert exchange.answer.text == "6*7 = 42"
+        with pytest.raises(MissingVariable, match="ANTHROPIC_API_KEY"):
+            await ann.seat.use_model("anthropic:claude-sonnet-4-5")
+        assert ann.seat.engine.label == "offline helper"
+        assert await ann.seat.use_model("scripted-2") == "scripted-2"
+        ann.seat.say("@genie and who are you now?")
+        exchange = await bob.ended("@genie and who are you now?")
+        assert exchange.answer is not None
+        assert exchange.answer.text == "second"
+        assert [each.model for each in exchange.spent] == ["scripted-2"]
+        assert [request.model for request in server.requests] == ["scripted-1", "scripted-2"]
+        assert "first" in server.requests[-1].texts  # it remembers what was said before
+        labels = [each.agent for each in bob.bodies(Equipped)]
+        assert labels[-2:] == ["offline helper", "scripted-2"]
+        assert [each.reason for each in bob.bodies(Settled)] == ["it only reads"]
