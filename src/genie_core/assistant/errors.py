@@ -13,7 +13,11 @@ AssistantError
 ├── UnknownPlaceholder      a prompt has a placeholder that nothing is put in for
 ├── UnusableAgent           an agent's name can't be that of an agent
 ├── UnknownPart             an agent is to have a tool or tool server that there is not
-└── WorkspaceError          the workspace is not a folder that can be read
+├── WorkspaceError          the workspace is not a folder that can be read
+└── SecretsError
+    ├── BadSecret           a name or a value that no secret can have
+    ├── SecretsUnreadable   the file with secrets, or with their names, can't be used
+    └── KeyringFailed       the system keyring is needed and does not do it
 
 `str()` of each is one line that says what the person can do.
 """
@@ -219,4 +223,45 @@ class UnknownPart(AssistantError):
         hint = f"did you mean {near[0]!r}?" if near else known
         return (
             f"{self.agent} is to have the {self.kind} {self.name!r}, which does not exist; {hint}"
+        )
+
+
+class SecretsError(AssistantError):
+    """A secret can't be read, kept or deleted."""
+
+
+class BadSecret(SecretsError):
+    """A name or a value that no secret can have; `str()` never repeats it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class SecretsUnreadable(SecretsError):
+    """A file of secrets can't be read or written, or holds something else. It stays as it is."""
+
+    def __init__(self, file: Path, reason: str) -> None:
+        super().__init__(file)
+        self.file = file
+        self.reason = reason
+
+    def __str__(self) -> str:
+        """Name the file and what is wrong with it."""
+        return f"the secrets in {self.file} can't be used: {self.reason}; mend it or move it away"
+
+
+class KeyringFailed(SecretsError):
+    """The system keyring can't be reached, is locked, or refused."""
+
+    def __init__(self, action: str, reason: str) -> None:
+        super().__init__(action)
+        self.action = action
+        self.reason = reason
+
+    def __str__(self) -> str:
+        """Say what could not be done, and how to do without a keyring."""
+        return (
+            f"the system keyring could not {self.action}: {self.reason}; unlock it, or without one "
+            "set PYTHON_KEYRING_BACKEND=keyring.backends.fail.Keyring, delete the secret and set it again"
         )

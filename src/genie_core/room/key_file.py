@@ -22,12 +22,12 @@ def read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:
     neither read nor written.
     """
     try:
-        return _read(path)
+        return read_private(path)
     except FileNotFoundError:
         pass
     with holding(path):
         try:
-            return _read(path)
+            return read_private(path)
         except FileNotFoundError:
             content = make()
             replace_file(path, content)
@@ -40,7 +40,7 @@ def rewrite(path: Path, change: Callable[[bytes], bytes]) -> bytes:
     `change` returns what it is given if there is nothing to do any more. `OSError` as above.
     """
     with holding(path):
-        old = _read(path)
+        old = read_private(path)
         new = change(old)
         if new != old:
             replace_file(path, new)
@@ -59,7 +59,8 @@ def holding(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _read(path: Path) -> bytes:
+def read_private(path: Path) -> bytes:
+    """Return what the file holds, and close it to others if it is not. `OSError` if it can't be read."""
     content = read_file(path)
     _close_to_others(path)
     return content

@@ -1,0 +1,207 @@
+import json
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from genie_core import redaction
+from genie_core.assistant.errors import BadSecret, KeyringFailed, SecretsUnreadable
+from genie_core.assistant.keyring import Keyring
+from genie_core.assistant.secrets import ENVIRONMENT, KEYRING, LONGEST, Entry, OwnSecrets
+from genie_core.known_values import HIDDEN, KnownValues
+from genie_core.redaction import mask_known, secrets_in
+
+VALUE = "correct-horse-battery"
+
+
+@pytest.fixture(autouse=True)
+def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+
+
+class Memory:
+    """A keyring that lives as long as a test. While it is `locked`, it refuses everything."""
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[str, str], str] = {}
+        self.locked = False
+
+    def _check(self) -> None:
+        if self.locked:
+            raise RuntimeError(f"prompt dismissed, nothing about {VALUE} here")
+
+    def get_password(self, service: str, username: str) -> str | None:
+        self._check()
+        return self.held.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self._check()
+        self.held[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        self._check()
+        del self.held[service, username]
+
+
+def own(
+    folder: Path,
+    keyring: Keyring | None = None,
+    person: str = "Ann",
+    env: Mapping[str, str] | None = None,
+) -> OwnSecrets:
+    return OwnSecrets(person, folder, env=env or {}, keyring=lambda: keyring)
+
+
+def test_with_a_keyring_nothing_but_names_is_on_disk(tmp_path: Path) -> None:
+    memory = Memory()
+    assert own(tmp_path, memory).set("A_KEY", VALUE) == KEYRING
+    assert own(tmp_path, memory).get_secrets("anybody") == {"A_KEY": VALUE}
+    assert own(tmp_path, memory, "ann").entries() == [Entry("A_KEY", KEYRING)]
+    assert all(VALUE not in file.read_text() for file in tmp_path.rglob("*.json"))
+    assert own(tmp_path, memory, "ben").get_secrets("ann") == {}
+    assert own(tmp_path, memory).delete("A_KEY") == KEYRING
+    assert memory.held == {}
+    assert own(tmp_path, memory).entries() == []
+
+
+def test_installations_share_a_keyring_and_no_secrets(tmp_path: Path) -> None:
+    memory = Memory()
+    own(tmp_path / "one", memory).set("A_KEY", VALUE)
+    own(tmp_path / "two", memory).set("A_KEY", "something else")
+    assert own(tmp_path / "one", memory).get_secrets("") == {"A_KEY": VALUE}
+    assert all(service.startswith("genie-tui ") for service, _ in memory.held)
+    assert all(username == "ann/A_KEY" for _, username in memory.held)
+
+
+def test_without_a_keyring_there_is_a_private_file(tmp_path: Path) -> None:
+    secrets = own(tmp_path)
+    assert secrets.set("A_KEY", VALUE) == str(secrets.file)
+    assert json.loads(secrets.file.read_text()) == {"A_KEY": VALUE}
+    assert stat.S_IMODE(secrets.file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(secrets.file.parent.stat().st_mode) == 0o700
+    secrets.file.chmod(0o644)
+    assert own(tmp_path).get_secrets("") == {"A_KEY": VALUE}
+    assert stat.S_IMODE(secrets.file.stat().st_mode) == 0o600
+    assert secrets.delete("A_KEY") == str(secrets.file)
+    assert own(tmp_path).get_secrets("") == {}
+
+
+def test_a_secret_moves_from_the_file_to_the_keyring_and_never_back(tmp_path: Path) -> None:
+    own(tmp_path).set("A_KEY", VALUE)
+    memory = Memory()
+    assert own(tmp_path, memory).set("A_KEY", "a newer value") == KEYRING
+    assert VALUE not in own(tmp_path).file.read_text()
+    with pytest.raises(KeyringFailed, match="could not keep A_KEY: there is none in this session"):
+        own(tmp_path).set("A_KEY", VALUE)
+    with pytest.raises(KeyringFailed, match="could not give A_KEY"):
+        own(tmp_path).get_secrets("")
+    assert VALUE not in own(tmp_path).file.read_text()
+    own(tmp_path).delete("A_KEY")  # the way out, where the keyring is gone for good
+    assert own(tmp_path).set("A_KEY", VALUE) == str(own(tmp_path).file)
+
+
+def test_a_locked_keyring_is_an_error_that_names_no_value_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    memory = Memory()
+    own(tmp_path, memory).set("OLD", VALUE)
+    memory.locked = True
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*.json")}
+    for act in (
+        lambda: own(tmp_path, memory).set("NEW", "something new"),
+        lambda: own(tmp_path, memory).get_secrets(""),
+        lambda: own(tmp_path, memory).delete("OLD"),
+    ):
+        with pytest.raises(KeyringFailed, match="prompt dismissed") as caught:
+            act()
+        assert VALUE not in str(caught.value)
+        assert "\n" not in str(caught.value)
+    assert own(tmp_path, memory).entries() == [Entry("OLD", KEYRING)]
+    assert {file: file.read_bytes() for file in before} == before
+    memory.locked = False
+    assert own(tmp_path, memory).get_secrets("") == {"OLD": VALUE}
+
+
+def test_what_was_deleted_in_the_keyring_is_not_there(tmp_path: Path) -> None:
+    memory = Memory()
+    own(tmp_path, memory).set("A_KEY", VALUE)
+    memory.held.clear()
+    assert own(tmp_path, memory).get_secrets("") == {}
+    assert own(tmp_path, memory).delete("A_KEY") == KEYRING
+
+
+def test_the_environment_comes_last_and_only_for_providers(tmp_path: Path) -> None:
+    env = {
+        "OPENAI_API_KEY": "from-the-environment",
+        "GROQ_API_KEY": "groq-environment",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "HOME": "/home/ann",
+        "HF_TOKEN": "",
+    }
+    own(tmp_path).set("OPENAI_API_KEY", VALUE)
+    secrets = own(tmp_path, env=env)
+    assert secrets.get_secrets("") == {
+        "OPENAI_API_KEY": VALUE,
+        "GROQ_API_KEY": "groq-environment",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+    }
+    assert [(entry.name, entry.where == ENVIRONMENT) for entry in secrets.entries()] == [
+        ("GROQ_API_KEY", True),
+        ("OPENAI_API_KEY", False),
+        ("OPENAI_BASE_URL", True),
+    ]
+    assert mask_known("groq-environment http://127.0.0.1:9/v1") == f"{HIDDEN} http://127.0.0.1:9/v1"
+    with pytest.raises(BadSecret, match="unset the variable"):
+        secrets.delete("GROQ_API_KEY")
+
+
+def test_a_value_is_hidden_as_soon_as_it_is_read_or_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own(tmp_path).set("A_URL", VALUE)
+    assert secrets_in(f"see {VALUE}") == ("A_URL",)
+    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())  # a process that starts anew
+    own(tmp_path).get_secrets("")
+    assert mask_known(f"see {VALUE}") == f"see {HIDDEN}"
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"A_KEY": "correct-horse-ba', b'{"A_KEY": 3}', b"\xff", b"[]"]
+)
+def test_a_damaged_file_is_named_and_stays(tmp_path: Path, content: bytes) -> None:
+    own(tmp_path).set("A_KEY", VALUE)
+    file = own(tmp_path).file
+    file.write_bytes(content)
+    for act in (
+        lambda: own(tmp_path).get_secrets(""),
+        lambda: own(tmp_path).set("B_KEY", VALUE),
+        lambda: own(tmp_path, Memory()).set("B_KEY", VALUE),
+        lambda: own(tmp_path).delete("A_KEY"),
+    ):
+        with pytest.raises(SecretsUnreadable) as caught:
+            act()
+        assert str(file) in str(caught.value)
+        assert "correct" not in str(caught.value)
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["", "1A", "A-B", "sk-123=x", "ä", "A" * 101, "A B"])
+def test_a_bad_name_is_refused_without_repeating_it(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadSecret) as caught:
+        own(tmp_path).set(name, VALUE)
+    assert not name or name not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("value", ["", "  ", "two\nlines", "bell\a", "x" * (LONGEST + 1), "\ud800"])
+def test_a_bad_value_is_refused_without_repeating_it(tmp_path: Path, value: str) -> None:
+    with pytest.raises(BadSecret) as caught:
+        own(tmp_path).set("A_KEY", value)
+    assert not value.strip() or value not in str(caught.value)
+
+
+def test_a_typing_mistake_in_a_name_is_pointed_out(tmp_path: Path) -> None:
+    own(tmp_path).set("OPENAI_API_KEY", VALUE)
+    with pytest.raises(BadSecret, match="did you mean OPENAI_API_KEY"):
+        own(tmp_path).delete("OPENAI_KEY")
