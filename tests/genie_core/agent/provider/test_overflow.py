@@ -1,0 +1,109 @@
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.genie_core.agent.provider.both import RUNTIMES, Bench, Reports, bench
+
+from genie_core.agent.provider import overflow
+from genie_core.agent.provider.overflow import LEFT_OUT, MOST_CUTS, Cut
+from genie_core.errors import ModelFailed
+from genie_core.progress import reporting_to
+from genie_core.testing.turns import Call, Refuse, Say
+
+pytestmark = pytest.mark.timeout(30)
+
+FULL = Refuse(400, "This model's maximum context length is 4096 tokens.", "context_length_exceeded")
+UNCODED = Refuse(400, "the request exceeds the available context size, try increasing it")
+
+
+@pytest.fixture(name="desk", params=RUNTIMES)
+async def _desk(request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
+    async with bench(request.param, tools=[look]) as opened:
+        yield opened
+
+
+async def look() -> str:
+    """Look."""
+    return "seen"
+
+
+def asked(desk: Bench, place: int = -1) -> list[str]:
+    """What people said in a request, oldest first."""
+    return [
+        text
+        for entry in desk.server.requests[place].entries
+        if entry.role == "user"
+        for text in entry.texts
+    ]
+
+
+async def test_older_turns_are_left_out_of_a_conversation_that_is_too_long(desk: Bench) -> None:
+    agent = desk.agent()
+    desk.server.script(Say("1"), Call("look", {}), Say("2"), Say("3"), FULL, UNCODED, Say("4"))
+    for query in ("a", "b", "c"):
+        await desk.ask(agent, query)
+    assert await desk.ask(agent, "d") == "4"
+    assert [asked(desk, place) for place in (-3, -2, -1)] == [
+        ["a", "b", "c", "d"],
+        ["c", "d"],
+        ["d"],
+    ]
+    assert f"note {LEFT_OUT}" in desk.reports.doings
+
+    news = agent.get_new_messages()
+    restored = desk.agent()
+    restored.set_serialized(json.loads(json.dumps(news)))
+    for each in (agent, restored):
+        assert await desk.ask(each, "e") == "echo: e"
+        assert asked(desk) == ["d", "e"]
+    assert restored.get_serialized() is not None
+
+
+async def test_a_cut_in_a_run_keeps_what_the_run_did(desk: Bench) -> None:
+    agent = desk.agent()
+    desk.server.script(Say("1"), Call("look", {}), FULL, Say("2"))
+    await desk.ask(agent, "a")
+    assert await desk.ask(agent, "b") == "2"
+    await desk.ask(agent, "c")
+    assert asked(desk) == ["b", "c"]
+    assert [e.role for e in desk.server.requests[-1].entries if e.role in ("call", "tool")] == [
+        "call",
+        "tool",
+    ]
+
+
+async def test_a_message_too_long_by_itself_fails_in_one_line_and_the_next_works(
+    desk: Bench,
+) -> None:
+    agent = desk.agent()
+    desk.server.script(Say("1"), FULL, FULL)
+    await desk.ask(agent, "a")
+    with pytest.raises(ModelFailed) as caught:
+        await desk.ask(agent, "long")
+    assert caught.value.kind == "length"
+    assert "\n" not in str(caught.value)
+    assert await desk.ask(agent, "b") == "echo: b"
+    assert asked(desk) == ["a", "b"]
+
+
+async def test_what_is_known_to_be_too_long_is_not_sent(
+    desk: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overflow, "window_of", lambda _model, _provider: 1000)
+    agent = desk.agent()
+    await desk.ask(agent, "a")
+    await desk.ask(agent, f"b{'x' * 6000}")
+    assert [len(each) for each in asked(desk)] == [6001]
+
+
+def test_half_of_what_is_left_is_cut_and_at_last_all_but_the_present_turn() -> None:
+    cut, reports = Cut(), Reports()
+    with reporting_to(reports):
+        left = []
+        while cut.deepen(1000):
+            left.append(1000 - cut.turns)
+    assert left == [500, 250, 125, 62, 1]
+    assert len(left) == MOST_CUTS
+    cut.begin()
+    assert cut.turns == 0
+    assert not cut.deepen(1)

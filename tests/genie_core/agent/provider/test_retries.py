@@ -1,0 +1,26 @@
+import pytest
+from tests.genie_core.agent.provider.both import RUNTIMES, bench
+
+from genie_core.agent.provider.retries import tell_of_retries
+from genie_core.testing.turns import Refuse, Say
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("runtime", RUNTIMES)
+async def test_a_request_that_is_tried_again_is_reported_until_it_succeeds(runtime: str) -> None:
+    busy = Refuse(429, retry_after=0.01)
+    async with bench(runtime, busy, Refuse(503, retry_after=0.01), Say("hi"), retries=2) as desk:
+        assert await desk.ask(desk.agent(), "q") == "hi"
+    assert desk.reports.doings == [
+        "asking",
+        "retrying too many requests (429)",
+        "retrying service unavailable (503)",
+        "asking",
+        "writing",
+    ]
+    assert [usage.requests for usage in desk.reports.usages] == [1]
+
+
+def test_a_client_without_hooks_is_left_alone() -> None:
+    tell_of_retries(None)
+    tell_of_retries(object())
