@@ -13,7 +13,9 @@ from typing import Final
 import msgspec
 
 from genie_core.assistant.mention import mentioned
+from genie_core.assistant.tools.said import counted
 from genie_core.assistant.tools.summary import Sentence, most_telling, sentences
+from genie_core.assistant.tools.words import contains, excerpt, listed, shortened, terms_of
 from genie_core.message import SYSTEM
 
 FetchMessages = Callable[[], Awaitable[str]]
@@ -21,7 +23,6 @@ FetchMessages = Callable[[], Awaitable[str]]
 
 MAX_HITS: Final = 50
 MAX_SUMMARISED: Final = 500
-MAX_EXCERPT: Final = 240
 SUMMARY_SENTENCES: Final = 5
 
 _REQUEST = re.compile(
@@ -61,7 +62,7 @@ class Chat:
             include_assistant: Also search what the assistant itself has said.
 
         """
-        terms = _terms(words)
+        terms = terms_of(words)
         if not terms:
             return "Cannot search: there are no words to look for."
         content = await self.fetch()
@@ -79,14 +80,14 @@ class Chat:
 
 def _search(content: str, terms: list[str], limit: int, include_assistant: bool) -> str:  # noqa: FBT001 — to_thread passes by position
     lines = _numbered(content, include_assistant=include_assistant)
-    hits = [(n, line) for n, line in lines if _contains(line.content, terms)]
+    hits = [(n, line) for n, line in lines if contains(line.content, terms)]
     if not hits:
-        return f"No message contains {_listed(terms)} ({len(lines)} searched)."
+        return f"No message contains {listed(terms)} ({len(lines)} searched)."
     shown = hits[-max(1, min(limit, MAX_HITS)) :]
-    heading = f"{_counted(len(hits), 'message')} with {_listed(terms)}"
+    heading = f"{counted(len(hits), 'message')} with {listed(terms)}"
     if len(shown) < len(hits):
         heading += f", the latest {len(shown)}"
-    found = (f"- #{n} {line.sender}: {_excerpt(line.content, terms[0])}" for n, line in shown)
+    found = (f"- #{n} {line.sender}: {excerpt(line.content, terms[0])}" for n, line in shown)
     return "\n".join([f"{heading}:", *found])
 
 
@@ -98,10 +99,10 @@ def _summarise(content: str, count: int) -> str:
         return "There is nothing to summarise yet."
     people = sorted({line.sender for _, line in lines})
     heading = (
-        f"The last {_counted(len(lines), 'message')} from {', '.join(people)}; "
-        f"{_counted(len(picked), 'sentence')} picked out, word for word:"
+        f"The last {counted(len(lines), 'message')} from {', '.join(people)}; "
+        f"{counted(len(picked), 'sentence')} picked out, word for word:"
     )
-    told = (f"- {sentence.speaker}: {_shortened(sentence.text)}" for sentence in picked)
+    told = (f"- {sentence.speaker}: {shortened(sentence.text)}" for sentence in picked)
     return "\n".join([heading, *told])
 
 
@@ -116,32 +117,3 @@ def _numbered(content: str, *, include_assistant: bool) -> list[tuple[int, ChatL
 
 def _is_request(line: ChatLine) -> bool:
     return mentioned(line.content) is not None or bool(_REQUEST.match(line.content))
-
-
-def _terms(words: str) -> list[str]:
-    pairs = re.findall(r'"([^"]+)"|(\S+)', words)
-    return [(phrase or word).casefold() for phrase, word in pairs if (phrase or word).strip('"')]
-
-
-def _contains(content: str, terms: list[str]) -> bool:
-    folded = content.casefold()
-    return all(term in folded for term in terms)
-
-
-def _listed(terms: list[str]) -> str:
-    return " and ".join(f'"{term}"' for term in terms)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _excerpt(content: str, term: str) -> str:
-    """Cut a long message down to the surroundings of the first hit."""
-    text = " ".join(content.split())
-    at = max(0, text.casefold().find(term) - MAX_EXCERPT // 3)
-    return f"{'…' if at else ''}{_shortened(text[at:])}"
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_EXCERPT else f"{text[:MAX_EXCERPT]}…"

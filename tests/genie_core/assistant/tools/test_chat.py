@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from genie_core.assistant.tools.chat import MAX_EXCERPT, MAX_HITS, Chat
+from genie_core.assistant.tools.chat import MAX_HITS, Chat
+from genie_core.assistant.tools.words import MAX_EXCERPT
 
 
 def chat(*said: tuple[str, str]) -> Chat:
