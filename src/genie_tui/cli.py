@@ -15,10 +15,14 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from genie_core.errors import GenieError
+from genie_core.redaction import hide_secrets, mask_known
+from genie_tui.config_command import add_config, configure
 from genie_tui.locations import Locations, find_locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
 from genie_tui.output import safe_line
-from genie_tui.settings import Settings, load_settings
+from genie_tui.secrets_command import add_secrets, keep_secrets
+from genie_tui.settings import Settings
+from genie_tui.settings_source import SettingsSource
 
 EXAMPLES: Final = """\
 examples:
@@ -31,10 +35,12 @@ examples:
   genie-tui resume                       go on with the room you hosted last
   genie-tui host --model openai:gpt-5    let a language model listen and answer
   genie-tui id                           show your name and the words of your key
+  genie-tui secrets set OPENAI_API_KEY   keep a key where only you can read it
   genie-tui doctor                       check terminal, folders, key, network, model and port
+  genie-tui config set model ollama:qwen3    change a setting for good; config show lists them
 
-GENIE_HOME moves all files to one folder. Every setting is also GENIE_<NAME> in the environment
-and a key in settings.toml; the command line wins over both.
+GENIE_HOME moves all files to one folder. Every setting is a key in settings.toml, and one with a
+single value GENIE_<NAME> in the environment; the command line wins over both.
 """
 
 FAILED: Final = 1
@@ -102,7 +108,7 @@ def _flush() -> None:
 
 def _complain(text: str) -> None:
     with suppress(OSError):
-        sys.stderr.write(f"genie-tui: {safe_line(text)}\n")
+        sys.stderr.write(f"genie-tui: {safe_line(mask_known(text))}\n")
 
 
 def _unexpected(error: Exception) -> str:
@@ -122,7 +128,7 @@ def _trace_kept() -> Path | None:
         file.touch(mode=0o600)
         with file.open("a", encoding="utf-8", errors="backslashreplace") as log:
             log.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z the program ended unexpectedly\n")
-            traceback.print_exc(file=log)
+            log.write(hide_secrets(traceback.format_exc()))
     except (GenieError, OSError):
         return None
     return file
@@ -159,6 +165,12 @@ def _shared(default: str | None) -> _Parser:
         metavar="PROVIDER:MODEL",
         help="a pydantic-ai model, for example anthropic:claude-sonnet-4-5 or ollama:qwen3; "
         "without one an offline helper answers",
+    )
+    assistant.add_argument(
+        "--base-url", metavar="URL", help="any OpenAI-compatible server that has the model"
+    )
+    assistant.add_argument(
+        "--reasoner-model", metavar="PROVIDER:MODEL", help="a model of its own for deciding"
     )
     assistant.add_argument("--template", help="reasoner prompt (default: general_assist)")
     assistant.add_argument(
@@ -221,6 +233,9 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
     doctor.add_argument("--port", type=_port, help="the port to check")
     doctor.set_defaults(command="doctor")
 
+    add_config(commands, shared)
+    add_secrets(commands, shared)
+
 
 def _port(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
@@ -232,7 +247,12 @@ def _port(text: str) -> int:
 def _run(options: argparse.Namespace) -> int:
     locations = find_locations(os.environ)
     overrides = {key: getattr(options, key, None) for key in Settings.__struct_fields__}
-    settings = load_settings(locations.settings_file, os.environ, overrides)
+    source = SettingsSource(locations.settings_file, os.environ, overrides)
+    if options.command == "config":
+        return configure(options, source, locations, os.environ, sys.stdout)
+    settings = source.read().settings
+    if options.command == "secrets":
+        return keep_secrets(options, settings, locations, sys.stdin, sys.stdout)
     if options.command == "doctor":
         from genie_tui.doctor import examine
 
@@ -245,10 +265,10 @@ def _run(options: argparse.Namespace) -> int:
         from genie_tui.person import introduce
 
         return introduce(settings, locations, sys.stdout)
-    return _start(options, settings, locations)
+    return _start(options, source, locations)
 
 
-def _start(options: argparse.Namespace, settings: Settings, locations: Locations) -> int:
+def _start(options: argparse.Namespace, source: SettingsSource, locations: Locations) -> int:
     from genie_tui.start import start
 
     opening: Opening | None = None
@@ -258,4 +278,4 @@ def _start(options: argparse.Namespace, settings: Settings, locations: Locations
         opening = JoinRoom(" ".join(options.way), guest=options.guest)
     elif options.command == "resume":
         opening = ResumeRoom(options.id)
-    return start(opening, settings, locations, os.environ)
+    return start(opening, source, locations, os.environ)

@@ -22,7 +22,7 @@ from genie_tui.settings_keys import (
 LONGEST: Final = 80
 """Characters of a wrong value that are repeated."""
 
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
+_NAME: Final = re.compile(r"[\w\-]{1,40}")
 _TAKEN: Final = frozenset({"system", "reasoner", "genie"})
 
 
@@ -71,7 +71,7 @@ def _required(table: type[msgspec.Struct]) -> Sequence[str]:
 
 def _in_name(name: str, key: Key) -> Iterator[Mistake]:
     if not _NAME.fullmatch(name):
-        why = "a name begins with a letter and has letters, digits, - and _, 32 at most"
+        why = "a name has letters, digits, - and _, at most 40"
     elif name.lower() in _TAKEN:
         why = "that name is taken"
     else:

@@ -1,11 +1,22 @@
 """What the keys of the settings are, read from the model itself."""
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 
@@ -13,6 +24,14 @@ Key: TypeAlias = tuple[str | int, ...]
 """The way to a setting, as in ("budget", "money") or, with a place in a list, ("rules", 0, "tool")."""
 
 ENV_PREFIX: Final = "GENIE_"
+
+_SAID: Final = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text in quotes",
+}
+_BOUND: Final = re.compile(r"Expected `(?:int|float)` ([<>]=? \S+)")
 
 
 class NoSuchKey(Exception):
@@ -128,7 +147,7 @@ def read_value(hint: Any, raw: str) -> Any:
         try:
             return msgspec.convert(tomllib.loads(f"value = {raw}")["value"], kind)
         except tomllib.TOMLDecodeError as error:
-            raise msgspec.ValidationError('Expected a list such as ["a", "b"]') from error
+            raise msgspec.ValidationError("Expected a list") from error
     return tuple(part for each in raw.split(",") if (part := each.strip()))
 
 
@@ -138,9 +157,14 @@ def expected(hint: Any, error: msgspec.ValidationError) -> str:
     if get_origin(kind) is Literal:
         *first, last = (repr(each) for each in get_args(kind))
         return f"it is {', '.join(first)} or {last}"
-    if kind is bool:
-        return "it is true or false"
-    return str(error).partition(" - at ")[0]
+    if is_list(hint):
+        return 'it is a list of texts, as in ["a", "b"]'
+    plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    why = str(error).partition(" - at ")[0]
+    if plain not in _SAID:
+        return why
+    bound = _BOUND.fullmatch(why)
+    return f"it is {_SAID[plain]}{f' {bound[1]}' if bound else ''}"
 
 
 def _given(hint: Any) -> Any:

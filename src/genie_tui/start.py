@@ -1,14 +1,13 @@
 """Starting the app, and what is said when it ends."""
 
 import asyncio
-import difflib
 import logging
 import logging.handlers
 import os
 import signal
 import sys
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -25,8 +24,10 @@ from genie_tui.doorman import House
 from genie_tui.driver import HangupDriver
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, Opening
-from genie_tui.settings import Settings, assistant_config, default_name
+from genie_tui.settings import assistant_config, default_name
+from genie_tui.settings_source import SettingsSource
 from genie_tui.text import visible_line
+from genie_tui.themes import theme_problem
 
 LOG_BYTES: Final = 2 * 1024 * 1024
 OLD_LOGS: Final = 2
@@ -47,7 +48,7 @@ class CannotStart(GenieError):
 
 
 def start(
-    opening: Opening | None, settings: Settings, locations: Locations, env: Mapping[str, str]
+    opening: Opening | None, source: SettingsSource, locations: Locations, env: Mapping[str, str]
 ) -> int:
     """Run the app until it ends; returns the exit code.
 
@@ -56,6 +57,10 @@ def start(
     problem = terminal_problem()
     if problem:
         raise CannotStart(problem)
+    settings = source.read().settings
+    wrong_theme = theme_problem(settings.theme) if settings.theme else None
+    if wrong_theme:
+        raise CannotStart(wrong_theme)
     name = check_name(default_name() if settings.name is None else settings.name)
     if not (isinstance(opening, JoinRoom) and opening.guest):
         check_config(assistant_config(settings, locations), env)
@@ -64,7 +69,7 @@ def start(
     house = House(name, settings, locations)
     app = _SignalledApp(house, opening, name, log_path=locations.log_file)
     if settings.theme:
-        app.theme = _theme(settings.theme, app.available_themes)
+        app.theme = settings.theme
     with asyncio.Runner() as runner:
         departure = runner.run(app.run_async())
         _heed_no_more(runner.get_loop())
@@ -112,14 +117,6 @@ class _SignalledApp(GenieApp):
         loop = asyncio.get_running_loop()
         for number, reason in SIGNALS.items():
             loop.add_signal_handler(number, self.request_suspend, reason)
-
-
-def _theme(wanted: str, known: Collection[str]) -> str:
-    if wanted in known:
-        return wanted
-    near = difflib.get_close_matches(wanted, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
-    raise CannotStart(f"there is no theme {wanted!r}; {hint}")
 
 
 def _goodbye(departure: Departure) -> str:

@@ -1,8 +1,9 @@
 """The two themes of the house. Every colour of the app comes from a theme's variables."""
 
+import difflib
 from typing import Final
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 DARK: Final = Theme(
     name="genie-dark",
@@ -73,3 +74,18 @@ LIGHT: Final = Theme(
         "input-selection-background": "#2f5fb8 25%",
     },
 )
+
+
+def theme_names() -> list[str]:
+    """Every theme that can be set, our own first."""
+    return [DARK.name, LIGHT.name, *sorted(BUILTIN_THEMES)]
+
+
+def theme_problem(wanted: str) -> str | None:
+    """What is wrong with a theme's name, or None."""
+    known = theme_names()
+    if wanted in known:
+        return None
+    near = difflib.get_close_matches(wanted, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+    return f"there is no theme {wanted!r}; {hint}"

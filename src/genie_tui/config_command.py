@@ -1,0 +1,176 @@
+"""`genie-tui config`: look at the settings, change them, and find what is wrong with them."""
+
+import argparse
+import shlex
+import shutil
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final, TextIO, TypeVar
+
+import msgspec
+
+from genie_core.durable import reason
+from genie_tui.locations import Locations
+from genie_tui.output import safe_line
+from genie_tui.settings import Settings, SettingsError
+from genie_tui.settings_check import wrong
+from genie_tui.settings_edit import put, remove
+from genie_tui.settings_file import read_settings, read_text, write_settings
+from genie_tui.settings_keys import Key, NoSuchKey, read_key, read_value, spell, type_at
+from genie_tui.settings_review import review
+from genie_tui.settings_source import SettingsSource
+from genie_tui.settings_text import effective
+
+EDITORS: Final = ("nano", "vi")
+"""What is tried if neither VISUAL nor EDITOR is set."""
+
+STARTER: Final = """\
+# What genie-tui does, as you like it. To see every setting with its value: genie-tui config show
+# To find mistakes: genie-tui config check
+"""
+
+
+Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
+
+
+def add_config(commands: "argparse._SubParsersAction[Parser]", shared: Parser) -> None:
+    """Describe the command and its parts."""
+    config = commands.add_parser(
+        "config", help="show, change and check your settings", parents=[shared]
+    )
+    config.set_defaults(command="config", part="show")
+    parts = config.add_subparsers(title="parts", metavar="PART")
+    for part, text in (
+        ("path", "print where the settings file is"),
+        ("show", "print every setting, and where its value comes from"),
+        ("edit", "open the file in $VISUAL or $EDITOR, and check it afterwards"),
+        ("check", "find everything that is wrong, also with models, prompts and tool servers"),
+    ):
+        parts.add_parser(part, help=text, parents=[shared]).set_defaults(part=part)
+    change = parts.add_parser("set", help="write one setting into the file", parents=[shared])
+    change.add_argument("key", metavar="KEY", help="for example model or budget.money")
+    change.add_argument("value", metavar="VALUE", help="as it is; lists as a,b")
+    change.set_defaults(part="set")
+    unset = parts.add_parser("unset", help="take one setting out of the file", parents=[shared])
+    unset.add_argument("key", metavar="KEY", help="as for set")
+    unset.set_defaults(part="unset")
+
+
+def configure(
+    options: argparse.Namespace,
+    source: SettingsSource,
+    locations: Locations,
+    env: Mapping[str, str],
+    out: TextIO,
+) -> int:
+    """Do what was asked for; returns the exit code. Errors as `SettingsError`."""
+    match options.part:
+        case "path":
+            out.write(f"{source.file}\n")
+            return 0
+        case "edit":
+            _edit(source.file, env)
+            return _check(source, locations, env, out)
+        case "check":
+            return _check(source, locations, env, out)
+        case "set":
+            return _set(options.key, options.value, source, locations, env, out)
+        case "unset":
+            return _unset(options.key, source, out)
+        case _:
+            return _show(source, out)
+
+
+def _show(source: SettingsSource, out: TextIO) -> int:
+    reading = source.read()
+    there = "" if source.file.exists() else " (not there)"
+    out.write(f"# {safe_line(str(source.file))}{there}\n")
+    # A line keeps its spaces: only what a terminal would obey is spelt out.
+    out.writelines(f"{_kept(line)}\n" for line in effective(reading))
+    return 0
+
+
+def _kept(line: str) -> str:
+    return line if line.isprintable() else safe_line(line)
+
+
+def _check(
+    source: SettingsSource, locations: Locations, env: Mapping[str, str], out: TextIO
+) -> int:
+    found = review(source, locations, env)
+    out.writelines(f"{safe_line(problem)}\n" for problem in found)
+    if not found:
+        out.write(f"{safe_line(str(source.file))}: nothing is wrong\n")
+    return 1 if found else 0
+
+
+def _set(
+    text: str,
+    raw: str,
+    source: SettingsSource,
+    locations: Locations,
+    env: Mapping[str, str],
+    out: TextIO,
+) -> int:
+    key = read_key(text)
+    try:
+        hint = type_at(Settings, key)
+        value = read_value(hint, raw)
+    except NoSuchKey as error:
+        raise SettingsError(str(error)) from error
+    except msgspec.ValidationError as error:
+        raise SettingsError(wrong(key, raw, hint, error)) from error
+    before = set(review(source, locations, env))
+    reading = source.change([partial(put, key=key, value=value)])
+    out.write(f"{spell(key)} is set in {safe_line(str(source.file))}\n")
+    origin = reading.origin(key)
+    if origin.overrides:
+        out.write(f"but now it comes from elsewhere: {origin.text}\n")
+    found = (each for each in review(source, locations, env) if each not in before)
+    out.writelines(f"note: {safe_line(each)}\n" for each in found)
+    return 0
+
+
+def _unset(text: str, source: SettingsSource, out: TextIO) -> int:
+    key: Key = read_key(text)
+    if not read_settings(source.file).has(key):
+        raise SettingsError(f"{spell(key)} is not set in {source.file}")
+    source.mend(partial(remove, key=key))
+    out.write(f"{spell(key)} is not set any more in {safe_line(str(source.file))}\n")
+    return 0
+
+
+def _edit(file: Path, env: Mapping[str, str]) -> None:
+    """Let the person edit the file, whatever is in it; their work is kept, right or wrong."""
+    import subprocess
+
+    command = _editor(env)
+    fresh = not file.exists()
+    if fresh:
+        write_settings(file, STARTER)
+    try:
+        ended = subprocess.run([*command, str(file)], check=False).returncode
+    except OSError as error:
+        raise SettingsError(f"can't start the editor {command[0]}: {reason(error)}") from error
+    finally:
+        if fresh and read_text(file) == STARTER:
+            file.unlink(missing_ok=True)
+    if ended:
+        raise SettingsError(
+            f"the editor {command[0]} ended with {ended}; the file is as it left it"
+        )
+
+
+def _editor(env: Mapping[str, str]) -> list[str]:
+    for name in ("VISUAL", "EDITOR"):
+        try:
+            command = shlex.split(env.get(name, ""))
+        except ValueError as error:
+            raise SettingsError(f"{name} can't be used: {error}") from error
+        if command:
+            return command
+    for editor in EDITORS:
+        if found := shutil.which(editor, path=env.get("PATH")):
+            return [found]
+    raise SettingsError("set EDITOR to the editor that you like")

@@ -1,0 +1,109 @@
+"""Changing one setting in the text of a file, so that all else of it stays, comments too."""
+
+from typing import TYPE_CHECKING, Any
+
+from genie_tui.settings_keys import Key
+from genie_tui.settings_lines import statements
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+
+def put(text: str, key: Key, value: Any) -> str:
+    """The text with a setting at a value; everything else stays as it was, comments too."""
+    import tomlkit
+
+    plain = list(value) if isinstance(value, tuple) else value
+    doc = tomlkit.parse(text)
+    if key[0] not in doc:
+        if len(key) == 1:
+            return _insert(text, tomlkit.dumps({str(key[0]): plain}))
+        doc = tomlkit.parse(_with_gap(text))
+    *above, last = (str(part) for part in key)
+    table: Any = doc
+    for place, part in enumerate(above):
+        if part not in table:
+            table[part] = tomlkit.table(is_super_table=place < len(above) - 1)
+        table = table[part]
+    table[last] = plain
+    return tomlkit.dumps(doc)
+
+
+def remove(text: str, key: Key) -> str:
+    """The text without a setting. A table that is empty then goes, too. `KeyError` if not there."""
+    import tomlkit
+    from tomlkit.exceptions import NonExistentKey
+
+    doc = tomlkit.parse(text)
+    try:
+        _remove(doc, [str(part) for part in key])
+    except (NonExistentKey, TypeError, AttributeError) as error:
+        raise KeyError(key) from error
+    return tomlkit.dumps(doc)
+
+
+def _remove(table: Any, parts: list[str]) -> None:
+    part, *rest = parts
+    if rest:
+        _remove(table[part], rest)
+        if table[part]:
+            return
+    elif part not in table:
+        raise KeyError(part)
+    del table[part]
+
+
+def ask_about_reads(text: str, *, ask: bool) -> str:
+    """The text with a rule by which also reading is asked about, or without any such."""
+    import tomlkit
+
+    doc = tomlkit.parse(text)
+    if ask:
+        if "rules" not in doc:
+            doc = tomlkit.parse(_with_gap(text))
+            doc["rules"] = tomlkit.aot()
+        _rules(doc).append({"effect": "ask", "risk": "read"})
+    elif "rules" in doc:
+        for place in reversed(range(len(_rules(doc)))):
+            if asks_about_reads(_rules(doc)[place]):
+                del _rules(doc)[place]
+        if not _rules(doc):
+            del doc["rules"]
+    return tomlkit.dumps(doc)
+
+
+def asks_about_reads(rule: Any) -> bool:
+    """Whether a rule is one by which everything that reads is asked about."""
+    rest = {name: value for name, value in rule.items() if value != "*" and value != {}}
+    return rest in (
+        {"effect": "ask"},
+        {"effect": "ask", "risk": ""},
+        {"effect": "ask", "risk": "read"},
+    )
+
+
+def _rules(doc: "TOMLDocument") -> Any:
+    return doc["rules"]
+
+
+def _with_gap(text: str) -> str:
+    """The text with room for one more table at its end."""
+    return f"{text.rstrip()}\n\n" if text.strip() else ""
+
+
+def _insert(text: str, line: str) -> str:
+    """Put a line below the last setting above all tables, or above the first table's comment."""
+    lines = text.split("\n")
+    found = list(statements(text))
+    heads = [each.first for each in found if each.head]
+    singles = [each.last for each in found if not heads or each.first < heads[0]]
+    if singles:
+        place = singles[-1]
+    elif heads:
+        place = heads[0] - 1
+        while place and lines[place - 1].lstrip().startswith("#"):
+            place -= 1
+        line += "\n"
+    else:
+        place = len(lines) if lines[-1] else len(lines) - 1
+    return "\n".join([*lines[:place], *line.removesuffix("\n").split("\n"), *lines[place:]])
