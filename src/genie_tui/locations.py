@@ -68,6 +68,16 @@ class Locations:
         return self.data / "keys"
 
     @property
+    def secrets(self) -> Path:
+        """What the persons on this machine keep secret where there is no keyring."""
+        return self.data / "secrets"
+
+    @property
+    def preferences(self) -> Path:
+        """How the persons on this machine like to be answered, one file for each name."""
+        return self.config / "preferences"
+
+    @property
     def certificate(self) -> Path:
         """What this machine's rooms show to those who join over the network, and its key."""
         return self.data / "tls" / "host.pem"

@@ -1,0 +1,101 @@
+"""`genie-tui secrets`: keep, list and delete what your assistant needs to know and nobody else."""
+
+import argparse
+from typing import Final, TextIO, TypeVar
+
+from genie_core.errors import GenieError
+from genie_core.room.names import check_name
+from genie_tui.locations import Locations
+from genie_tui.output import safe_line
+from genie_tui.settings import Settings, default_name
+
+_LONGEST_INPUT: Final = 100_000
+
+Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
+
+
+class NoValue(GenieError):
+    """The value of a secret was not given, or not in a way that keeps it to oneself."""
+
+
+def add_secrets(commands: "argparse._SubParsersAction[Parser]", shared: Parser) -> None:
+    """Describe the command and its parts."""
+    secrets = commands.add_parser(
+        "secrets", help="keep keys and passwords for your assistant", parents=[shared]
+    )
+    secrets.set_defaults(command="secrets", part="list")
+    parts = secrets.add_subparsers(title="parts", metavar="PART")
+    keep = parts.add_parser(
+        "set", help="keep a value; it is asked for, or read from standard input", parents=[shared]
+    )
+    keep.add_argument("secret", metavar="NAME", help="for example OPENAI_API_KEY")
+    keep.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
+    keep.set_defaults(part="set")
+    names = parts.add_parser("list", help="print the names, never a value", parents=[shared])
+    names.set_defaults(part="list")
+    forget = parts.add_parser("delete", help="forget a value", parents=[shared])
+    forget.add_argument("secret", metavar="NAME")
+    forget.set_defaults(part="delete")
+
+
+def keep_secrets(
+    options: argparse.Namespace,
+    settings: Settings,
+    locations: Locations,
+    given: TextIO,
+    out: TextIO,
+) -> int:
+    """Do what was asked for; returns the exit code. Errors as `OwnSecrets`, and `NoValue`."""
+    from genie_core.assistant import secrets as own
+
+    person = check_name(default_name() if settings.name is None else settings.name)
+    secrets = own.OwnSecrets(person, locations.secrets)
+    match options.part:
+        case "set":
+            if options.surplus:
+                raise NoValue(
+                    "a secret's value is not given on the command line, where other programs and "
+                    "your shell's history can see it; leave it out to be asked"
+                )
+            own.check_name(options.secret)
+            value = _ask(options.secret) if given.isatty() else _read(given)
+            where = secrets.set(options.secret, value)
+            out.write(f"{options.secret} is kept in {safe_line(where)}\n")
+            if where != own.KEYRING:
+                out.write("(a file that only you can read: this session has no keyring)\n")
+            if not own.is_hidden(value):
+                out.write("(it is too short to be hidden where a tool or a model repeats it)\n")
+        case "delete":
+            where = secrets.delete(options.secret)
+            out.write(f"{options.secret} is deleted from {safe_line(where)}\n")
+        case _:
+            entries = secrets.entries()
+            width = max((len(entry.name) for entry in entries), default=0)
+            out.writelines(f"{each.name:{width}}  {safe_line(each.where)}\n" for each in entries)
+            if not entries:
+                out.write(f"no secrets are kept for {safe_line(person)}\n")
+    return 0
+
+
+def _read(given: TextIO) -> str:
+    try:
+        text = given.read(_LONGEST_INPUT)
+    except UnicodeDecodeError:
+        raise NoValue("what standard input has is no text; save it as UTF-8") from None
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _ask(name: str) -> str:
+    import getpass
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", getpass.GetPassWarning)
+        try:
+            return getpass.getpass(f"{name}: ")
+        except EOFError:
+            raise NoValue("no value was given; nothing has changed") from None
+        except getpass.GetPassWarning:
+            raise NoValue(
+                "this terminal would show the value; pass it on standard input instead"
+            ) from None
