@@ -42,15 +42,16 @@ class _Bill:
     """Adds up what a decision takes."""
 
     def __init__(self) -> None:
-        self._usages: dict[str, Usage] = {}
+        self._usages: dict[tuple[str, bool], Usage] = {}
 
     @property
     def usages(self) -> tuple[Usage, ...]:
         return tuple(self._usages.values())
 
     def spent(self, usage: Usage) -> None:
-        known = self._usages.get(usage.model)
-        self._usages[usage.model] = usage if known is None else known + usage
+        key = usage.model, usage.cost is None
+        known = self._usages.get(key)
+        self._usages[key] = usage if known is None else known + usage
 
     def doing(self, what: What, detail: str) -> None:
         """Nothing: a decision is over too soon to be watched."""

@@ -2,10 +2,18 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from itertools import islice
+from typing import Final, TypeAlias, TypeVar
 
 from genie_core.progress import REASONER, Usage
-from genie_core.room.event import Spending
+from genie_core.room.event import MOST_SPENDINGS, NAME_CHARS, Spending
+
+MOST_KEYS: Final = 500
+"""How many sums are kept apart, whatever a room's log holds."""
+
+OTHER: Final = "(others)"
+
+K = TypeVar("K")
 
 Key: TypeAlias = tuple[str, str, str]
 """Whose engine it was, the kind of agent, the model."""
@@ -15,22 +23,29 @@ Key: TypeAlias = tuple[str, str, str]
 class Costs:
     """Sums of what the log tells; adding to them costs the same however long the log is.
 
-    `silence` is what decisions to ignore took, which is part of the rest.
+    `silence` is what decisions to ignore took, by payer, which is part of the rest. For what is
+    `unpriced`, some cost is not known.
     """
 
     by_key: dict[Key, Usage] = field(default_factory=dict)
     silence: dict[str, Usage] = field(default_factory=dict)
+    unpriced: set[Key] = field(default_factory=set)
 
     def add(self, payer: str, spendings: Iterable[Spending], *, silent: bool = False) -> None:
         """Take in what one step took."""
-        for each in spendings:
+        for each in islice(spendings, MOST_SPENDINGS):
             usage = each.usage
-            key = payer, kind_of(each.agent), each.model
-            known = self.by_key.get(key)
-            self.by_key[key] = usage if known is None else known + usage
+            key = self._key(payer, kind_of(each.agent), usage.model)
+            _add(self.by_key, key, usage)
+            if usage.cost is None and usage.requests:
+                self.unpriced.add(key)
             if silent:
-                before = self.silence.get(payer)
-                self.silence[payer] = usage if before is None else before + usage
+                _add(self.silence, payer, usage)
+
+    def _key(self, payer: str, agent: str, model: str) -> Key:
+        """Where something is counted: what is too many to list goes together."""
+        key = payer, agent, model
+        return key if key in self.by_key or len(self.by_key) < MOST_KEYS else (payer, OTHER, OTHER)
 
     def of(self, payer: str) -> Usage:
         """What one person's engine took in all."""
@@ -47,4 +62,9 @@ def total(usages: Iterable[Usage]) -> Usage:
 
 def kind_of(agent: str) -> str:
     """The name of the agent at the end of a path, without its instance."""
-    return agent.rpartition("/")[2].partition(":")[0] or REASONER
+    return agent.rpartition("/")[2].partition(":")[0][:NAME_CHARS] or REASONER
+
+
+def _add(sums: dict[K, Usage], key: K, usage: Usage) -> None:
+    known = sums.get(key)
+    sums[key] = usage if known is None else known + usage

@@ -25,6 +25,16 @@ LARGEST_FILE: Final = 2**53
 MOST_FILES: Final = 256
 """More files than any room takes with one message."""
 
+MOST_SPENDINGS: Final = 64
+"""How many sums of one step are counted: of agents and their models."""
+
+NAME_CHARS: Final = 100
+"""How much of the name of a model or an agent is told with what it took."""
+
+LARGEST_COUNT: Final = 10**12
+LARGEST_SPENDING: Final = 10.0**9
+"""More than anything here takes, in dollars and in seconds."""
+
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _MEDIA: Final = re.compile(r"[!-~]{0,127}")
 
@@ -217,16 +227,26 @@ class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def usage(self) -> Usage:
-        """What it took."""
+        """What it took. What anybody may claim is brought to what can be."""
+        known = self.cost is not None and self.cost >= 0
         return Usage(
-            self.model,
-            self.requests,
-            self.input_tokens,
-            self.output_tokens,
-            self.cached_tokens,
-            self.seconds,
-            self.cost,
+            self.model[:NAME_CHARS],
+            _count(self.requests),
+            _count(self.input_tokens),
+            _count(self.output_tokens),
+            _count(self.cached_tokens),
+            _between(self.seconds, LARGEST_SPENDING),
+            _between(self.cost, LARGEST_SPENDING) if self.cost is not None and known else None,
         )
+
+
+def _count(number: int) -> int:
+    return min(max(number, 0), LARGEST_COUNT)
+
+
+def _between(number: float, high: float) -> float:
+    """Bring a number into the range from 0, also one that is none."""
+    return number if 0 <= number <= high else high if number > high else 0.0
 
 
 class Decided(Body, tag="decided", frozen=True):

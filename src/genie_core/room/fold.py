@@ -9,6 +9,7 @@ import msgspec
 
 from genie_core.room.costs import Costs
 from genie_core.room.event import (
+    MOST_SPENDINGS,
     Answered,
     Asked,
     Cancelled,
@@ -333,7 +334,7 @@ class RoomState:
                 return
             raise IllegalEvent(f"event {event.seq} speaks of the unknown message {body.message}")
         if isinstance(body, Decided | Answered | Failed | Cancelled) and body.spent:
-            exchange.spent += body.spent
+            exchange.spent = (exchange.spent + body.spent)[:MOST_SPENDINGS]
             silent = isinstance(body, Decided) and body.decision == "ignore"
             self.costs.add(event.by, body.spent, silent=silent)
         match body:

@@ -94,16 +94,17 @@ class _Run:
     answers: dict[str, _Ruling] = field(default_factory=dict)
     parked: set[str] = field(default_factory=set)
     offered: tuple[Proposal, ...] = ()
-    bill: dict[tuple[str, str], Usage] = field(default_factory=dict)
+    bill: dict[tuple[str, str, bool], Usage] = field(default_factory=dict)
 
     def charge(self, agent: str, usage: Usage) -> None:
         """Note what an agent took."""
-        known = self.bill.get((agent, usage.model))
-        self.bill[agent, usage.model] = usage if known is None else known + usage
+        key = agent, usage.model, usage.cost is None
+        known = self.bill.get(key)
+        self.bill[key] = usage if known is None else known + usage
 
     def settle_bill(self) -> tuple[Spending, ...]:
         """What was taken since this was last asked."""
-        spent = tuple(Spending.of(agent, usage) for (agent, _), usage in self.bill.items())
+        spent = tuple(Spending.of(agent, usage) for (agent, *_), usage in self.bill.items())
         self.bill.clear()
         return spent
 

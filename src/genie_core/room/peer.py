@@ -76,9 +76,9 @@ class Signals:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._waiting: OrderedDict[str | int | tuple[int, str], Typed | Streamed | Progressed] = (
-            OrderedDict()
-        )
+        self._waiting: OrderedDict[
+            str | int | tuple[int, str, bool], Typed | Streamed | Progressed
+        ] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -88,7 +88,8 @@ class Signals:
         if isinstance(signal, Typed):
             self._waiting[signal.name] = signal
         elif isinstance(signal, Progressed):
-            self._waiting[signal.message, signal.agent] = signal
+            is_note = signal.what == "note"  # which what follows must not hide
+            self._waiting[signal.message, signal.agent, is_note] = signal
         else:
             earlier = self._waiting.get(signal.message)
             text = earlier.text if isinstance(earlier, Streamed) else ""

@@ -1,0 +1,167 @@
+import asyncio
+from typing import Any
+
+import pytest
+
+from genie_core.agent import AgentInput, Verdict
+from genie_core.agent.approval import ApprovalCallback, ApprovalContext, ask_about
+from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetUsedUp, Purse
+from genie_core.assistant.config import Budget
+from genie_core.errors import GenieError
+from genie_core.message import Message
+from genie_core.progress import Usage, reporting_to, spent
+from genie_core.reasoner.base import Decision
+from genie_core.testing.scripted import Emit, ScriptedAgent, ScriptedReasoner, ignore_all
+
+pytestmark = pytest.mark.timeout(20)
+
+
+class Owner:
+    """Answers what is asked, and keeps it."""
+
+    def __init__(self, *answers: bool) -> None:
+        self._answers = list(answers)
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    async def __call__(self, name: str, arguments: dict[str, Any]) -> Verdict:
+        self.asked.append((name, arguments))
+        return Verdict(approved=name != "exceed_budget" or self._answers.pop(0))
+
+    @property
+    def tools(self) -> list[str]:
+        return [name for name, _ in self.asked]
+
+
+class Heard:
+    """Keeps what was spent."""
+
+    def __init__(self) -> None:
+        self.usages: list[Usage] = []
+
+    def spent(self, usage: Usage) -> None:
+        self.usages.append(usage)
+
+    def doing(self, what: str, detail: str) -> None:
+        """Nothing."""
+
+
+def taking(cost: float, tokens: int = 0) -> ScriptedAgent:
+    """An agent that takes so much before and after it calls a tool."""
+
+    async def run(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
+        spent(Usage("m", 1, tokens, 0, cost=cost))
+        await callback("look", {})
+        spent(Usage("m", 1, tokens, 0, cost=cost))
+        return "done"
+
+    return ScriptedAgent(run)
+
+
+async def run(agent: BudgetedAgent, owner: Owner) -> str:
+    return await agent.run(AgentInput("q"), owner)
+
+
+async def test_the_owner_is_asked_before_the_budget_is_passed() -> None:
+    purse = Purse(Budget(money=1.0))
+    agent, owner, heard = BudgetedAgent(taking(0.3), purse), Owner(True), Heard()
+    with reporting_to(heard):
+        assert await run(agent, owner) == "done"  # 0.60
+        assert owner.tools == ["look"]
+        assert await run(agent, owner) == "done"  # 0.90, then a fourth would come to 1.20
+    assert owner.asked[1:] == [
+        ("exceed_budget", {"spent": "$0.90", "limit": "$1.00", "next limit": "$2.00"}),
+        ("look", {}),
+    ]
+    assert len(heard.usages) == 4
+    assert purse.allowance.money == pytest.approx(1.2)
+    assert purse.allowance.money_limit == 2.0
+
+
+async def test_no_ends_the_run_with_a_line_that_says_how_to_go_on() -> None:
+    purse = Purse(Budget(tokens=2500))
+    agent, owner = BudgetedAgent(taking(0, tokens=1000), purse), Owner(False, False, True)
+    await run(agent, owner)
+    with pytest.raises(BudgetUsedUp, match=r"2,500 tokens .* used up \(2,000 .*/budget \+2500 go"):
+        await run(agent, owner)
+    with pytest.raises(GenieError):
+        await run(agent, owner)
+    purse.raise_limits(tokens=5000)
+    assert await run(agent, Owner()) == "done"
+
+
+async def test_what_the_log_says_counts_and_one_yes_makes_room() -> None:
+    purse = Purse(Budget(money=1.0))
+    purse.begin(Usage("m", 9, cost=5.5))
+    owner = Owner(True)
+    assert await run(BudgetedAgent(taking(0.1), purse), owner) == "done"
+    assert owner.tools == ["exceed_budget", "look"]
+    assert purse.allowance.money_limit == 6.0
+
+
+async def test_two_agents_at_once_ask_once() -> None:
+    purse = Purse(Budget(money=1.0))
+    purse.begin(Usage("m", cost=1.0))
+    owner = Owner(True)
+    agents = [BudgetedAgent(taking(0.1), purse) for _ in range(2)]
+    await asyncio.gather(*(run(agent, owner) for agent in agents))
+    assert owner.tools.count("exceed_budget") == 1
+
+
+async def test_without_a_budget_nobody_is_asked() -> None:
+    purse, owner = Purse(Budget()), Owner()
+    await run(BudgetedAgent(taking(1e6, 10**9), purse), owner)
+    assert owner.tools == ["look"]
+    assert purse.raise_limits(money=5, tokens=5).money_limit == 0
+    assert not purse.allowance.used_up
+
+
+async def test_the_schema_of_a_call_is_passed_on() -> None:
+    shown: list[Any] = []
+
+    class Queue:
+        async def put(self, item: Any) -> None:
+            shown.append(item.schema)
+            item.approve()
+
+    async def look(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
+        await ask_about(callback, "look", {}, {"type": "object"})
+        return ""
+
+    callback = ApprovalContext(Queue()).approval_callback("system")
+    await BudgetedAgent(ScriptedAgent(look), Purse(Budget())).run(AgentInput("q"), callback)
+    assert shown == [{"type": "object"}]
+
+
+async def test_a_reasoner_cannot_ask_and_says_so() -> None:
+    purse = Purse(Budget(money=1.0))
+    reasoner = BudgetedReasoner(ScriptedReasoner(ignore_all), purse)
+    updates = [Message("hi", "ada")]
+    assert (await reasoner.run(updates)).decision is Decision.IGNORE
+    purse.begin(Usage("m", cost=1.0))
+    with pytest.raises(BudgetUsedUp, match=r"\$1\.00 .*/budget \+1 goes on"):
+        await reasoner.run(updates)
+    assert reasoner.processed == 1
+    purse.raise_limits(money=1.0)
+    await reasoner.run(updates)
+    assert reasoner.processed == 2
+
+
+class Journalling(ScriptedAgent):
+    """An agent that can tell what is new."""
+
+    def get_new_messages(self) -> list[Any]:
+        return ["new"]
+
+
+async def test_state_and_tool_servers_are_those_of_the_agent_inside() -> None:
+    purse = Purse(Budget())
+    inner = Journalling()
+    agent = BudgetedAgent(inner, purse)
+    assert agent.get_new_messages() == ["new"]
+    assert not hasattr(BudgetedAgent(ScriptedAgent(), purse), "get_new_messages")
+    assert not hasattr(BudgetedReasoner(ScriptedReasoner(), purse), "get_new_messages")
+    agent.set_serialized({"queries": ["a"]})
+    assert agent.get_serialized() == {"queries": ["a"]}
+    async with agent.mcp():
+        assert inner.open
+    assert not inner.open
