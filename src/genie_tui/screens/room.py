@@ -35,6 +35,7 @@ from genie_tui.bridge import (
     KnockArrived,
     LinkChanged,
     Notice,
+    ProgressMade,
     SomebodyTyping,
     TransferMoved,
     UnsentChanged,
@@ -219,6 +220,10 @@ class RoomScreen(Screen[None]):
     @on(DeltaArrived)
     def _delta_arrived(self, message: DeltaArrived) -> None:
         self._timeline.stream(message.message, message.text)
+
+    @on(ProgressMade)
+    def _progress_made(self, message: ProgressMade) -> None:
+        self._roster.show_progress(message.message, message.agent, message.what, message.detail)
 
     @on(LinkChanged)
     def _link_changed(self, message: LinkChanged) -> None:

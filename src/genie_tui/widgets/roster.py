@@ -5,10 +5,12 @@ from typing import Final
 from textual.content import Content
 from textual.widgets import Static
 
+from genie_core.progress import What
 from genie_core.room.fold import RoomState
 from genie_core.room.names import fold_name
 from genie_core.room.person import Person, Presence
 from genie_tui.text import visible_line
+from genie_tui.widgets.agent_tree import AgentsAtWork, stems
 from genie_tui.widgets.key_words import key_words
 
 NAMES: Final = (12, 24)
@@ -30,13 +32,17 @@ _DOING: Final = {
 
 
 class Roster(Static):
-    """One line per person: those who are here first, then those who left."""
+    """One line per person: those who are here first, then those who left.
+
+    Below a person whose agent directs others, these stand as a tree while they work.
+    """
 
     def __init__(self) -> None:
         super().__init__(markup=False)
         self._state = RoomState()
         self._me = ""
         self._typing: frozenset[str] = frozenset()
+        self._at_work = AgentsAtWork()
         self.border_title = "People"
 
     def bind_state(self, state: RoomState, me: str) -> None:
@@ -50,11 +56,19 @@ class Roster(Static):
             self._typing = names
             self.refresh_people()
 
+    def show_progress(self, message: int, agent: str, what: What, detail: str) -> None:
+        """Take note of what an agent is at in the run for a message."""
+        self._at_work.report(message, agent, what, detail)
+        self.refresh_people()
+
     def refresh_people(self) -> None:
         """Look again at who is here."""
+        self._at_work.forget_ended(self._state)
         here = self._state.present()
         away = [person for person in self._state.people.values() if not person.present]
-        lines = [self._line(person) for person in [*here, *away]]
+        lines: list[Content] = []
+        for person in [*here, *away]:
+            lines += [self._line(person), *self._tree(person)]
         self.update(Content("\n").join(lines) if lines else Content.styled("nobody yet", "dim"))
 
     def as_text(self) -> str:
@@ -105,6 +119,18 @@ class Roster(Static):
             " ",
         )
         return Content.assemble(start, self._rest(person, width - start.cell_length))
+
+    def _tree(self, person: Person) -> list[Content]:
+        branches = self._at_work.of(self._state, person.name)
+        width = max(self.content_size.width, NAMES[1])
+        return [
+            Content.assemble(
+                (f"  {stem}", "$foreground-muted"),
+                (f"{branch.label} ", "$text-secondary"),
+                (visible_line(branch.doing), branch.tone),
+            ).truncate(width, ellipsis=True)
+            for stem, branch in zip(stems([each.depth for each in branches]), branches, strict=True)
+        ]
 
     def _rest(self, person: Person, room: int) -> Content:
         """What the agent does, whose it is, and at how many terminals the person is."""

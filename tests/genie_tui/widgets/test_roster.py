@@ -129,3 +129,18 @@ async def test_a_model_is_told_without_its_provider_where_space_is_short() -> No
             roster = app.query_one(Roster)
             roster.bind_state(seat.state, "ann")
             assert lines(roster)[0].split()[-1] == label
+
+
+async def test_agents_that_are_directed_stand_below_their_person() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    app = Host()
+    async with app.run_test(size=(60, 20)):
+        roster = app.query_one(Roster)
+        roster.bind_state(seat.state, "ann")
+        seq = seat.say_here("hello")
+        roster.show_progress(seq, "system", "calling", "run_subagent")
+        assert len(lines(roster)) == len(seat.state.people)
+        roster.show_progress(seq, "[red]:1\x1b", "thinking", "")
+        tree = lines(roster)[1:3]
+        assert tree == ["  genie ◐ calls run_subagent", "  └ [red]:1␛ ◐ thinks"]

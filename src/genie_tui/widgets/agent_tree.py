@@ -1,0 +1,161 @@
+"""The agents that work on a message, as a tree: who directs whom, and what each is at now."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from genie_core.message import SYSTEM
+from genie_core.progress import REASONER, What
+from genie_core.room.exchange import Exchange, Proposal
+from genie_core.room.fold import RoomState
+from genie_tui.text import visible_line
+
+WAITS: Final = "$text-warning"
+WORKS: Final = "$text-accent"
+DONE: Final = "$foreground-muted"
+
+MOST: Final = 24
+"""Agents of one run that are followed; what others claim beyond that is no tree for a person."""
+
+LONGEST: Final = 240
+"""Characters of a path; a deeper one is not followed."""
+
+_BUSY: Final[dict[What, str]] = {
+    "asking": "◐ waits for its model",
+    "thinking": "◐ thinks",
+    "writing": "◐ writes",
+    "calling": "◐ calls {}",
+    "retrying": "↻ tries again",
+    "note": "◐ works",
+}
+_OWN_WORK: Final = frozenset({"asking", "thinking", "writing"})
+"""What an agent is at only when the agents that it directs have answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One agent in the tree. `doing` says what it is at, in the theme's colour `tone`."""
+
+    path: str
+    depth: int
+    label: str
+    doing: str
+    tone: str
+
+
+@dataclass(slots=True)
+class _Report:
+    what: What
+    detail: str
+    number: int
+
+
+@dataclass(slots=True)
+class AgentsAtWork:
+    """What the agents of a room report, for as long as they work.
+
+    Only what runs is known: an agent that is never used is in no tree.
+    """
+
+    _reports: dict[int, dict[str, _Report]] = field(default_factory=dict)
+    _number: int = 0
+
+    def report(self, message: int, agent: str, what: What, detail: str) -> None:
+        """Take note of what an agent is at in the run for a message."""
+        reports = self._reports.setdefault(message, {})
+        if what != "note" and (agent in reports or len(reports) < MOST):
+            self._number += 1
+            reports[agent] = _Report(what, detail, self._number)
+
+    def forget_ended(self, state: RoomState) -> None:
+        """Drop what was reported of runs that have ended."""
+        for message in [each for each in self._reports if each not in state.running]:
+            del self._reports[message]
+
+    def of(self, state: RoomState, person: str) -> list[Branch]:
+        """The trees of all that a person's engine runs, if there is more than one agent in them."""
+        branches: list[Branch] = []
+        for exchange in state.running.values():
+            if exchange.handler == person:
+                tree = self._tree(state, exchange)
+                branches += tree if len(tree) > 1 else []
+        return branches
+
+    def _tree(self, state: RoomState, exchange: Exchange) -> list[Branch]:
+        reports = self._reports.get(exchange.seq, {})
+        asked = [state.proposals[each] for each in exchange.proposals]
+        waiting = {
+            each.agent: each for each in asked if each.id in exchange.waiting and not each.unasked
+        }
+        return [
+            Branch(path, depth_of(path), label_of(path), *_doing(path, reports, waiting))
+            for path in in_order([*reports, *(each.agent for each in asked)])
+        ]
+
+
+def _doing(path: str, reports: dict[str, _Report], waiting: dict[str, Proposal]) -> tuple[str, str]:
+    if path in waiting:
+        return f"▲ asks {waiting[path].owner} for {waiting[path].tool}", WAITS
+    report = reports.get(path)
+    if _is_done(path, report, reports):
+        return "✓ done", DONE
+    if report is None:
+        return "◐ works", WORKS
+    return _BUSY[report.what].format(visible_line(report.detail)), WORKS
+
+
+def _is_done(path: str, report: _Report | None, reports: dict[str, _Report]) -> bool:
+    """Whether one of those above has gone on with its own work since this one was heard of."""
+    last = report.number if report is not None else 0
+    above = (reports.get(each) for each in _above(path))
+    return any(each and each.what in _OWN_WORK and each.number > last for each in above)
+
+
+def in_order(paths: Iterable[str]) -> list[str]:
+    """Each path once, and those above it, so that each comes right below what directs it."""
+    children: dict[str, dict[str, None]] = {}
+    for path in list(dict.fromkeys(paths))[:MOST]:
+        if path not in (SYSTEM, REASONER) and 0 < len(path) <= LONGEST:
+            for child in (*_above(path)[:-1], path):
+                children.setdefault(_above(child)[0], {})[child] = None
+    listed: list[str] = [SYSTEM]
+    waiting = [*reversed(children.get(SYSTEM, {}))]
+    while waiting:
+        path = waiting.pop()
+        listed.append(path)
+        waiting += reversed(children.get(path, {}))
+    return listed
+
+
+def depth_of(path: str) -> int:
+    """How many agents direct this one."""
+    return 0 if path == SYSTEM else 1 + path.count("/")
+
+
+def label_of(path: str) -> str:
+    """What an agent is called in a tree."""
+    return "genie" if path == SYSTEM else visible_line(path.rpartition("/")[2])
+
+
+def stems(depths: Sequence[int]) -> list[str]:
+    """The lines that lead to each branch of a tree, given how deep it is."""
+    drawn: list[str] = []
+    for place, depth in enumerate(depths):
+        later = depths[place + 1 :]
+        stem = "".join("│ " if _goes_on(later, level) else "  " for level in range(1, depth))
+        end = ("├ " if _goes_on(later, depth) else "└ ") if depth else ""
+        drawn.append(stem + end)
+    return drawn
+
+
+def _goes_on(later: Sequence[int], level: int) -> bool:
+    """Whether another branch of this level comes before the tree returns to one above."""
+    return next((depth == level for depth in later if depth <= level), False)
+
+
+def _above(path: str) -> list[str]:
+    """The agents that a path leads through, the nearest one first."""
+    if path == SYSTEM:
+        return []
+    steps = path.split("/")
+    return [*("/".join(steps[:end]) for end in range(len(steps) - 1, 0, -1)), SYSTEM]

@@ -1,0 +1,80 @@
+from tests.genie_tui.scripted_seat import ScriptedSeat
+
+from genie_core.room.event import Answered, Asked, Decided, Settled
+from genie_tui.widgets.agent_tree import LONGEST, MOST, AgentsAtWork, depth_of, in_order, stems
+
+
+def working(seat: ScriptedSeat) -> int:
+    """A message that an agent works on; its number."""
+    seat.open_room()
+    seq = seat.say_here("what is it?")
+    seat.feed(Decided(seq, "delegate", query="?", receiver="ann"), by="ann")
+    return seq
+
+
+def shown(work: AgentsAtWork, seat: ScriptedSeat) -> list[tuple[str, str]]:
+    return [(each.label, each.doing) for each in work.of(seat.state, "ann")]
+
+
+def test_each_agent_stands_below_the_one_that_directs_it() -> None:
+    paths = ["a:1/b:2/c:3", "a:1/d:4", "x:9", "a:1", "system"]
+    ordered = in_order(paths)
+    assert ordered == ["system", "a:1", "a:1/b:2", "a:1/b:2/c:3", "a:1/d:4", "x:9"]
+    assert stems([depth_of(each) for each in ordered]) == [
+        "",
+        "├ ",
+        "│ ├ ",
+        "│ │ └ ",
+        "│ └ ",
+        "└ ",
+    ]
+
+
+def test_an_agent_alone_is_no_tree() -> None:
+    seat, work = ScriptedSeat(), AgentsAtWork()
+    work.report(working(seat), "system", "asking", "")
+    assert shown(work, seat) == []
+
+
+def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
+    seat, work = ScriptedSeat(), AgentsAtWork()
+    seq = working(seat)
+    work.report(seq, "system", "asking", "")
+    work.report(seq, "system", "calling", "run_subagent")
+    work.report(seq, "researcher:1a", "thinking", "")
+    work.report(seq, "coder:2b", "calling", "read_file")
+    seat.feed(Asked(seq, "x", "coder:2b", "run_command", {}), by="ann")
+    assert shown(work, seat) == [
+        ("genie", "◐ calls run_subagent"),
+        ("researcher:1a", "◐ thinks"),
+        ("coder:2b", "▲ asks ann for run_command"),
+    ]
+    seat.feed(Settled(seq, "x", "approved"), by="ann")
+    work.report(seq, "system", "writing", "")
+    assert shown(work, seat) == [
+        ("genie", "◐ writes"),
+        ("researcher:1a", "✓ done"),
+        ("coder:2b", "✓ done"),
+    ]
+    assert work.of(seat.state, "bob") == []
+
+
+def test_what_ended_is_forgotten() -> None:
+    seat, work = ScriptedSeat(), AgentsAtWork()
+    seq = working(seat)
+    work.report(seq, "coder:2b", "thinking", "")
+    assert shown(work, seat)
+    seat.feed(Answered(seq, "done"), by="ann")
+    work.forget_ended(seat.state)
+    assert shown(work, seat) == []
+    assert work == AgentsAtWork(_number=1)
+
+
+def test_claims_beyond_all_measure_are_no_tree() -> None:
+    seat, work = ScriptedSeat(), AgentsAtWork()
+    seq = working(seat)
+    for number in range(100):
+        work.report(seq, f"a:{number}", "thinking", "")
+    work.report(seq, "/".join(["a:1"] * LONGEST), "thinking", "")
+    assert len(work.of(seat.state, "ann")) <= MOST + 1
+    assert in_order(["/".join(["a:1"] * LONGEST)]) == ["system"]
