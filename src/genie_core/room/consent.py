@@ -67,7 +67,7 @@ class Consent:
         now = self.clock()
         left = number - 1 if scope == "times" else None
         until = now + number * MINUTE if scope == "minutes" else None
-        if scope == "once" or left == 0:
+        if scope == "once" or (scope != "session" and number < 1) or left == 0:
             return
         granted = Grant(next(self._ids), person, agent, tool, scope, now, left, until)
         self._grants[granted.id] = granted

@@ -104,6 +104,8 @@ def test_no_part_runs_into_the_next(id1: str, text1: str, id2: str, text2: str) 
         {"arguments": {"path": "y"}},
         {"arguments": None},
         {"call": "another"},
+        {"count": 7},
+        {"stop": True},
     ],
 )
 def test_no_answer_to_an_approval_can_be_changed(change: dict[str, object]) -> None:
@@ -122,6 +124,7 @@ def test_no_answer_to_an_approval_can_be_changed(change: dict[str, object]) -> N
         (Asked(1, "a", "agent", "rm", {"path": "x"}), {"arguments": {"path": "y"}}),
         (Asked(1, "a", "agent", "rm", {"path": "x"}), {"tool": "ls"}),
         (Asked(1, "a", "agent", "rm", {"path": "x"}), {"approval": "b"}),
+        (Asked(1, "a", "agent", "rm", {"path": "x"}, binding="b"), {"binding": ""}),
         (Answered(1, "yes"), {"text": "no"}),
     ],
 )

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from genie_core.agent.approval import Approval
-from genie_core.room.consent import Consent, arguments
+from genie_core.room.consent import CHANGED, Consent, Cover, arguments, binding
+from genie_core.room.event import MOST_OF_SCOPE, Scope
 from genie_core.room.exchange import Proposal
 
 
@@ -65,3 +66,102 @@ async def test_arguments_look_as_they_do_in_the_log() -> None:
     assert shown["0"] == "a"
     assert shown["deep"][1] == {"3": "eA=="}
     assert "object" in shown["deep"][2]
+
+
+# -- grants that end by themselves
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_a_grant_for_some_times_counts_the_call_it_was_given_for() -> None:
+    clock = Clock()
+    consent = Consent(clock)
+    consent.grant("ann", "system", "rm", "times", 3)
+    clock.now += 5
+    for left in (1, 0):
+        cover = consent.covers("ann", 7, call())
+        assert cover is not None
+        assert cover.because == f"allowed in advance, {left} more to come"
+    assert consent.grants == ()
+    assert consent.covers("ann", 7, call()) is None
+
+
+async def test_a_grant_for_some_minutes_ends_with_them() -> None:
+    clock = Clock()
+    consent = Consent(clock)
+    consent.grant("ann", "system", "rm", "minutes", 2)
+    clock.now += 119
+    assert consent.covers("ann", 7, call())
+    (grant,) = consent.grants
+    assert (grant.used, grant.last_used, grant.until) == (1, 1119.0, 1120.0)
+    clock.now += 1
+    assert consent.covers("ann", 7, call()) is None
+    assert consent.grants == ()
+
+
+@pytest.mark.parametrize(
+    ("scope", "number"), [("once", 5), ("times", 1), ("times", 0), ("times", -3), ("minutes", 0)]
+)
+async def test_a_grant_for_nothing_is_none(scope: Scope, number: int) -> None:
+    consent = Consent(Clock())
+    consent.grant("ann", "system", "rm", scope, number)
+    assert consent.covers("ann", 7, call()) is None
+
+
+async def test_no_grant_reaches_further_than_the_limit() -> None:
+    clock = Clock()
+    consent = Consent(clock)
+    consent.grant("ann", "system", "rm", "minutes", 10**9)
+    (grant,) = consent.grants
+    assert grant.until == 1000.0 + MOST_OF_SCOPE * 60
+
+
+async def test_what_is_revoked_is_gone() -> None:
+    consent = Consent(Clock())
+    consent.grant("ann", "system", "rm")
+    consent.grant("ann", "system", "mv")
+    first, second = consent.grants
+    assert consent.revoke(first.id)
+    assert not consent.revoke(first.id)
+    assert consent.grants == (second,)
+    assert consent.covers("ann", 7, call()) is None
+
+
+# -- revived calls and their tools
+
+
+async def test_a_revived_call_is_bound_to_tool_schema_and_arguments() -> None:
+    consent, schema = Consent(), {"type": "object"}
+    asked = Approval("system", "rm", (), {"path": "x"}, schema=schema)
+    again = Approval("system", "rm", (), {"path": "x"}, schema=dict(schema))
+    changed = Approval("system", "rm", (), {"path": "x"}, schema={"type": "object", "x": 1})
+    assert binding(asked) == binding(again) != binding(changed)
+    bound = proposal(path="x")
+    bound.binding = binding(asked)
+    consent.revive(bound)
+    assert consent.covers("ann", 7, changed) == Cover(allow=False, because=CHANGED)
+    assert consent.covers("ann", 7, again) is None  # it was for one call
+    consent.revive(bound, {"path": "y"})
+    cover = consent.covers("ann", 7, again)
+    assert cover is not None
+    assert (cover.allow, cover.arguments) == (True, {"path": "y"})
+    consent.revive(bound)
+    cover = consent.covers("ann", 7, again)
+    assert cover is not None
+    assert cover.arguments is None
+
+
+async def test_changes_are_forgotten_with_the_call() -> None:
+    consent, bound = Consent(), proposal(path="x")
+    consent.revive(bound, {"path": "y"})
+    consent.forget(7, (bound,))
+    consent.revive(bound)
+    cover = consent.covers("ann", 7, call(path="x"))
+    assert cover is not None
+    assert cover.arguments is None

@@ -10,19 +10,25 @@ from tests.genie_core.room.bench import (
 
 from genie_core.room.event import (
     LATEST,
+    PREFERENCE_CHARS,
     Answered,
     Asked,
     Decided,
     Equipped,
     FileRef,
+    Preferred,
     Quote,
     QuotedLine,
     Said,
     Settled,
 )
+from genie_core.room.floor import PATH_CHARS
 from genie_core.room.frame import (
     Delta,
     Equip,
+    Prefer,
+    Progress,
+    Progressed,
     Publish,
     Rule,
     Ruled,
@@ -217,3 +223,53 @@ def test_answers_come_in_the_end(desk: Desk) -> None:
     desk.send(desk.one, Publish("d", Decided(seq, "delegate", query="q")))
     desk.send(desk.one, Publish("e", Answered(seq, "done")))
     assert desk.bodies()[-1] == Answered(seq, "done")
+
+
+# -- what agents are at, and how people like to be answered
+
+
+def test_progress_comes_from_the_terminal_where_the_run_is(desk: Desk) -> None:
+    seq = desk.question(desk.one)
+    for peer in (desk.two, desk.bob, desk.host):
+        desk.send(peer, Progress(seq, "x", "thinking"))  # type: ignore[arg-type] # the host's id
+    assert all(not isinstance(each, Progressed) for each in desk.pull(desk.bob))
+    desk.send(desk.one, Progress(seq, "system", "calling", "rm"))
+    assert Progressed(seq, "system", "calling", "rm") in desk.pull(desk.bob)
+    desk.send(desk.one, Progress(seq, "s" * 1000, "calling", "\ud800" + "d" * 1000))
+    (shown,) = [each for each in desk.pull(desk.bob) if isinstance(each, Progressed)]
+    assert (len(shown.agent), len(shown.detail)) == (PATH_CHARS, PATH_CHARS)
+    assert "\ud800" not in shown.detail
+    desk.send(desk.one, Publish("d", Decided(seq, "ignore")))
+    desk.pull(desk.bob)
+    desk.send(desk.one, Progress(seq, "system", "thinking"), Progress(99, "system", "thinking"))
+    assert answers_in(desk.pull(desk.bob)) == []
+
+
+def test_preferences_are_recorded_when_they_change(desk: Desk) -> None:
+    desk.send(desk.bob, Prefer("short answers"), Prefer("short answers"))
+    assert desk.bodies(Preferred) == [Preferred("short answers")]
+    assert desk.room.state.preferences["bob"] == "short answers"
+    desk.send(desk.bob, Prefer(""))
+    assert desk.bodies(Preferred)[-1] == Preferred("")
+    assert not desk.room.state.preferences.get("bob")
+    desk.send(desk.bob, Prefer("x" * PREFERENCE_CHARS))
+    refusal = only_refusal(desk.tell(desk.bob, Prefer("x" * (PREFERENCE_CHARS + 1))))
+    assert refusal.code == "too_long"
+    assert len(desk.bodies(Preferred)) == 3
+
+
+def test_preferences_count_towards_what_a_person_may_have_recorded() -> None:
+    desk = Desk(Limits(volume=3000))
+    for letter in "xy":
+        assert refusals(desk.tell(desk.bob, Prefer(letter * 1900))) == []
+    assert only_refusal(desk.tell(desk.bob, Prefer("z" * 1900))).code == "too_fast"
+
+
+def test_an_answer_from_another_terminal_keeps_its_count_and_whether_it_stops(desk: Desk) -> None:
+    desk.waiting(desk.one)
+    rule = Rule("a1", allow=True, scope="times", count=5)
+    desk.pull(desk.one)
+    desk.send(desk.two, rule, Rule("a1", allow=False, stop=True))
+    first, second = [each for each in desk.pull(desk.one) if isinstance(each, Ruled)]
+    assert (first.scope, first.count, first.stop) == ("times", 5, False)
+    assert (second.allow, second.stop) == (False, True)

@@ -1,0 +1,581 @@
+"""What becomes of tool calls: rules, grants, auto mode, answers after a pause, and stopping."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.genie_core.room.house import Ear, House, loader, opened
+
+from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.agent.approval import ask_about
+from genie_core.progress import Usage, doing, spent
+from genie_core.room.consent import CHANGED
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    RunBody,
+    Said,
+    Settled,
+    Spending,
+)
+from genie_core.room.fold import RoomState
+from genie_core.room.grants import Grant
+from genie_core.room.handler import UNJUDGED, Handler
+from genie_core.room.judge import EXCEED_BUDGET, Call, Judge, Judgement
+from genie_core.room.participant import Participant
+from genie_core.room.seat import Answer, EngineState
+from genie_core.session import GroupSession
+from genie_core.testing import Emit, RunFn, agent_factory, delegate_all, reasoner_factory
+from genie_core.testing.scripted import DecideFn
+
+
+class Rules:
+    """A judge that says what it was told about a tool or a path; it asks about all else."""
+
+    def __init__(self, **effects: str) -> None:
+        self.effects: dict[str, str] = effects
+        self.calls: list[Call] = []
+
+    def judge(self, call: Call) -> Judgement:
+        self.calls.append(call)
+        for each in (call.tool, str(call.arguments.get("path", ""))):
+            match self.effects.get(each):
+                case "allow":
+                    return Judgement("allow", f"{each} is harmless", "read")
+                case "deny":
+                    return Judgement("deny", f"{each} is forbidden", "write")
+                case "raise":
+                    raise ValueError("a rule that breaks")
+        return Judgement("ask", "no rule allows it", "write")
+
+
+class Runner:
+    """Calls tools as messages say, each "tool path …", and keeps what it was allowed to do."""
+
+    def __init__(self, schema: dict[str, Any] | None = None) -> None:
+        self.done: list[tuple[str, str]] = []
+        self.refused: list[str | None] = []
+        self.schema = schema
+
+    async def __call__(
+        self,
+        input: AgentInput,  # noqa: A002 - as in Agent.run
+        callback: ApprovalCallback,
+        _emit: Emit,
+    ) -> str:
+        for line in input.query.split(";"):
+            tool, path = line.split()
+            verdict = await ask_about(callback, tool, {"path": path}, self.schema)
+            assert not isinstance(verdict, bool)
+            if verdict:
+                self.done.append((tool, (verdict.arguments or {"path": path})["path"]))
+            else:
+                self.refused.append(verdict.reason)
+        return "done"
+
+
+class Desk:
+    """One person's seat with an engine, and what a test wants to know of it."""
+
+    def __init__(self, person: Participant, ear: Ear, runner: Runner) -> None:
+        self.person = person
+        self.ear = ear
+        self.runner = runner
+        self.until = ear.until
+
+    @property
+    def settled(self) -> list[Settled]:
+        return [e.body for e in self.ear.events if isinstance(e.body, Settled)]
+
+    @property
+    def asked(self) -> list[Asked]:
+        return [e.body for e in self.ear.events if isinstance(e.body, Asked)]
+
+    @property
+    def ended(self) -> list[RunBody]:
+        ends = (Answered, Failed, Cancelled)
+        return [e.body for e in self.ear.events if isinstance(e.body, ends)]
+
+    async def waiting(self) -> str:
+        """The id of the one call that waits, once there is one."""
+        await self.until(lambda: self.person.state.pending_for(self.person.name))
+        (proposal,) = self.person.state.pending_for(self.person.name)
+        return proposal.id
+
+    async def run(self, text: str, *answers: Answer) -> None:
+        """Say something, answer what is asked in turn, and see it through."""
+        before = len(self.ended)
+        self.person.say(text)
+        for answer in answers:
+            assert self.person.answer(await self.waiting(), answer)
+            await self.until(lambda: not self.person.state.pending_for(self.person.name))
+        await self.until(lambda: len(self.ended) > before)
+
+
+def grants_of(desk: Desk) -> list[Grant]:
+    return list(desk.person.grants)
+
+
+def is_auto(desk: Desk) -> bool:
+    return desk.person.engine.auto
+
+
+@asynccontextmanager
+async def desk(
+    folder: Path,
+    judge: Judge | None = None,
+    *,
+    events: Sequence[Event] = (),
+    schema: dict[str, Any] | None = None,
+    runner: Runner | None = None,
+) -> AsyncIterator[tuple[Desk, House]]:
+    async with opened(events) as house:
+        runner = runner or Runner(schema)
+        person, ear = await house.seat("ann", loader(folder, run=runner, judge=judge))
+        await ear.until(lambda: person.engine.state is EngineState.READY)
+        yield Desk(person, ear, runner), house
+
+
+# -- rules
+
+
+async def test_rules_answer_before_a_person_is_asked(tmp_path: Path) -> None:
+    rules = Rules(look="allow", wipe="deny")
+    async with desk(tmp_path, rules) as (ann, _):
+        await ann.run("look a;wipe b;edit c", Answer(allow=True))
+        assert ann.runner.done == [("look", "a"), ("edit", "c")]
+        assert ann.runner.refused == ["wipe is forbidden"]
+        assert [(s.outcome, s.how, s.reason) for s in ann.settled] == [
+            ("approved", "rule", "look is harmless"),
+            ("denied", "rule", "wipe is forbidden"),
+            ("approved", "", None),
+        ]
+        assert [(a.because, a.risk, a.unasked) for a in ann.asked] == [
+            ("look is harmless", "read", True),
+            ("wipe is forbidden", "write", True),
+            ("no rule allows it", "write", False),
+        ]
+        assert all(a.binding for a in ann.asked)
+        call = rules.calls[0]
+        assert (call.person, call.agent, call.arguments) == ("ann", "system", {"path": "a"})
+        assert ann.ear.events
+        assert ann.person.state.proposals[ann.asked[2].approval].risk == "write"
+
+
+async def test_a_call_that_is_answered_at_once_never_waits_for_the_person(tmp_path: Path) -> None:
+    waited: list[int] = []
+    async with desk(tmp_path, Rules(look="allow")) as (ann, _):
+        listen = ann.ear.on_event
+
+        def on_event(event: Event) -> None:
+            waited.append(len(ann.person.state.pending_for("ann")))
+            listen(event)
+
+        ann.ear.on_event = on_event  # type: ignore[method-assign]  # to look at every event
+        await ann.run("look a")
+        assert waited
+        assert not any(waited)
+
+
+async def test_a_denial_by_rule_beats_grants_auto_mode_and_edits(tmp_path: Path) -> None:
+    rules = Rules()
+    async with desk(tmp_path, rules) as (ann, _):
+        await ann.run("edit a", Answer(allow=True, scope="session"))
+        assert ann.person.auto(True)
+        await ann.run("edit b;other c")
+        rules.effects = {"edit": "deny", "c": "deny"}
+        await ann.run("edit a;other c")
+        assert ann.runner.refused == ["edit is forbidden", "c is forbidden"]
+        assert ann.person.auto(False)
+        ann.person.say("other x")
+        approval = await ann.waiting()
+        assert not ann.person.answer(approval, Answer(allow=True, arguments={"path": "c"}))
+        assert "c is forbidden" in ann.ear.notices[-1]
+        assert ann.person.answer(approval, Answer(allow=True, arguments={"path": "d"}))
+        await ann.until(lambda: ("other", "d") in ann.runner.done)
+        assert ("other", "c") in ann.runner.done[:3]  # before it was forbidden
+        assert ann.runner.done.count(("other", "c")) == 1
+
+
+async def test_a_judge_that_breaks_leaves_it_to_the_person_whatever_was_granted(
+    tmp_path: Path,
+) -> None:
+    rules = Rules()
+    async with desk(tmp_path, rules) as (ann, _):
+        await ann.run("edit a", Answer(allow=True, scope="session"))
+        rules.effects = {"edit": "raise"}
+        ann.person.auto(True)
+        await ann.run("edit a", Answer(allow=False))
+        assert ann.asked[-1].because == UNJUDGED
+        assert len(ann.runner.done) == 1
+
+
+async def test_no_rule_and_no_auto_mode_exceeds_the_budget_but_a_grant_does(tmp_path: Path) -> None:
+    async with desk(tmp_path, Rules(**{EXCEED_BUDGET: "allow"})) as (ann, _):
+        ann.person.auto(True)
+        await ann.run(f"{EXCEED_BUDGET} a", Answer(allow=True, scope="session"))
+        await ann.run(f"{EXCEED_BUDGET} b")
+        assert [s.how for s in ann.settled] == ["", "grant"]
+
+
+# -- grants
+
+
+async def test_grants_are_counted_listed_and_revoked(tmp_path: Path) -> None:
+    async with desk(tmp_path, Rules()) as (ann, _):
+        assert grants_of(ann) == []
+        await ann.run("edit a", Answer(allow=True, scope="times", count=3))
+        (grant,) = grants_of(ann)
+        assert (grant.person, grant.agent, grant.tool, grant.left) == ("ann", "system", "edit", 2)
+        assert grant.last_used is None
+        await ann.run("edit b;edit c;edit d", Answer(allow=True))
+        assert [(s.how, s.scope, s.count) for s in ann.settled] == [
+            ("", "times", 3),
+            ("grant", "once", 0),
+            ("grant", "once", 0),
+            ("", "once", 0),
+        ]
+        assert grants_of(ann) == []
+        await ann.run("edit e", Answer(allow=True, scope="minutes", count=10))
+        await ann.run("edit f")
+        (grant,) = grants_of(ann)
+        assert grant.until is not None
+        assert grant.last_used is not None
+        assert ann.person.revoke(grant.id)
+        assert not ann.person.revoke(grant.id)
+        await ann.run("edit g", Answer(allow=False))
+        assert ann.settled[-1].outcome == "denied"
+
+
+# -- auto mode
+
+
+async def test_auto_mode_is_for_the_own_messages_and_shows_until_the_end(tmp_path: Path) -> None:
+    async with desk(tmp_path, Rules()) as (ann, house):
+        cleo, _ = await house.seat("cleo", None)
+        assert ann.person.auto(True)
+        assert is_auto(ann)
+        await ann.run("edit a")
+        assert (ann.settled[-1].how, ann.settled[-1].reason) == ("auto", "auto mode")
+        cleo.say("edit b")
+        approval = await ann.waiting()
+        assert ann.person.answer(approval, Answer(allow=False))
+        await ann.until(lambda: len(ann.ended) == 2)
+        await ann.person.leave()
+        assert not is_auto(ann)
+        assert not ann.ear.engines[-1].auto
+        assert ("edit", "b") not in ann.runner.done
+
+
+async def test_auto_mode_without_an_engine_is_none(tmp_path: Path) -> None:
+    async with desk(tmp_path) as (_, house):
+        cleo, _ = await house.seat("cleo", None)
+        assert not cleo.auto(True)
+        assert not cleo.engine.auto
+
+
+# -- stopping
+
+
+async def test_a_denial_can_stop_the_run(tmp_path: Path) -> None:
+    async with desk(tmp_path, Rules()) as (ann, _):
+        await ann.run("edit a;edit b", Answer(allow=False, reason="enough", stop=True))
+        assert [(s.outcome, s.reason) for s in ann.settled] == [("denied", "enough")]
+        (end,) = ann.ended
+        assert isinstance(end, Cancelled)
+        assert end.reason == "stopped by ann"
+        assert ann.runner.done == []
+        await ann.run("edit c", Answer(allow=True, stop=True))  # what is allowed stops nothing
+        assert ann.runner.done == [("edit", "c")]
+
+
+async def test_a_run_is_stopped_from_another_terminal(tmp_path: Path) -> None:
+    async with opened() as house:
+        runner = Runner()
+        connector = await _by_socket(house)
+        _, _ = await house.seat(
+            "ben", loader(tmp_path, run=runner), connector=connector, device="desk"
+        )
+        couch, ear = await house.seat("ben", None, connector=connector, device="couch")
+        couch.say("edit a;edit b")
+        await ear.until(lambda: couch.state.pending_for("ben"))
+        (first,) = couch.state.pending_for("ben")
+        assert couch.schema(first.id) is None
+        assert couch.answer(first.id, Answer(allow=True, scope="times", count=2))
+        await ear.until(lambda: not couch.state.running)
+        assert runner.done == [("edit", "a"), ("edit", "b")]
+        couch.say("edit c;edit d")
+        await ear.until(lambda: couch.state.pending_for("ben"))
+        (second,) = couch.state.pending_for("ben")
+        assert couch.answer(second.id, Answer(allow=False, stop=True))
+        await ear.until(lambda: not couch.state.running)
+        assert any(isinstance(e.body, Cancelled) for e in ear.events)
+        settled = [e.body for e in ear.events if isinstance(e.body, Settled)]
+        assert [(s.scope, s.count) for s in settled] == [("times", 2), ("once", 0), ("once", 0)]
+
+
+async def _by_socket(house: House) -> Any:
+    from genie_core.room.websocket import ws_connector
+
+    return ws_connector(str(await house.server.listen(port=0)))
+
+
+# -- edits and schemas
+
+
+async def test_what_a_person_makes_of_a_call_is_run_and_recorded(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+    async with desk(tmp_path, Rules(), schema=schema) as (ann, _):
+        ann.person.say("edit a")
+        approval = await ann.waiting()
+        assert ann.person.schema(approval) == schema
+        assert ann.person.answer(approval, Answer(allow=True, arguments={"path": "z"}))
+        await ann.until(lambda: ann.ended)
+        assert ann.runner.done == [("edit", "z")]
+        (settled,) = ann.settled
+        assert (settled.how, settled.arguments) == ("edit", {"path": "z"})
+        assert ann.person.state.proposals[approval].edited == {"path": "z"}
+        assert ann.person.schema(approval) is None
+
+
+async def test_what_is_made_of_a_guests_call_stays_here(tmp_path: Path) -> None:
+    async with desk(tmp_path, Rules()) as (ann, house):
+        cleo, _ = await house.seat("cleo", None)
+        cleo.say("edit a")
+        answer = Answer(allow=True, arguments={"path": "z"})
+        assert ann.person.answer(await ann.waiting(), answer)
+        await ann.until(lambda: ann.ended)
+        assert ann.runner.done == [("edit", "z")]
+        (settled,) = [e.body for e in house.sink.events if isinstance(e.body, Settled)]
+        assert (settled.how, settled.arguments) == ("edit", None)
+
+
+# -- after a pause
+
+
+async def parked(folder: Path, text: str, schema: dict[str, Any] | None = None) -> list[Event]:
+    """The log of a room that was suspended while a call waited."""
+    async with desk(folder, Rules(), schema=schema) as (ann, house):
+        ann.person.say(text)
+        await ann.waiting()
+        await ann.person.leave()
+        return house.sink.events
+
+
+@pytest.mark.parametrize("edited", [None, {"path": "z"}])
+async def test_a_call_allowed_after_a_pause_is_made_once(
+    tmp_path: Path, edited: dict[str, Any] | None
+) -> None:
+    events = await parked(tmp_path, "edit a")
+    async with desk(tmp_path, Rules(), events=events) as (ann, _):
+        (proposal,) = ann.person.state.parked_for("ann")
+        assert ann.person.answer(proposal.id, Answer(allow=True, arguments=edited))
+        await ann.until(lambda: any(isinstance(end, Answered) for end in ann.ended))
+        assert ann.runner.done == [("edit", "z" if edited else "a")]
+        asked = ann.asked[-1]
+        assert asked.unasked
+        last = ann.settled[-1]
+        assert (last.how, last.arguments) == ("edit" if edited else "grant", edited)
+
+
+async def test_a_call_whose_tool_has_changed_is_refused(tmp_path: Path) -> None:
+    events = await parked(tmp_path, "edit a", {"type": "object"})
+    changed = {"type": "object", "properties": {"force": {"type": "boolean"}}}
+    async with desk(tmp_path, Rules(), events=events, schema=changed) as (ann, _):
+        (proposal,) = ann.person.state.parked_for("ann")
+        assert ann.person.answer(proposal.id, Answer(allow=True))
+        await ann.until(lambda: ann.runner.refused)
+        assert ann.runner.refused == [CHANGED]
+        assert ann.runner.done == []
+
+
+async def test_a_rule_that_was_made_in_the_pause_holds(tmp_path: Path) -> None:
+    events = await parked(tmp_path, "edit a")
+    rules = Rules(edit="deny", z="deny")
+    async with desk(tmp_path, rules, events=events) as (ann, _):
+        (proposal,) = ann.person.state.parked_for("ann")
+        changed = Answer(allow=True, arguments={"path": "z"})
+        assert not ann.person.answer(proposal.id, changed)
+        assert ann.person.answer(proposal.id, Answer(allow=True))
+        await ann.until(lambda: ann.runner.refused)
+        assert (ann.runner.done, ann.runner.refused) == ([], ["edit is forbidden"])
+
+
+async def test_a_parked_call_that_is_denied_for_good_takes_the_others_along(tmp_path: Path) -> None:
+    events = await parked(tmp_path, "edit a")
+    async with desk(tmp_path, Rules(), events=events) as (ann, _):
+        (proposal,) = ann.person.state.parked_for("ann")
+        assert ann.person.answer(proposal.id, Answer(allow=False, stop=True))
+        await ann.until(lambda: not ann.person.state.parked)
+        assert ann.runner.done == []
+
+
+# -- what is spent and done
+
+
+def _usage(tokens: int, model: str = "m") -> Usage:
+    return Usage(model, 1, tokens, 1)
+
+
+async def test_what_each_step_took_is_recorded_with_it(tmp_path: Path) -> None:
+    def decide(updates: list[Any]) -> Any:
+        spent(_usage(5))
+        return delegate_all(updates)
+
+    async def run(input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+        spent(_usage(10))
+        spent(_usage(20))
+        spent(_usage(7, "other"))
+        doing("calling", "edit")
+        if input.query == "fail":
+            raise ValueError("broken")
+        if input.query == "wait":
+            await callback("edit", {})
+        return "done"
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, decide, run))
+        for text in ("answer", "fail", "wait"):
+            ann.say(text)
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        ann.stop()
+        await ear.until(lambda: not ann.state.running)
+        bodies = [e.body for e in ear.events]
+        decided = [body.spent for body in bodies if isinstance(body, Decided)]
+        assert decided == [(Spending("reasoner", "m", 1, 5, 1),)] * 3
+        for kind in (Answered, Failed, Cancelled):
+            (end,) = [body for body in bodies if isinstance(body, kind)]
+            assert [(s.agent, s.model, s.requests, s.input_tokens) for s in end.spent] == [
+                ("system", "m", 2, 30),
+                ("system", "other", 1, 7),
+            ]
+        assert ("system", "calling", "edit") in [each[1:] for each in ear.progress]
+        assert ann.state.costs.of("ann").requests == 12
+
+
+# -- no way around a denial
+
+
+class Log:
+    """The room's end of a handler, without a room: what is published is the case at once."""
+
+    def __init__(self) -> None:
+        self.state = RoomState()
+        self.handler: Handler | None = None
+        self.warnings: list[str] = []
+        self._changed = asyncio.Event()
+
+    def add(self, body: Any, by: str = "ann") -> int:
+        event = Event(self.state.head + 1, 1.0, by, body)
+        self.state.apply(event)
+        if self.handler is not None:
+            self.handler.accept(event)
+        self._changed.set()
+        return event.seq
+
+    def publish(self, body: RunBody) -> bool:
+        assert self.state.objection(body, "ann") is None
+        msgspec.json.encode(body)
+        self.add(body)
+        return True
+
+    def delta(self, message: int, text: str) -> None: ...
+    def progress(self, *_: object) -> None: ...
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(20):
+            while not condition():
+                self._changed.clear()
+                await self._changed.wait()
+
+
+@asynccontextmanager
+async def working(
+    log: Log, judge: Judge, run: RunFn, decide: DecideFn = delegate_all
+) -> AsyncIterator[Handler]:
+    session = GroupSession("r", reasoner_factory(decide), agent_factory(run))
+    handler = Handler(session, log.state, "ann", log, judge=judge)
+    async with handler:
+        handler.begin((), log.state.head)
+        log.handler = handler
+        yield handler
+        await handler.close(5.0, "over")
+        log.handler = None
+
+
+answers = st.one_of(
+    st.builds(
+        Answer,
+        st.sampled_from([True, True, False]),
+        st.none() | st.just("why"),
+        st.sampled_from(["once", "session", "times", "minutes"]),
+        st.sampled_from([None, {"path": "bad"}, {"path": "good"}, {"path": "other"}]),
+        st.integers(-1, 5),
+        st.sampled_from([False, False, True]),
+    ),
+    st.sampled_from(["auto", "manual", "suspend"]),
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.sampled_from(
+            ["edit bad", "edit good", "wipe good", "edit good;edit bad", "edit other;wipe x"]
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.lists(answers, max_size=8),
+)
+def test_no_sequence_of_answers_lets_a_denied_call_run(
+    messages: list[str], some: list[Answer | str]
+) -> None:
+    asyncio.run(_play(messages, some))
+
+
+async def _play(messages: list[str], some: list[Answer | str]) -> None:
+    log, rules, runner = Log(), Rules(wipe="deny", bad="deny"), Runner()
+    rest = list(some)
+    left = list(messages)
+    while left or rest:
+        async with working(log, rules, runner) as handler:
+            for number, text in enumerate(left):
+                log.add(Said(f"{log.state.head}-{number}", text, handler="ann"))
+            left = []
+            suspended = False
+            while rest and not suspended:
+                await _settled_down(log)
+                suspended = _do(log, handler, rest.pop(0))
+            await _settled_down(log)
+    assert all("bad" not in path for _, path in runner.done)
+    assert all(tool != "wipe" for tool, _ in runner.done)
+
+
+async def _settled_down(log: Log) -> None:
+    """Nothing runs, or a person is waited for: an agent does one thing at a time."""
+    await log.until(lambda: not log.state.running or log.state.pending_for("ann"))
+
+
+def _do(log: Log, handler: Handler, what: Answer | str) -> bool:
+    if what == "suspend":
+        return True
+    if isinstance(what, str):
+        handler.auto = what == "auto"
+        return False
+    for approval in [*log.state.open, *log.state.parked][:1]:
+        handler.answer(approval, what)
+    return False
