@@ -6,7 +6,8 @@ Whatever is not given here a provider takes from the environment itself.
 from collections.abc import Mapping
 from typing import Final
 
-from genie_core.assistant.provider import GATEWAY_PREFIX, PROVIDERS
+from genie_core.assistant.config import ModelChoice
+from genie_core.assistant.provider import GATEWAY_PREFIX, PROVIDERS, served_name
 
 GATEWAY_VARIABLES: Final = ("PYDANTIC_AI_GATEWAY_API_KEY", "PAIG_API_KEY")
 
@@ -52,3 +53,13 @@ def arguments_for(provider: str, keys: Mapping[str, str]) -> dict[str, str]:
         for argument, variables in variables_of(provider).items()
     }
     return {argument: value for argument, value in found.items() if value}
+
+
+def key_of(choice: ModelChoice, keys: Mapping[str, str]) -> str:
+    """Name the secret or variable that is sent as the key for a model; "" if none is known here."""
+    provider = choice.name.partition(":")[0]
+    if choice.base_url:
+        provider = served_name(choice.name)[0] or "openai"
+    variables = variables_of(provider)
+    names = variables.get("api_key", variables.get("token", ()))
+    return next((name for name in names if keys.get(name)), "")
