@@ -13,6 +13,10 @@ CLOSE_TIMEOUT: Final = 5.0
 """Seconds a tool server may take to end."""
 
 
+CONNECTION_CLOSED: Final = -32000
+"""The code of MCP's error for a server that has gone."""
+
+
 class Paused(GenieError):
     """A server is given some time before it is tried again."""
 
@@ -74,7 +78,18 @@ def shown(server: str) -> str:
 
 def reason(error: Exception) -> str:
     """Say what a server or its client raised, which may quote the address or a header."""
+    if has_ended(error):
+        return "it has ended, or closed the connection"
     return without_secrets(summary(error))
+
+
+def has_ended(error: BaseException | None) -> bool:
+    """Tell whether an error, or what led to it, is MCP's for a connection that was closed."""
+    while error is not None:
+        if getattr(getattr(error, "error", None), "code", None) == CONNECTION_CLOSED:
+            return True
+        error = error.__cause__
+    return False
 
 
 def notice(server: str, error: Exception) -> str:
@@ -92,6 +107,10 @@ def failure(server: str, error: Exception) -> StageFailed:
     return failed
 
 
-def late(seconds: float) -> TimeoutError:
+class Late(GenieError, TimeoutError):
+    """A server took too long to start."""
+
+
+def late(seconds: float) -> Late:
     """Make the error for a server that took too long to start."""
-    return TimeoutError(f"it did not start within {seconds:.0f} seconds")
+    return Late(f"it did not start within {seconds:.0f} seconds")

@@ -11,10 +11,10 @@ from agents import Agent, RunContextWrapper, Tool
 from agents.agent import MCPConfig
 from agents.mcp import MCPServer
 from mcp import MCPError
-from mcp.types import CONNECTION_CLOSED
 
 from genie_core.agent.provider.outages import (
     CLOSE_TIMEOUT,
+    CONNECTION_CLOSED,
     START_TIMEOUT,
     Unwatched,
     Watch,

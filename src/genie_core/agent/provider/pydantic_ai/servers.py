@@ -16,6 +16,7 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from genie_core.agent.provider.outages import (
     CLOSE_TIMEOUT,
+    CONNECTION_CLOSED,
     START_TIMEOUT,
     Paused,
     Unwatched,
@@ -31,7 +32,6 @@ from genie_core.progress import doing
 
 log = logging.getLogger(__name__)
 
-_CONNECTION_CLOSED: Final = -32000  # the code of MCP's error for a server that has gone
 _BEFORE_A_NAME: Final = frozenset({"-m", "-u", "-y"})
 """What may stand between `python` or `npx` and what it starts. Other options may have values."""
 
@@ -82,16 +82,18 @@ class ToleratedServer(WrapperToolset[Any]):
         """Open the toolset, or note why it cannot be opened."""
         if not self.health.opened and not self.health.holds:
             self.health.outage = None
+        opened = False
         if self.health.outage is None:
             try:
                 async with asyncio.timeout(START_TIMEOUT) as limit:
                     await self._open()
+                opened = True
             except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on without
                 self._went_out(late(START_TIMEOUT) if limit.expired() else error)
             except BaseException:
                 self.watch.closed()
                 raise
-        self.health.opened.append(self.health.outage is None)
+        self.health.opened.append(opened)
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -138,8 +140,6 @@ class ToleratedServer(WrapperToolset[Any]):
         if self.health.opened:
             await self.wrapped.__aenter__()
             return
-        if (paused := self.watch.paused()) is not None:
-            raise paused
         self.watch.starting()
         if await self._opens_stale():
             await close_clients(self.wrapped)
@@ -168,7 +168,8 @@ class ToleratedServer(WrapperToolset[Any]):
             log.warning("tool server %s did not close cleanly", shown(self.name), exc_info=True)
 
     def give_up(self, error: Exception) -> None:
-        """Do without the server for the rest of the run."""
+        """Do without the server in this run."""
+        self.health.outage = None
         self._went_out(error)
 
     def _went_out(self, error: Exception) -> None:
@@ -188,11 +189,9 @@ class _Hold:
     """Keeps one server open during a run, in the task that opens and closes it."""
 
     def __init__(self, server: ToleratedServer) -> None:
-        self._server = server
+        self.server = server
         self._former = [each for each in server.health.holds if each.leaving]
         self._leave = Event()
-        if not server.health.opened:
-            server.health.outage = None
         self.opened: Future[None] = asyncio.get_running_loop().create_future()
         server.health.holds.append(self)
         self.task: Task[None] = asyncio.create_task(self._keep(), name=f"hold {server.name}")
@@ -212,15 +211,20 @@ class _Hold:
     def give_up(self) -> None:
         """Let the run go on without the server, whose start is undone in its own time."""
         if not self.opened.done():
-            self._server.give_up(late(START_TIMEOUT))
+            self.server.give_up(late(START_TIMEOUT))
             self.opened.set_result(None)
 
     async def _keep(self) -> None:
+        if (paused := self.server.watch.paused()) is not None:
+            self.server.give_up(paused)
+            return
         if former := [each.task for each in self._former]:
             await asyncio.wait(former)
         if self.opened.done():  # given up
             return
-        async with self._server as server:
+        if not self.server.health.opened:
+            self.server.health.outage = None
+        async with self.server as server:
             if not self.opened.done():
                 self.opened.set_result(None)
             if server.has_failed:
@@ -228,7 +232,7 @@ class _Hold:
             await self._leave.wait()
 
     def _ended(self, _task: Task[None]) -> None:
-        self._server.health.holds.remove(self)
+        self.server.health.holds.remove(self)
         if not self.opened.done():
             self.opened.set_result(None)
 
@@ -237,7 +241,8 @@ class _Hold:
 async def all_open(servers: Sequence[ToleratedServer]) -> AsyncIterator[None]:
     """Open servers at the same time, and keep them open until the end of a run.
 
-    None is waited for longer than `START_TIMEOUT`, nor for its end longer than `CLOSE_TIMEOUT`.
+    None is waited for longer than `START_TIMEOUT`, nor for its end longer than `CLOSE_TIMEOUT`, and
+    one that has failed not at all: that is left to the next run, or the end of the agent.
     """
     holds = [_Hold(server) for server in servers]
     try:
@@ -249,8 +254,12 @@ async def all_open(servers: Sequence[ToleratedServer]) -> AsyncIterator[None]:
     finally:
         for hold in holds:
             hold.leave()
-        if holds:
-            await asyncio.wait([hold.task for hold in holds], timeout=CLOSE_TIMEOUT)
+        await _ended([hold for hold in holds if not hold.server.has_failed])
+
+
+async def _ended(holds: Sequence[_Hold]) -> None:
+    if holds:
+        await asyncio.wait([hold.task for hold in holds], timeout=CLOSE_TIMEOUT)
 
 
 def tolerated(toolsets: Sequence[AbstractToolset[Any]]) -> list[ToleratedServer]:
@@ -271,6 +280,9 @@ def raise_if_all_failed(servers: list[ToleratedServer]) -> None:
 
 async def close_clients(toolset: AbstractToolset[Any]) -> None:
     """Close the connections that a toolset has kept open between runs, and end its processes."""
+    if isinstance(toolset, ToleratedServer):
+        await _ended(toolset.health.holds)
+        toolset.watch.closed()
     for leaf in _leaves(toolset):
         if (close := getattr(getattr(leaf, "client", None), "close", None)) is None:
             continue
@@ -280,8 +292,6 @@ async def close_clients(toolset: AbstractToolset[Any]) -> None:
         except Exception:
             # The process or connection may have ended before: then there is nothing to close.
             log.debug("a tool server's connection did not close cleanly", exc_info=True)
-    if isinstance(toolset, ToleratedServer):
-        toolset.watch.closed()
 
 
 async def _is_stale(toolset: AbstractToolset[Any]) -> bool:
@@ -314,9 +324,9 @@ def _has_gone(error: BaseException) -> bool:
     """
     if isinstance(error, BaseExceptionGroup):
         return any(_has_gone(each) for each in error.exceptions)
-    if getattr(getattr(error, "error", None), "code", None) == _CONNECTION_CLOSED:
+    if getattr(getattr(error, "error", None), "code", None) == CONNECTION_CLOSED:
         return True
-    return isinstance(error, ModelRetry | RuntimeError) and (
+    return isinstance(error, ModelRetry | ToolFailed | RuntimeError) and (
         error.__cause__ is not None and _has_gone(error.__cause__)
     )
 

@@ -1,0 +1,55 @@
+"""What can be wrong with tool servers.
+
+AssistantError
+├── ServersFileError   the file of tool servers can't be used, or an entry of it
+├── MissingValue       a server needs a value that is neither a secret nor in the environment
+└── ServerError        a server can't be started as it is described
+
+`str()` of each is one line; none of them holds the value of a setting.
+"""
+
+from pathlib import Path
+
+from genie_core.assistant.errors import AssistantError
+
+
+class ServersFileError(AssistantError):
+    """The file can't be used; `place` is a server and key, or a line and column, or empty."""
+
+    def __init__(self, file: Path, place: str, problem: str) -> None:
+        super().__init__(file, place, problem)
+        self.file = file
+        self.place = place
+        self.problem = problem
+
+    def __str__(self) -> str:
+        place = f", {self.place}" if self.place else ""
+        return f"{self.file}{place}: {self.problem}"
+
+
+class MissingValue(AssistantError):
+    """A placeholder has no value."""
+
+    def __init__(self, server: str, key: str, name: str) -> None:
+        super().__init__(server, key, name)
+        self.server = server
+        self.key = key
+        self.name = name
+
+    def __str__(self) -> str:
+        return (
+            f"{self.key} of the tool server {self.server!r} needs {self.name}: set it with "
+            f"'genie-tui secrets set {self.name}' or in the environment"
+        )
+
+
+class ServerError(AssistantError):
+    """A server can't be started."""
+
+    def __init__(self, server: str, problem: str) -> None:
+        super().__init__(server, problem)
+        self.server = server
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"the tool server {self.server!r} {self.problem}"

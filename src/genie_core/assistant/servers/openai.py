@@ -1,0 +1,145 @@
+"""A tool server for agents on the OpenAI Agents SDK."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from agents import AgentBase, RunContextWrapper
+from agents.mcp import MCPServer, MCPServerStdio, MCPServerStreamableHttp
+from mcp import MCPError
+from mcp.client.stdio import stdio_client
+from mcp.types import (
+    CONNECTION_CLOSED,
+    CallToolResult,
+    ContentBlock,
+    GetPromptResult,
+    ImageContent,
+    ListPromptsResult,
+    TextContent,
+    Tool,
+)
+
+from genie_core.agent.provider.openai.servers import WatchedServer
+from genie_core.assistant.servers import starting
+from genie_core.assistant.servers.amount import LARGEST_FILE, LONGEST_DESCRIPTION, cut, too_large
+from genie_core.assistant.servers.board import Connection
+from genie_core.assistant.servers.file import ServerSpec
+from genie_core.assistant.servers.naming import RESERVED, public_names
+from genie_core.assistant.servers.stderr import ErrorLog
+
+
+class ConfiguredServer(WatchedServer):
+    """Fills the server's placeholders in when it starts, and has its tools under their names here."""
+
+    def __init__(self, spec: ServerSpec, keys: Mapping[str, str], connection: Connection) -> None:
+        super().__init__()
+        self.watch = connection
+        self._spec = spec
+        self._keys = keys
+        self._errors = ErrorLog(spec.name)
+        self._server: MCPServer | None = None
+        self._names: dict[str, str] = {}
+        if not spec.url:
+            connection.hint = lambda: self._errors.last_line
+
+    @property
+    def name(self) -> str:
+        """The server's name in the file."""
+        return self._spec.name
+
+    async def connect(self) -> None:
+        """Start the server, or connect to it."""
+        self._server = self._made(starting.ready_to_start(self._spec, self._keys))
+        await self._server.connect()  # type: ignore[no-untyped-call]  # the SDK gives no types
+
+    async def cleanup(self) -> None:
+        """End the server, or the connection."""
+        server, self._server = self._server, None
+        if server is not None:
+            await server.cleanup()  # type: ignore[no-untyped-call]  # the SDK gives no types
+
+    async def list_tools(
+        self,
+        run_context: RunContextWrapper[Any] | None = None,
+        agent: AgentBase | None = None,
+    ) -> list[Tool]:
+        """Return the tools by their names here."""
+        tools = {each.name: each for each in await self._there.list_tools(run_context, agent)}
+        names = public_names(self.name, tools, RESERVED)
+        self._names |= names
+        return [_renamed(tools[its_name], name) for name, its_name in names.items()]
+
+    async def call_tool(
+        self, tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
+    ) -> CallToolResult:
+        """Call the tool by the server's name of it."""
+        result = await self._there.call_tool(self._names[tool_name], arguments, meta)
+        return result.model_copy(update={"content": [_bounded(each) for each in result.content]})
+
+    async def list_prompts(self) -> ListPromptsResult:
+        """Ask the server."""
+        return await self._there.list_prompts()
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None
+    ) -> GetPromptResult:
+        """Ask the server."""
+        return await self._there.get_prompt(name, arguments)
+
+    @property
+    def _there(self) -> MCPServer:
+        if self._server is None:  # a call that is still under way while the server is closed
+            raise MCPError(CONNECTION_CLOSED, "Connection closed")
+        return self._server
+
+    def _made(self, spec: ServerSpec) -> MCPServer:
+        if spec.url:
+            return MCPServerStreamableHttp(
+                {"url": spec.url, "headers": dict(spec.headers)},
+                name=spec.name,
+                client_session_timeout_seconds=starting.CALL_TIMEOUT,
+            )
+        return _QuietServer(spec, self._errors)
+
+
+class _QuietServer(MCPServerStdio):
+    """Starts a program whose standard error goes to the log."""
+
+    def __init__(self, spec: ServerSpec, errors: ErrorLog) -> None:
+        super().__init__(
+            {"command": spec.command, "args": list(spec.args), "env": dict(spec.env)},
+            name=spec.name,
+            client_session_timeout_seconds=starting.CALL_TIMEOUT,
+        )
+        self.params.cwd = spec.cwd or None
+        self._errors = errors
+
+    def create_streams(self) -> AbstractAsyncContextManager[Any]:
+        """Start the program."""
+        return self._streams()
+
+    @asynccontextmanager
+    async def _streams(self) -> AsyncGenerator[Any]:
+        try:
+            async with stdio_client(self.params, errlog=self._errors.open()) as streams:
+                yield streams
+        finally:
+            self._errors.close()
+
+
+def _renamed(tool: Tool, name: str) -> Tool:
+    about = cut(tool.description or "", LONGEST_DESCRIPTION)
+    return tool.model_copy(update={"name": name, "description": about or None})
+
+
+def _bounded(part: ContentBlock) -> ContentBlock:
+    """Cut a part of a result."""
+    match part:
+        case TextContent():
+            return part.model_copy(update={"text": cut(part.text)})
+        case ImageContent() if len(part.data) <= LARGEST_FILE * 4 // 3:  # it is in base64
+            return part
+        case ImageContent():
+            return TextContent(type="text", text=too_large(len(part.data) * 3 // 4))
+        case _:  # the SDK passes it on as a text in JSON
+            return TextContent(type="text", text=cut(part.model_dump_json()))

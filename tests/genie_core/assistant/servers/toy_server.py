@@ -1,0 +1,94 @@
+"""A tool server that starts quickly and fails as it is told.
+
+It is a program that speaks MCP on stdio, and imports nothing that takes time. What it does is in a
+file that it reads as it starts: one word, and what is to be listed, as JSON.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+SHOUT = {
+    "name": "shout",
+    "description": "Say it in capitals.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+    },
+}
+
+
+def tool(name: str, description: str = "Does something.") -> dict[str, Any]:
+    return {"name": name, "description": description, "inputSchema": {"type": "object"}}
+
+
+ENDLESS = tool("flood", "Return a text without an end.")
+TOOLS = [SHOUT, tool("crash"), tool("hang"), tool("fail"), tool("tell"), ENDLESS]
+
+
+def result_of(method: str, params: dict[str, Any], tools: list[dict[str, Any]]) -> Any:
+    """What is answered, None for a method that there is not."""
+    match method, params:
+        case "initialize", _:
+            version = params["protocolVersion"]
+            about = {"name": "toy", "version": "1"}
+            capabilities = {"tools": {"listChanged": True}}
+            return {"protocolVersion": version, "capabilities": capabilities, "serverInfo": about}
+        case "tools/list", _:
+            return {"tools": tools}
+        case "tools/call", {"name": "shout", "arguments": {"text": text}}:
+            return said(text.upper())
+        case "tools/call", {"name": "flood"}:
+            return said("x" * 200_000)
+        case "tools/call", {"name": "fail"}:
+            return {**said("it is broken"), "isError": True}
+        case "tools/call", {"name": "tell"}:
+            about = {"process": os.getpid(), "env": dict(os.environ), "args": sys.argv[1:]}
+            return said(json.dumps({"cwd": str(Path.cwd()), **about}))
+        case _:
+            return None
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def answer(message: dict[str, Any], tools: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The answer to a message, None for a notification."""
+    if "id" not in message:
+        return None
+    result = result_of(message["method"], message.get("params", {}), tools)
+    outcome = (
+        {"error": {"code": -32601, "message": "Method not found"}}
+        if result is None
+        else {"result": result}
+    )
+    return {"jsonrpc": "2.0", "id": message["id"], **outcome}
+
+
+def serve(mode: str, tools: list[dict[str, Any]]) -> None:
+    for line in sys.stdin:
+        message = json.loads(line)
+        method, params = message["method"], message.get("params", {})
+        if method == "tools/call" and params["name"] == "crash":
+            os._exit(3)
+        if mode == "deaf" or (method == "tools/call" and params["name"] == "hang"):
+            continue
+        if mode == "unlisted" and method == "tools/list":
+            continue
+        if (reply := answer(message, tools)) is not None:
+            print(json.dumps(reply), flush=True)  # noqa: T201 - the protocol
+
+
+if __name__ == "__main__":
+    script = json.loads(Path(sys.argv[1]).read_text())
+    print("hello from the server", script.get("says", ""), file=sys.stderr, flush=True)  # noqa: T201 - for the log
+    if script["mode"] == "exit":
+        sys.exit(2)
+    while script["mode"] == "stuck":
+        time.sleep(60)
+    serve(script["mode"], script.get("tools", TOOLS))
