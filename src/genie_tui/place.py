@@ -11,6 +11,7 @@ from typing import Any, Final
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
+from genie_core.assistant.secrets import OwnSecrets
 from genie_core.room.certificate import Certificate, load_certificate
 from genie_core.room.client import RoomClient
 from genie_core.room.fold import RoomState
@@ -72,7 +73,8 @@ def engine_for(
     person: Person, saved: Awaitable[SavedRoom], state: Callable[[], RoomState]
 ) -> EngineLoader:
     """Prepare loading a person's engine for a room, whose `state` is asked for when it is needed."""
-    return engine_loader(person.config, saved, owner=person.name)
+    secrets = OwnSecrets(person.name, person.locations.secrets)
+    return engine_loader(person.config, saved, owner=person.name, secrets=secrets)
 
 
 def plan_for(

@@ -133,12 +133,10 @@ def _check_names(specs: Sequence[AgentSpec]) -> None:
 
 
 def _tools(config: AssistantConfig, who: str, wanted: Collection[str] | None) -> tuple[str, ...]:
-    if wanted is None:
-        return available(config.workspace, config.rooms)
-    for name in wanted:
+    for name in wanted or ():
         if name not in TOOL_NAMES:
             raise UnknownPart(who, "tool", name, TOOL_NAMES)
-    return tuple(name for name in available(config.workspace, config.rooms) if name in wanted)
+    return available(config.workspace, config.rooms, wanted)
 
 
 def _servers(

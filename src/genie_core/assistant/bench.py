@@ -19,6 +19,10 @@ class Bench:
         self._workshop = workshop
         self._judge = judge
         self._owner = owner
+        self._about = {DIRECT: "Directs another agent."}
+        for role in workshop.roles:
+            tools = workshop.tools_for(role, _no_chat)
+            self._about |= {each.__name__: _first_line(each) for each in tools}
 
     @property
     def agents(self) -> Sequence[AgentInfo]:
@@ -75,17 +79,20 @@ class Bench:
 
     @property
     def _built_in(self) -> Sequence[ToolInfo]:
-        infos = []
-        for role in self._workshop.roles:
-            tools = {each.__name__: each for each in self._workshop.tools_for(role, _no_chat)}
-            for name in role.tool_names:
-                about = "Directs another agent." if name == DIRECT else _first_line(tools.get(name))
-                infos.append(self._judged(ToolInfo(role.name, name, about, "unknown", "ask", "")))
-        return infos
+        return [
+            self._judged(ToolInfo(role.name, name, self._about[name], "unknown", "ask", ""))
+            for role in self._workshop.roles
+            for name in role.tool_names
+        ]
 
     @property
     def _served(self) -> Sequence[ToolInfo]:
-        return [self._judged(each) for each in self._workshop.board.tools]
+        return [
+            self._judged(replace(tool, agent=role.name))
+            for role in self._workshop.roles
+            for tool in self._workshop.board.tools
+            if tool.server in {each.name for each in role.servers}
+        ]
 
     def _judged(self, info: ToolInfo) -> ToolInfo:
         """Add what the rules say of a call without arguments."""
