@@ -37,6 +37,7 @@ examples:
   genie-tui id                           show your name and the words of your key
   genie-tui secrets set OPENAI_API_KEY   keep a key where only you can read it
   genie-tui doctor                       check terminal, folders, key, network, model and port
+  genie-tui doctor --model               ask the models that are set whether they can do their work
   genie-tui config set model ollama:qwen3    change a setting for good; config show lists them
 
 GENIE_HOME moves all files to one folder. Every setting is a key in settings.toml, and one with a
@@ -47,6 +48,22 @@ FAILED: Final = 1
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
 """What a shell reports for a program that SIGPIPE ended, which is what happens to other tools."""
+
+
+class _AskModel(argparse.Action):
+    """Takes a model's name that may be missing."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Note that the models are to be asked, and which one."""
+        namespace.ask_model = True
+        if values:
+            namespace.model = values
 
 
 class _Parser(argparse.ArgumentParser):
@@ -228,10 +245,21 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
     invite.set_defaults(command="invite")
 
     doctor = commands.add_parser(
-        "doctor", help="check terminal, folders, key, network, model and port", parents=[shared]
+        "doctor",
+        help="check terminal, folders, key, network, model and port",
+        parents=[shared],
+        conflict_handler="resolve",
     )
     doctor.add_argument("--port", type=_port, help="the port to check")
-    doctor.set_defaults(command="doctor")
+    doctor.add_argument(
+        "--model",
+        metavar="PROVIDER:MODEL",
+        nargs="?",
+        action=_AskModel,
+        help="check the models instead, by a few small requests to those that are set, or to this "
+        "one in place of the main one",
+    )
+    doctor.set_defaults(command="doctor", ask_model=False)
 
     add_config(commands, shared)
     add_secrets(commands, shared)
@@ -254,6 +282,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "secrets":
         return keep_secrets(options, settings, locations, sys.stdin, sys.stdout)
     if options.command == "doctor":
+        if options.ask_model:
+            from genie_tui.model_check import check_models
+
+            return check_models(settings, locations, os.environ, sys.stdout)
         from genie_tui.doctor import examine
 
         return examine(settings, locations, os.environ, sys.stdout)

@@ -15,6 +15,7 @@ from genie_core.assistant.check import check_config
 from genie_core.errors import GenieError
 from genie_core.room.address import DEFAULT_PORT, PORTS_TO_TRY
 from genie_core.room.names import check_name
+from genie_tui.credentials import names_at_hand
 from genie_tui.locations import Locations
 from genie_tui.output import safe_line
 from genie_tui.settings import Settings, assistant_config, default_name
@@ -149,7 +150,7 @@ def _network() -> Finding:
 def _assistant(settings: Settings, locations: Locations, env: Mapping[str, str]) -> Finding:
     try:
         config = assistant_config(settings, locations)
-        check_config(config, env)
+        check_config(config, names_at_hand(settings.name or default_name(), locations, env))
     except GenieError as error:
         return Finding("assistant", str(error), ok=False)
     if config.model is None:

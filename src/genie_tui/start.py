@@ -19,6 +19,7 @@ from genie_core.errors import GenieError
 from genie_core.logging import DiscreetFormatter
 from genie_core.room.names import check_name
 from genie_tui.app import Departure, GenieApp
+from genie_tui.credentials import names_at_hand
 from genie_tui.doctor import terminal_problem
 from genie_tui.doorman import House
 from genie_tui.driver import HangupDriver
@@ -63,7 +64,7 @@ def start(
         raise CannotStart(wrong_theme)
     name = check_name(default_name() if settings.name is None else settings.name)
     if not (isinstance(opening, JoinRoom) and opening.guest):
-        check_config(assistant_config(settings, locations), env)
+        check_config(assistant_config(settings, locations), names_at_hand(name, locations, env))
     _log_to(locations.log_file)
 
     house = House(name, settings, locations)

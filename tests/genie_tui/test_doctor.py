@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from genie_core.assistant.secrets import OwnSecrets
 from genie_tui.doctor import examine, terminal_problem
 from genie_tui.locations import find_locations
 from genie_tui.settings import Settings
@@ -93,3 +94,11 @@ def test_a_taken_port_is_found(tmp_path: Path) -> None:
 def test_a_program_without_any_input_has_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     assert "needs a terminal" in (terminal_problem() or "")
+
+
+def test_a_stored_key_is_as_good_as_one_in_the_environment(tmp_path: Path) -> None:
+    settings = Settings(name="ann", model="openai:gpt-5")
+    assert "needs OPENAI_API_KEY" in report(tmp_path, settings)["assistant"]
+    folder = find_locations({"GENIE_HOME": str(tmp_path)}).secrets
+    OwnSecrets("ann", folder, keyring=lambda: None).set("OPENAI_API_KEY", "sk-stored")
+    assert report(tmp_path, settings)["assistant"].startswith("ok")

@@ -110,8 +110,8 @@ def _provider(name: str, keys: Mapping[str, str]) -> "Provider[Any]":
 
 
 def _served(name: str, base_url: str, keys: Mapping[str, str]) -> "Provider[Any]":
-    """Set up the provider for an address; a key of the environment's is not taken unseen."""
+    """Set up the provider for an address, with its key if there is one."""
     from pydantic_ai.providers import infer_provider_class
 
-    given: dict[str, Any] = {"api_key": NO_KEY, **arguments_for(name, keys), "base_url": base_url}
-    return infer_provider_class(name)(**given)
+    given = arguments_for(name, {**os.environ, **keys})
+    return infer_provider_class(name)(**{"api_key": NO_KEY, **given, "base_url": base_url})
