@@ -85,6 +85,14 @@ COMMANDS: Final = (
         offers_at_once=False,
     ),
     Command(
+        "prefs",
+        "/prefs [NAME]",
+        "How you like to be answered: tell agents, and the room; of somebody else, see it",
+        order=orders.read_prefs,
+        takes=("person",),
+        offers_at_once=False,
+    ),
+    Command(
         "model",
         "/model [NAME]",
         "Which models work for you; with a name, let another one answer",
@@ -92,6 +100,7 @@ COMMANDS: Final = (
     ),
     Command("activity", "/activity", "Show what was decided, and why", "screen.activity"),
     Command("approvals", "/approvals", "Show the tool calls that wait for you", "screen.approvals"),
+    Command("tools", "/tools", "Your agents, their tools and the tool servers", "screen.tools"),
     Command("reasons", "/reasons", "Show or hide why an agent stayed silent", "screen.reasons"),
     Command(
         "invite",

@@ -22,8 +22,10 @@ class Scope(Enum):
     DOOR = "Answering at the door"
     CONFIRM = "Before something goes out"
     INVITE = "The invite"
+    TOOLS = "Agents and tools"
     ACTIVITY = "Activity"
     LEDGER = "Activity, row by row"
+    PREFERENCES = "Your preferences"
     LOBBY = "Lobby"
 
 
@@ -186,6 +188,15 @@ ACTIONS: Final = (
     Action(
         Scope.ROOM, (), "models", "Say which models work for you", "screen.models", offered=True
     ),
+    Action(
+        Scope.ROOM,
+        ("f9",),
+        "tools",
+        "Show your agents, their tools and what the rules say of them, and the tool servers",
+        "screen.tools",
+        offered=True,
+        priority=True,
+    ),
     Action(Scope.ROOM, (), "stop", "Stop the agents that run for you", "screen.stop", offered=True),
     Action(Scope.COMPOSER, ("enter",), "send", "Send the message"),
     Action(Scope.COMPOSER, ("shift+enter", "ctrl+j", "alt+enter"), "new line", "Begin a new line"),
@@ -284,6 +295,15 @@ ACTIONS: Final = (
         "scroll",
         display="↑ ↓",
     ),
+    Action(
+        Scope.PREFERENCES,
+        ("ctrl+s",),
+        "keep",
+        "Keep what is written, and tell the room",
+        "keep",
+        priority=True,
+    ),
+    Action(Scope.PREFERENCES, ("escape",), "back", "Back to the room; twice with changes", "back"),
     Action(Scope.INVITE, ("c",), "copy again", "Copy the invite once more", "copy"),
     Action(
         Scope.INVITE,
@@ -293,6 +313,14 @@ ACTIONS: Final = (
         "renew",
     ),
     Action(Scope.INVITE, ("escape", "q", "f6"), "back", "Back to the room", "close"),
+    Action(
+        Scope.TOOLS,
+        ("up", "down", "pageup", "pagedown"),
+        "scroll",
+        "Read all of it",
+        display="↑ ↓",
+    ),
+    Action(Scope.TOOLS, ("escape", "q", "f9"), "back", "Back to the room", "close"),
     Action(Scope.LEDGER, ("up", "k"), "up", "Select the row before", "move(-1)"),
     Action(Scope.LEDGER, ("down", "j"), "down", "Select the row after", "move(1)"),
     Action(Scope.LEDGER, ("pageup",), "page up", "Go back by a page", "page(-1)"),

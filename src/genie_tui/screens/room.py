@@ -47,6 +47,7 @@ from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions
 from genie_tui.screens.desks import Desks
 from genie_tui.screens.full_view import FullViewScreen
+from genie_tui.screens.tools import ToolsScreen
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
@@ -390,6 +391,12 @@ class RoomScreen(Screen[None]):
         """Show or hide why agents stayed silent."""
         self._reasons = not self._reasons
         self._timeline.show_reasons(self._reasons)
+
+    async def action_tools(self) -> None:
+        """Show what this person's agents can do."""
+        await self.app.push_screen(
+            ToolsScreen(lambda: self._seat.workbench if self._seat is not None else None)
+        )
 
     def action_who(self) -> None:
         """Say who is here."""

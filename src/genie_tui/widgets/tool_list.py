@@ -1,0 +1,103 @@
+"""What agents can do, and how the tool servers are, as text."""
+
+from collections.abc import Iterable, Sequence
+from math import ceil
+from typing import Final
+
+from textual.content import Content
+
+from genie_core.room.judge import Effect
+from genie_core.room.workbench import AgentInfo, ServerInfo, ServerState, ToolInfo, Workbench
+from genie_tui.text import visible_line
+
+NAME: Final = 28
+"""Columns for a tool's name, if there are so many."""
+
+_RISK: Final = 9
+_EFFECT: Final = 8
+
+_EFFECTS: Final[dict[Effect, tuple[str, str]]] = {
+    "allow": ("allowed", "$text-success"),
+    "ask": ("asks", "$text-warning"),
+    "deny": ("denied", "$text-error"),
+}
+_STATES: Final[dict[ServerState, tuple[str, str]]] = {
+    "idle": ("starts when it is needed", "$foreground-muted"),
+    "starting": ("starting…", "$text-warning"),
+    "ready": ("ready", "$text-success"),
+    "down": ("down", "$text-error"),
+}
+
+
+def tool_list(bench: Workbench, width: int) -> Content:
+    """List agents with their tools, then servers with theirs, each tool on one line."""
+    tools = bench.tools
+    blocks = [
+        _block(_agent(agent, width), [each for each in tools if _own(each, agent.name)], width)
+        for agent in bench.agents
+    ]
+    if servers := bench.servers:
+        blocks.append(Content.styled("Tool servers", "bold $text-accent"))
+        blocks += [
+            _block(_server(server), [each for each in tools if each.server == server.name], width)
+            for server in servers
+        ]
+    return Content("\n\n").join(blocks)
+
+
+def _own(tool: ToolInfo, agent: str) -> bool:
+    return tool.agent == agent and not tool.server
+
+
+def _block(head: Iterable[Content], tools: Sequence[ToolInfo], width: int) -> Content:
+    return Content("\n").join([*head, *(_tool(tool, width) for tool in tools)])
+
+
+def _agent(agent: AgentInfo, width: int) -> list[Content]:
+    how = " · ".join(filter(None, (agent.model, agent.runtime)))
+    line = Content.assemble(
+        (visible_line(agent.name), "bold $text-primary"),
+        "  ",
+        (visible_line(how), "$foreground-muted"),
+    )
+    about = Content.styled(visible_line(agent.description), "$foreground-muted")
+    return [each.truncate(width, ellipsis=True) for each in (line, about) if each]
+
+
+def _server(server: ServerInfo) -> list[Content]:
+    word, style = _STATES[server.state]
+    parts: list[Content | tuple[str, str] | str] = [
+        (visible_line(server.name), "bold $text-primary"),
+        "  ",
+        (word, style),
+    ]
+    if server.tools:
+        parts.append(f" · {server.tools} tool{'' if server.tools == 1 else 's'}")
+    if server.retry_in is not None:
+        parts.append((f" · {_retry(server.retry_in)}", "$foreground-muted"))
+    lines = [Content.assemble(*parts)]
+    if server.detail:
+        lines.append(Content(f"  {visible_line(server.detail)}"))
+    return lines
+
+
+def _retry(seconds: float) -> str:
+    if seconds <= 0:
+        return "tried again when it is needed"
+    return f"not tried again for {ceil(seconds)} s"
+
+
+def _tool(tool: ToolInfo, width: int) -> Content:
+    columns = min(NAME, max(width - _RISK - _EFFECT - 12, 8))
+    word, style = _EFFECTS[tool.effect]
+    line = Content("  ").join(
+        [
+            Content(f"  {visible_line(tool.name)}")
+            .truncate(columns, ellipsis=True)
+            .pad_right(max(columns - Content(f"  {visible_line(tool.name)}").cell_length, 0)),
+            Content.styled(tool.risk.ljust(_RISK), "$foreground-muted"),
+            Content.styled(word.ljust(_EFFECT), style),
+            Content(visible_line(tool.because)),
+        ]
+    )
+    return line.truncate(width, ellipsis=True)
