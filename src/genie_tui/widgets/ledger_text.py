@@ -18,6 +18,7 @@ from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.arguments import WITHHELD, plain_arguments
 from genie_tui.widgets.ledger_log import Kind, Row
+from genie_tui.widgets.spent_tree import spent_tree
 
 
 class Tone(Enum):
@@ -105,7 +106,10 @@ def details(row: Row) -> list[tuple[str, str]]:
     fields: list[tuple[str, str]] = []
     for event in (row.opened, row.closed):
         if event is not None and event is not row.said:
-            fields += [*_fields(event.body), ("at", f"{clock_time(event.at)}, by {event.by}")]
+            fields += _fields(event.body)
+            if isinstance(event.body, Decided | Answered | Failed | Cancelled):
+                fields.append(("agents", spent_tree(event.body.spent)))
+            fields.append(("at", f"{clock_time(event.at)}, by {event.by}"))
     fields.append(("message", f"{row.said.by}, {clock_time(row.said.at)}: {row.message.text}"))
     fields.append(("handled by", row.message.handler))
     return [(label, visible(text)) for label, text in fields if text]
