@@ -21,6 +21,8 @@ class Scope(Enum):
     CARD = "Answering a tool call"
     DOOR = "Answering at the door"
     CONFIRM = "Before something goes out"
+    EDIT = "Changing a tool call"
+    GRANTS = "What you allowed"
     INVITE = "The invite"
     TOOLS = "Agents and tools"
     ACTIVITY = "Activity"
@@ -192,7 +194,7 @@ ACTIONS: Final = (
         Scope.ROOM,
         ("f9",),
         "tools",
-        "Show your agents, their tools and what the rules say of them, and the tool servers",
+        "Show what your agents may do, and how the tool servers are",
         "screen.tools",
         offered=True,
         priority=True,
@@ -236,6 +238,20 @@ ACTIONS: Final = (
         "Allow this tool for this agent until the session ends",
         "allow_session",
     ),
+    Action(
+        Scope.CARD,
+        ("t",),
+        "allow for a while",
+        "Allow this tool for this agent so many times, or so many minutes",
+        "allow_for",
+    ),
+    Action(
+        Scope.CARD,
+        ("e",),
+        "edit",
+        "Change what it is called with, and then allow it",
+        "edit",
+    ),
     Action(Scope.CARD, ("d",), "deny", "Deny the call", "deny", shown=True),
     Action(
         Scope.CARD,
@@ -243,6 +259,13 @@ ACTIONS: Final = (
         "deny with reason",
         "Deny the call and tell the agent why",
         "deny_because",
+    ),
+    Action(
+        Scope.CARD,
+        ("x",),
+        "deny and stop",
+        "Deny the call and stop the agent's work on this message",
+        "deny_and_stop",
     ),
     Action(
         Scope.CARD,
@@ -304,6 +327,12 @@ ACTIONS: Final = (
         priority=True,
     ),
     Action(Scope.PREFERENCES, ("escape",), "back", "Back to the room; twice with changes", "back"),
+    Action(Scope.EDIT, ("ctrl+s",), "look at the changes", "See before and after", "review"),
+    Action(Scope.EDIT, ("escape",), "back", "Back to the call, which stays open", "leave"),
+    Action(Scope.GRANTS, ("up", "k"), "up", "Select the one before", "cursor_up"),
+    Action(Scope.GRANTS, ("down", "j"), "down", "Select the one after", "cursor_down"),
+    Action(Scope.GRANTS, ("d", "delete"), "take back", "Ask again from now on", "revoke"),
+    Action(Scope.GRANTS, ("escape", "q"), "back", "Back to the room", "close"),
     Action(Scope.INVITE, ("c",), "copy again", "Copy the invite once more", "copy"),
     Action(
         Scope.INVITE,
