@@ -1,0 +1,45 @@
+"""A workbench to be looked at, with one of everything."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from genie_core.progress import Usage
+from genie_core.room.workbench import AgentInfo, Allowance, ServerInfo, ToolInfo
+
+AGENTS = (
+    AgentInfo("system", "Answers questions.", "openai:gpt-5", "pydantic-ai", coordinator=True),
+    AgentInfo("coder", "Writes\x1b[31m code.", "ollama:qwen", "openai-agents"),
+)
+TOOLS = (
+    ToolInfo("system", "read_file", "", "read", "allow", "it only reads"),
+    ToolInfo("system", "write_file", "", "write", "ask", "it writes files"),
+    ToolInfo("coder", "read_file", "", "read", "deny", "the rules say so"),
+    ToolInfo("", "git_read_file", "", "unknown", "ask", "it is of a tool [b]server", "git"),
+)
+SERVERS = (
+    ServerInfo("git", "ready", 1),
+    ServerInfo("web", "down", 0, "it did not\nstart", 12.2),
+    ServerInfo("late", "down", 0, "it ended", 0.0),
+    ServerInfo("other", "idle"),
+    ServerInfo("next", "starting"),
+)
+
+
+@dataclass
+class ScriptedBench:
+    """Implements `Workbench`, as far as it is read."""
+
+    agents: Sequence[AgentInfo] = AGENTS
+    tools: Sequence[ToolInfo] = TOOLS
+    servers: Sequence[ServerInfo] = SERVERS
+    allowance: Allowance = field(default_factory=Allowance)
+    model: str = ""
+
+    async def use_model(self, name: str) -> str:
+        return name
+
+    def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
+        return self.allowance
+
+    def begin(self, spent: Usage) -> None:
+        raise AssertionError(spent)

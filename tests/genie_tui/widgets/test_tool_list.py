@@ -1,0 +1,50 @@
+import pytest
+from tests.genie_tui.scripted_bench import ScriptedBench
+
+from genie_core.room.workbench import ToolInfo
+from genie_tui.widgets.tool_list import tool_list
+
+
+def lines(bench: ScriptedBench, width: int = 76) -> list[str]:
+    return [line.rstrip() for line in tool_list(bench, width).plain.split("\n")]
+
+
+def test_each_agent_has_its_tools_with_risk_effect_and_reason() -> None:
+    shown = lines(ScriptedBench())
+    assert shown[0] == "system  openai:gpt-5 · pydantic-ai"
+    assert shown[2].split() == ["read_file", "read", "allowed", "it", "only", "reads"]
+    assert shown[3].split()[:4] == ["write_file", "write", "asks", "it"]
+    coder = shown.index("coder  ollama:qwen · openai-agents")
+    assert shown[coder + 2].split()[:3] == ["read_file", "read", "denied"]
+    assert shown[coder + 3] == ""
+
+
+def test_each_server_has_its_state_tools_reason_and_countdown() -> None:
+    shown = lines(ScriptedBench())
+    git = shown.index("git  ready · 1 tool")
+    assert shown[git + 1].split()[:3] == ["git_read_file", "unknown", "asks"]
+    web = shown.index("web  down · not tried again for 13 s")
+    assert shown[web + 1] == "  it did not␤start"
+    assert "late  down · tried again when it is needed" in shown
+    assert "other  starts when it is needed" in shown
+    assert "next  starting…" in shown
+
+
+def test_what_others_wrote_is_text() -> None:
+    text = tool_list(ScriptedBench(), 100).plain
+    assert "\x1b" not in text
+    assert "[b]server" in text
+
+
+@pytest.mark.parametrize("width", [30, 76, 116])
+def test_tools_take_one_line_each(width: int) -> None:
+    long = ToolInfo("system", "x" * 64, "", "network", "ask", "because " * 40)
+    content = tool_list(ScriptedBench(tools=[long], servers=()), width)
+    tool = content.plain.split("\n")[2]
+    assert tool.startswith("  xxxx")
+    assert len(tool) <= width
+    assert tool.endswith("…")
+
+
+def test_without_servers_there_is_no_word_of_them() -> None:
+    assert "Tool servers" not in tool_list(ScriptedBench(servers=()), 76).plain
