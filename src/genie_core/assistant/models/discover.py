@@ -1,0 +1,161 @@
+"""Which models could be used without further ado: keys that are there, and servers that run here.
+
+Keys are only looked for, never sent. Of this machine's own servers the list of models is asked for,
+on loopback, and nothing else is sent anywhere. What answers there may be anything: it is data.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from genie_core.assistant.config import ModelChoice
+from genie_core.assistant.errors import ModelError
+from genie_core.assistant.models.credentials import key_of
+from genie_core.assistant.provider import OLLAMA_LOCAL_URL, check_model
+
+LOOPBACK: Final = "127.0.0.1"
+PATIENCE: Final = 1.0
+"""Seconds in which a server must have said all it has to say."""
+
+MODELS_EACH: Final = 2
+"""How many of a server's models are offered."""
+
+LONGEST_NAME: Final = 100
+
+_LONGEST_ANSWER: Final = 256 * 1024
+_NOT_FOR_CHAT: Final = ("embed", "rerank", "whisper", "tts", "bge-", "clip")
+
+_USUAL: Final[Mapping[str, str]] = {
+    "anthropic": "claude-sonnet-4-5",
+    "openai": "gpt-5-mini",
+    "google": "gemini-2.5-flash",
+    "mistral": "mistral-large-latest",
+    "deepseek": "deepseek-chat",
+    "groq": "openai/gpt-oss-120b",
+    "xai": "grok-4",
+    "openrouter": "openai/gpt-5-mini",
+    "moonshotai": "kimi-latest",
+    "cerebras": "gpt-oss-120b",
+}
+"""A model of each provider that does for most, in the order in which they are offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A model that could be used. `why` says what there is for it, in a few words."""
+
+    choice: ModelChoice
+    label: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A kind of server, the port it usually listens on, and the provider that names its models."""
+
+    label: str
+    port: int
+    provider: str
+
+
+LOCAL: Final = (
+    Local("Ollama", 11434, "ollama"),
+    Local("LM Studio", 1234, "vllm"),
+    Local("vLLM", 8000, "vllm"),
+)
+"""LM Studio is asked as vLLM is, so that no key that was meant for OpenAI is ever sent to it."""
+
+
+async def discover(keys: Mapping[str, str], servers: Sequence[Local] = LOCAL) -> list[Offer]:
+    """Look for models: those of this machine come first, then those that there are keys for.
+
+    `keys` are variables and stored secrets by name; their values don't matter. Takes a good second
+    at most, and raises nothing because of what it finds.
+    """
+    found = await asyncio.gather(*(_offers_of(server) for server in servers))
+    return [offer for offers in found for offer in offers] + _offers_for(keys)
+
+
+def _offers_for(keys: Mapping[str, str]) -> list[Offer]:
+    offers = []
+    for provider, model in _USUAL.items():
+        choice = ModelChoice(f"{provider}:{model}")
+        variable = key_of(choice, keys)
+        with suppress(ModelError):  # its library is not installed
+            check_model(choice.name, keys)
+            if variable:
+                offers.append(Offer(choice, choice.name, f"{variable} is there"))
+    return offers
+
+
+async def _offers_of(server: Local) -> list[Offer]:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            answer = await _get_models(server.port)
+    except (OSError, TimeoutError, ValueError):
+        return []
+    address = f"http://{LOOPBACK}:{server.port}/v1"
+    usual = address == OLLAMA_LOCAL_URL and server.provider == "ollama"
+    why = f"{server.label} runs on this machine, port {server.port}"
+    return [
+        Offer(
+            ModelChoice(f"{server.provider}:{name}", "" if usual else address),
+            f"{name} ({server.label})",
+            why,
+        )
+        for name in _names_in(answer)[:MODELS_EACH]
+    ]
+
+
+async def _get_models(port: int) -> bytes:
+    """Ask for the list of models; `ValueError` or `OSError` if there is none to be had.
+
+    In words of HTTP 1.0, which are answered in one piece and without further ado.
+    """
+    reader, writer = await asyncio.open_connection(LOOPBACK, port, limit=_LONGEST_ANSWER)
+    try:
+        host = f"Host: {LOOPBACK}:{port}"
+        writer.write(
+            f"GET /v1/models HTTP/1.0\r\n{host}\r\nAccept: application/json\r\n\r\n".encode()
+        )
+        await writer.drain()
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+            raise ValueError("no answer in words of HTTP") from error
+        parts = head.split(b" ", 2)
+        if not head.startswith(b"HTTP/1.") or len(parts) < 3 or parts[1] != b"200":
+            raise ValueError("refused")
+        return await _rest(reader)
+    finally:
+        writer.transport.abort()
+
+
+async def _rest(reader: asyncio.StreamReader) -> bytes:
+    body = b""
+    while piece := await reader.read(_LONGEST_ANSWER):
+        body += piece
+        if len(body) > _LONGEST_ANSWER:
+            raise ValueError("too long")
+    return body
+
+
+def _names_in(answer: bytes) -> list[str]:
+    """Read the models' names, leaving out what can be none and what is not for chatting."""
+    try:
+        listed: Any = json.loads(answer)
+    except (ValueError, RecursionError):
+        return []
+    models = listed.get("data") if isinstance(listed, dict) else None
+    if not isinstance(models, list):
+        return []
+    names = [model.get("id") for model in models if isinstance(model, dict)]
+    return [name for name in names if isinstance(name, str) and _is_usable(name)]
+
+
+def _is_usable(name: str) -> bool:
+    whole = 0 < len(name) <= LONGEST_NAME and name.isascii() and name.isprintable()
+    return whole and " " not in name and not any(part in name.lower() for part in _NOT_FOR_CHAT)
