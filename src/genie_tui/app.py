@@ -21,6 +21,7 @@ from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.errors import GenieError
 from genie_core.room.seat import Seat
+from genie_tui.bell import Bell
 from genie_tui.bridge import Doorman
 from genie_tui.keymap import Scope, bindings
 from genie_tui.opening import Opening
@@ -29,7 +30,10 @@ from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.leaving import LeavingScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
+from genie_tui.screens.settings import SettingsScreen
 from genie_tui.sequel import after_handover, after_parting, to_take_over
+from genie_tui.settings import Notify, Settings
+from genie_tui.settings_form import SettingsForm
 from genie_tui.text import TerminalSafe, visible
 from genie_tui.themes import DARK, LIGHT
 
@@ -88,6 +92,8 @@ class GenieApp(App[Departure]):
         log_path: Path | None = None,
         theme: str = DARK.name,
         clock: Callable[[], float] = time.monotonic,
+        notify: Notify = "mine",
+        form: SettingsForm | None = None,
     ) -> None:
         super().__init__()
         self._doorman = doorman
@@ -95,6 +101,8 @@ class GenieApp(App[Departure]):
         self._person = name
         self._log_path = log_path
         self._clock = clock
+        self._bell = Bell(notify, clock)
+        self._form = form
         self._room: RoomScreen | None = None
         self._suspending = False
         self._moving = False
@@ -202,7 +210,7 @@ class GenieApp(App[Departure]):
         fresh.draft = draft
 
     def _room_for(self, opening: Opening) -> RoomScreen:
-        self._room = RoomScreen(self._doorman, opening, self._clock)
+        self._room = RoomScreen(self._doorman, opening, self._clock, self._bell)
         return self._room
 
     # Ending
@@ -286,6 +294,21 @@ class GenieApp(App[Departure]):
         """Show keys and commands."""
         if not isinstance(self.screen, HelpScreen | LeavingScreen):
             await self.push_screen(HelpScreen())
+
+    async def action_settings(self) -> None:
+        """Show what can be set."""
+        if self._form is None:
+            self.notify("There is no settings file to change.", severity="warning")
+        elif not isinstance(self.screen, SettingsScreen | LeavingScreen):
+            await self.push_screen(SettingsScreen(self._form), self._use)
+
+    def _use(self, settings: Settings | None) -> None:
+        if settings is None or self._form is None:
+            return
+        self._form.use(settings)
+        self._bell.notify = settings.notify
+        if settings.theme:
+            self.theme = settings.theme
 
     def action_help_quit(self) -> None:
         """Tell those who try ctrl+c how to end."""

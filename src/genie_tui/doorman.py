@@ -11,6 +11,7 @@ from genie_tui.bridge import SavedSummary
 from genie_tui.locations import Locations
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import Opening
+from genie_tui.preferences import keep_preferences, preferences_file, read_preferences
 from genie_tui.settings import Settings
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ class House:
         self._settings = settings
         self._locations = locations
         self._interfaces = interfaces
+
+    def use(self, settings: Settings) -> None:
+        """Enter the next room with other settings; the name stays."""
+        self._settings = settings
 
     async def open(self, opening: Opening, listener: Listener) -> Seat:
         """Take a seat in a room; see `Doorman.open`."""
@@ -73,6 +78,14 @@ class House:
         from genie_core.archive.excerpt import excerpt, find_room
 
         return excerpt(find_room(self._locations.sessions, wanted), last)
+
+    def preferences(self, name: str) -> str:
+        """How a person likes to be answered; see `Doorman.preferences`."""
+        return read_preferences(preferences_file(self._locations.preferences, name))
+
+    def keep_preferences(self, name: str, text: str) -> None:
+        """Write it down; see `Doorman.keep_preferences`."""
+        keep_preferences(preferences_file(self._locations.preferences, name), text)
 
     def _load(self) -> Callable[[Opening, Listener], Awaitable[Seat]]:
         from genie_tui.entrance import Entrance

@@ -24,6 +24,7 @@ class Scope(Enum):
     EDIT = "Changing a tool call"
     GRANTS = "What you allowed"
     INVITE = "The invite"
+    SETTINGS = "Settings"
     TOOLS = "Agents and tools"
     ACTIVITY = "Activity"
     LEDGER = "Activity, row by row"
@@ -105,6 +106,15 @@ ACTIONS: Final = (
         "theme",
         "Switch between dark and light",
         "app.toggle_theme",
+        offered=True,
+        priority=True,
+    ),
+    Action(
+        Scope.APP,
+        ("f12",),
+        "settings",
+        "Change what you have set: models, template, approvals, bell and theme",
+        "app.settings",
         offered=True,
         priority=True,
     ),
@@ -342,6 +352,39 @@ ACTIONS: Final = (
         "renew",
     ),
     Action(Scope.INVITE, ("escape", "q", "f6"), "back", "Back to the room", "close"),
+    Action(
+        Scope.SETTINGS,
+        ("up", "down"),
+        "field",
+        "Go to the field before or after",
+        display="↑ ↓",
+        shown=True,
+    ),
+    Action(
+        Scope.SETTINGS,
+        ("left", "right"),
+        "choose",
+        "Pick another value, where there is a choice",
+        display="← →",
+        shown=True,
+    ),
+    Action(
+        Scope.SETTINGS,
+        ("ctrl+s",),
+        "save",
+        "Write what was changed into the settings file",
+        "save",
+        shown=True,
+        priority=True,
+    ),
+    Action(
+        Scope.SETTINGS,
+        ("escape",),
+        "back",
+        "Go back; changes are dropped if it is pressed twice",
+        "back",
+        shown=True,
+    ),
     Action(
         Scope.TOOLS,
         ("up", "down", "pageup", "pagedown"),

@@ -26,6 +26,7 @@ from genie_tui.driver import HangupDriver
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, Opening
 from genie_tui.settings import assistant_config, default_name
+from genie_tui.settings_form import SettingsForm
 from genie_tui.settings_source import SettingsSource
 from genie_tui.text import visible_line
 from genie_tui.themes import theme_problem
@@ -68,7 +69,10 @@ def start(
     _log_to(locations.log_file)
 
     house = House(name, settings, locations)
-    app = _SignalledApp(house, opening, name, log_path=locations.log_file)
+    form = SettingsForm(source, locations, env, house.use)
+    app = _SignalledApp(
+        house, opening, name, log_path=locations.log_file, notify=settings.notify, form=form
+    )
     if settings.theme:
         app.theme = settings.theme
     with asyncio.Runner() as runner:

@@ -12,7 +12,9 @@ from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.help import HelpScreen, HelpText
 from genie_tui.screens.invite import InviteScreen
 from genie_tui.screens.lobby import LobbyScreen
+from genie_tui.screens.preferences import PreferencesScreen
 from genie_tui.screens.room import RoomScreen
+from genie_tui.screens.settings import SettingsScreen
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.door import Door
@@ -30,6 +32,8 @@ OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.DOOR: Door,
     Scope.CONFIRM: ConfirmScreen,
     Scope.INVITE: InviteScreen,
+    Scope.SETTINGS: SettingsScreen,
+    Scope.PREFERENCES: PreferencesScreen,
 }
 
 

@@ -24,6 +24,7 @@ from genie_core.room.seat import (
     Seat,
     Severity,
 )
+from genie_tui.bell import Bell
 from genie_tui.bridge import (
     Bridge,
     DeltaArrived,
@@ -108,8 +109,11 @@ class RoomScreen(Screen[None]):
             super().__init__()
             self.parting = parting
 
-    def __init__(self, doorman: Doorman, opening: Opening, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, doorman: Doorman, opening: Opening, clock: Callable[[], float], bell: Bell
+    ) -> None:
         super().__init__()
+        self._bell = bell
         self._doorman = doorman
         self._opening = opening
         self._clock = clock
@@ -177,6 +181,7 @@ class RoomScreen(Screen[None]):
     def _take_seat(self, seat: Seat) -> None:
         self._seat = seat
         state, me = seat.state, seat.name
+        self._bell.enter(state, me)
         self._timeline.shelf.place = seat.file
         self._timeline.bind_state(state, me)
         self.query_one(Activity).ledger.bind_person(me)
@@ -208,6 +213,8 @@ class RoomScreen(Screen[None]):
         self._timeline.apply_many(events)
         self.query_one(Activity).ledger.apply_many(events)
         self._hints.take_note(events)
+        if self._bell.heed(events, self._seat.state, self._seat.name):
+            self.app.bell()
         self._approvals.refresh_queue()
         self._roster.refresh_people()
         self._status.show_room(self._seat.state.title, self._seat.address)
@@ -269,7 +276,9 @@ class RoomScreen(Screen[None]):
     @on(Composer.Submitted)
     async def _submitted(self, message: Composer.Submitted) -> None:
         line = parse(message.text)
-        if isinstance(line, Mistake):
+        if names := self._desks.cargo.secrets_in(message.text):
+            self._give_back(message.text, f"Not sent: it contains your secret {', '.join(names)}.")
+        elif isinstance(line, Mistake):
             self._give_back(message.text, line.text)
         elif isinstance(line, Invocation) and line.order is None:
             await self.run_action(line.command.action)

@@ -1,0 +1,83 @@
+"""When the terminal's bell rings for what happens in a room."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from genie_core.room.event import Answered, Asked, Event, Joined, Said
+from genie_core.room.fold import RoomState
+from genie_core.room.names import MAX_POINTS, fold_name
+from genie_tui.settings import Notify
+
+GAP: Final = 1.0
+"""Seconds between two rings at least."""
+
+_CALL: Final = re.compile(r"(?<![\w@./+-])@(\S+)")
+_PLAIN: Final = re.compile(r"[\w.-]+")
+_AROUND: Final = ".,;:!?)]}>'\"…"
+
+
+class Bell:
+    """Rings for news, as the person wants it, and never for what is history or their own doing.
+
+    `notify` may be set at any time; `clock` is monotonic seconds.
+    """
+
+    def __init__(self, notify: Notify, clock: Callable[[], float]) -> None:
+        self.notify: Notify = notify
+        self._clock = clock
+        self._rang_at = float("-inf")
+        self._head = 0
+        self._here = False
+
+    def enter(self, state: RoomState, me: str) -> None:
+        """Begin in a room: what its state knows already is history."""
+        person = state.people.get(me)
+        self._head = state.head
+        self._here = person is not None and person.present
+
+    def heed(self, events: Iterable[Event], state: RoomState, me: str) -> bool:
+        """Take note of events that `state` has seen; tell whether to ring now."""
+        called = [self._counts(event, state, me) for event in events]
+        now = self._clock()
+        if not any(called) or now - self._rang_at < GAP:
+            return False
+        self._rang_at = now
+        return True
+
+    def _counts(self, event: Event, state: RoomState, me: str) -> bool:
+        if isinstance(event.body, Joined) and event.by == me:
+            self._here = True
+        news = self._here and event.seq > self._head
+        return news and rings(self.notify, event, state, me)
+
+
+def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:
+    """Whether somebody who wants to be told of `notify` is told of an event.
+
+    That is a tool call that waits for them, and what others write with their name in it, to them,
+    or at all.
+    """
+    if notify == "none":
+        return False
+    match event.body:
+        case Asked(approval=approval):
+            return any(each.id == approval for each in state.pending_for(me))
+        case Said(text=text):
+            return event.by != me and (notify == "all" or mentions(text, me))
+        case Answered(text=text, receiver=receiver):
+            to_me = event.by != me and (receiver == me or mentions(text, me))
+            return notify == "all" or to_me
+        case _:
+            return False
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether a text calls somebody by `@` and their name, however it is capitalised."""
+    wanted = fold_name(name)
+    for word in _CALL.findall(text):
+        plain = _PLAIN.match(word)
+        called = {word, word.rstrip(_AROUND), plain[0].rstrip(_AROUND) if plain else ""}
+        if any(fold_name(each) == wanted for each in called if len(each) <= MAX_POINTS):
+            return True
+    return False

@@ -1,0 +1,244 @@
+"""The settings that people change often, each with where it comes from and when it counts."""
+
+import asyncio
+from collections.abc import Iterator
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from genie_core.errors import GenieError
+from genie_tui.keymap import Scope, actions, bindings
+from genie_tui.settings import Settings
+from genie_tui.settings_form import (
+    AT_ONCE,
+    FIELDS,
+    Fault,
+    Field,
+    SettingsForm,
+    origin_of,
+    value_of,
+)
+from genie_tui.settings_source import Reading
+from genie_tui.text import visible_line
+from genie_tui.widgets.picker import Picker
+from genie_tui.widgets.too_small import TooSmall
+
+
+class SettingsScreen(ModalScreen[Settings | None]):
+    """A form over the settings file. Returns what was saved, None if nothing was.
+
+    A field that the environment or the command line overrides can't be changed here. A theme is
+    shown as soon as it is picked, and taken back unless it is saved.
+    """
+
+    CSS_PATH = "settings.tcss"
+    BINDINGS = bindings(Scope.SETTINGS)
+
+    def __init__(self, form: SettingsForm) -> None:
+        super().__init__()
+        self._form = form
+        self._reading: Reading | None = None
+        self._faults: dict[str, Fault] = {}
+        self._theme = ""
+        self._warned = False
+
+    def compose(self) -> ComposeResult:
+        """A label, a control and a line below it for each field."""
+        yield TooSmall()
+        with Vertical(id="settings"):
+            yield Static("Settings", id="settings-title", markup=False)
+            yield Static(id="settings-problem", markup=False)
+            with VerticalScroll(id="settings-scroll", can_focus=False):
+                for field in FIELDS:
+                    with Horizontal(classes="setting"):
+                        yield Static(field.label, classes="setting-label", markup=False)
+                        with Vertical(classes="setting-part"):
+                            yield _control(field)
+                            yield Static(
+                                id=f"note-{field.name}", classes="setting-note", markup=False
+                            )
+            yield Static(_keys(), id="settings-keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Read the file in the background."""
+        self._theme = self.app.theme
+        for field in FIELDS:
+            self.query_one(f"#{field.name}").disabled = True
+        self._read()
+
+    @work
+    async def _read(self) -> None:
+        try:
+            reading = await asyncio.to_thread(self._form.read)
+            choices = await asyncio.to_thread(self._form.choices, reading)
+        except GenieError as error:
+            self._show_problem(f"{error}; put it right with: genie-tui config edit")
+            return
+        self._reading = reading
+        self.query_one("#settings-title", Static).update(
+            Content(visible_line(f"Settings in {reading.written.file}"))
+        )
+        for field in FIELDS:
+            control, value = (
+                self.query_one(f"#{field.name}"),
+                value_of(field.name, reading.settings),
+            )
+            if isinstance(control, Picker):
+                control.offer(choices[field.name], value)
+            elif isinstance(control, Input):
+                with control.prevent(Input.Changed):
+                    control.value = value
+            control.disabled = origin_of(field, reading).overrides
+            self._show_note(field)
+        first = next(self._controls(), None)
+        if first is not None:
+            first.focus()
+
+    # Changing
+
+    @on(Input.Changed)
+    @on(Picker.Picked)
+    def _edited(self, event: Input.Changed | Picker.Picked) -> None:
+        field = next(each for each in FIELDS if each.name == event.control.id)
+        self._warned = False
+        self._show_problem("")
+        if field.name == "theme":
+            self.app.theme = event.value
+        self._show_note(field)
+        self._judge(field)
+
+    def _judge(self, field: Field) -> None:
+        self.run_worker(self._find_fault(field), group=field.name, exclusive=True)
+
+    async def _find_fault(self, field: Field) -> None:
+        if self._reading is None:
+            return
+        value, settings = self._value(field), self._reading.settings
+        fault = await asyncio.to_thread(self._form.fault, field.name, value, settings)
+        if fault is None:
+            self._faults.pop(field.name, None)
+        else:
+            self._faults[field.name] = fault
+        self._show_note(field)
+
+    def on_key(self, event: events.Key) -> None:
+        """Go from field to field by the arrows, where no field takes them."""
+        step = {"up": -1, "down": 1}.get(event.key)
+        if step is not None:
+            event.stop()
+            event.prevent_default()
+            self._step(step)
+
+    def _step(self, step: int) -> None:
+        controls = list(self._controls())
+        if self.focused in controls:
+            controls[(controls.index(self.focused) + step) % len(controls)].focus()
+        elif controls:
+            controls[0].focus()
+
+    @work(exclusive=True, group="saving")
+    async def action_save(self) -> None:
+        """Write what was changed, and go back."""
+        changed = self._changed()
+        if self._reading is None or not changed:
+            _ = self.dismiss(None)
+            return
+        for field in changed:
+            await self._find_fault(field)
+        wrong = next((each for each in changed if self._is_wrong(each)), None)
+        if wrong is not None:
+            self.query_one(f"#{wrong.name}").focus()
+            self._show_problem(f"Nothing is saved: {wrong.label} can't be like this.")
+            return
+        try:
+            values = {field.name: self._value(field) for field in changed}
+            reading = await asyncio.to_thread(self._form.save, values)
+        except GenieError as error:
+            self._show_problem(str(error))
+            return
+        self.notify(_saved(changed))
+        _ = self.dismiss(reading.settings)
+
+    def action_back(self) -> None:
+        """Go back without saving; with changes, only when asked twice."""
+        if self._changed() and not self._warned:
+            self._warned = True
+            self._show_problem("There are changes: ctrl+s saves them, esc again drops them.")
+            return
+        self.app.theme = self._theme
+        _ = self.dismiss(None)
+
+    # Showing
+
+    def _controls(self) -> Iterator[Input | Picker]:
+        for field in FIELDS:
+            control = self.query_one(f"#{field.name}")
+            if isinstance(control, Input | Picker) and not control.disabled:
+                yield control
+
+    def _value(self, field: Field) -> str:
+        control = self.query_one(f"#{field.name}")
+        return control.value.strip() if isinstance(control, Input | Picker) else ""
+
+    def _changed(self) -> list[Field]:
+        reading = self._reading
+        if reading is None:
+            return []
+        return [
+            field
+            for field in FIELDS
+            if not origin_of(field, reading).overrides
+            and self._value(field) != value_of(field.name, reading.settings)
+        ]
+
+    def _is_wrong(self, field: Field) -> bool:
+        fault = self._faults.get(field.name)
+        return fault is not None and fault.grave
+
+    def _show_note(self, field: Field) -> None:
+        if self._reading is None:
+            return
+        note, origin = (
+            self.query_one(f"#note-{field.name}", Static),
+            origin_of(field, self._reading),
+        )
+        fault, changed = self._faults.get(field.name), field in self._changed()
+        if origin.overrides:
+            text = f"set by the {origin.text}: change it there"
+        elif fault is not None:
+            text = fault.text
+        elif changed:
+            text = f"not saved yet · {field.effect}"
+        else:
+            text = f"{origin.text} · {field.effect}"
+        note.update(Content(visible_line(text)))
+        note.set_class(self._is_wrong(field), "-wrong")
+        note.set_class(origin.overrides or (fault is not None and not fault.grave), "-warning")
+        note.set_class(changed and fault is None, "-changed")
+
+    def _show_problem(self, text: str) -> None:
+        problem = self.query_one("#settings-problem", Static)
+        problem.update(Content(visible_line(text)))
+        problem.display = bool(text)
+
+
+def _control(field: Field) -> Input | Picker:
+    if field.hint:
+        return Input(placeholder=field.hint, id=field.name, select_on_focus=False)
+    return Picker(id=field.name)
+
+
+def _keys() -> str:
+    shown = (action for action in actions(Scope.SETTINGS) if action.shown)
+    return " · ".join(f"{action.key_text} {action.label}" for action in shown)
+
+
+def _saved(changed: list[Field]) -> str:
+    later = [field.label for field in changed if field.effect != AT_ONCE]
+    if not later:
+        return "Saved."
+    return f"Saved. From the next room on: {', '.join(later)}."
