@@ -1,0 +1,69 @@
+from collections.abc import Sequence
+from typing import Any
+
+from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from textual.pilot import Pilot
+
+from genie_core.errors import GenieError
+from genie_core.progress import Usage
+from genie_core.room.seat import EngineState, EngineStatus
+from genie_core.room.workbench import AgentInfo, Allowance, ServerInfo, ToolInfo
+from genie_tui.screens.model_desk import LOADING, in_use
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.composer import Composer
+
+
+class Bench:
+    """A workbench with two agents."""
+
+    agents: Sequence[AgentInfo] = (
+        AgentInfo("system", "Answers.", "openai:[big]", "pydantic-ai", coordinator=True),
+        AgentInfo("coder", "Writes code.", "ollama:small\x1b", "openai-agents"),
+    )
+    tools: Sequence[ToolInfo] = ()
+    servers: Sequence[ServerInfo] = ()
+    allowance = Allowance()
+    model = "openai:[big]"
+
+    async def use_model(self, name: str) -> str:
+        return name
+
+    def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
+        return self.allowance
+
+    def begin(self, spent: Usage) -> None:
+        """Nothing."""
+
+
+def order(screen: RoomScreen, text: str) -> None:
+    screen.query_one(Composer).post_message(Composer.Submitted(text))
+
+
+def notes(pilot: Pilot[Any]) -> str:
+    return "\n".join(note.message for note in pilot.app._notifications)
+
+
+def test_each_agent_stands_with_its_model_in_plain_text() -> None:
+    first, second, *_ = in_use(Bench()).splitlines()
+    assert first == "genie: openai:[big] (pydantic-ai)"
+    assert second == "coder: ollama:small␛ (openai-agents)"
+
+
+async def test_models_are_shown_and_exchanged_by_command() -> None:
+    seat = ScriptedSeat(engine=EngineStatus(EngineState.LOADING))
+    seat.open_room()
+    async with in_room(seat) as (screen, pilot):
+        order(screen, "/model")
+        await until(pilot, lambda: LOADING in notes(pilot))
+        seat.workbench = Bench()
+        await screen.run_action("screen.models")
+        await until(pilot, lambda: "genie: openai:[big]" in notes(pilot))
+        order(screen, "/model openai:small")
+        await until(pilot, lambda: "openai:small answers for you" in notes(pilot))
+        seat.model_error = GenieError("model 'x:y' names an unknown provider")
+        order(screen, "/model x:y")
+        await until(pilot, lambda: "unknown provider" in notes(pilot))
+        assert seat.models == ["openai:small", "x:y"]
+        order(screen, "/model two words")
+        await until(pilot, lambda: "no spaces" in notes(pilot))
+        assert len(seat.models) == 2
