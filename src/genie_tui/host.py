@@ -185,7 +185,11 @@ async def take_host_seat(
         person,
         connector,
         engine_for(person, place, lambda: seat.state),
-        {"identity": identity, "token": server.host_token},
+        {
+            "identity": identity,
+            "token": server.host_token,
+            "preferences": await person.preferences(),
+        },
         address=doors.presence.shown_address,
         close_room=doors.close,
         put_away=resources.aclose,

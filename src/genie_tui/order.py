@@ -15,8 +15,17 @@ MOST_QUOTED: Final = 200
 
 USUALLY_QUOTED: Final = 50
 
+MOST_DOLLARS: Final = 10_000
+MOST_TOKENS: Final = 1_000_000_000
+
 _ROLES: Final[dict[str, Role]] = {"member": "member", "guest": "guest", "observer": "observer"}
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_POWERS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
+_AMOUNT: Final = re.compile(
+    r"\+\s*(?P<dollar>\$)?\s*(?P<number>[0-9]{1,9}(?:\.[0-9]{1,4})?)(?P<power>[km])?"
+    r"\s*(?P<unit>tok|tokens?)?",
+    re.ASCII,
+)
 _SPAN: Final = re.compile(r"(?P<count>[0-9]{1,6})(?P<unit>[smhd])", re.ASCII)
 _LAST: Final = re.compile(r"(?P<room>.*?)\s+last\s+(?P<count>[0-9]{1,6})", re.ASCII | re.DOTALL)
 
@@ -52,6 +61,13 @@ class Moderation:
 @dataclass(frozen=True, slots=True)
 class Share:
     """Show guests, or no longer, what the host's tools are called with."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """Allow calls for one's own messages without a question, or no longer."""
 
     on: bool
 
@@ -122,8 +138,30 @@ class UseModel:
     name: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Prefs:
+    """Edit one's own preferences, or without a change show somebody's."""
+
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCosts:
+    """Show what the room's agents took."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseBudget:
+    """Allow so much more in this session, in US dollars or tokens; without either tell how it is."""
+
+    money: float = 0.0
+    tokens: int = 0
+
+
 Order: TypeAlias = (
-    Invite
+    ShowCosts
+    | RaiseBudget
+    | Invite
     | Moderation
     | Share
     | Host
@@ -134,7 +172,9 @@ Order: TypeAlias = (
     | Open
     | Thread
     | Who
+    | Auto
     | UseModel
+    | Prefs
 )
 
 
@@ -181,6 +221,13 @@ def read_share(rest: str) -> Share:
     if rest.lower() not in ("on", "off"):
         raise Misuse("say on or off")
     return Share(rest.lower() == "on")
+
+
+def read_auto(rest: str) -> Auto:
+    """`on` or `off`."""
+    if rest.lower() not in ("on", "off"):
+        raise Misuse("say on or off")
+    return Auto(rest.lower() == "on")
 
 
 def read_host(rest: str) -> Host:
@@ -238,11 +285,44 @@ def read_who(rest: str) -> Who:
     return Who(_only_name(rest)) if rest else Who()
 
 
+def read_prefs(rest: str) -> Prefs:
+    """`[NAME]`."""
+    return Prefs(_only_name(rest)) if rest else Prefs()
+
+
 def read_model(rest: str) -> UseModel:
     """`[NAME]`, a provider, a colon and the model's own name."""
     if len(rest.split()) > 1:
         raise Misuse("a model's name has no spaces")
     return UseModel(rest)
+
+
+def read_cost(rest: str) -> ShowCosts:
+    """Nothing."""
+    if rest:
+        raise Misuse("it takes nothing after it")
+    return ShowCosts()
+
+
+def read_budget(rest: str) -> RaiseBudget:
+    """`[+AMOUNT]`: dollars, or tokens with a k or M, or with the word."""
+    if not rest:
+        return RaiseBudget()
+    found = _AMOUNT.fullmatch(rest.lower())
+    if found is None:
+        raise Misuse("write +5 for five dollars more, +100k for 100,000 tokens more")
+    number, power, unit = float(found["number"]), found["power"], found["unit"]
+    if not found["dollar"] and (power or unit):
+        return RaiseBudget(tokens=int(_raised(number * _POWERS[power or ""], MOST_TOKENS)))
+    if power or unit:
+        raise Misuse("dollars have no k; write +5 or +100k tokens")
+    return RaiseBudget(money=_raised(number, MOST_DOLLARS))
+
+
+def _raised(number: float, most: float) -> float:
+    if not 0 < number <= most:
+        raise Misuse(f"more than nothing, and at most {most:,.0f} at once")
+    return number
 
 
 def _name_and_more(rest: str) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 """What a person brings to any room: who they are, what they have set, and their own engine."""
 
 import asyncio
+import logging
 import platform
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
@@ -18,12 +19,21 @@ from genie_core.room.fold import RoomState
 from genie_core.room.follower import Follower
 from genie_core.room.identity import Identity
 from genie_core.room.plan import EngineLoader, Plan
+from genie_core.room.preferences import RoomPreferences
 from genie_core.room.websocket import Connector
 from genie_core.room.withheld import Withheld
 from genie_tui.engines import OFFLINE_LABEL, engine_loader
 from genie_tui.locations import Locations
 from genie_tui.person import person_of
+from genie_tui.preferences import (
+    PreferencesError,
+    objection,
+    preferences_file,
+    read_preferences,
+)
 from genie_tui.settings import Settings, assistant_config
+
+logger = logging.getLogger(__name__)
 
 WITHHELD_NAME: Final = "withheld.jsonl"
 
@@ -63,6 +73,19 @@ class Person:
         """The person's key; errors as `person_of`."""
         return await asyncio.to_thread(person_of, self.name, self.locations)
 
+    async def preferences(self) -> str:
+        """How the person likes to be answered; what can't be told is logged, and is nothing."""
+        try:
+            file = preferences_file(self.locations.preferences, self.name)
+            text = await asyncio.to_thread(read_preferences, file)
+        except PreferencesError as error:
+            logger.warning("%s", error)
+            return ""
+        if problem := objection(text):
+            logger.warning("the preferences in %s are not told: %s", file, problem)
+            return ""
+        return text
+
     async def certificate(self) -> Certificate:
         """The certificate with which this machine hosts; errors as `load_certificate`."""
         path = self.locations.certificate
@@ -74,7 +97,13 @@ def engine_for(
 ) -> EngineLoader:
     """Prepare loading a person's engine for a room, whose `state` is asked for when it is needed."""
     secrets = OwnSecrets(person.name, person.locations.secrets)
-    return engine_loader(person.config, saved, owner=person.name, secrets=secrets)
+    return engine_loader(
+        person.config,
+        saved,
+        owner=person.name,
+        secrets=secrets,
+        preferences=RoomPreferences(state),
+    )
 
 
 def plan_for(

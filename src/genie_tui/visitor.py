@@ -231,6 +231,7 @@ class Visitor:
                 "since": events[-1].seq if events else 0,
                 "mark": event_mark(events[-1]) if events else 0,
                 "patient": luggage.patient,
+                "preferences": await person.preferences(),
                 "recognises": None if luggage.room else self._has_copy,
             },
             keep=None if second else copy.keep,

@@ -8,6 +8,7 @@ from genie_tui.order import (
     Misuse,
     Moderation,
     Open,
+    Prefs,
     Save,
     Share,
     Thread,
@@ -18,6 +19,7 @@ from genie_tui.order import (
     read_invite,
     read_measure,
     read_open,
+    read_prefs,
     read_role,
     read_save,
     read_share,
@@ -116,3 +118,10 @@ def test_a_thread_is_a_room_and_a_number() -> None:
     for rest in ("", "garden last 0", "garden last 201"):
         with pytest.raises(Misuse):
             read_thread(rest)
+
+
+def test_preferences_are_ones_own_or_somebodys() -> None:
+    assert read_prefs("") == Prefs()
+    assert read_prefs("@bob") == Prefs("bob")
+    with pytest.raises(Misuse):
+        read_prefs("bob and others")

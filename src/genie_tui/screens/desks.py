@@ -15,17 +15,22 @@ from genie_tui.order import (
     Moderation,
     Open,
     Order,
+    Prefs,
+    RaiseBudget,
     Save,
     Share,
+    ShowCosts,
     Thread,
     UseModel,
     Who,
 )
 from genie_tui.screens.candidates import Candidates
 from genie_tui.screens.cargo_desk import CargoDesk
+from genie_tui.screens.cost_desk import CostDesk
 from genie_tui.screens.file_desk import FileDesk
 from genie_tui.screens.host_desk import HostDesk
 from genie_tui.screens.model_desk import ModelDesk
+from genie_tui.screens.preferences_desk import PreferencesDesk
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.door import Door
@@ -55,6 +60,8 @@ class Desks:
         self.cargo = CargoDesk(screen, self.composer, doorman, seat, self.timeline.shelf, clock)
         self.files = FileDesk(screen, lambda: self.timeline.chosen)
         self.models = ModelDesk(screen)
+        self.costs = CostDesk(screen)
+        self.preferences = PreferencesDesk(screen, doorman)
         self.candidates = Candidates(
             screen, self.composer, seat, self.files, self.cargo.cargo, self.door
         )
@@ -69,6 +76,10 @@ class Desks:
                 self.cargo.carry_out(seat, order)
             case Save() | Open():
                 self.files.carry_out(seat, order)
+            case Prefs():
+                self.preferences.carry_out(seat, order)
+            case ShowCosts() | RaiseBudget():
+                self.costs.carry_out(seat, order)
             case UseModel():
                 self.models.carry_out(seat, order)
             case Who(name=name):

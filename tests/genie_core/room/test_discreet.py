@@ -1,0 +1,85 @@
+import base64
+
+import pytest
+
+from genie_core import redaction
+from genie_core.known_values import HIDDEN, KnownValues
+from genie_core.progress import What
+from genie_core.room.discreet import Discreet
+from genie_core.room.event import Answered, Asked, Cancelled, Decided, Failed, RunBody, Settled
+
+VALUE = "correct-horse-battery"
+CODED = base64.b64encode(VALUE.encode()).decode()
+
+
+class Room:
+    def __init__(self) -> None:
+        self.told: list[object] = []
+        self.text = ""
+
+    def publish(self, body: RunBody) -> bool:
+        self.told.append(body)
+        return True
+
+    def delta(self, message: int, text: str) -> None:
+        assert text
+        self.told.append((message, text))
+        self.text += text
+
+    def progress(self, message: int, agent: str, what: What, detail: str) -> None:
+        self.told.append((message, agent, what, detail))
+
+    def warn(self, text: str) -> None:
+        self.told.append(text)
+
+
+@pytest.fixture(autouse=True)
+def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    redaction.know([VALUE])
+
+
+def test_no_report_has_a_secret_in_it() -> None:
+    room = Room()
+    reports = Discreet(room)
+    text = f"it is {VALUE} or {CODED}"
+    for body in (
+        Decided(1, "delegate", text, text, "ann"),
+        Asked(1, "a1", "system", "send", {"to": [text], VALUE: {"n": text}}, because=text),
+        Settled(1, "a1", "approved", text, arguments={"to": text}),
+        Answered(1, text, "ann"),
+        Failed(1, "agent", text),
+        Cancelled(1, text),
+    ):
+        assert reports.publish(body)
+    reports.progress(1, "system", "calling", text)
+    reports.warn(text)
+    assert len(room.told) == 8
+    assert VALUE not in repr(room.told)
+    assert CODED not in repr(room.told)
+    assert all(HIDDEN in repr(each) for each in room.told)
+    assert room.told[3] == Answered(1, f"it is {HIDDEN} or {HIDDEN}", "ann")
+
+
+def test_an_answer_in_pieces_shows_as_it_ends() -> None:
+    room = Room()
+    reports = Discreet(room)
+    answer = f"{VALUE} and corr"
+    for char in answer:
+        reports.delta(1, char)
+        reports.delta(2, char)
+    assert room.told[:2] == [(1, HIDDEN), (2, HIDDEN)]
+    reports.publish(Cancelled(2))
+    room.text = ""
+    reports.publish(Answered(1, answer))
+    assert room.told[-2:] == [(1, "corr"), Answered(1, f"{HIDDEN} and corr")]
+    assert room.text == "corr"
+
+
+def test_what_may_begin_a_secret_is_never_shown_when_the_answer_breaks_off() -> None:
+    room = Room()
+    reports = Discreet(room)
+    for body in (Failed(1, "agent", "gone"), Cancelled(1)):
+        reports.delta(1, f"it is {VALUE[:-1]}")
+        reports.publish(body)
+    assert room.text == "it is it is "

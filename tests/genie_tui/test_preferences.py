@@ -1,0 +1,54 @@
+from pathlib import Path
+
+import pytest
+
+from genie_core import redaction
+from genie_core.known_values import KnownValues
+from genie_core.room.event import PREFERENCE_CHARS
+from genie_tui.preferences import (
+    PreferencesError,
+    keep_preferences,
+    objection,
+    preferences_file,
+    read_preferences,
+)
+
+
+def test_everybody_has_a_file_and_names_that_look_alike_share_one(tmp_path: Path) -> None:
+    file = preferences_file(tmp_path, "Ann")
+    keep_preferences(file, "briefly")
+    assert read_preferences(preferences_file(tmp_path, "ann")) == "briefly"
+    assert read_preferences(preferences_file(tmp_path, "ben")) == ""
+    assert preferences_file(tmp_path, "../../ann").parent == tmp_path
+    keep_preferences(file, "")
+    assert read_preferences(file) == ""
+    keep_preferences(preferences_file(tmp_path / "none", "ben"), "")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_file_made_by_hand_is_cut_to_what_a_room_takes(tmp_path: Path) -> None:
+    file = tmp_path / "ann.txt"
+    file.write_text("\n" + "x" * 3 * PREFERENCE_CHARS)
+    assert read_preferences(file) == "x" * PREFERENCE_CHARS
+
+
+def test_what_cannot_be_read_or_written_is_one_line_that_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\0")
+    (tmp_path / "folder.txt").mkdir()
+    for name in ("binary.txt", "folder.txt"):
+        with pytest.raises(PreferencesError, match=name):
+            read_preferences(tmp_path / name)
+    with pytest.raises(PreferencesError, match=r"folder\.txt can't be written"):
+        keep_preferences(tmp_path / "folder.txt", "briefly")
+
+
+def test_what_others_must_not_or_cannot_have_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    redaction.know({"A_KEY": "correct-horse"})
+    for text in ("x" * (PREFERENCE_CHARS + 1), "use correct-horse", "half \ud83d"):
+        assert "correct-horse" not in objection(text)
+        with pytest.raises(PreferencesError):
+            keep_preferences(tmp_path / "ann.txt", text)
+    assert not list(tmp_path.iterdir())
