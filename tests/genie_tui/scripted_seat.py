@@ -290,6 +290,8 @@ class ScriptedDoorman:
     browsing: int = 0
     on_change: Callable[[Sequence[NearbyRoom]], None] | None = None
     quotes: dict[str, Quote] = field(default_factory=dict)
+    wishes: dict[str, str] = field(default_factory=dict)
+    wishes_error: GenieError | None = None
 
     async def open(self, opening: Opening, listener: Listener) -> ScriptedSeat:
         self.openings.append(opening)
@@ -321,6 +323,14 @@ class ScriptedDoorman:
         self.nearby = rooms
         if self.on_change is not None:
             self.on_change(rooms)
+
+    def preferences(self, name: str) -> str:
+        return self.wishes.get(name, "")
+
+    def keep_preferences(self, name: str, text: str) -> None:
+        if self.wishes_error is not None:
+            raise self.wishes_error
+        self.wishes[name] = text
 
     def quote(self, wanted: str, last: int) -> Quote:
         quote = self.quotes.get(wanted)

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
+from genie_core.redaction import secrets_in
 from genie_core.room.seat import Seat, Transfer
 from genie_tui.bridge import Doorman
 from genie_tui.cargo import MOST_CHARS, Cargo
@@ -66,6 +67,11 @@ class CargoDesk:
                 self.line.show()
             case Thread():
                 self._work(self._quote(seat, order))
+
+    def secrets_in(self, text: str) -> tuple[str, ...]:
+        """Name the own secrets that a message with this text, and the quotes, would tell others."""
+        quoted = (line.text for quote in self.cargo.quotes for line in quote.lines)
+        return secrets_in("\n".join((text, *quoted)))
 
     def say(self, seat: Seat, line: Speech) -> None:
         """Send a message with all that goes along, after a question if agents get it.
