@@ -5,8 +5,9 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 
-from genie_core.assistant.agents import DIRECT, Workshop
+from genie_core.assistant.agents import Workshop
 from genie_core.assistant.lineup import label_of
+from genie_core.assistant.roles import DIRECT
 from genie_core.progress import REASONER, Usage
 from genie_core.room.judge import Call, Judge, Risk
 from genie_core.room.workbench import AgentInfo, Allowance, ServerInfo, ToolInfo

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from genie_core.agent import AgentFactory
-from genie_core.assistant.agents import MENTION_ONLY, Workshop, roles_of
+from genie_core.assistant.agents import MENTION_ONLY, Workshop
 from genie_core.assistant.bench import Bench, risk_in
 from genie_core.assistant.budget import Purse
 from genie_core.assistant.check import check_config
@@ -19,6 +19,7 @@ from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.lineup import Lineup, label_of
 from genie_core.assistant.policy import Policy
 from genie_core.assistant.prompts import load_prompt
+from genie_core.assistant.roles import roles_of
 from genie_core.assistant.servers.board import Board
 from genie_core.assistant.servers.file import load_servers
 from genie_core.assistant.tools.catalogue import available

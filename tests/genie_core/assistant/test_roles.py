@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.agents import roles_of
 from genie_core.assistant.config import AgentSpec, AssistantConfig
 from genie_core.assistant.errors import UnknownPart, UnknownTemplate, UnusableAgent
 from genie_core.assistant.prompts import shipped_dir
+from genie_core.assistant.roles import roles_of
 from genie_core.assistant.servers.file import ServerSpec
 
 TEAM = (
