@@ -65,6 +65,12 @@ class Doorman(Protocol):
         off the event loop. Raises a `GenieError` if there is no such room, or none that is meant.
         """
 
+    def preferences(self, name: str) -> str:
+        """How a person of this machine likes to be answered. Reads a file; raises `GenieError`."""
+
+    def keep_preferences(self, name: str, text: str) -> None:
+        """Write that down, for all rooms to come. Writes a file; raises `GenieError`."""
+
     def browse(
         self, on_change: Callable[[Sequence[NearbyRoom]], None]
     ) -> AbstractAsyncContextManager[None]:
@@ -114,7 +120,21 @@ class DeltaArrived(SeatMessage):
     def __init__(self, message: int, text: str) -> None:
         super().__init__()
         self.message = message
-        self.text = text
+        self._parts = [text]
+        self._taken = False
+
+    def add(self, message: int, text: str) -> bool:
+        """Append more text; False if it is another answer's or this was read already."""
+        if self._taken or message != self.message:
+            return False
+        self._parts.append(text)
+        return True
+
+    @property
+    def text(self) -> str:
+        """What came; what comes from now on travels in another message."""
+        self._taken = True
+        return "".join(self._parts)
 
 
 class ProgressMade(SeatMessage):
@@ -201,13 +221,14 @@ class Bridge(Listener):
     a seat that was tried first and given up.
 
     A burst of events becomes one message, so that catching up costs the screen one step instead
-    of thousands; any other report ends the burst, so that order is kept between the kinds.
+    of thousands, and so does the text of an answer; any other report ends the burst, so that order is kept between the kinds.
     """
 
     def __init__(self, target: MessagePump) -> None:
         self._target = target
         self._held: list[SeatMessage] | None = []
         self._burst: EventsArrived | None = None
+        self._words: DeltaArrived | None = None
 
     def start(self) -> None:
         """Post what was held back, and from now on everything at once.
@@ -231,8 +252,11 @@ class Bridge(Listener):
         self._post(SomebodyTyping(name))
 
     def on_delta(self, message: int, text: str) -> None:
-        """Report more text of an answer."""
-        self._post(DeltaArrived(message, text))
+        """Add the text to what the screen has not read yet, or report it anew."""
+        if self._words is None or not self._words.add(message, text):
+            words = DeltaArrived(message, text)
+            self._post(words)
+            self._words = words
 
     def on_progress(self, message: int, agent: str, what: What, detail: str) -> None:
         """Report what an agent is at."""
@@ -274,7 +298,7 @@ class Bridge(Listener):
         self._post(TransferMoved(transfer))
 
     def _post(self, message: SeatMessage) -> None:
-        self._burst = None
+        self._burst = self._words = None
         if self._held is None:
             self._target.post_message(message)
         else:

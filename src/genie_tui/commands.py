@@ -98,9 +98,28 @@ COMMANDS: Final = (
         "Which models work for you; with a name, let another one answer",
         order=orders.read_model,
     ),
+    Command(
+        "cost", "/cost", "What the agents here took, by person and agent", order=orders.read_cost
+    ),
+    Command(
+        "budget",
+        "/budget [+5 or +100k]",
+        "How much of your session's budget is used; with an amount, allow so many dollars or "
+        "tokens more",
+        order=orders.read_budget,
+    ),
     Command("activity", "/activity", "Show what was decided, and why", "screen.activity"),
     Command("approvals", "/approvals", "Show the tool calls that wait for you", "screen.approvals"),
     Command("tools", "/tools", "Your agents, their tools and the tool servers", "screen.tools"),
+    Command(
+        "grants", "/grants", "What you allowed beyond single calls; take it back", "screen.grants"
+    ),
+    Command(
+        "auto",
+        "/auto on|off",
+        "Allow what your agents do for your own messages without a question, or no longer",
+        order=orders.read_auto,
+    ),
     Command("reasons", "/reasons", "Show or hide why an agent stayed silent", "screen.reasons"),
     Command(
         "invite",
@@ -178,6 +197,7 @@ COMMANDS: Final = (
         takes=("person",),
         offers_at_once=False,
     ),
+    Command("settings", "/settings", "Change what you have set", "app.settings"),
     Command("theme", "/theme", "Switch between dark and light", "app.toggle_theme"),
     Command("quit", "/quit", "Suspend the room, or leave it, and end", "app.quit"),
 )

@@ -119,7 +119,7 @@ class Excess:
 
     def error(self) -> BudgetUsedUp:
         """What is told if the answer is no, or nobody can be asked."""
-        amount = f"{self.amount:g}" if self.money else f"{self.amount:.0f}"
+        amount = f"{self.amount:g}" if self.money else f"{self.amount:.0f} tokens"
         return BudgetUsedUp(self._shown(self.limit), self._shown(self.spent), amount)
 
     def _shown(self, value: float) -> str:

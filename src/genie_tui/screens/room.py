@@ -54,6 +54,7 @@ from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.door import Door, HostOffer
 from genie_tui.widgets.full_text import call_text, message_text, message_title
 from genie_tui.widgets.hint_line import HintLine
@@ -125,6 +126,7 @@ class RoomScreen(Screen[None]):
         self._desks = Desks(self, doorman, self._seated, self._want_room, self._tell_of, clock)
         self._door, self._banner = self._desks.door, self._desks.banner
         self._timeline, self._composer = self._desks.timeline, self._desks.composer
+        self._doings = self._timeline.doings = Doings(clock)
 
     def compose(self) -> ComposeResult:
         """Status on top, conversation and panel in the middle, composer and keys below."""
@@ -185,6 +187,7 @@ class RoomScreen(Screen[None]):
         self._timeline.shelf.place = seat.file
         self._timeline.bind_state(state, me)
         self.query_one(Activity).ledger.bind_person(me)
+        self.query_one(Activity).ledger.bind_doings(self._doings)
         self._roster.bind_state(state, me)
         self._approvals.bind_state(state, me)
         self._show_link(seat.link)
@@ -210,6 +213,7 @@ class RoomScreen(Screen[None]):
         events = message.take()
         if self._seat is None:
             return
+        self._doings.keep(self._seat.state.running)
         self._timeline.apply_many(events)
         self.query_one(Activity).ledger.apply_many(events)
         self._hints.take_note(events)
@@ -228,10 +232,18 @@ class RoomScreen(Screen[None]):
     @on(DeltaArrived)
     def _delta_arrived(self, message: DeltaArrived) -> None:
         self._timeline.stream(message.message, message.text)
+        self.query_one(Activity).ledger.show_doing(message.message)
 
     @on(ProgressMade)
     def _progress_made(self, message: ProgressMade) -> None:
         self._roster.show_progress(message.message, message.agent, message.what, message.detail)
+        if self._seat is not None and message.message in self._seat.state.running:
+            self._doings.take(message.message, message.agent, message.what, message.detail)
+            self._show_doing(message.message)
+
+    def _show_doing(self, message: int) -> None:
+        self._timeline.show_doing(message)
+        self.query_one(Activity).ledger.show_doing(message)
 
     @on(LinkChanged)
     def _link_changed(self, message: LinkChanged) -> None:
@@ -479,6 +491,8 @@ class RoomScreen(Screen[None]):
         self._hints.forget_silent()
         self._roster.show_typing(self._hints.typing)
         self._approvals.refresh_ages()
+        for message in self._doings.stalled:
+            self._show_doing(message)
 
     def _show_link(self, status: LinkStatus) -> None:
         self._status.show_link(status)

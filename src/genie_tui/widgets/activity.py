@@ -94,10 +94,13 @@ class Activity(Vertical):
     def _show_details(self, row: Row) -> None:
         parts = [
             Content.assemble((f"{label}  ", "$text-primary"), "\n" if "\n" in text else "", text)
-            for label, text in details(row)
+            for label, text in (*details(row), *self._notes(row))
         ]
         self.query_one("#ledger-detail-text", Static).update(Content("\n").join(parts))
         self.query_one("#ledger-details", VerticalScroll).scroll_home(animate=False)
+
+    def _notes(self, row: Row) -> list[tuple[str, str]]:
+        return [("note", each) for each in self.ledger.notes(row)]
 
     def _show_filters(self) -> None:
         parts = [

@@ -69,6 +69,10 @@ class Conversation:
             ),
         ]
 
+    def place_of(self, message: int) -> int | None:
+        """The index of the entry that shows a message."""
+        return self._log.place(message)
+
     def is_running(self, message: int) -> bool:
         """Whether there is work on a message that could be stopped."""
         return message in self._state.running

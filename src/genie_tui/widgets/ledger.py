@@ -22,6 +22,7 @@ from genie_core.room.event import Event
 from genie_tui.keymap import Scope, bindings
 from genie_tui.moments import clock_time
 from genie_tui.text import visible_line
+from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.ledger_log import Filter, LedgerLog, Row
 from genie_tui.widgets.ledger_text import headline, searchable
 
@@ -74,6 +75,7 @@ class Ledger(ScrollView, can_focus=True):
         self._filter = Filter.ALL
         self._text = ""
         self._me = ""
+        self._doings = Doings()
         self._strips: LRUCache[tuple[int, bool], tuple[Strip, ...]] = LRUCache(512)
 
     @property
@@ -90,12 +92,30 @@ class Ledger(ScrollView, can_focus=True):
         """Say whose rows "mine" are."""
         self._me = me
 
+    def bind_doings(self, doings: Doings) -> None:
+        """Say where it is known what agents are at."""
+        self._doings = doings
+
+    def show_doing(self, message: int) -> None:
+        """Show anew what the agents that work on a message are at."""
+        number = self._log.working(message)
+        if number is not None:
+            self._forget(number)
+            self.refresh()
+
+    def notes(self, row: Row) -> tuple[str, ...]:
+        """What a person should know about the run that a row is about."""
+        return self._doings.notes(row.said.seq)
+
+    def _forget(self, number: int) -> None:
+        self._strips.discard((number, False))
+        self._strips.discard((number, True))
+
     def apply_many(self, arrived: Iterable[Event]) -> None:
         """Take in events that follow those before."""
         changed = [number for event in arrived for number in self._log.apply(event)]
         for number in dict.fromkeys(changed):
-            self._strips.discard((number, False))
-            self._strips.discard((number, True))
+            self._forget(number)
             self._place(number)
         if changed:
             self._laid_out()
@@ -161,12 +181,14 @@ class Ledger(ScrollView, can_focus=True):
         number, current = self._shown[place], place == self.cursor
         strips = self._strips.get((number, current))
         if strips is None:
-            strips = self._draw(self._log.rows[number], current=current)
+            strips = self._draw(number, current=current)
             self._strips[number, current] = strips
         return strips[line]
 
-    def _draw(self, row: Row, *, current: bool) -> tuple[Strip, ...]:
+    def _draw(self, number: int, *, current: bool) -> tuple[Strip, ...]:
+        row = self._log.rows[number]
         line = headline(row)
+        doing = self._doing(number, row)
         width = self.scrollable_content_region.width
         base = self.rich_style
         if current:
@@ -179,10 +201,15 @@ class Ledger(ScrollView, can_focus=True):
             Segment(author, self._component("time")),
         ]
         took = f" {line.took} " if line.took else " "
+        if line.cost and Strip(first).cell_length + len(line.cost) + len(took) + 1 <= width:
+            took = f" {line.cost} ·{took}" if line.took else f" {line.cost} "
         head = Strip(first).crop(0, max(width - len(took), 0))
         head = head.extend_cell_length(width - len(took))
         right = Strip([Segment(took, self._component("time"))])
-        subject = Segment(" " * INDENT + line.subject, self._component("subject"))
+        subject = Segment(
+            " " * INDENT + (doing or line.subject),
+            self._component("busy" if doing else "subject"),
+        )
         below = Strip([subject])
         if below.cell_length > width - 1:
             below = Strip([*below.crop(0, width - 2), Segment("…", self._component("subject"))])
@@ -190,6 +217,11 @@ class Ledger(ScrollView, can_focus=True):
             strip.apply_style(base).adjust_cell_length(width, base)
             for strip in (Strip.join([head, right]), below)
         )
+
+    def _doing(self, number: int, row: Row) -> str:
+        """Who is at what in the run that a row told of, while it goes on."""
+        at_work = self._log.working(row.said.seq) == number
+        return self._doings.line(row.said.seq) if at_work else ""
 
     def _component(self, name: str) -> Style:
         style = self.get_component_rich_style(f"ledger--{name}")

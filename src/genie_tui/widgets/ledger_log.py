@@ -93,6 +93,7 @@ class LedgerLog:
         self._said: dict[int, Event] = {}
         self._deciding: dict[int, int] = {}
         self._asking: dict[int, dict[str, int]] = {}
+        self._working: dict[int, int] = {}
 
     def apply(self, event: Event) -> tuple[int, ...]:
         """Take the next event in; the numbers of the rows that are new or changed."""
@@ -109,6 +110,10 @@ class LedgerLog:
             case _:
                 return NOTHING
 
+    def working(self, message: int) -> int | None:
+        """The number of the row that told of the work on a message, while that goes on."""
+        return self._working.get(message)
+
     def _ran(self, event: Event, said: Event, body: RunBody) -> tuple[int, ...]:
         asking = self._asking.get(said.seq, {})
         match body:
@@ -118,11 +123,16 @@ class LedgerLog:
             case Asked():
                 self._asking.setdefault(said.seq, {})[body.approval] = len(self.rows)
                 return self._append(Row(Kind.APPROVAL, said, event))
-            case Decided():
-                return self._decided(event, said)
+            case Decided(decision=decision):
+                numbers = self._decided(event, said)
+                if decision == "delegate":
+                    self._working[said.seq] = numbers[-1]
+                return numbers
             case _:
                 expired = [n for n in asking.values() if self.rows[n].closed is None]
-                return (*self._close(event, *expired), *self._decided(event, said))
+                worked = self._working.pop(said.seq, None)
+                changed = () if worked is None else (worked,)
+                return (*self._close(event, *expired), *changed, *self._decided(event, said))
 
     def _decided(self, event: Event, said: Event) -> tuple[int, ...]:
         deciding = self._deciding.pop(said.seq, None)

@@ -17,6 +17,7 @@ from genie_tui.moments import clock_time, duration
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.arguments import WITHHELD, plain_arguments
+from genie_tui.widgets.costs import short_cost
 from genie_tui.widgets.ledger_log import Kind, Row
 from genie_tui.widgets.spent_tree import spent_tree
 
@@ -33,20 +34,28 @@ class Tone(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A row in the list. `took` is a duration in words, empty if there is none."""
+    """A row in the list. `took` is a duration and `cost` what was spent, in words or empty."""
 
     glyph: str
     tone: Tone
     verdict: str
     subject: str
     took: str = ""
+    cost: str = ""
 
 
 def headline(row: Row) -> Headline:
     """The two lines of a row; safe to show, with breaks and runs of white space as one space."""
     raw = _approval(row) if row.kind is Kind.APPROVAL else _run(row)
     subject = visible_line(" ".join(raw.subject.split()))
-    return Headline(raw.glyph, raw.tone, visible_line(raw.verdict), subject, raw.took)
+    cost = "" if row.kind is Kind.APPROVAL else _cost(row.latest.body)
+    return Headline(raw.glyph, raw.tone, visible_line(raw.verdict), subject, raw.took, cost)
+
+
+def _cost(body: object) -> str:
+    if isinstance(body, Decided | Answered | Failed | Cancelled):
+        return short_cost(body.spent)
+    return ""
 
 
 def searchable(row: Row) -> str:

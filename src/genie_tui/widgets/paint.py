@@ -19,6 +19,7 @@ from genie_tui.moments import clock_time, duration, local_time
 from genie_tui.shelf import Shelf
 from genie_tui.text import TerminalSafe, visible_line
 from genie_tui.widgets.canvas import Canvas, Line, beside, mark
+from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.entry import (
     Day,
     Divider,
@@ -94,12 +95,19 @@ def _rows(text: str, room: int) -> int:
 class Painter:
     """Draws entries at a width. `reasons` adds why nobody answered a message.
 
-    `shelf` tells how far files have come.
+    `shelf` tells how far files have come, `doings` what agents are at.
     """
 
     def __init__(
-        self, palette: Palette, width: int, *, reasons: bool, shelf: Shelf | None = None
+        self,
+        palette: Palette,
+        width: int,
+        *,
+        reasons: bool,
+        shelf: Shelf | None = None,
+        doings: Doings | None = None,
     ) -> None:
+        self._doings = doings or Doings()
         self._shelf = shelf or Shelf()
         self._canvas = Canvas(palette)
         self._palette = palette
@@ -166,6 +174,8 @@ class Painter:
         )
         if exchange is not None and exchange.phase is Phase.WAITING:
             lines += self._waits(exchange)
+        if exchange is not None and exchange.phase is Phase.WORKING:
+            lines += self._works(speech.message)
         if self._reasons and exchange is not None:
             lines += self._silence(exchange)
         if speech.emote and not speech.voucher:
@@ -245,6 +255,16 @@ class Painter:
         lines = self._canvas.lines(Text(text, self._palette["waiting"]), self._room - 2)
         return beside(mark("   ▲ ", self._palette["waiting"]), lines, self._below_it)
 
+    def _works(self, message: int) -> list[Line]:
+        """One line about who is at what, until there is an answer to look at."""
+        doing = self._doings.line(message)
+        if not doing or self._doings.is_written(message):
+            return []
+        style = self._palette["muted"]
+        text = Text(doing, style, no_wrap=True, overflow="ellipsis")
+        lines = self._canvas.lines(text, self._room - 2)
+        return beside(mark("   ◐ ", self._palette["working"]), lines, self._below_it)
+
     def _silence(self, exchange: Exchange) -> list[Line]:
         match exchange.phase:
             case Phase.IGNORED:
@@ -271,7 +291,8 @@ class Painter:
         if reply.owner:
             head.append(" · by the agent of ", muted)
             head.append(reply.owner, self._palette.author(reply.owner))
-        head.append(f"  {_timing(reply)}", muted)
+        doing = self._doings.line(reply.message) if reply.elapsed is None else ""
+        head.append(f"  {doing or _timing(reply)}", muted)
         lines = self._canvas.lines(head, self._room)
         if reply.quote:
             quote = Text(f"↳ {reply.quote}", muted, no_wrap=True, overflow="ellipsis")

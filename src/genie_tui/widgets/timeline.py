@@ -21,6 +21,7 @@ from genie_core.room.seat import Unsent
 from genie_tui.keymap import Scope, bindings
 from genie_tui.shelf import Shelf
 from genie_tui.widgets.conversation import Conversation
+from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.entry import message_of, said_in
 from genie_tui.widgets.paint import GUTTER, Painter, estimate
 from genie_tui.widgets.palette import NAMES, Palette, component
@@ -113,6 +114,7 @@ class Timeline(ScrollView, can_focus=True):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self.shelf = Shelf()
+        self.doings = Doings()
         self._talk = Conversation(RoomState(), "")
         self._window = Window(self._draw, self._estimate)
         self._palette: Palette | None = None
@@ -158,10 +160,27 @@ class Timeline(ScrollView, can_focus=True):
 
         It shows within a twentieth of a second, together with what else arrives until then.
         """
-        if not self._talk.stream(message, text) or self._repaint is not None:
+        if not self._talk.stream(message, text):
             return
-        if self.is_running:
+        if not self.doings.is_written(message):
+            self._redraw_message(message)
+        self.doings.wrote(message)
+        if self._repaint is None and self.is_running:
             self._repaint = self.set_timer(self._pause, self._show_streams)
+
+    def show_doing(self, message: int) -> None:
+        """Show anew what the agents that work on a message are at."""
+        if self.doings.is_written(message):
+            if self._repaint is None and self.is_running:
+                self._repaint = self.set_timer(self._pause, self._show_streams)
+        else:
+            self._redraw_message(message)
+
+    def _redraw_message(self, message: int) -> None:
+        index = self._talk.place_of(message)
+        if index is not None:
+            self._window.redraw(index)
+            self._settle_soon()
 
     def set_unsent(self, unsent: tuple[Unsent, ...]) -> None:
         """Show these messages at the end as not sent yet; a new one brings the end into view."""
@@ -325,7 +344,9 @@ class Timeline(ScrollView, can_focus=True):
 
     def _new_painter(self) -> None:
         self._palette = Palette.of(self)
-        self._painter = Painter(self._palette, self._width, reasons=self._reasons, shelf=self.shelf)
+        self._painter = Painter(
+            self._palette, self._width, reasons=self._reasons, shelf=self.shelf, doings=self.doings
+        )
 
     def _restyle(self) -> None:
         if Palette.of(self) != self._palette:

@@ -81,7 +81,7 @@ async def test_no_ends_the_run_with_a_line_that_says_how_to_go_on() -> None:
     purse = Purse(Budget(tokens=2500))
     agent, owner = BudgetedAgent(taking(0, tokens=1000), purse), Owner(False, False, True)
     await run(agent, owner)
-    with pytest.raises(BudgetUsedUp, match=r"2,500 tokens .* used up \(2,000 .*/budget \+2500 go"):
+    with pytest.raises(BudgetUsedUp, match=r"2,500 tokens .* used up \(2,000 .*/budget \+2500 tokens go"):
         await run(agent, owner)
     with pytest.raises(GenieError):
         await run(agent, owner)

@@ -115,7 +115,7 @@ def test_tells_which_rows_an_event_changed() -> None:
         Failed(message, "agent", "broke"),
     )
     log = LedgerLog()
-    assert [log.apply(event) for event in seat.events][4:] == [(0,), (0,), (1,), (1, 2)]
+    assert [log.apply(event) for event in seat.events][4:] == [(0,), (0,), (1,), (1, 0, 2)]
 
 
 def test_filters() -> None:

@@ -1,0 +1,155 @@
+"""What agents took, in words: for a row of the ledger, and as a table of all."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from textual.content import Content
+
+from genie_core.message import SYSTEM
+from genie_core.progress import REASONER, Usage
+from genie_core.room.costs import Costs, total
+from genie_core.room.event import Spending
+from genie_core.room.workbench import Allowance
+from genie_tui.amounts import money, short_count
+from genie_tui.moments import duration
+from genie_tui.text import visible_line
+
+MOST_PAYERS: Final = 40
+HEADS: Final = ("requests", "in", "cached", "out", "time", "money")
+WIDTHS: Final = (9, 8, 8, 8, 8, 11)
+NAMES: Final = 16
+"""Columns for names, at least."""
+
+NOTHING: Final = "No model was asked in this room so far."
+NO_BUDGET: Final = "No budget: nobody is asked before a request. The settings have [budget]."
+NO_ENGINE: Final = "You have no agent of your own here that could spend anything."
+
+
+@dataclass(frozen=True, slots=True)
+class CostRow:
+    """A line of the table. `partly` says that not all of its cost is known."""
+
+    name: str
+    usage: Usage
+    depth: int = 0
+    partly: bool = False
+    strong: bool = False
+
+
+def tokens_of(usage: Usage) -> int:
+    """All that was read and written."""
+    return usage.input_tokens + usage.output_tokens
+
+
+def short_cost(spent: Sequence[Spending]) -> str:
+    """What something took, in as few words as there can be; empty if nothing."""
+    if not spent:
+        return ""
+    usage = total(each.usage for each in spent)
+    parts = [f"{short_count(tokens_of(usage))} tok"] if tokens_of(usage) else []
+    if usage.cost is not None:
+        parts.append(money(usage.cost, partly=_partly(spent)))
+    return " ".join(parts)
+
+
+def cost_rows(costs: Costs) -> list[CostRow]:
+    """Each person with what their agents took, and the sum of all; whoever spent most comes first."""
+    payers = sorted({key[0] for key in costs.by_key}, key=lambda each: _order(costs.of(each)))
+    rows: list[CostRow] = []
+    for payer in payers[:MOST_PAYERS]:
+        partly = any(key[0] == payer for key in costs.unpriced)
+        rows.append(CostRow(visible_line(payer), costs.of(payer), 0, partly, strong=True))
+        rows += _rows_of(costs, payer)
+    if len(payers) > MOST_PAYERS:
+        rest = total(costs.of(each) for each in payers[MOST_PAYERS:])
+        rows.append(CostRow(f"and {len(payers) - MOST_PAYERS} more", rest))
+    if len(payers) > 1:
+        whole = total(costs.by_key.values())
+        rows.append(CostRow("all together", whole, 0, bool(costs.unpriced), strong=True))
+    return rows
+
+
+def _rows_of(costs: Costs, payer: str) -> Iterator[CostRow]:
+    keys = [key for key in costs.by_key if key[0] == payer]
+    decisions = [key for key in keys if key[1] == REASONER]
+    for key in decisions:
+        name = f"decisions · {visible_line(key[2])}"
+        yield CostRow(name, costs.by_key[key], 1, key in costs.unpriced)
+    silence = costs.silence.get(payer)
+    if silence is not None:
+        decided = total(costs.by_key[key] for key in decisions)
+        partly = any(key in costs.unpriced for key in decisions)
+        yield CostRow("to stay silent", silence, 2, partly)
+        if (others := _minus(decided, silence)).requests:
+            yield CostRow("to answer", others, 2, partly)
+    for key in sorted(set(keys) - set(decisions), key=lambda each: _order(costs.by_key[each])):
+        name = f"{_agent(key[1])} · {visible_line(key[2])}"
+        yield CostRow(name, costs.by_key[key], 1, key in costs.unpriced)
+
+
+def cost_table(rows: Iterable[CostRow], width: int) -> Content:
+    """The rows with their columns under each other; money where it is known, else a dash."""
+    names = max(width - sum(WIDTHS), NAMES)
+    head = "".join(word.rjust(size) for word, size in zip(HEADS, WIDTHS, strict=True))
+    lines = [Content.styled(" " * names + head, "$foreground-muted")]
+    for row in rows:
+        name = Content("  " * row.depth + row.name).truncate(names - 1, ellipsis=True)
+        cells = "".join(cell.rjust(size) for cell, size in zip(_cells(row), WIDTHS, strict=True))
+        style = "bold" if row.strong else "$foreground-muted" if row.depth > 1 else ""
+        gap = " " * (names - name.cell_length)
+        lines.append(Content.assemble(name, gap, cells).stylize(style))
+    return Content("\n").join(lines)
+
+
+def budget_line(allowance: Allowance | None) -> str:
+    """How much of a session's budget is used."""
+    if allowance is None:
+        return NO_ENGINE
+    used = []
+    if allowance.money_limit:
+        used.append(f"{money(allowance.money)} of {money(allowance.money_limit)}")
+    if allowance.token_limit:
+        used.append(
+            f"{short_count(allowance.tokens)} of {short_count(allowance.token_limit)} tokens"
+        )
+    return f"Budget of this session: {' and '.join(used)} used." if used else NO_BUDGET
+
+
+def _cells(row: CostRow) -> tuple[str, ...]:
+    usage = row.usage
+    return (
+        f"{usage.requests:,}",
+        short_count(usage.input_tokens),
+        short_count(usage.cached_tokens) if usage.cached_tokens else "",
+        short_count(usage.output_tokens),
+        duration(usage.seconds),
+        money(usage.cost, partly=row.partly),
+    )
+
+
+def _agent(name: str) -> str:
+    kind = name.partition(":")[0]
+    named = {SYSTEM: "genie", REASONER: "decision"}.get(kind)
+    return named or visible_line(name[:80])
+
+
+def _partly(spent: Iterable[Spending]) -> bool:
+    return any(each.usage.cost is None and each.usage.requests for each in spent)
+
+
+def _order(usage: Usage) -> tuple[float, int]:
+    return -(usage.cost or 0.0), -tokens_of(usage)
+
+
+def _minus(whole: Usage, part: Usage) -> Usage:
+    cost = None if whole.cost is None else max(whole.cost - (part.cost or 0.0), 0.0)
+    return replace(
+        whole,
+        requests=max(whole.requests - part.requests, 0),
+        input_tokens=max(whole.input_tokens - part.input_tokens, 0),
+        output_tokens=max(whole.output_tokens - part.output_tokens, 0),
+        cached_tokens=max(whole.cached_tokens - part.cached_tokens, 0),
+        seconds=max(whole.seconds - part.seconds, 0.0),
+        cost=cost,
+    )
