@@ -42,9 +42,9 @@ def _in_person(settings: Settings) -> Iterator[str]:
 def _in_assistant(
     settings: Settings, locations: Locations, keys: Mapping[str, str]
 ) -> Iterator[str]:
-    from genie_core.assistant.agents import roles_of
     from genie_core.assistant.check import check_config
     from genie_core.assistant.policy import check_rules
+    from genie_core.assistant.roles import roles_of
     from genie_core.assistant.servers.file import load_servers
 
     try:
