@@ -1,0 +1,68 @@
+import pytest
+
+from genie_core.assistant.servers.errors import MissingValue
+from genie_core.assistant.servers.file import ServerSpec
+from genie_core.assistant.servers.placeholders import filled_in, private_values
+
+VALUES = {"TOKEN": "s3same-open", "WHO": "ann", "URL": "https://h", "LIKE": "${WHO}"}
+
+
+def test_values_take_the_place_of_names_everywhere() -> None:
+    spec = ServerSpec(
+        "a",
+        "${WHO}",
+        ("--as=${WHO}", "$WHO", "${env:WHO}${WHO}"),
+        {"T": "${TOKEN}"},
+        "${WHO}",
+        "${URL}/mcp",
+        {"Authorization": "Bearer ${TOKEN}"},
+    )
+    assert filled_in(spec, VALUES.get) == ServerSpec(
+        "a",
+        "${WHO}",
+        ("--as=ann", "$WHO", "annann"),
+        {"T": "s3same-open"},
+        "${WHO}",
+        "https://h/mcp",
+        {"Authorization": "Bearer s3same-open"},
+    )
+
+
+def test_a_value_is_not_looked_into() -> None:
+    assert filled_in(ServerSpec("a", args=("${LIKE}",)), VALUES.get).args == ("${WHO}",)
+
+
+def test_a_default_stands_in_for_what_is_missing() -> None:
+    spec = ServerSpec("a", args=("${WHO:-x}", "${NOBODY:-y}", "${NOBODY:-}"))
+    assert filled_in(spec, VALUES.get).args == ("ann", "y", "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "key"),
+    [
+        (ServerSpec("git", args=("${MISSING}",)), "args"),
+        (ServerSpec("git", env={"A": "${MISSING}"}), "env.A"),
+        (ServerSpec("git", url="http://${MISSING}"), "url"),
+        (ServerSpec("git", headers={"X": "${MISSING}"}), "headers.X"),
+    ],
+)
+def test_what_is_missing_is_told_by_server_key_and_name(spec: ServerSpec, key: str) -> None:
+    with pytest.raises(MissingValue) as caught:
+        filled_in(spec, VALUES.get)
+    assert str(caught.value).startswith(f"{key} of the tool server 'git' needs MISSING: ")
+    assert "genie-tui secrets set MISSING" in str(caught.value)
+
+
+def test_what_is_named_like_a_key_is_private_and_other_words_are_not() -> None:
+    spec = ServerSpec(
+        "a",
+        args=("${WHO}", "${TOKEN}"),
+        env={"API_KEY": "written-down", "LEVEL": "production"},
+        headers={"Authorization": "Bearer in-a-header", "Accept": "anything"},
+    )
+    filled = filled_in(spec, VALUES.get)
+    assert private_values(spec, filled, VALUES.get) == {
+        "s3same-open",
+        "written-down",
+        "in-a-header",
+    }
