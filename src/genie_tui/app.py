@@ -23,6 +23,7 @@ from genie_core.errors import GenieError
 from genie_core.room.seat import Seat
 from genie_tui.bell import Bell
 from genie_tui.bridge import Doorman
+from genie_tui.counsel import Counsel
 from genie_tui.keymap import Scope, bindings
 from genie_tui.opening import Opening
 from genie_tui.palette import AppActions
@@ -94,6 +95,7 @@ class GenieApp(App[Departure]):
         clock: Callable[[], float] = time.monotonic,
         notify: Notify = "mine",
         form: SettingsForm | None = None,
+        counsel: Counsel | None = None,
     ) -> None:
         super().__init__()
         self._doorman = doorman
@@ -103,6 +105,7 @@ class GenieApp(App[Departure]):
         self._clock = clock
         self._bell = Bell(notify, clock)
         self._form = form
+        self._counsel = counsel
         self._room: RoomScreen | None = None
         self._suspending = False
         self._moving = False
@@ -115,7 +118,7 @@ class GenieApp(App[Departure]):
     async def on_mount(self) -> None:
         """Begin where the person wanted to go."""
         if self._opening is None:
-            await self.push_screen(LobbyScreen(self._doorman, self._person))
+            await self.push_screen(LobbyScreen(self._doorman, self._person, self._counsel))
         else:
             await self.push_screen(self._room_for(self._opening))
 
@@ -201,7 +204,7 @@ class GenieApp(App[Departure]):
         self._opening = None
         await self.pop_screen()
         if not isinstance(self.screen, LobbyScreen):
-            await self.push_screen(LobbyScreen(self._doorman, self._person))
+            await self.push_screen(LobbyScreen(self._doorman, self._person, self._counsel))
         if opening is None:
             self._room = None
             return

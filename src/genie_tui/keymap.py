@@ -30,6 +30,7 @@ class Scope(Enum):
     LEDGER = "Activity, row by row"
     PREFERENCES = "Your preferences"
     LOBBY = "Lobby"
+    OFFERS = "Choosing a model in the lobby"
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,14 @@ ACTIONS: Final = (
         "screen.tools",
         offered=True,
         priority=True,
+    ),
+    Action(
+        Scope.ROOM,
+        (),
+        "grants",
+        "Show what you allowed beyond single calls, and take it back",
+        "screen.grants",
+        offered=True,
     ),
     Action(Scope.ROOM, (), "stop", "Stop the agents that run for you", "screen.stop", offered=True),
     Action(Scope.COMPOSER, ("enter",), "send", "Send the message"),
@@ -416,6 +425,9 @@ ACTIONS: Final = (
     Action(Scope.LOBBY, ("n",), "new room", "Go to the new room's title", "new_room", shown=True),
     Action(Scope.LOBBY, ("j",), "join", "Go to the address to join", "join_room", shown=True),
     Action(Scope.LOBBY, ("escape",), "saved rooms", "Go to the saved rooms", "saved_rooms"),
+    Action(Scope.LOBBY, ("f7",), "models", "Go to the models that are offered", "offers"),
+    Action(Scope.OFFERS, ("enter",), "choose", "Write it into your settings"),
+    Action(Scope.OFFERS, ("escape",), "not now", "Put them away until the next start", "not_now"),
 )
 
 

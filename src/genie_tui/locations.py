@@ -83,6 +83,11 @@ class Locations:
         return self.data / "tls" / "host.pem"
 
     @property
+    def no_counsel(self) -> Path:
+        """Is there once the person wants to be offered no models."""
+        return self.data / "no-counsel"
+
+    @property
     def log_file(self) -> Path:
         """Where details go that a screen has no room for."""
         return self.log / "genie-tui.log"

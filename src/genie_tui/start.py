@@ -19,7 +19,8 @@ from genie_core.errors import GenieError
 from genie_core.logging import DiscreetFormatter
 from genie_core.room.names import check_name
 from genie_tui.app import Departure, GenieApp
-from genie_tui.credentials import names_at_hand
+from genie_tui.counsel import Counsel
+from genie_tui.credentials import hide_own_secrets, names_at_hand
 from genie_tui.doctor import terminal_problem
 from genie_tui.doorman import House
 from genie_tui.driver import HangupDriver
@@ -68,10 +69,18 @@ def start(
         check_config(assistant_config(settings, locations), names_at_hand(name, locations, env))
     _log_to(locations.log_file)
 
+    # A keyring may wait for its owner, so nobody waits for this thread.
+    threading.Thread(target=hide_own_secrets, args=(name, locations), daemon=True).start()
     house = House(name, settings, locations)
     form = SettingsForm(source, locations, env, house.use)
     app = _SignalledApp(
-        house, opening, name, log_path=locations.log_file, notify=settings.notify, form=form
+        house,
+        opening,
+        name,
+        log_path=locations.log_file,
+        notify=settings.notify,
+        form=form,
+        counsel=Counsel(source, locations, name, house.use),
     )
     if settings.theme:
         app.theme = settings.theme

@@ -9,6 +9,8 @@ from genie_tui.commands import COMMANDS
 from genie_tui.keymap import ACTIONS, Scope, actions, bindings, by_key
 from genie_tui.palette import AppActions, RoomActions
 from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.edit_call import EditCallScreen
+from genie_tui.screens.grants import GrantsScreen
 from genie_tui.screens.help import HelpScreen, HelpText
 from genie_tui.screens.invite import InviteScreen
 from genie_tui.screens.lobby import LobbyScreen
@@ -19,6 +21,7 @@ from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.door import Door
 from genie_tui.widgets.ledger import Ledger
+from genie_tui.widgets.offers import Offers
 from genie_tui.widgets.timeline import Timeline
 
 OWNERS: dict[Scope, type[DOMNode]] = {
@@ -29,9 +32,12 @@ OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.LEDGER: Ledger,
     Scope.TIMELINE: Timeline,
     Scope.LOBBY: LobbyScreen,
+    Scope.OFFERS: Offers,
     Scope.DOOR: Door,
     Scope.CONFIRM: ConfirmScreen,
     Scope.INVITE: InviteScreen,
+    Scope.EDIT: EditCallScreen,
+    Scope.GRANTS: GrantsScreen,
     Scope.SETTINGS: SettingsScreen,
     Scope.PREFERENCES: PreferencesScreen,
 }

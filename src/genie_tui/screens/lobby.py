@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import ClassVar, Final
 
 from textual import events, on
@@ -17,11 +17,13 @@ from textual.widgets.option_list import Option
 
 from genie_core.errors import GenieError
 from genie_tui.bridge import Doorman, SavedSummary
+from genie_tui.counsel import Counsel
 from genie_tui.keymap import Scope, bindings
 from genie_tui.moments import ago
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.text import visible_line
+from genie_tui.widgets.offers import Offers
 from genie_tui.widgets.too_small import TooSmall
 
 TITLE: Final = 28
@@ -54,9 +56,10 @@ class LobbyScreen(Screen[None]):
             super().__init__()
             self.opening = opening
 
-    def __init__(self, doorman: Doorman, person: str) -> None:
+    def __init__(self, doorman: Doorman, person: str, counsel: Counsel | None = None) -> None:
         super().__init__()
         self._doorman = doorman
+        self._counsel = counsel
         self._person = person
         self._greeted = False
         self._saved: dict[str, SavedSummary] = {}
@@ -68,6 +71,7 @@ class LobbyScreen(Screen[None]):
         with VerticalScroll(id="lobby", can_focus=False):
             yield Static(_title(self._person), id="lobby-title", markup=False)
             yield Static(id="lobby-error", markup=False)
+            yield Offers()
             yield Static("Saved rooms", classes="lobby-label", markup=False)
             yield OptionList(id="saved", markup=False, compact=True)
             yield Static("none yet", id="no-saved", markup=False)
@@ -98,10 +102,49 @@ class LobbyScreen(Screen[None]):
     def _start_looking(self) -> None:
         if self.is_current:
             self.run_worker(self._look_around(), group="nearby", exclusive=True)
+            if self._counsel is not None:
+                self.run_worker(self._seek(self._counsel), group="counsel", exclusive=True)
 
     async def _look_around(self) -> None:
         async with self._doorman.browse(self._show_nearby):
             await asyncio.Event().wait()
+
+    async def _seek(self, counsel: Counsel) -> None:
+        offers = await counsel.offers()
+        self.query_one(Offers).show(offers)
+        if offers and self.focused is not None:
+            self.call_after_refresh(self.focused.scroll_visible, animate=False)
+
+    @on(Offers.Taken)
+    async def _take(self, message: Offers.Taken) -> None:
+        said = "The offline helper answers."
+        if message.choice.name:
+            said = f"{message.choice.name} answers from the next room on."
+        if self._counsel is not None:
+            await self._put_away(self._counsel.take(message.choice), said)
+
+    @on(Offers.Dismissed)
+    async def _dismiss(self, message: Offers.Dismissed) -> None:
+        if self._counsel is None:
+            return
+        if message.for_ever:
+            await self._put_away(self._counsel.decline(), "You won't be asked again.")
+        else:
+            self._counsel.dismiss()
+            self._end_offers()
+
+    async def _put_away(self, doing: Awaitable[None], said: str) -> None:
+        try:
+            await doing
+        except GenieError as error:
+            self.show_error(str(error))
+        else:
+            self.notify(f"{said} You can change it in the settings.")
+        self._end_offers()
+
+    def _end_offers(self) -> None:
+        self.query_one(Offers).show(())
+        self.query_one("#new-title", Input).focus()
 
     def show_error(self, text: str) -> None:
         """Say why a room could not be entered. It stays until the next attempt."""
@@ -199,6 +242,10 @@ class LobbyScreen(Screen[None]):
     def action_join_room(self) -> None:
         """Go to where an invite goes."""
         self.query_one("#address", Input).focus()
+
+    def action_offers(self) -> None:
+        """Go to the models that are offered."""
+        self.query_one(Offers).focus_list()
 
     def action_saved_rooms(self) -> None:
         """Go to the list."""

@@ -1,6 +1,7 @@
+import asyncio
 import time
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, until
@@ -8,14 +9,18 @@ from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, OptionList, Static
 
+from genie_core.assistant.config import ModelChoice
+from genie_core.assistant.models.discover import Offer
 from genie_core.errors import GenieError
 from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
+from genie_tui.counsel import Counsel
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
 from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.offers import Offers
 
 
 def rooms() -> list[SavedSummary]:
@@ -273,3 +278,93 @@ async def test_a_room_of_ones_own_that_somebody_hosts_now_is_joined_there() -> N
         await pilot.press("enter")
         await entered(pilot)
         await until(pilot, lambda: door.openings == [RejoinRoom(own.id, HERE, KNOWN.pin)])
+
+
+class Advice:
+    """Offers what it is told to, and remembers what became of it."""
+
+    def __init__(self, *offers: Offer, error: GenieError | None = None) -> None:
+        self.ready = asyncio.Event()
+        self.given = list(offers)
+        self.error = error
+        self.done: list[object] = []
+
+    async def offers(self) -> list[Offer]:
+        await self.ready.wait()
+        return self.given
+
+    async def take(self, choice: ModelChoice) -> None:
+        if self.error is not None:
+            raise self.error
+        self.done.append(choice)
+
+    async def decline(self) -> None:
+        self.done.append("never")
+
+    def dismiss(self) -> None:
+        self.done.append("not now")
+
+
+SMALL = ModelChoice("vllm:small", "http://127.0.0.1:1234/v1")
+OFFERS = (
+    Offer(SMALL, "small [/red] (LM Studio)", "runs on this machine\x1b[2J"),
+    Offer(ModelChoice("openai:gpt-5-mini"), "openai:gpt-5-mini", "OPENAI_API_KEY is there"),
+)
+
+
+async def test_offered_models_leave_whoever_types_alone_and_are_chosen_by_key() -> None:
+    advice = Advice(*OFFERS)
+    app = GenieApp(doorman(), None, "ann", counsel=cast("Counsel", advice))
+    async with app.run_test() as pilot:
+        title = app.screen.query_one("#new-title", Input)
+        await until(pilot, lambda: title.has_focus)
+        card = app.screen.query_one(Offers)
+        await pilot.press("f7", *"Sp")
+        assert not card.display
+        advice.ready.set()
+        await until(pilot, lambda: card.display)
+        await pilot.press(*"ring")
+        assert (title.value, title.has_focus) == ("Spring", True)
+        listed = card.query_one(OptionList)
+        lines = [str(each.prompt) for each in listed.options]
+        assert "small [/red] (LM Studio)" in lines[0]
+        assert "runs on this machine␛[2J" in lines[0]
+        assert [line.split("  ")[0] for line in lines[2:]] == [
+            "no language model",
+            "ask me no more",
+        ]
+        await pilot.press("f7")
+        await until(pilot, lambda: listed.has_focus)
+        await pilot.press("enter")
+        await until(pilot, lambda: advice.done == [SMALL])
+        await until(pilot, lambda: not card.display and title.has_focus)
+        assert title.value == "Spring"
+
+
+@pytest.mark.parametrize(
+    ("keys", "done"),
+    [(("escape",), "not now"), (("end", "enter"), "never"), (("down", "down", "enter"), None)],
+)
+async def test_offered_models_can_be_put_away(keys: tuple[str, ...], done: str | None) -> None:
+    advice = Advice(*OFFERS)
+    advice.ready.set()
+    app = GenieApp(doorman(), None, "ann", counsel=cast("Counsel", advice))
+    async with app.run_test() as pilot:
+        card = app.screen.query_one(Offers)
+        await until(pilot, lambda: card.display)
+        await pilot.press("f7", *keys)
+        await until(pilot, lambda: advice.done == [done or ModelChoice()])
+        await until(pilot, lambda: not card.display)
+
+
+async def test_a_choice_that_cannot_be_written_is_explained() -> None:
+    advice = Advice(*OFFERS, error=GenieError("can't write [/red]"))
+    advice.ready.set()
+    app = GenieApp(doorman(), None, "ann", counsel=cast("Counsel", advice))
+    async with app.run_test() as pilot:
+        card = app.screen.query_one(Offers)
+        await until(pilot, lambda: card.display)
+        await pilot.press("f7", "enter")
+        error = app.screen.query_one("#lobby-error", Static)
+        await until(pilot, lambda: error.display)
+        assert "can't write [/red]" in str(error.render())

@@ -1,0 +1,101 @@
+"""The first start: which model a person who has set none could use, and setting it for them."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Final, TypeAlias
+
+from genie_core.assistant.config import ModelChoice
+from genie_core.assistant.models.discover import Offer, discover
+from genie_core.durable import reason, replace_file
+from genie_core.errors import GenieError
+from genie_tui.credentials import names_at_hand
+from genie_tui.locations import Locations
+from genie_tui.settings import Settings
+from genie_tui.settings_edit import put
+from genie_tui.settings_file import SettingsError
+from genie_tui.settings_source import SettingsSource
+
+Look: TypeAlias = Callable[[Mapping[str, str]], Awaitable[Sequence[Offer]]]
+
+MOST: Final = 6
+"""How many models are offered."""
+
+logger = logging.getLogger(__name__)
+
+
+class Counsel:
+    """Offers models to somebody who has neither a settings file nor a model, until they choose.
+
+    `use` is told the settings that a choice leads to. `look` finds the models that there are, from
+    the names of variables and stored secrets.
+    """
+
+    def __init__(
+        self,
+        source: SettingsSource,
+        locations: Locations,
+        person: str,
+        use: Callable[[Settings], None],
+        look: Look = discover,
+    ) -> None:
+        self._source = source
+        self._locations = locations
+        self._person = person
+        self._use = use
+        self._look = look
+        self._over = False
+
+    async def offers(self) -> list[Offer]:
+        """Look for models, unless nobody wants to know; none if something goes wrong."""
+        try:
+            if self._over or not await asyncio.to_thread(self._is_wanted):
+                return []
+            keys = await asyncio.to_thread(
+                names_at_hand, self._person, self._locations, self._source.env
+            )
+            return list(await self._look(keys))[:MOST]
+        except (GenieError, OSError):
+            logger.warning("no models could be looked for", exc_info=True)
+            return []
+
+    async def take(self, choice: ModelChoice) -> None:
+        """Write the choice into the settings, and use it from the next room on.
+
+        Raises:
+            SettingsError: the file can't be written.
+
+        """
+        settings = await asyncio.to_thread(self._write, choice)
+        self._over = True
+        self._use(settings)
+
+    def dismiss(self) -> None:
+        """Offer nothing more until the next start."""
+        self._over = True
+
+    async def decline(self) -> None:
+        """Offer nothing ever again.
+
+        Raises:
+            SettingsError: that can't be noted.
+
+        """
+        self._over = True
+        try:
+            await asyncio.to_thread(replace_file, self._locations.no_counsel, b"")
+        except OSError as error:
+            file = self._locations.no_counsel
+            raise SettingsError(f"can't write {file}: {reason(error)}") from error
+
+    def _is_wanted(self) -> bool:
+        if self._source.file.exists() or self._locations.no_counsel.exists():
+            return False
+        return not self._source.read().settings.model
+
+    def _write(self, choice: ModelChoice) -> Settings:
+        changes = [partial(put, key=("model",), value=choice.name)]
+        if choice.base_url:
+            changes.append(partial(put, key=("base_url",), value=choice.base_url))
+        return self._source.change(changes).settings

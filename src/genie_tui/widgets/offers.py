@@ -1,0 +1,99 @@
+"""The card in the lobby with models that a person could use."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from genie_core.assistant.config import ModelChoice
+from genie_core.assistant.models.discover import Offer
+from genie_tui.keymap import Scope, bindings
+from genie_tui.text import visible_line
+
+LABEL: Final = 34
+"""Columns for a model's name."""
+
+OFFLINE: Final = "offline"
+NEVER: Final = "never"
+
+_TITLE: Final = "Your assistant has no language model yet. These could answer (f7 to choose):"
+
+
+class Offers(Vertical):
+    """Lists models, hidden until there are any. It never takes the focus by itself."""
+
+    BINDINGS = bindings(Scope.OFFERS)
+
+    class Taken(Message):
+        """The person wants this model; no name is the offline helper."""
+
+        def __init__(self, choice: ModelChoice) -> None:
+            super().__init__()
+            self.choice = choice
+
+    class Dismissed(Message):
+        """The person wants none of it now, or never to be asked again."""
+
+        def __init__(self, *, for_ever: bool) -> None:
+            super().__init__()
+            self.for_ever = for_ever
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._offers: list[Offer] = []
+
+    def compose(self) -> ComposeResult:
+        """A title and the list."""
+        yield Static(_TITLE, id="offers-title", markup=False)
+        yield OptionList(id="offers-list", markup=False, compact=True)
+
+    def on_mount(self) -> None:
+        """Begin with none."""
+        self.display = False
+
+    def show(self, offers: Sequence[Offer]) -> None:
+        """Show what there is to choose from; nothing hides the card."""
+        self._offers = list(offers)
+        listed = self.query_one("#offers-list", OptionList)
+        listed.clear_options()
+        if offers:
+            listed.add_options(
+                [Option(_line(offer.label, offer.why), id=str(n)) for n, offer in enumerate(offers)]
+            )
+            listed.add_option(
+                Option(_line("no language model", "the offline helper answers"), id=OFFLINE)
+            )
+            listed.add_option(Option(_line("ask me no more", ""), id=NEVER))
+            listed.highlighted = 0
+        self.display = bool(offers)
+
+    def focus_list(self) -> None:
+        """Go to the list, if there is one."""
+        if self.display:
+            self.query_one("#offers-list", OptionList).focus()
+
+    @on(OptionList.OptionSelected, "#offers-list")
+    def _choose(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        chosen = event.option_id or OFFLINE
+        if chosen == NEVER:
+            self.post_message(self.Dismissed(for_ever=True))
+        elif chosen == OFFLINE:
+            self.post_message(self.Taken(ModelChoice()))
+        else:
+            self.post_message(self.Taken(self._offers[int(chosen)].choice))
+
+    def action_not_now(self) -> None:
+        """Put the card away until the next start."""
+        self.post_message(self.Dismissed(for_ever=False))
+
+
+def _line(label: str, why: str) -> Content:
+    name = Content(visible_line(label)).truncate(LABEL, ellipsis=True, pad=True)
+    return Content.assemble(name, "  ", (visible_line(why), "$foreground-muted"))
