@@ -247,7 +247,7 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
     doctor = commands.add_parser(
         "doctor",
         help="check terminal, folders, key, network, model and port",
-        parents=[shared],
+        parents=[_shared(argparse.SUPPRESS)],  # its own: another --model takes the place of theirs
         conflict_handler="resolve",
     )
     doctor.add_argument("--port", type=_port, help="the port to check")

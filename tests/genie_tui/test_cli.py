@@ -37,6 +37,12 @@ def test_help_is_grouped_and_shows_examples(capsys: pytest.CaptureFixture[str]) 
         assert part in out
 
 
+def test_every_command_but_doctor_takes_a_model_to_answer_with() -> None:
+    assert parser().parse_args(["host", "--model", "openai:big"]).model == "openai:big"
+    asked = parser().parse_args(["doctor", "--model"])
+    assert asked.ask_model
+
+
 def test_options_may_stand_before_and_after_the_command() -> None:
     before = parser().parse_args(["--name", "ann", "host", "--title", "T"])
     after = parser().parse_args(["host", "--name", "ann", "--title", "T"])
