@@ -22,7 +22,7 @@ LABEL: Final = 34
 OFFLINE: Final = "offline"
 NEVER: Final = "never"
 
-_TITLE: Final = "Your assistant has no language model yet. These could answer (f7 to choose):"
+_TITLE: Final = "No language model is set yet. These could answer; f7 to choose."
 
 
 class Offers(Vertical):

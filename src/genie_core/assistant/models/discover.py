@@ -99,7 +99,7 @@ async def _offers_of(server: Local) -> list[Offer]:
         return []
     address = f"http://{LOOPBACK}:{server.port}/v1"
     usual = address == OLLAMA_LOCAL_URL and server.provider == "ollama"
-    why = f"{server.label} runs on this machine, port {server.port}"
+    why = f"runs here, on port {server.port}"
     return [
         Offer(
             ModelChoice(f"{server.provider}:{name}", "" if usual else address),
