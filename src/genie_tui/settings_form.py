@@ -19,9 +19,9 @@ from genie_tui.settings_keys import Key
 from genie_tui.settings_source import Change, Origin, Reading, SettingsSource
 from genie_tui.themes import DARK, theme_names
 
-AT_ONCE: Final = "counts at once"
-NEXT_ROOM: Final = "counts from the next room on"
-MODEL: Final = f"{NEXT_ROOM}; /model changes it in this one"
+AT_ONCE: Final = "at once"
+NEXT_ROOM: Final = "from the next room on"
+MODEL: Final = f"{NEXT_ROOM}, in this one by /model"
 
 ASK_WRITES: Final = "usual"
 ASK_ALL: Final = "all"

@@ -1,0 +1,136 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.genie_tui.scripted_seat import HandClock, ScriptedDoorman, ScriptedSeat, until
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from genie_tui.app import GenieApp
+from genie_tui.commands import BY_NAME
+from genie_tui.locations import Locations
+from genie_tui.screens.settings import SettingsScreen
+from genie_tui.settings import Settings
+from genie_tui.settings_form import SettingsForm
+from genie_tui.settings_source import SettingsSource
+from genie_tui.widgets.picker import Picker
+
+TEXT = '# mine\nmodel = "ollama:a" # [/red]\n\n# few\n[limits]\nmembers = 5\n'
+
+
+class Home:
+    """A person's settings, and what the app was told of them."""
+
+    def __init__(self, folder: Path, **env: str) -> None:
+        self.places = Locations(folder / "con[red]fig", folder / "data", folder / "log")
+        self.places.config.mkdir()
+        self.file = self.places.settings_file
+        self.file.write_text(TEXT)
+        self.used: list[Settings] = []
+        source = SettingsSource(self.file, env)
+        self.form = SettingsForm(source, self.places, env, self.used.append)
+
+    @asynccontextmanager
+    async def open(self, size: tuple[int, int]) -> AsyncIterator[tuple[SettingsScreen, Pilot[Any]]]:
+        """The app with the settings on screen."""
+        door = ScriptedDoorman(ScriptedSeat())
+        app = GenieApp(door, None, "ann", clock=HandClock(), form=self.form)
+        async with app.run_test(size=size) as pilot:
+            await pilot.press("f12")
+            await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
+            screen = app.screen
+            assert isinstance(screen, SettingsScreen)
+            yield screen, pilot
+
+
+def note(screen: SettingsScreen, name: str) -> str:
+    return str(screen.query_one(f"#note-{name}", Static).render())
+
+
+def problem(screen: SettingsScreen) -> str:
+    return str(screen.query_one("#settings-problem", Static).render())
+
+
+async def test_changing_by_keyboard_alone_on_a_small_terminal(tmp_path: Path) -> None:
+    home = Home(tmp_path, GENIE_REASONER_MODEL="ollama:env", GENIE_THEME="nord")
+    async with home.open((80, 24)) as (screen, pilot):
+        model = screen.query_one("#model", Input)
+        await until(pilot, lambda: model.has_focus)
+        for name in ("model", "reasoner_model", "approvals", "theme"):
+            region = screen.query_one(f"#{name}").region
+            assert region.height == 1
+            assert screen.region.contains_region(region)
+        # Where each value comes from, and what can't be changed here.
+        assert note(screen, "model").startswith("settings.toml:2 · from the next room on")
+        assert "environment GENIE_REASONER_MODEL" in note(screen, "reasoner_model")
+        assert screen.query_one("#reasoner_model", Input).disabled
+        assert screen.query_one("#theme", Picker).disabled
+        # What is wrong is said below the field, and keeps it from being saved.
+        await pilot.press("home", "x")
+        await until(pilot, lambda: "xollama" in note(screen, "model"))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "Nothing is saved" in problem(screen))
+        assert home.file.read_text() == TEXT
+        await pilot.press("backspace", "end", "b")
+        await until(pilot, lambda: "not saved yet" in note(screen, "model"))
+        await pilot.press("down", "right", "down", "down", "right", "down", "right")
+        assert screen.query_one("#template", Picker).value != "general_assist"
+        assert screen.query_one("#notify", Picker).value == "all"
+        # Going back takes two, if there are changes.
+        await pilot.press("escape")
+        await until(pilot, lambda: "esc again" in problem(screen))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: pilot.app.screen is not screen)
+    text = home.file.read_text()
+    for part in ("# mine\n", 'model = "ollama:ab" # [/red]', "# few\n[limits]", 'notify = "all"'):
+        assert part in text
+    assert [each.model for each in home.used] == ["ollama:ab"]
+    assert home.used[0].rules[0].effect == "ask"
+    assert "reasoner_model" not in text
+
+
+async def test_a_theme_is_seen_at_once_and_taken_back_unless_it_is_saved(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    async with home.open((120, 40)) as (screen, pilot):
+        theme = screen.query_one("#theme", Picker)
+        await until(pilot, lambda: not theme.disabled)
+        assert note(screen, "theme") == "default · at once"
+        theme.focus()
+        await pilot.press("right")
+        await until(pilot, lambda: pilot.app.theme == "genie-light")
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: pilot.app.screen is not screen)
+        assert pilot.app.theme == "genie-dark"
+        assert home.file.read_text() == TEXT
+        assert home.used == []
+
+        await pilot.press("f12")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SettingsScreen))
+        again = pilot.app.screen
+        theme = again.query_one("#theme", Picker)
+        await until(pilot, lambda: not theme.disabled)
+        theme.focus()
+        await pilot.press("right", "up", "left", "ctrl+s")
+        await until(pilot, lambda: pilot.app.screen is not again)
+        assert pilot.app.theme == "genie-light"
+        assert (home.used[0].theme, home.used[0].notify) == ("genie-light", "none")
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        assert app._bell.notify == "none"  # the room's own bell, as of now
+
+
+async def test_a_broken_file_is_one_line_and_nothing_can_be_changed(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.file.write_text("model = \n")
+    async with home.open((80, 24)) as (screen, pilot):
+        await until(pilot, lambda: "line 1" in problem(screen))
+        assert "config edit" in problem(screen)
+        assert all(screen.query_one(f"#{name}").disabled for name in ("model", "theme"))
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: pilot.app.screen is not screen)
+    assert home.file.read_text() == "model = \n"
+
+
+def test_a_command_leads_there_too() -> None:
+    assert BY_NAME["settings"].action == "app.settings"

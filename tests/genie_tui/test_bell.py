@@ -1,0 +1,120 @@
+import pytest
+from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
+
+from genie_core.room.event import Answered, AnyBody, Decided, Joined, Left, Said, Settled
+from genie_core.room.fold import RoomState
+from genie_tui.bell import Bell, mentions, rings
+from genie_tui.settings import Notify
+
+
+QUESTION = 5
+"""The number of the first message in the seat's room."""
+
+
+def seat() -> ScriptedSeat:
+    made = ScriptedSeat()
+    made.open_room()
+    return made
+
+
+def said(text: str) -> Said:
+    return Said("x", text)
+
+
+@pytest.mark.parametrize(
+    ("body", "by", "wanted"),
+    [
+        (said("hello all"), "bob", {"all"}),
+        (said("hello @Ann!"), "bob", {"all", "mine"}),
+        (said("hello @ann"), "ann", set()),
+        (said("mail to x@ann.example"), "bob", {"all"}),
+        (Answered(QUESTION, "done", receiver="ann"), "bob", {"all", "mine"}),
+        (Answered(QUESTION, "done, @ann", receiver="bob"), "bob", {"all", "mine"}),
+        (Answered(QUESTION, "done", receiver="bob"), "bob", {"all"}),
+        (Answered(QUESTION, "done", receiver="ann"), "ann", {"all"}),
+        (Decided(QUESTION, "ignore", reason="@ann said so"), "bob", set()),
+        (Left("bob"), "", set()),
+    ],
+)
+def test_who_is_told_of_what(body: AnyBody, by: str, wanted: set[Notify]) -> None:
+    here = seat()
+    assert here.say_here("and?", by or "bob") == QUESTION
+    if isinstance(body, Answered):
+        here.feed(Decided(QUESTION, "delegate", query="?", receiver=body.receiver), by=by)
+    (event,) = here.feed(body, by=by)
+    modes: tuple[Notify, ...] = ("mine", "all", "none")
+    assert {mode for mode in modes if rings(mode, event, here.state, "ann")} == wanted
+
+
+def test_a_tool_call_rings_while_it_waits_and_for_who_answers_it() -> None:
+    here = seat()
+    approval = here.ask()
+    asked = here.events[-1]
+    assert rings("mine", asked, here.state, "ann")
+    assert rings("all", asked, here.state, "ann")
+    assert not rings("none", asked, here.state, "ann")
+    assert not rings("all", asked, here.state, "bob")
+    here.feed(Settled(asked.seq - 2, approval, "approved"))
+    assert not rings("mine", asked, here.state, "ann")
+
+
+def test_history_does_not_ring_and_neither_does_a_burst_twice() -> None:
+    here, clock = seat(), HandClock()
+    (old,) = here.feed(said("@ann"), by="bob")
+    bell = Bell("mine", clock)
+    bell.enter(here.state, "ann")
+    assert not bell.heed([old], here.state, "ann")
+    first, second = here.feed(said("@ann"), said("@ann again"), by="bob")
+    assert bell.heed([first], here.state, "ann")
+    assert not bell.heed([second], here.state, "ann")
+    clock.rest(1.0)
+    (third,) = here.feed(said("@ann, are you there?"), by="bob")
+    assert bell.heed([third], here.state, "ann")
+    clock.rest(1.0)
+    bell.notify = "none"
+    assert not bell.heed([third], here.state, "ann")
+
+
+def test_what_was_said_before_one_came_does_not_ring() -> None:
+    bell = Bell("all", HandClock())
+    bell.enter(RoomState(), "cleo")
+    room = seat()
+    before = room.feed(said("@cleo will come"), by="bob")
+    joined = room.feed(Joined("member"), by="cleo")
+    after = room.feed(said("welcome"), by="bob")
+    assert not bell.heed([*before, *joined], room.state, "cleo")
+    assert bell.heed(after, room.state, "cleo")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("@ann", True),
+        ("hey (@Ann), look", True),
+        ("@ann's turn", True),
+        ("@anna", False),
+        ("@an", False),
+        ("ann", False),
+        ("x@ann", False),
+        ("@" + "." * 200_000, False),
+        ("@ann " * 20_000, True),
+    ],
+)
+def test_a_name_counts_as_a_word_of_its_own(text: str, expected: bool) -> None:
+    assert mentions(text, "ann") is expected
+
+
+async def test_a_room_rings_for_others_not_for_oneself(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, clock = seat(), HandClock()
+    here.feed(said("@ann, before you came"), by="bob")
+    rung: list[float] = []
+    async with in_room(here, clock=clock) as (screen, pilot):
+        monkeypatch.setattr(pilot.app, "bell", lambda: rung.append(clock()))
+        here.feed(said("@ann is me"), by="ann")
+        here.feed(said("@ann"), by="bob")
+        await until(pilot, lambda: rung)
+        clock.rest(2)
+        here.ask()
+        await until(pilot, lambda: len(rung) == 2)
+    assert rung == [1_000.0, 1_002.0]
+    assert screen.seat is here
