@@ -119,3 +119,18 @@ def test_every_report_has_its_message() -> None:
     assert third.unsent == unsent
     assert isinstance(fourth, Notice)
     assert (fourth.severity, fourth.text) == (Severity.WARNING, "careful")
+
+
+def test_text_that_was_not_read_yet_travels_together() -> None:
+    bridge, screen = started()
+    for piece in "abc":
+        bridge.on_delta(1, piece)
+    bridge.on_delta(2, "x")
+    bridge.on_delta(2, "y")
+    bridge.on_typing("bob")
+    bridge.on_delta(2, "z")
+    told = [(each.message, each.text) for each in screen.posted if isinstance(each, DeltaArrived)]
+    assert told == [(1, "abc"), (2, "xy"), (2, "z")]
+    bridge.on_delta(2, "!")
+    assert isinstance(last := screen.posted[-1], DeltaArrived)
+    assert last.text == "!"

@@ -9,11 +9,14 @@ from genie_tui.order import (
     Moderation,
     Open,
     Prefs,
+    RaiseBudget,
     Save,
     Share,
     Thread,
     Who,
     read_attach,
+    read_budget,
+    read_cost,
     read_detach,
     read_host,
     read_invite,
@@ -125,3 +128,26 @@ def test_preferences_are_ones_own_or_somebodys() -> None:
     assert read_prefs("@bob") == Prefs("bob")
     with pytest.raises(Misuse):
         read_prefs("bob and others")
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("", RaiseBudget()),
+        ("+5", RaiseBudget(money=5.0)),
+        ("+$2.50", RaiseBudget(money=2.5)),
+        ("+100k", RaiseBudget(tokens=100_000)),
+        ("+1.5M", RaiseBudget(tokens=1_500_000)),
+        ("+2500 tokens", RaiseBudget(tokens=2500)),
+    ],
+)
+def test_a_budget_is_raised_in_dollars_or_tokens(text: str, order: RaiseBudget) -> None:
+    assert read_budget(text) == order
+
+
+@pytest.mark.parametrize("text", ["5", "-5", "+0", "+x", "+5 dollars", "+$5k", "+99999", "+nan"])
+def test_a_budget_is_raised_by_nothing_else(text: str) -> None:
+    with pytest.raises(Misuse):
+        read_budget(text)
+    with pytest.raises(Misuse):
+        read_cost("all")

@@ -16,8 +16,8 @@ from genie_tui.moments import duration
 from genie_tui.text import visible_line
 
 MOST_PAYERS: Final = 40
-HEADS: Final = ("requests", "in", "cached", "out", "time", "money")
-WIDTHS: Final = (9, 8, 8, 8, 8, 11)
+HEADS: Final = ("asked", "in", "cached", "out", "time", "money")
+WIDTHS: Final = (7, 7, 8, 7, 8, 10)
 NAMES: Final = 16
 """Columns for names, at least."""
 

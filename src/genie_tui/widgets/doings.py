@@ -28,7 +28,7 @@ class _Run:
     agent: str = SYSTEM
     what: What = "asking"
     detail: str = ""
-    heard_at: float = 0.0
+    heard_at: float | None = None
     writes: bool = False
     notes: list[str] = field(default_factory=list)
 
@@ -59,6 +59,8 @@ class Doings:
         """Take note that text of the answer to a message came in."""
         run = self._run(message)
         run.heard_at, run.writes = self._clock(), True
+        if run.what in _EXPECTING:
+            run.agent, run.what, run.detail = SYSTEM, "writing", ""
 
     def is_written(self, message: int) -> bool:
         """Whether there is text of the answer to a message already."""
@@ -80,7 +82,7 @@ class Doings:
     def line(self, message: int) -> str:
         """Who is at what in the run for a message; empty if nothing was reported. Safe to show."""
         run = self._runs.get(message)
-        if run is None or not run.heard_at:
+        if run is None or run.heard_at is None:
             return ""
         who = "" if run.agent == SYSTEM else f"{label_of(run.agent[-LONGEST:])} · "
         silent = self._clock() - run.heard_at
@@ -95,7 +97,7 @@ class Doings:
         return [
             message
             for message, run in self._runs.items()
-            if run.what in _EXPECTING and run.heard_at and now - run.heard_at >= STALLED
+            if run.what in _EXPECTING and run.heard_at is not None and now - run.heard_at >= STALLED
         ]
 
     def _run(self, message: int) -> _Run:

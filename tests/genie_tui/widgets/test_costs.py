@@ -1,0 +1,74 @@
+import pytest
+
+from genie_core.room.costs import Costs
+from genie_core.room.event import Spending
+from genie_core.room.workbench import Allowance
+from genie_tui.widgets.costs import (
+    NO_BUDGET,
+    NO_ENGINE,
+    budget_line,
+    cost_rows,
+    cost_table,
+    short_cost,
+)
+
+
+def spending(
+    agent: str, tokens: int, cost: float | None = None, model: str = "gpt-x", cached: int = 0
+) -> Spending:
+    return Spending(agent, model, 1, tokens, tokens // 10, cached, 1.5, cost)
+
+
+def test_a_row_says_in_few_words_what_was_spent() -> None:
+    assert short_cost(()) == ""
+    assert (
+        short_cost([spending("system", 1000, 0.004), spending("coder:1", 90)]) == "1.2k tok ≥$0.004"
+    )
+    assert short_cost([spending("system", 100)]) == "110 tok"
+    assert short_cost([spending("system", 0)]) == ""
+
+
+def room() -> Costs:
+    costs = Costs()
+    costs.add("ann", [spending("reasoner", 500, 0.01, "small")], silent=True)
+    costs.add("ann", [spending("reasoner", 300, 0.02, "small")])
+    costs.add(
+        "ann", [spending("system", 12_000, 0.5, cached=900), spending("coder:1a/web:2b", 700)]
+    )
+    costs.add("bob\x1b[2J", [spending("system", 2_000_000, 7.25)])
+    return costs
+
+
+@pytest.mark.parametrize("width", [66, 94])
+def test_the_table_adds_up_by_person_agent_and_kind_of_decision(width: int) -> None:
+    lines = cost_table(cost_rows(room()), width).plain.splitlines()
+    assert {len(line) for line in lines} <= {width}
+    assert "\x1b" not in "".join(lines)
+    cells = [line.split() for line in lines]
+    assert cells[0] == ["asked", "in", "cached", "out", "time", "money"]
+    names = [line[: width - 47].strip() for line in lines[1:]]
+    assert [each.split()[0] for each in names] == [
+        "bob␛[2J",
+        "genie",
+        "ann",
+        "decisions",
+        "to",
+        "to",
+        "genie",
+        "web",
+        "all",
+    ]
+    assert cells[3][-7:] == ["4", "14k", "900", "1.4k", "6.0", "s", "≥$0.53"]
+    assert cells[5][-1] == "$0.01"
+    assert cells[6][-1] == "$0.02"
+    assert cells[8][-1] == "—"
+    assert cells[9][-1] == "≥$7.78"
+
+
+def test_a_budget_is_told_in_the_units_it_was_set_in() -> None:
+    assert budget_line(None) == NO_ENGINE
+    assert budget_line(Allowance(1.0, tokens=5)) == NO_BUDGET
+    both = Allowance(0.42, 2.0, 12_345, 500_000)
+    assert (
+        budget_line(both) == "Budget of this session: $0.42 of $2.00 and 12k of 500k tokens used."
+    )
