@@ -9,6 +9,7 @@ from genie_tui.bridge import Doorman
 from genie_tui.order import (
     Admission,
     Attach,
+    Auto,
     Detach,
     Host,
     Invite,
@@ -26,11 +27,13 @@ from genie_tui.order import (
 )
 from genie_tui.screens.candidates import Candidates
 from genie_tui.screens.cargo_desk import CargoDesk
+from genie_tui.screens.consent_desk import ConsentDesk
 from genie_tui.screens.cost_desk import CostDesk
 from genie_tui.screens.file_desk import FileDesk
 from genie_tui.screens.host_desk import HostDesk
 from genie_tui.screens.model_desk import ModelDesk
 from genie_tui.screens.preferences_desk import PreferencesDesk
+from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.door import Door
@@ -60,6 +63,7 @@ class Desks:
         self.cargo = CargoDesk(screen, self.composer, doorman, seat, self.timeline.shelf, clock)
         self.files = FileDesk(screen, lambda: self.timeline.chosen)
         self.models = ModelDesk(screen)
+        self.consent = ConsentDesk(screen, lambda: screen.query_one(Approvals), clock)
         self.costs = CostDesk(screen)
         self.preferences = PreferencesDesk(screen, doorman)
         self.candidates = Candidates(
@@ -80,6 +84,8 @@ class Desks:
                 self.preferences.carry_out(seat, order)
             case ShowCosts() | RaiseBudget():
                 self.costs.carry_out(seat, order)
+            case Auto(on=on):
+                self.consent.auto(seat, on=on)
             case UseModel():
                 self.models.carry_out(seat, order)
             case Who(name=name):

@@ -346,6 +346,11 @@ class RoomScreen(Screen[None]):
         title = visible_line(message.view.proposal.tool)
         await self.app.push_screen(FullViewScreen(title, call_text(message.view)))
 
+    @on(ApprovalCard.EditWanted)
+    def _edit_wanted(self, message: ApprovalCard.EditWanted) -> None:
+        if self._seat is not None:
+            self._desks.consent.edit(self._seat, message.view.proposal)
+
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
         title, text = message_title(message.exchange), message_text(message.exchange)
@@ -387,6 +392,11 @@ class RoomScreen(Screen[None]):
         else:
             self._set_out()
             self._door.focus()
+
+    def action_grants(self) -> None:
+        """Show what was allowed beyond single calls."""
+        if self._seat is not None:
+            self._desks.consent.grants(self._seat)
 
     def action_take_over(self) -> None:
         """Host the room from the own copy."""

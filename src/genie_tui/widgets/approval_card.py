@@ -6,8 +6,7 @@ them synchronously, so that an answer always concerns what is on the card at tha
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from enum import Enum
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -16,40 +15,30 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from genie_core.room.exchange import Proposal
 from genie_core.room.seat import Answer
-from genie_tui.keymap import Scope, actions, bindings, by_key
-from genie_tui.moments import duration
-from genie_tui.text import visible
-from genie_tui.widgets.agent_path import agent_path
+from genie_tui.extent import HOW, read_extent
+from genie_tui.keymap import Scope, bindings, by_key
 from genie_tui.widgets.arguments import arguments_content
+from genie_tui.widgets.card_text import (
+    RISKS,
+    CardView,
+    call_lines,
+    headline,
+    key_table,
+    why_asked,
+)
 from genie_tui.widgets.key_guard import KeyGuard
 
-QUOTE: Final = 160
-"""Characters of the message that a card quotes."""
 
-CELL: Final = 21
-"""Columns for one key and what it does."""
+class Writing(Enum):
+    """What is typed in the line of the card; the value says so where nothing is typed yet."""
 
-
-@dataclass(frozen=True, slots=True)
-class CardView:
-    """What a card shows: the proposal, the message it is about, and its place in the queue."""
-
-    proposal: Proposal
-    author: str
-    message: str
-    position: int
-    total: int
-
-    @property
-    def from_before(self) -> bool:
-        """Whether it was parked by a suspend and can be answered again now."""
-        return self.proposal.outcome == "parked"
+    REASON = "why, in a sentence"
+    EXTENT = "how often or how long: 5, or 10m"
 
 
 class ReasonInput(Input):
-    """Where the reason of a denial is typed."""
+    """Where the words of an answer are typed: why not, or how far an allowance reaches."""
 
 
 class ApprovalCard(Vertical, can_focus=True):
@@ -81,6 +70,13 @@ class ApprovalCard(Vertical, can_focus=True):
             super().__init__()
             self.view = view
 
+    class EditWanted(Message):
+        """The person wants to change what is called with, and allow that."""
+
+        def __init__(self, view: CardView) -> None:
+            super().__init__()
+            self.view = view
+
     class Dismissed(Message):
         """The person leaves it pending and goes back."""
 
@@ -88,18 +84,19 @@ class ApprovalCard(Vertical, can_focus=True):
         super().__init__()
         self._guard = KeyGuard(clock)
         self._view: CardView | None = None
-        self._denying: str | None = None
-        self._writing = False
+        self._about: str | None = None
+        self._writing: Writing | None = None
+        self._fault = ""
         self._keys_shown = Content("")
 
     def compose(self) -> ComposeResult:
         """Who wants what, arguments that scroll, and the line that says what keys do."""
         yield Static(id="card-call", markup=False)
+        yield Static(id="card-why", markup=False)
         with VerticalScroll(id="card-scroll", can_focus=False):
             yield Static(id="card-arguments", markup=False)
         yield ReasonInput(
             id="card-reason",
-            placeholder="why, in a sentence",
             compact=True,
             select_on_focus=False,  # what was typed before the focus came would be replaced
         )
@@ -121,15 +118,18 @@ class ApprovalCard(Vertical, can_focus=True):
         self._view = view
         if another:
             # Whoever writes a reason goes on writing: the next call must not get their keys.
-            self._denying = None
+            self._about = None
             self.arm()
             self.query_one("#card-scroll", VerticalScroll).scroll_home(animate=False)
         if view is None:
             return
-        self.border_title = _head(view, now)
+        self.border_title = headline(view, now)
         if another:
-            self.query_one("#card-call", Static).update(_call(view))
             proposal = view.proposal
+            self.query_one("#card-call", Static).update(call_lines(view))
+            why = self.query_one("#card-why", Static)
+            why.update(why_asked(proposal))
+            why.set_classes(f"-{proposal.risk}" if proposal.risk in RISKS else "")
             arguments = arguments_content(proposal.arguments, withheld=proposal.withheld)
             self.query_one("#card-arguments", Static).update(arguments)
         self._show_keys()
@@ -159,7 +159,7 @@ class ApprovalCard(Vertical, can_focus=True):
         if not self.has_focus:
             if event.key == "escape" and self._writing:
                 event.stop()
-                self._end_denial()
+                self._end_writing()
             return
         if event.key in ("tab", "shift+tab"):
             return
@@ -184,10 +184,17 @@ class ApprovalCard(Vertical, can_focus=True):
                 self._settle(view, Answer(allow=True))
             case "allow_session":
                 self._settle(view, Answer(allow=True, scope="session"))
+            case "allow_for":
+                self._write(view, Writing.EXTENT)
+            case "edit":
+                self.arm()
+                self.post_message(self.EditWanted(view))
             case "deny":
                 self._settle(view, Answer(allow=False))
             case "deny_because":
-                self._begin_denial(view)
+                self._write(view, Writing.REASON)
+            case "deny_and_stop":
+                self._settle(view, Answer(allow=False, stop=True))
             case "full_view":
                 self.post_message(self.FullView(view))
             case "next_card":
@@ -207,40 +214,51 @@ class ApprovalCard(Vertical, can_focus=True):
         distance = {"up": -1, "down": 1, "pageup": -page, "pagedown": page}[key]
         area.scroll_relative(y=distance, animate=False)
 
-    def _begin_denial(self, view: CardView) -> None:
-        self._denying, self._writing = view.proposal.id, True
-        self.add_class("-denying")
-        self.query_one(ReasonInput).focus()
+    def _write(self, view: CardView, what: Writing) -> None:
+        self._about, self._writing, self._fault = view.proposal.id, what, ""
+        self.add_class("-writing")
+        line = self.query_one(ReasonInput)
+        line.placeholder = what.value
+        line.focus()
         self._show_keys()
 
     def _type_ahead(self, event: events.Key) -> None:
-        """Give the reason what is typed before the focus has reached it: no key of it is ours."""
-        reason = self.query_one(ReasonInput)
+        """Give the line what is typed before the focus has reached it: no key of it is ours."""
+        line = self.query_one(ReasonInput)
         if event.key == "escape":
-            self._end_denial()
+            self._end_writing()
         elif event.key == "enter":
-            self.call_later(reason.action_submit)
+            self.call_later(line.action_submit)
         elif event.is_printable and event.character is not None:
-            reason.insert_text_at_cursor(event.character)
+            line.insert_text_at_cursor(event.character)
 
-    def _end_denial(self) -> None:
+    def _end_writing(self) -> None:
         if not self._writing:
             return
-        self._denying, self._writing = None, False
-        reason = self.query_one(ReasonInput)
-        had_focus = reason.has_focus
-        reason.clear()
-        self.remove_class("-denying")
+        self._about, self._writing, self._fault = None, None, ""
+        line = self.query_one(ReasonInput)
+        had_focus = line.has_focus
+        line.clear()
+        self.remove_class("-writing")
         if had_focus:
             self.focus()
+        self._show_keys()
 
     @on(ReasonInput.Submitted)
-    def _deny_with_reason(self, event: Input.Submitted) -> None:
+    def _written(self, event: Input.Submitted) -> None:
         event.stop()
-        approval, reason = self._denying, event.value.strip()
-        self._end_denial()
+        approval, what, text = self._about, self._writing, event.value.strip()
+        answer = Answer(allow=False, reason=text or None)
+        if what is Writing.EXTENT and approval is not None:
+            extent = read_extent(text)
+            if extent is None:
+                self._fault = HOW
+                self._show_keys()
+                return
+            answer = Answer(allow=True, scope=extent[0], count=extent[1])
+        self._end_writing()
         if approval is not None:
-            self.post_message(self.Settled(approval, Answer(allow=False, reason=reason or None)))
+            self.post_message(self.Settled(approval, answer))
 
     def _show_keys(self) -> None:
         guarded = self.has_focus and self._guard.remaining() > 0
@@ -256,50 +274,18 @@ class ApprovalCard(Vertical, can_focus=True):
             line.update(text)
 
     def _keys_line(self, *, guarded: bool) -> Content:
-        if self._writing and self._denying is None:
+        if self._writing and self._about is None:
             return Content("that call is gone, this is another one · esc goes on to it")
+        if self._writing is Writing.EXTENT:
+            return Content(
+                self._fault or "enter allows this tool that often or long · esc goes back"
+            )
         if self._writing:
             return Content("enter denies and tells the agent · esc goes back")
         if not self.has_focus:
             return Content("ctrl+g to answer")
-        return Content("ready in a moment…") if guarded else _key_table(self.content_size.width)
-
-
-def _key_table(width: int) -> Content:
-    """The card's keys in columns, so that they can be found without reading."""
-    columns = max(width // CELL, 1)
-    cells = [
-        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
-        for action in actions(Scope.CARD)
-    ]
-    padded = [cell.pad_right(CELL - cell.cell_length) for cell in cells]
-    rows = [Content("").join(padded[at : at + columns]) for at in range(0, len(padded), columns)]
-    return Content("\n").join(rows)
+        return Content("ready in a moment…") if guarded else key_table(self.content_size.width)
 
 
 def _id(view: CardView | None) -> str | None:
     return view.proposal.id if view is not None else None
-
-
-def _head(view: CardView, now: float) -> str:
-    before = "from before · " if view.from_before else ""
-    waiting = duration(now - view.proposal.asked_at)
-    return f"{before}{view.position} of {view.total} · waiting {waiting}"
-
-
-def _call(view: CardView) -> Content:
-    proposal = view.proposal
-    quote = visible(view.message)
-    quote = quote if len(quote) <= QUOTE else f"{quote[:QUOTE]}…"
-    where = visible(proposal.where) or "this machine"
-    return Content.assemble(
-        (visible(view.author), "bold"),
-        (" wrote ", "$foreground-muted"),
-        (f"“{quote}”", "italic"),
-        ("\n", ""),
-        (visible(agent_path(proposal.agent)), "$text-secondary"),
-        (" wants to call ", "$foreground-muted"),
-        (visible(proposal.tool), "bold $text-warning"),
-        ("\nruns on ", "$foreground-muted"),
-        (where, ""),
-    )

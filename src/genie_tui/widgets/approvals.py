@@ -11,8 +11,9 @@ from textual.widgets import Static
 
 from genie_core.room.fold import RoomState
 from genie_core.room.seat import Answer
-from genie_tui.widgets.approval_card import ApprovalCard, CardView
+from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.approval_queue import ApprovalQueue
+from genie_tui.widgets.card_text import CardView
 
 CLOSED = "The room is closed.\n\nWhat still waited here can be answered when it is open again and you are back."
 NOTHING = (
@@ -94,11 +95,23 @@ class Approvals(Vertical):
     @on(ApprovalCard.Settled)
     def _settled(self, event: ApprovalCard.Settled) -> None:
         event.stop()
-        if self._answer(event.approval, event.answer):
-            self._queue.answered(event.approval)
-            self._show()
-        else:
+        if not self.settle(event.approval, event.answer):
             self.post_message(self.NotTaken())
+
+    def settle(self, approval: str, answer: Answer) -> bool:
+        """Give an answer; False if it was not taken. The card goes on to what waits next."""
+        if not self._answer(approval, answer):
+            return False
+        self._queue.answered(approval)
+        self._show()
+        return True
+
+    def waits(self, approval: str) -> bool:
+        """Whether this call can still be answered here."""
+        if self._shut:
+            return False
+        waiting = (*self._state.parked_for(self._me), *self._state.pending_for(self._me))
+        return any(proposal.id == approval for proposal in waiting)
 
     @on(ApprovalCard.Stepped)
     def _stepped(self, event: ApprovalCard.Stepped) -> None:

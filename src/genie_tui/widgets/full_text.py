@@ -7,9 +7,9 @@ from genie_core.room.exchange import Exchange
 from genie_tui.moments import clock_time, local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
-from genie_tui.widgets.approval_card import CardView
 from genie_tui.widgets.arguments import plain_arguments
 from genie_tui.widgets.brought import file_lines, quote_name
+from genie_tui.widgets.card_text import RISKS, CardView
 
 
 def call_text(view: CardView) -> str:
@@ -21,6 +21,8 @@ def call_text(view: CardView) -> str:
         ("agent", agent_path(proposal.agent)),
         ("tool", proposal.tool),
         ("runs on", proposal.where or "this machine"),
+        ("risk", RISKS.get(proposal.risk, "unknown")),
+        ("asked because", proposal.because or "nothing allows it"),
     )
     head = "\n".join(f"{label}: {visible(text)}" for label, text in parts)
     arguments = plain_arguments(proposal.arguments, withheld=proposal.withheld)

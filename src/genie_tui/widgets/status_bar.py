@@ -62,11 +62,18 @@ class StatusBar(Widget):
         return Content.assemble(title, gap, right)
 
     def _states(self, width: int) -> Content:
-        """What fits: approvals and connection before the model, the model before the address."""
+        """What fits: what matters most before the model, the model before the address."""
         word, style = _LINKS[self._link.link]
         address = Content.styled(self._address, "$text-primary")
-        parts = [self._approvals(), _engine(self._engine), address, Content.styled(word, style)]
-        for dispensable in (2, 1):
+        auto = Content.styled(" AUTO ", "bold $background on $error")
+        parts = [
+            self._approvals(),
+            auto if self._engine.auto else Content(""),
+            _engine(self._engine),
+            address,
+            Content.styled(word, style),
+        ]
+        for dispensable in (3, 2):
             line = Content("  ").join([part for part in parts if part])
             if line.cell_length <= width:
                 break

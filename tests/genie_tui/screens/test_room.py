@@ -105,13 +105,13 @@ async def test_typing_in_the_composer_answers_nothing(seat: ScriptedSeat) -> Non
             seat.ask()
         await pilot.pause()
         clock.rest(5)
-        await pilot.press(*"asdrvnp", "space", *"asd")
+        await pilot.press(*"asdrvnpetx", "space", *"asd")
         await pilot.pause()
         assert seat.answers == []
-        assert screen.query_one(Composer).draft == "asdrvnp asd"
+        assert screen.query_one(Composer).draft == "asdrvnpetx asd"
         await pilot.press("enter")
         await until(pilot, lambda: seat.said)
-        assert seat.said == [("asdrvnp asd", False)]
+        assert seat.said == [("asdrvnpetx asd", False)]
         assert seat.answers == []
 
 
@@ -148,6 +148,7 @@ async def test_enter_and_space_do_nothing_on_the_card(seat: ScriptedSeat, key: s
         ("a", Answer(allow=True)),
         ("s", Answer(allow=True, scope="session")),
         ("d", Answer(allow=False)),
+        ("x", Answer(allow=False, stop=True)),
     ],
 )
 async def test_a_key_on_the_card_answers_once(seat: ScriptedSeat, key: str, answer: Answer) -> None:
@@ -166,7 +167,7 @@ async def test_no_other_character_answers(seat: ScriptedSeat) -> None:
     seat.ask()
     async with in_room(seat, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
-        for key in sorted(set(string.printable.strip()) - set("asdrvnp")):
+        for key in sorted(set(string.printable.strip()) - set("asdrvnpetx")):
             clock.rest()
             pilot.app.post_message(events.Key(key, key))
         await pilot.pause()

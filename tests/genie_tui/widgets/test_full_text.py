@@ -1,6 +1,6 @@
 from genie_core.room.event import Answered, FileRef, Quote, QuotedLine, Said
 from genie_core.room.exchange import Exchange, Phase, Proposal
-from genie_tui.widgets.approval_card import CardView
+from genie_tui.widgets.card_text import CardView
 from genie_tui.widgets.arguments import WITHHELD
 from genie_tui.widgets.full_text import call_text, message_text, message_title
 

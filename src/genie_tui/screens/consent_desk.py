@@ -1,0 +1,81 @@
+"""What is done about allowing tool calls beside the card: edits, grants, auto mode."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from textual.content import Content
+from textual.screen import Screen
+
+from genie_core.room.exchange import Proposal
+from genie_core.room.seat import Answer, EngineState, Seat
+from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.edit_call import EditCallScreen
+from genie_tui.screens.grants import GrantsScreen
+from genie_tui.widgets.approvals import Approvals
+
+ASK_AUTO: Final = (
+    "Whatever your agents want to do for your own messages is then done at once: they write files, "
+    "run programs and reach the network without asking you.\n\n"
+    "What a rule of yours denies stays denied, and what they want to do for others is still asked. "
+    "It ends with this session, or by /auto off."
+)
+NO_ENGINE: Final = "There is no engine here whose calls you could allow."
+UNSEEN: Final = (
+    "Only the terminal where this call waits shows what it is called with; edit it there."
+)
+
+
+class ConsentDesk:
+    """Carries out what concerns allowing, with the screen of a room and its approvals."""
+
+    def __init__(
+        self,
+        screen: Screen[None],
+        approvals: Callable[[], Approvals],
+        clock: Callable[[], float],
+    ) -> None:
+        self._screen = screen
+        self._approvals = approvals
+        self._clock = clock
+
+    def edit(self, seat: Seat, proposal: Proposal) -> None:
+        """Let the person change a call and allow it."""
+        if proposal.withheld and not proposal.arguments:
+            self._screen.notify(UNSEEN, severity="warning")
+            return
+
+        def allow(arguments: dict[str, Any]) -> bool:
+            return self._approvals().settle(proposal.id, Answer(allow=True, arguments=arguments))
+
+        _ = self._screen.app.push_screen(
+            EditCallScreen(
+                proposal,
+                seat.schema(proposal.id),
+                lambda: self._approvals().waits(proposal.id),
+                allow,
+                self._clock,
+            )
+        )
+
+    def grants(self, seat: Seat) -> None:
+        """Show what the person allowed."""
+        _ = self._screen.app.push_screen(GrantsScreen(seat))
+
+    def auto(self, seat: Seat, *, on: bool) -> None:
+        """Turn auto mode off at once, or on if the person means it."""
+        if seat.engine.state is not EngineState.READY:
+            self._screen.notify(NO_ENGINE, severity="warning")
+        elif on == seat.engine.auto:
+            self._screen.notify(f"Auto mode is {'on' if on else 'off'} already.")
+        elif on:
+            self._screen.run_worker(self._turn_on(seat), group="auto")
+        else:
+            seat.auto(False)  # noqa: FBT003 - a seat's one argument
+            self._screen.notify("Auto mode is off: tool calls are asked about again.")
+
+    async def _turn_on(self, seat: Seat) -> None:
+        ask = ConfirmScreen(
+            "Allow all calls without asking you?", Content(ASK_AUTO), "turn it on", self._clock
+        )
+        if await self._screen.app.push_screen_wait(ask) and not seat.auto(True):  # noqa: FBT003 - as above
+            self._screen.notify(NO_ENGINE, severity="warning")

@@ -1,0 +1,249 @@
+"""Arguments that a person typed: read as JSON, and held to the schema of their tool.
+
+The schema is data from elsewhere. It is applied without looking anything up, without its regular
+expressions, and for so many steps only; a schema that can't be applied is none.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Final
+
+from genie_tui.text import visible_line
+
+LONGEST: Final = 200_000
+"""Characters of arguments that can be edited."""
+
+MOST_STEPS: Final = 20_000
+"""Keywords of a schema that are applied before it counts as one that can't be."""
+
+SHOWN: Final = 200
+
+_WORDS: Final = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """Arguments that are in order. `checked` says that they were held to a schema."""
+
+    arguments: dict[str, Any]
+    checked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong, in one line that is safe to show. `line` counts from 1, 0 if nowhere."""
+
+    text: str
+    line: int = 0
+
+
+class _Unfit(ValueError):
+    """JSON that can't be arguments."""
+
+
+class _TooMuch(Exception):
+    """The schema takes more steps than it may."""
+
+
+def written(arguments: Mapping[str, Any]) -> str:
+    """Arguments as they are edited."""
+    return json.dumps(arguments, indent=2, ensure_ascii=False, default=repr)
+
+
+def read_arguments(text: str, schema: Mapping[str, Any] | None) -> Typed | Fault:
+    """Tell what was typed, or what is wrong with it."""
+    if len(text) > LONGEST:
+        return Fault(f"more than {LONGEST:,} characters can't be sent")
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+        _check(value)
+        text.encode()
+    except json.JSONDecodeError as error:
+        return Fault(f"line {error.lineno}, column {error.colno}: {_said(error.msg)}", error.lineno)
+    except UnicodeEncodeError:
+        return Fault("it has half a character, which can't be sent")
+    except RecursionError:
+        return Fault("it goes too deep")
+    except ValueError as error:
+        return Fault(str(error))
+    if not isinstance(value, dict):
+        return Fault(f"expected a JSON object in {{ }}, not {_sort(value)}")
+    if schema is None:
+        return Typed(value, checked=False)
+    return _against(schema, value)
+
+
+def _against(schema: Mapping[str, Any], value: dict[str, Any]) -> Typed | Fault:
+    try:
+        faults = list(_errors(schema, value))
+    except Exception:  # noqa: BLE001 - whatever a server calls a schema: the tool itself checks too
+        return Typed(value, checked=False)
+    if not faults:
+        return Typed(value, checked=True)
+    worst = min(faults, key=lambda error: len(error.absolute_path))
+    path = ".".join(str(step) for step in worst.absolute_path)
+    where = f"{path}: " if path else ""
+    return Fault(_short(where + _expected(worst)))
+
+
+def _errors(schema: Mapping[str, Any], value: dict[str, Any]) -> Iterator[Any]:
+    from jsonschema import validators  # type: ignore[import-untyped]  # it has no stubs
+    from referencing import Registry
+
+    base = validators.validator_for(schema, default=validators.validator_for({}))
+    steps = 0
+
+    def counted(rule: Any) -> Any:
+        def apply(validator: Any, given: Any, instance: Any, part: Any) -> Iterator[Any]:
+            nonlocal steps
+            steps += 1
+            if steps > MOST_STEPS:
+                raise _TooMuch
+            yield from rule(validator, given, instance, part) or ()
+
+        return apply
+
+    def additional(validator: Any, given: Any, instance: Any, part: Any) -> Iterator[Any]:
+        if "patternProperties" not in part:
+            yield from base.VALIDATORS["additionalProperties"](validator, given, instance, part)
+
+    rules = {
+        **base.VALIDATORS,
+        "pattern": _nothing,
+        "patternProperties": _nothing,
+        "unevaluatedProperties": _nothing,
+        "additionalProperties": additional,
+    }
+    kind = validators.extend(base, {name: counted(rule) for name, rule in rules.items()})
+    yield from kind(schema, registry=Registry()).iter_errors(value)
+
+
+def _nothing(*_: Any) -> Iterator[Any]:
+    """Leave what would need a regular expression to the tool itself."""
+    yield from ()
+
+
+def _expected(error: Any) -> str:
+    """What one error of jsonschema says, in our words."""
+    given, value = error.validator_value, error.instance
+    match error.validator:
+        case "type":
+            kinds = [given] if isinstance(given, str) else list(given)
+            words = " or ".join(_WORDS.get(kind, str(kind)) for kind in kinds)
+            return f"expected {words}, not {_sort(value)}"
+        case "required":
+            missing = [name for name in given if name not in value]
+            return f"{', '.join(map(str, missing))} is missing"
+        case "additionalProperties":
+            known = list(error.schema.get("properties", {}))
+            name = next((each for each in value if each not in known), "")
+            near = get_close_matches(name, known, n=1)
+            return f"{name} is not known; " + (
+                f"did you mean {near[0]}?" if near else f"there are {', '.join(known) or 'none'}"
+            )
+        case "enum":
+            choices = ", ".join(json.dumps(each, ensure_ascii=False) for each in given)
+            return f"expected one of {choices}"
+        case "const":
+            return f"expected {json.dumps(given, ensure_ascii=False)}"
+        case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
+            least = "more than" if "exclusive" in error.validator else "at least"
+            most = "less than" if "exclusive" in error.validator else "at most"
+            return f"expected {least if 'inimum' in error.validator else most} {given}"
+        case "minLength" | "maxLength":
+            bound = "at least" if error.validator == "minLength" else "at most"
+            return f"expected {bound} {given} characters, not {len(value)}"
+        case "minItems" | "maxItems":
+            bound = "at least" if error.validator == "minItems" else "at most"
+            return f"expected {bound} {given} entries, not {len(value)}"
+        case "anyOf" | "oneOf":
+            kinds = [each.get("type") for each in given if isinstance(each, Mapping)]
+            if kinds and all(isinstance(kind, str) for kind in kinds):
+                return f"expected {' or '.join(_WORDS.get(kind, kind) for kind in kinds)}"
+            return "it has none of the forms that are allowed"
+        case other:
+            return f"it does not fit what the tool says about {other}"
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _Unfit(_short(f"{twice} is there twice"))
+    return table
+
+
+def _no_constant(name: str) -> Any:
+    raise _Unfit(f"{name} is no number that can be sent")
+
+
+def _check(value: Any) -> None:
+    """Refuse what JSON can write and a room can't carry."""
+    match value:
+        case bool():
+            return
+        case int() if not -(2**63) <= value < 2**64:
+            raise _Unfit("a number is too large")
+        case float() if not math.isfinite(value):
+            raise _Unfit("a number is too large")
+        case str():
+            value.encode()
+        case list():
+            for each in value:
+                _check(each)
+        case dict():
+            for name, each in value.items():
+                name.encode()
+                _check(each)
+
+
+def _sort(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+_SAID: Final = {
+    "Expecting value": "a value is missing here",
+    "Expecting ',' delimiter": "a comma or the end is missing here",
+    "Expecting ':' delimiter": "a colon is missing here",
+    "Expecting property name enclosed in double quotes": 'a name in "" is missing here',
+    "Extra data": "there is something after the end",
+    "Illegal trailing comma before end of object": "a comma too many",
+    "Illegal trailing comma before end of array": "a comma too many",
+}
+
+
+def _said(message: str) -> str:
+    if message.startswith("Unterminated string"):
+        return 'a text begins here and has no " at its end'
+    if message.startswith("Invalid control character"):
+        return r"a text has a line break or tab in it: write \n or \t"
+    return _SAID.get(message, message.lower())
+
+
+def _short(text: str) -> str:
+    line = visible_line(text)
+    return line if len(line) <= SHOWN else f"{line[:SHOWN]}…"
