@@ -57,7 +57,7 @@ def subjects_of(config: AssistantConfig) -> list[Subject]:
     """List the models of a configuration, each once, and what they are used for."""
     uses: list[tuple[str, ModelChoice, Runtime]] = [
         (MAIN, config.main_model, config.runtime),
-        (REASONER, _or(config.reasoner, config), "pydantic-ai"),
+        (REASONER, _decider(config), "pydantic-ai"),
         *(
             (spec.name, _or(spec.model, config), spec.runtime or config.runtime)
             for spec in config.agents
@@ -180,6 +180,14 @@ def _settings(limit: float) -> "ModelSettings":
     from pydantic_ai.settings import ModelSettings
 
     return ModelSettings(max_retries=0, request_timeout=limit)
+
+
+def _decider(config: AssistantConfig) -> ModelChoice:
+    from genie_core.assistant.agents import MENTION_ONLY
+
+    if config.template == MENTION_ONLY:
+        return ModelChoice()  # no model decides about anything
+    return _or(config.reasoner, config)
 
 
 def _or(own: ModelChoice, config: AssistantConfig) -> ModelChoice:

@@ -1,10 +1,14 @@
 """Models as the settings name them, asked by the real client libraries over a real socket."""
 
+import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from tests.genie_core.assistant.models.asking import RUNTIMES, Chat, agent_on
 
+from genie_core.agent import AgentInput, Verdict
+from genie_core.assistant.changeable import ChangeableAgent
 from genie_core.assistant.config import ModelChoice, Runtime
 from genie_core.assistant.errors import ModelUnavailable, OtherRuntimeNeeded, UnknownProvider
 from genie_core.assistant.models.make import openai_model, pydantic_model
@@ -21,7 +25,15 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
     return chosen
 
 
-Served = tuple[str, str, str]
+def connections(server: FakeOpenAI) -> int:
+    """How many clients keep a connection to it."""
+    assert server._listener is not None
+    return len(server._listener._server.server_state.connections)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    while not holds():
+        await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +153,32 @@ async def test_trouble_is_one_line_with_what_to_do_and_the_next_message_is_answe
         assert advice in line
         assert server.api_key not in line
         assert await chat.ask() == "better now"
+
+
+async def test_a_model_that_is_replaced_ends_its_run_and_hangs_up(runtime: Runtime) -> None:
+    async with (
+        FakeOpenAI(Call("note", {"text": "x"}), Say("from the old")) as old,
+        FakeOpenAI(Say("from the new")) as new,
+    ):
+        choices = [ModelChoice("m", server.base_url) for server in (old, new)]
+        keys = {"OPENAI_API_KEY": old.api_key}
+        version = 0
+        agent = ChangeableAgent(
+            lambda library: agent_on(choices[version], keys, library), lambda: (version, runtime)
+        )
+
+        async def replace(_name: str, _arguments: dict[str, Any]) -> Verdict:
+            nonlocal version
+            version = 1
+            return Verdict(approved=True)
+
+        async with agent.mcp():
+            assert await agent.run(AgentInput("go"), replace) == "from the old"
+            assert (len(old.requests), len(new.requests)) == (2, 0)
+            assert await agent.run(AgentInput("again"), replace) == "from the new"
+            async with asyncio.timeout(20):
+                await until(lambda: not connections(old))
+        assert new.requests[0].tool_results == ["noted: x"]
 
 
 async def test_a_wrong_key_is_one_line_and_the_next_message_can_be_answered(

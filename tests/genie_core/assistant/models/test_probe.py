@@ -125,3 +125,4 @@ def test_each_model_is_looked_at_once_for_all_that_use_it() -> None:
     ]
     assert subjects_of(AssistantConfig()) == []
     assert subjects_of(AssistantConfig(reasoner=small))[0].users == ("reasoner",)
+    assert subjects_of(AssistantConfig(reasoner=small, template="mention_only")) == []
