@@ -277,7 +277,7 @@ def _run(options: argparse.Namespace) -> int:
     overrides = {key: getattr(options, key, None) for key in Settings.__struct_fields__}
     source = SettingsSource(locations.settings_file, os.environ, overrides)
     if options.command == "config":
-        return configure(options, source, locations, os.environ, sys.stdout)
+        return configure(options, source, locations, sys.stdout)
     settings = source.read().settings
     if options.command == "secrets":
         return keep_secrets(options, settings, locations, sys.stdin, sys.stdout)

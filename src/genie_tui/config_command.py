@@ -58,11 +58,7 @@ def add_config(commands: "argparse._SubParsersAction[Parser]", shared: Parser) -
 
 
 def configure(
-    options: argparse.Namespace,
-    source: SettingsSource,
-    locations: Locations,
-    env: Mapping[str, str],
-    out: TextIO,
+    options: argparse.Namespace, source: SettingsSource, locations: Locations, out: TextIO
 ) -> int:
     """Do what was asked for; returns the exit code. Errors as `SettingsError`."""
     match options.part:
@@ -70,12 +66,12 @@ def configure(
             out.write(f"{source.file}\n")
             return 0
         case "edit":
-            _edit(source.file, env)
-            return _check(source, locations, env, out)
+            _edit(source.file, source.env)
+            return _check(source, locations, out)
         case "check":
-            return _check(source, locations, env, out)
+            return _check(source, locations, out)
         case "set":
-            return _set(options.key, options.value, source, locations, env, out)
+            return _set(options.key, options.value, source, locations, out)
         case "unset":
             return _unset(options.key, source, out)
         case _:
@@ -95,24 +91,15 @@ def _kept(line: str) -> str:
     return line if line.isprintable() else safe_line(line)
 
 
-def _check(
-    source: SettingsSource, locations: Locations, env: Mapping[str, str], out: TextIO
-) -> int:
-    found = review(source, locations, env)
+def _check(source: SettingsSource, locations: Locations, out: TextIO) -> int:
+    found = review(source, locations)
     out.writelines(f"{safe_line(problem)}\n" for problem in found)
     if not found:
         out.write(f"{safe_line(str(source.file))}: nothing is wrong\n")
     return 1 if found else 0
 
 
-def _set(
-    text: str,
-    raw: str,
-    source: SettingsSource,
-    locations: Locations,
-    env: Mapping[str, str],
-    out: TextIO,
-) -> int:
+def _set(text: str, raw: str, source: SettingsSource, locations: Locations, out: TextIO) -> int:
     key = read_key(text)
     try:
         hint = type_at(Settings, key)
@@ -121,13 +108,13 @@ def _set(
         raise SettingsError(str(error)) from error
     except msgspec.ValidationError as error:
         raise SettingsError(wrong(key, raw, hint, error)) from error
-    before = set(review(source, locations, env))
+    before = set(review(source, locations))
     reading = source.change([partial(put, key=key, value=value)])
     out.write(f"{spell(key)} is set in {safe_line(str(source.file))}\n")
     origin = reading.origin(key)
     if origin.overrides:
         out.write(f"but now it comes from elsewhere: {origin.text}\n")
-    found = (each for each in review(source, locations, env) if each not in before)
+    found = (each for each in review(source, locations) if each not in before)
     out.writelines(f"note: {safe_line(each)}\n" for each in found)
     return 0
 

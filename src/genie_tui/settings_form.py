@@ -12,6 +12,7 @@ from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, Model
 from genie_core.assistant.errors import MissingVariable
 from genie_core.assistant.prompts import prompt_names
 from genie_core.errors import GenieError
+from genie_tui.credentials import names_at_hand
 from genie_tui.locations import Locations
 from genie_tui.settings import Settings, assistant_config
 from genie_tui.settings_edit import ask_about_reads, asks_about_reads, put, remove
@@ -76,12 +77,12 @@ class Fault:
 class SettingsForm:
     """Reads the fields, judges what is put into them, and writes them. Everything here blocks.
 
-    `keys` are the variables and secrets that models may need. `use` is told of other settings.
+    `person` is whose secrets models may need. `use` is told of other settings.
     """
 
     source: SettingsSource
     locations: Locations
-    keys: Mapping[str, str]
+    person: str
     use: Callable[[Settings], None]
 
     def read(self) -> Reading:
@@ -101,9 +102,10 @@ class SettingsForm:
     def fault(self, name: str, value: str, settings: Settings) -> Fault | None:
         """What is wrong with a value for a field, the other `settings` being as they are."""
         try:
-            check_config(self._alone(name, value, settings), self.keys)
+            keys = names_at_hand(self.person, self.locations, self.source.env)
+            check_config(self._alone(name, value, settings), keys)
         except MissingVariable as error:
-            return Fault(f"{error}, or a secret of that name", grave=False)
+            return Fault(str(error), grave=False)
         except GenieError as error:
             return Fault(str(error))
         return None

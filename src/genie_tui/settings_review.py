@@ -4,16 +4,23 @@ from collections.abc import Iterator, Mapping
 
 from genie_core.errors import GenieError
 from genie_core.room.names import check_name
+from genie_tui.credentials import names_at_hand
 from genie_tui.locations import Locations
-from genie_tui.settings import Settings, SettingsError, assistant_config, problems
+from genie_tui.settings import (
+    Settings,
+    SettingsError,
+    assistant_config,
+    default_name,
+    problems,
+)
 from genie_tui.settings_file import Written, read_settings
 from genie_tui.settings_source import SettingsSource
 
 
-def review(source: SettingsSource, locations: Locations, keys: Mapping[str, str]) -> list[str]:
-    """Every problem in one line; `keys` are the variables and secrets that models may need.
+def review(source: SettingsSource, locations: Locations) -> list[str]:
+    """Every problem in one line.
 
-    Reads files, and loads what knows about tools, but asks nobody.
+    Reads files, and loads what knows about tools and secrets, but asks nobody.
     """
     try:
         found = list(problems(read_settings(source.file), source.env))
@@ -22,7 +29,7 @@ def review(source: SettingsSource, locations: Locations, keys: Mapping[str, str]
     if found:
         return found
     settings = source.read().settings
-    return [*_in_person(settings), *_in_assistant(settings, locations, keys)]
+    return [*_in_person(settings), *_in_assistant(settings, locations, source.env)]
 
 
 def _in_person(settings: Settings) -> Iterator[str]:
@@ -40,7 +47,7 @@ def _in_person(settings: Settings) -> Iterator[str]:
 
 
 def _in_assistant(
-    settings: Settings, locations: Locations, keys: Mapping[str, str]
+    settings: Settings, locations: Locations, env: Mapping[str, str]
 ) -> Iterator[str]:
     from genie_core.assistant.check import check_config
     from genie_core.assistant.policy import check_rules
@@ -65,6 +72,7 @@ def _in_assistant(
         tools = () if servers else tuple(name for role in roles for name in role.tool_names)
     yield from check_rules(config.rules, tools)
     try:
+        keys = names_at_hand(settings.name or default_name(), locations, env)
         check_config(config, keys)
     except GenieError as error:
         yield str(error)

@@ -72,7 +72,7 @@ def start(
     # A keyring may wait for its owner, so nobody waits for this thread.
     threading.Thread(target=hide_own_secrets, args=(name, locations), daemon=True).start()
     house = House(name, settings, locations)
-    form = SettingsForm(source, locations, env, house.use)
+    form = SettingsForm(source, locations, name, house.use)
     app = _SignalledApp(
         house,
         opening,

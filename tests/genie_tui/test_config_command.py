@@ -28,7 +28,7 @@ class Shell:
         given = {field: getattr(options, field, None) for field in Settings.__struct_fields__}
         source = SettingsSource(self.file, self.env, given)
         out = io.StringIO()
-        code = configure(options, source, self.locations, self.env, out)
+        code = configure(options, source, self.locations, out)
         self.out = out.getvalue()
         return code
 
@@ -136,6 +136,14 @@ def test_set_says_what_overrides_it_and_what_is_wrong_now(shell: Shell) -> None:
     shell.env.clear()
     assert shell.run("set", "model", "opnai:b") == 0
     assert "note: model 'opnai:b' names an unknown provider" in shell.out
+
+
+def test_check_knows_what_a_model_needs(shell: Shell) -> None:
+    shell.file.write_text('model = "openai:gpt-5"\nname = "ann"\n')
+    assert shell.run("check") == 1
+    assert "OPENAI_API_KEY" in shell.out
+    shell.env["OPENAI_API_KEY"] = "x"
+    assert shell.run("check") == 0
 
 
 def test_check_tells_everything_one_line_each(shell: Shell) -> None:

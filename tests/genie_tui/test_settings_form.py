@@ -22,7 +22,7 @@ def form_at(folder: Path, **env: str) -> SettingsForm:
     places = Locations(folder / "config", folder / "data", folder / "log")
     places.config.mkdir(exist_ok=True)
     source = SettingsSource(places.settings_file, env)
-    return SettingsForm(source, places, env, lambda _: None)
+    return SettingsForm(source, places, "ann", lambda _: None)
 
 
 @pytest.fixture

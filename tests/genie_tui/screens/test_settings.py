@@ -29,7 +29,7 @@ class Home:
         self.file.write_text(TEXT)
         self.used: list[Settings] = []
         source = SettingsSource(self.file, env)
-        self.form = SettingsForm(source, self.places, env, self.used.append)
+        self.form = SettingsForm(source, self.places, "ann", self.used.append)
 
     @asynccontextmanager
     async def open(self, size: tuple[int, int]) -> AsyncIterator[tuple[SettingsScreen, Pilot[Any]]]:
