@@ -36,6 +36,9 @@ async def test_a_statement_that_was_contradicted_is_checked_and_put_right(
         FakeOpenAI(
             ignores("fits what Ann said"),
             delegates("Bob says the flight is on Friday. Check it.", "bob", "Ann said Thursday"),
+            api_key=KEY,
+        ) as bobs_small_model,
+        FakeOpenAI(
             Call("search_chat", {"words": "fly Berlin"}),
             Say("Ann wrote Thursday at 9, not Friday."),
             api_key=KEY,
@@ -43,9 +46,10 @@ async def test_a_statement_that_was_contradicted_is_checked_and_put_right(
     ):
         rules = (Rule("ask", "search_chat"),)
         settings = {"runtime": runtime, "template": "fact_check"}
-        async with room_of_two(
-            tmp_path, config(anns_model, **settings), config(bobs_model, rules=rules, **settings)
-        ) as two:
+        small = served_by(bobs_small_model, "small-1")
+        anns = config(anns_model, **settings)
+        bobs = config(bobs_model, rules=rules, reasoner=small, **settings)
+        async with room_of_two(tmp_path, anns, bobs) as two:
             two.ann.seat.say(BERLIN)
             await two.bob.ended(BERLIN)
             two.bob.seat.say(AGREED)
@@ -72,8 +76,10 @@ async def test_a_statement_that_was_contradicted_is_checked_and_put_right(
                 assert told.answer is not None
                 assert told.answer.text == "Ann wrote Thursday at 9, not Friday."
                 assert told.answer.receiver == "bob"
-                assert [each.agent for each in told.spent] == [REASONER, "system"]
-                assert [each.requests for each in told.spent] == [1, 2]
+                assert [(each.agent, each.model, each.requests) for each in told.spent] == [
+                    (REASONER, "small-1", 1),
+                    ("system", "scripted-1", 2),
+                ]
                 silent = guest.said(BERLIN)
                 assert silent is not None
                 assert silent.decision is not None
@@ -137,6 +143,23 @@ async def test_a_coordinator_directs_two_agents_one_of_which_asks(
             assert allowance.tokens == sum(
                 each.input_tokens + each.output_tokens for each in answers[0].spent
             )
+
+
+async def test_a_saved_conversation_goes_on_whichever_library_it_was_begun_with(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    other: Runtime = "openai-agents" if runtime == "pydantic-ai" else "pydantic-ai"
+    replies = [Say("first"), Say("second"), Say("third")]
+    async with FakeOpenAI(*replies, api_key=KEY) as server:
+        for number, chosen in enumerate((runtime, other, runtime), 1):
+            text = f"@genie number {number}"
+            async with room_of_two(tmp_path, config(server, runtime=chosen)) as two:
+                two.ann.seat.say(text)
+                exchange = await two.ann.ended(text)
+                assert exchange.answer is not None, exchange.error
+                assert exchange.answer.text == replies[number - 1].text
+    shown = [{"first", "second"} & set(request.texts) for request in server.requests]
+    assert shown == [set(), set(), {"first"}]
 
 
 async def test_nothing_goes_over_the_budget_unasked(runtime: Runtime, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ class ModelDesk:
         except GenieError as error:
             self._screen.notify(visible_line(str(error)), severity="error", timeout=12)
         else:
-            self._screen.notify(f"{visible_line(label)} answers for you from now on.")
+            self._screen.notify(f"Your agent is {visible_line(label)} now.")
 
 
 def in_use(workbench: Workbench) -> str:

@@ -59,7 +59,7 @@ async def test_models_are_shown_and_exchanged_by_command() -> None:
         await screen.run_action("screen.models")
         await until(pilot, lambda: "genie: openai:[big]" in notes(pilot))
         order(screen, "/model openai:small")
-        await until(pilot, lambda: "openai:small answers for you" in notes(pilot))
+        await until(pilot, lambda: "Your agent is openai:small now." in notes(pilot))
         seat.model_error = GenieError("model 'x:y' names an unknown provider")
         order(screen, "/model x:y")
         await until(pilot, lambda: "unknown provider" in notes(pilot))
