@@ -3,6 +3,7 @@
 import codecs
 import re
 import zlib
+from contextlib import suppress
 from typing import Final
 
 _GZIP_OR_ZLIB: Final = 47  # zlib finds out by itself which of the two it is
@@ -28,14 +29,11 @@ def unpacked(body: bytes, coding: str, limit: int) -> bytes:
         raise Unreadable(f"it is packed as {coding[:40]!r}, which was not asked for")
     if coding in ("", "identity"):
         return body[:limit]
-    try:
-        return zlib.decompressobj(_GZIP_OR_ZLIB).decompress(body, limit)
-    except zlib.error:
-        pass
-    try:  # what many servers take "deflate" for
-        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(body, limit)
-    except zlib.error:
-        raise Unreadable("it is packed, and damaged") from None
+    # Many servers take "deflate" for what it is called, without the frame that the standard asks for.
+    for bits in (_GZIP_OR_ZLIB, -zlib.MAX_WBITS)[: 2 if coding == "deflate" else 1]:
+        with suppress(zlib.error):
+            return zlib.decompressobj(bits).decompress(body, limit)
+    raise Unreadable("it is packed, and damaged")
 
 
 def decoded(body: bytes, content_type: str) -> str | None:

@@ -227,6 +227,8 @@ def _parsed(text: str, base: "httpx2.URL | None" = None) -> "httpx2.URL":
         raise _Refused(f"the address has more than {MAX_URL_CHARS:,} characters")
     if url.scheme not in ("http", "https") or not url.host:
         raise _Refused(f"{text[:200]!r} does not begin with https:// or http://")
+    if url.port is not None and not 0 < url.port < 65_536:
+        raise _Refused(f"there is no port {url.port}")
     if url.userinfo:
         raise _Refused("the address contains a user or a password, which are never sent")
     return url

@@ -40,6 +40,7 @@ class _Reader(HTMLParser):
         self._target = ""
 
     def text(self) -> str:
+        self._link("")
         body = _GAPS.sub("\n\n", "".join(self._told)).strip()
         title = _one_line("".join(self._title))
         return f"{title}\n\n{body}".strip()
