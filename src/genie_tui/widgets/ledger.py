@@ -24,7 +24,7 @@ from genie_tui.moments import clock_time
 from genie_tui.text import visible_line
 from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.ledger_log import Filter, LedgerLog, Row
-from genie_tui.widgets.ledger_text import headline, searchable
+from genie_tui.widgets.ledger_text import Headline, headline, searchable
 
 LINES: Final = 2
 """Lines per row."""
@@ -200,23 +200,24 @@ class Ledger(ScrollView, can_focus=True):
             Segment(f"{line.glyph} {line.verdict}", self._component(line.tone.value)),
             Segment(author, self._component("time")),
         ]
+        subject = self._component("busy" if doing else "subject")
+        below = Strip([Segment(" " * INDENT + (doing or line.subject), subject)])
         took = f" {line.took} " if line.took else " "
-        if line.cost and Strip(first).cell_length + len(line.cost) + len(took) + 1 <= width:
-            took = f" {line.cost} ·{took}" if line.took else f" {line.cost} "
-        head = Strip(first).crop(0, max(width - len(took), 0))
-        head = head.extend_cell_length(width - len(took))
-        right = Strip([Segment(took, self._component("time"))])
-        subject = Segment(
-            " " * INDENT + (doing or line.subject),
-            self._component("busy" if doing else "subject"),
-        )
-        below = Strip([subject])
+        beside, under = _where_cost_fits(line, width, Strip(first).cell_length, below.cell_length)
         if below.cell_length > width - 1:
-            below = Strip([*below.crop(0, width - 2), Segment("…", self._component("subject"))])
+            below = Strip([*below.crop(0, width - 2), Segment("…", subject)])
         return tuple(
             strip.apply_style(base).adjust_cell_length(width, base)
-            for strip in (Strip.join([head, right]), below)
+            for strip in (
+                self._with_right(Strip(first), beside or took, width),
+                self._with_right(below, under, width) if under else below,
+            )
         )
+
+    def _with_right(self, strip: Strip, text: str, width: int) -> Strip:
+        """A line with something at its right end, which nothing may cover."""
+        left = strip.crop(0, max(width - len(text), 0)).extend_cell_length(width - len(text))
+        return Strip.join([left, Strip([Segment(text, self._component("time"))])])
 
     def _doing(self, number: int, row: Row) -> str:
         """Who is at what in the run that a row told of, while it goes on."""
@@ -259,3 +260,14 @@ class Ledger(ScrollView, can_focus=True):
             self.scroll_to(y=y, animate=False, force=True)
         elif y + LINES > top + height:
             self.scroll_to(y=y + LINES - height, animate=False, force=True)
+
+
+def _where_cost_fits(line: Headline, width: int, first: int, second: int) -> tuple[str, str]:
+    """What stands at the right of both lines if the cost has room in one of them."""
+    if not line.cost:
+        return "", ""
+    both = f" {line.cost} · {line.took} " if line.took else f" {line.cost} "
+    if first + len(both) <= width:
+        return both, ""
+    alone = f" {line.cost} "
+    return "", alone if second + len(alone) <= width else ""
