@@ -58,10 +58,13 @@ def delegates(query: str, receiver: str, reason: str) -> Say:
 
 
 def loader(settings: AssistantConfig, owner: str, folder: Path) -> EngineLoader:
-    """The engine that the program would load, without its thread."""
+    """The engine that the program would load, without its thread.
+
+    The libraries are imported here, before anybody waits.
+    """
+    assistant = build_assistant(settings, Keys(), owner)
 
     async def load() -> Engine:
-        assistant = build_assistant(settings, Keys(), owner)
         store = DataStore(folder)
         session = GroupSession(
             "room", assistant.reasoner_factory, assistant.agent_factory, data_store=store
