@@ -16,7 +16,9 @@ from genie_core.room.event import (
 from genie_tui.moments import clock_time, duration
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
+from genie_tui.widgets.approval_text import allowed, denied, outcome, what_changed
 from genie_tui.widgets.arguments import WITHHELD, plain_arguments
+from genie_tui.widgets.card_text import RISKS
 from genie_tui.widgets.costs import short_cost
 from genie_tui.widgets.ledger_log import Kind, Row
 from genie_tui.widgets.spent_tree import spent_tree
@@ -91,10 +93,9 @@ def _approval(row: Row) -> Headline:
     took = duration(row.latest.at - row.opened.at) if row.closed else ""
     match row.latest.body:
         case Settled(outcome="approved") as settled:
-            span = " for the session" if settled.scope == "session" else ""
-            return Headline("✓", Tone.GOOD, f"allowed {tool}{span}", subject, took)
+            return Headline("✓", Tone.GOOD, allowed(settled, tool, row.latest.by), subject, took)
         case Settled(outcome="denied") as settled:
-            return Headline("✗", Tone.ASKS, f"denied {tool}", settled.reason or subject, took)
+            return Headline("✗", Tone.ASKS, denied(settled, tool), settled.reason or subject, took)
         case Settled(outcome="parked"):
             return Headline("‖", Tone.ASKS, f"parked {tool}", subject, took)
         case Asked():
@@ -119,6 +120,9 @@ def details(row: Row) -> list[tuple[str, str]]:
             if isinstance(event.body, Decided | Answered | Failed | Cancelled):
                 fields.append(("agents", spent_tree(event.body.spent)))
             fields.append(("at", f"{clock_time(event.at)}, by {event.by}"))
+    if row.closed and isinstance(row.closed.body, Settled) and isinstance(row.opened.body, Asked):
+        diff = what_changed(row.opened.body, row.closed.body.arguments)
+        fields.append(("changes", "\n".join(diff)))
     fields.append(("message", f"{row.said.by}, {clock_time(row.said.at)}: {row.message.text}"))
     fields.append(("handled by", row.message.handler))
     return [(label, visible(text)) for label, text in fields if text]
@@ -140,9 +144,12 @@ def _fields(body: object) -> list[tuple[str, str]]:
                 ("tool", body.tool),
                 ("arguments", plain_arguments(body.arguments, withheld=body.withheld) or "none"),
                 ("runs", body.where),
+                ("risk", RISKS.get(body.risk, "")),
+                ("because", body.because),
             ]
         case Settled():
-            return [("outcome", f"{body.outcome} ({body.scope})"), ("reason", body.reason or "")]
+            reason = "" if body.how == "auto" else body.reason or ""
+            return [("outcome", outcome(body)), ("reason", reason)]
         case Answered():
             return [("answer", body.text), ("took", duration(body.elapsed))]
         case Failed():

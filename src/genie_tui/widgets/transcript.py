@@ -13,7 +13,6 @@ from genie_core.room.event import (
     Hosted,
     Joined,
     Left,
-    Outcome,
     Recovered,
     Said,
     Settled,
@@ -131,8 +130,8 @@ class Transcript:
             case Cancelled(message=message, reason=reason):
                 author = visible_line(self._state.exchanges[message].author)
                 return self._note(event, "■", _stopped(author, reason), message=message)
-            case Settled(message=message, approval=approval, outcome=outcome):
-                return self._settled(event, message, approval, outcome)
+            case Settled() as settled:
+                return self._settled(event, settled)
             case Recovered(event=original):
                 return self._recovered(event, original)
             case Hosted(host=host) if self._host not in ("", host):
@@ -191,16 +190,22 @@ class Transcript:
                 if not device:
                     here.clear()
 
-    def _settled(self, event: Event, message: int, approval: str, outcome: Outcome) -> Note | None:
-        """Tell of a denial that no answer follows, since its run ended before the pause."""
-        if outcome == "parked":
-            self._parked.add(approval)
+    def _settled(self, event: Event, settled: Settled) -> Note | None:
+        """Tell of changes, and of a denial that no answer follows: its run ended before the pause."""
+        proposal = self._state.proposals.get(settled.approval)
+        if settled.outcome == "parked":
+            self._parked.add(settled.approval)
             return None
-        if approval not in self._parked or outcome != "denied":
+        if proposal is None:
             return None
-        proposal = self._state.proposals[approval]
-        text = f"{visible_line(event.by)} did not allow {visible_line(proposal.tool)}"
-        return self._note(event, "✗", because(text, proposal.reason or ""), message=message)
+        by, tool = visible_line(event.by), visible_line(proposal.tool)
+        if settled.outcome == "approved" and settled.how == "edit":
+            text = f"{tool} was allowed with changes by {by}"
+            return self._note(event, "✎", text, message=settled.message)
+        if settled.approval not in self._parked or settled.outcome != "denied":
+            return None
+        text = because(f"{by} did not allow {tool}", proposal.reason or "")
+        return self._note(event, "✗", text, message=settled.message)
 
     def _note(
         self, event: Event, mark: str, text: str, tone: Tone = Tone.QUIET, message: int = 0

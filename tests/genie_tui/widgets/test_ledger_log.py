@@ -1,3 +1,4 @@
+import pytest
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
 from genie_core.room.event import (
@@ -11,7 +12,7 @@ from genie_core.room.event import (
     Settled,
 )
 from genie_tui.widgets.arguments import WITHHELD
-from genie_tui.widgets.ledger_log import Filter, Kind, LedgerLog
+from genie_tui.widgets.ledger_log import Filter, Kind, LedgerLog, Row
 from genie_tui.widgets.ledger_text import Tone, details, headline, searchable
 
 
@@ -181,3 +182,79 @@ def test_what_is_withheld_is_said_to_be() -> None:
     row = log.rows[-1]
     assert WITHHELD in headline(row).subject
     assert ("arguments", WITHHELD) in details(row)
+
+
+# -- by what a call was settled
+
+
+def settled_row(settled: Settled, *, because: str = "", risk: str = "") -> Row:
+    asked = Asked(5, "p", "genie", "rm", {"path": "a", "n": 1}, because=because, risk=risk)
+    return ledger(Decided(5, "delegate"), asked, settled).rows[1]
+
+
+@pytest.mark.parametrize(
+    ("settled", "verdict", "outcome", "reason"),
+    [
+        (Settled(5, "p", "approved"), "allowed rm", "approved", None),
+        (
+            Settled(5, "p", "approved", scope="times", count=5),
+            "allowed rm 5 times",
+            "approved 5 times",
+            None,
+        ),
+        (
+            Settled(5, "p", "approved", scope="session"),
+            "allowed rm for the session",
+            "approved for the session",
+            None,
+        ),
+        (
+            Settled(5, "p", "approved", "it only reads", how="rule"),
+            "allowed rm by rule",
+            "approved by rule",
+            "it only reads",
+        ),
+        (
+            Settled(5, "p", "approved", "2 more to come", how="grant"),
+            "allowed rm in advance",
+            "approved by what was allowed before",
+            "2 more to come",
+        ),
+        (
+            Settled(5, "p", "approved", "auto mode", how="auto"),
+            "allowed rm in auto mode",
+            "approved in auto mode",
+            None,
+        ),
+        (
+            Settled(5, "p", "denied", "rule 1 denies rm", how="rule"),
+            "denied rm by rule",
+            "denied by rule",
+            "rule 1 denies rm",
+        ),
+    ],
+)
+def test_a_row_says_by_what_a_call_was_settled(
+    settled: Settled, verdict: str, outcome: str, reason: str | None
+) -> None:
+    row = settled_row(settled, because="it writes files", risk="write")
+    assert headline(row).verdict == verdict
+    fields = dict(details(row))
+    assert (fields["outcome"], fields.get("reason")) == (outcome, reason)
+    assert (fields["because"], fields["risk"]) == ("it writes files", "writes")
+    assert "changes" not in fields
+
+
+def test_changes_are_told_with_whose_they_are_and_what_they_were() -> None:
+    changed = Settled(5, "p", "approved", arguments={"path": "b", "n": 1}, how="edit")
+    row = settled_row(changed)
+    assert headline(row).verdict == "allowed rm with changes by ann"
+    lines = dict(details(row))["changes"].split("\n")
+    assert lines[1:] == ['-path: "a"', '+path: "b"', " n: 1"]
+    withheld = ledger(
+        Decided(5, "delegate"),
+        Asked(5, "p", "genie", "rm", {}, withheld=True),
+        Settled(5, "p", "approved", how="edit"),
+    ).rows[1]
+    assert headline(withheld).verdict == "allowed rm with changes by ann"
+    assert "changes" not in dict(details(withheld))

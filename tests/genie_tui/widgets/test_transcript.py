@@ -4,6 +4,7 @@ from math import inf, nan
 
 import pytest
 from msgspec.structs import replace
+from tests.genie_tui.scripted_seat import ScriptedSeat
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.event import (
@@ -23,6 +24,7 @@ from genie_core.room.event import (
     QuotedLine,
     Recovered,
     Said,
+    Settled,
     Suspended,
 )
 from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone
@@ -263,3 +265,18 @@ def test_terminals_come_and_go() -> None:
         "bob left one terminal",
         "bob left",
     ]
+
+
+def test_changes_that_a_person_made_are_told_to_all() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    approval = seat.ask("rm\x1b", path="a")
+    message = seat.state.proposals[approval].message
+    transcript = Transcript(seat.state)
+    for event in seat.feed(
+        Settled(message, approval, "approved", arguments={"path": "b"}, how="edit"), by="bob\x07"
+    ):
+        transcript.add(event)
+    note = transcript.entries[-1]
+    assert isinstance(note, Note)
+    assert (note.mark, note.text) == ("✎", "rm␛ was allowed with changes by bob␇")
