@@ -106,6 +106,8 @@ class Dates:
         try:
             first = parse_date(start, self.now().date(), "next")
             found = first + timedelta(days=days)
+        except OverflowError:
+            return "Cannot work out the date: it lies outside the years 1 to 9999."
         except _REFUSED as error:
             return f"Cannot work out the date: {error}."
         count = f"{abs(days)} day{'' if abs(days) == 1 else 's'}"

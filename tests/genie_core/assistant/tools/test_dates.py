@@ -96,3 +96,8 @@ async def test_bad_input_is_answered_with_a_sentence() -> None:
     ):
         assert said.startswith("Cannot ")
         assert said.endswith(".")
+
+
+async def test_a_day_beyond_the_calendar_is_said_to_be() -> None:
+    for days in (10**7, -(10**7), 10**400):
+        assert "outside the years" in await Dates().shift_date("today", days)

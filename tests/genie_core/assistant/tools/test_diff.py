@@ -53,6 +53,7 @@ def test_a_long_difference_is_cut_and_soon_there() -> None:
     before = "".join(f"{n * n % 499}\n" for n in range(30_000))
     after = "".join(f"{n**3 % 503}\n" for n in range(30_000))
     lines = unified_diff(before, after, "x").splitlines()
+    assert lines[2] == "@@ -3,29998 +3,29998 @@"  # one piece: nothing in common was looked for
     assert len(lines) == MAX_DIFF_LINES + 1
     assert "only its first" in lines[-1]
     [line] = [each for each in unified_diff("", "y" * 10_000, "x").splitlines() if "yy" in each]
