@@ -2,6 +2,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from tests.genie_core.agent.provider.both import RUNTIMES, bench
 
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.approval import ApprovalCallback, ApprovalContext, ask_about
@@ -12,6 +13,7 @@ from genie_core.message import Message
 from genie_core.progress import Usage, reporting_to, spent
 from genie_core.reasoner.base import Decision
 from genie_core.testing.scripted import Emit, ScriptedAgent, ScriptedReasoner, ignore_all
+from genie_core.testing.turns import Call
 
 pytestmark = pytest.mark.timeout(20)
 
@@ -81,7 +83,9 @@ async def test_no_ends_the_run_with_a_line_that_says_how_to_go_on() -> None:
     purse = Purse(Budget(tokens=2500))
     agent, owner = BudgetedAgent(taking(0, tokens=1000), purse), Owner(False, False, True)
     await run(agent, owner)
-    with pytest.raises(BudgetUsedUp, match=r"2,500 tokens .* used up \(2,000 .*/budget \+2500 tokens go"):
+    with pytest.raises(
+        BudgetUsedUp, match=r"2,500 tokens .* used up \(2,000 .*/budget \+2500 tokens go"
+    ):
         await run(agent, owner)
     with pytest.raises(GenieError):
         await run(agent, owner)
@@ -165,3 +169,23 @@ async def test_state_and_tool_servers_are_those_of_the_agent_inside() -> None:
     async with agent.mcp():
         assert inner.open
     assert not inner.open
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+async def test_no_in_the_midst_of_a_run_ends_it_in_either_library(runtime: str) -> None:
+    async def look() -> str:
+        """Look."""
+        raise AssertionError("it must not be called")
+
+    purse = Purse(Budget(tokens=1))
+    async with bench(runtime, Call("look", {}), tools=[look]) as desk:
+        agent, owner = BudgetedAgent(desk.agent(), purse), Owner(False, False)
+        with pytest.raises(BudgetUsedUp, match=r"1 tokens .*/budget \+1 tokens goes on"):
+            await run(agent, owner)
+        assert owner.tools == ["exceed_budget"]
+        assert len(desk.server.requests) == 1
+        with pytest.raises(BudgetUsedUp):
+            await run(agent, owner)
+        assert len(desk.server.requests) == 1
+        purse.raise_limits(tokens=10_000)
+        assert await run(agent, owner) == "echo: q"

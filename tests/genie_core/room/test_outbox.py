@@ -11,6 +11,8 @@ from genie_core.room.frame import (
     Entries,
     Equip,
     Hello,
+    Progress,
+    Progressed,
     Publish,
     Refused,
     Say,
@@ -19,6 +21,7 @@ from genie_core.room.frame import (
 )
 from genie_core.room.limits import Limits
 from genie_core.room.outbox import MAX_UNSENT, PAUSE, Outbox
+from genie_core.room.peer import Signals
 from genie_core.room.seat import Unsent
 
 
@@ -227,3 +230,18 @@ class World:
         self.room.receive(self.peer, Hello("alice", since=self.last), self.now)
         self.receive()
         self.outbox.connected(self.limits)
+
+
+def test_of_what_agents_are_at_only_the_latest_and_the_notes_are_sent() -> None:
+    outbox, signals = Outbox(), Signals(8)
+    for what, detail in (("note", "cut"), ("asking", ""), ("thinking", ""), ("calling", "look")):
+        outbox.progress(Progress(1, "system", what, detail))  # type: ignore[arg-type]  # texts
+        signals.add(Progressed(1, "system", what, detail))  # type: ignore[arg-type]  # texts
+    outbox.progress(Progress(1, "coder", "asking"))
+    note, call = Progress(1, "system", "note", "cut"), Progress(1, "system", "calling", "look")
+    assert outbox.take(0.0) == [note, call, Progress(1, "coder", "asking")]
+    assert [type(each).__name__ for each in signals.take()] == ["Progressed", "Progressed"]
+    assert outbox.due(0.0) is None
+    outbox.progress(call)
+    outbox.disconnected()
+    assert outbox.take(9.0) == []

@@ -2,11 +2,15 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.genie_core.agent.provider.both import RUNTIMES, Bench, Reports, bench
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+from tests.genie_core.agent.provider.both import MODEL, RUNTIMES, Bench, Reports, bench
 
 from genie_core.agent.provider import overflow
 from genie_core.agent.provider.overflow import LEFT_OUT, MOST_CUTS, Cut
+from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 from genie_core.errors import ModelFailed
+from genie_core.message import Message
 from genie_core.progress import reporting_to
 from genie_core.testing.turns import Call, Refuse, Say
 
@@ -107,3 +111,22 @@ def test_half_of_what_is_left_is_cut_and_at_last_all_but_the_present_turn() -> N
     cut.begin()
     assert cut.turns == 0
     assert not cut.deepen(1)
+
+
+async def test_a_reasoner_leaves_out_turns_and_then_the_oldest_of_the_new_messages() -> None:
+    ruling = '{"decision": "ignore", "reason": "small talk"}'
+    async with bench(RUNTIMES[0], Say(ruling), FULL, FULL, FULL, Say(ruling), FULL, FULL) as desk:
+        model = OpenAIChatModel(MODEL, provider=OpenAIProvider(openai_client=desk.client))
+        reasoner = DefaultGroupReasoner("Decide.", model)
+        with reporting_to(desk.reports):
+            await reasoner.run([Message("first", "ada")])
+            await reasoner.run([Message(f"new {n}", "ada") for n in range(4)])
+            assert reasoner.processed == 5
+            shown = "".join(asked(desk))
+            assert [word in shown for word in ("first", "new 2", "new 3")] == [False, False, True]
+            with pytest.raises(ModelFailed):
+                await reasoner.run([Message("x" * 100, "ada")])
+            await reasoner.run([Message("x" * 100, "ada"), Message("last", "ada")])
+        assert reasoner.processed == 7
+        assert {usage.model for usage in desk.reports.usages} == {MODEL}
+        assert len(desk.reports.usages) == 3

@@ -132,6 +132,7 @@ class DefaultGroupReasoner(GroupReasoner):
         if not updates:
             raise ValueError("there is nothing to decide on")
         shown = MAX_MESSAGES
+        self._watched.begin()
         # Entered, for otherwise another one's end would close the connection that they share.
         async with self._model:
             while (result := await self._decided(updates, shown)) is None:
@@ -150,7 +151,6 @@ class DefaultGroupReasoner(GroupReasoner):
         self, updates: list[Message], most: int
     ) -> AgentRunResult[ReasonedResponse] | None:
         """Decide, given the latest messages; None if these alone are more than the model takes."""
-        self._watched.begin()
         try:
             with failures_told(self._model):
                 return await self._agent.run(

@@ -1,0 +1,55 @@
+from dataclasses import dataclass, field
+
+from genie_core.agent import AgentInput
+from genie_core.agent.approval import Verdict
+from genie_core.agent.provider.pydantic_ai import DefaultAgent
+from genie_core.assistant.offline.model import OfflineModel
+from genie_core.progress import Usage, also_reporting_to, doing, reporting_to, spent
+
+
+@dataclass
+class Heard:
+    said: list[str] = field(default_factory=list)
+
+    def spent(self, usage: Usage) -> None:
+        self.said.append(usage.model)
+
+    def doing(self, what: str, detail: str) -> None:
+        self.said.append(f"{what} {detail}".strip())
+
+
+def test_reports_go_where_the_run_says_and_nowhere_outside_of_it() -> None:
+    outer, inner, other = Heard(), Heard(), Heard()
+    doing("asking")
+    with also_reporting_to(other):
+        doing("asking")
+    with reporting_to(outer):
+        with also_reporting_to(inner):
+            doing("calling", "look")
+            spent(Usage("m"))
+        with reporting_to(other):
+            doing("thinking")
+        doing("writing")
+    spent(Usage("m"))
+    assert outer.said == ["calling look", "m", "writing"]
+    assert inner.said == ["calling look", "m"]
+    assert other.said == ["asking", "thinking"]
+
+
+def test_usages_add_up_and_an_unknown_cost_adds_nothing() -> None:
+    known, unknown = Usage("m", 1, 5, 6, 1, 2.0, 0.5), Usage("n", 2, 1, 1)
+    assert known + unknown == Usage("m", 3, 6, 7, 1, 2.0, 0.5)
+    assert unknown + known == Usage("n", 3, 6, 7, 1, 2.0, 0.5)
+    assert (unknown + unknown).cost is None
+
+
+async def test_the_offline_helper_takes_nothing() -> None:
+    async def allow(_name: str, _arguments: dict[str, object]) -> Verdict:
+        return Verdict(approved=True)
+
+    heard = Heard()
+    with reporting_to(heard):
+        await DefaultAgent("", OfflineModel()).run_streaming(
+            AgentInput("what can you do?"), allow, lambda _text: None
+        )
+    assert heard.said == ["asking", "writing"]
