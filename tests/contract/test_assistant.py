@@ -118,6 +118,9 @@ async def test_a_coordinator_directs_two_agents_one_of_which_asks(
             assert proposal.agent.startswith("coder:")
             assert (proposal.owner, proposal.tool) == ("ann", "calculate")
             await two.ann.asked()
+            schema = two.ann.seat.schema(proposal.id)
+            assert schema is not None
+            assert schema["required"] == ["expression"]
             two.ann.seat.answer(proposal.id, Answer(allow=True))
             await two.ann.ended("@genie what did I say, and what is 6*7?")
             await two.bob.caught_up(two.ann)

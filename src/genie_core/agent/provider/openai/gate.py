@@ -25,7 +25,7 @@ from agents import (
 )
 from agents.tool_context import ToolContext
 
-from genie_core.agent.approval import ApprovalCallback, Verdict
+from genie_core.agent.approval import ApprovalCallback, Verdict, ask_about
 from genie_core.agent.provider.consent import InvalidArgumentsError, as_verdict, denial
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.openai.arguments import UnfitArguments, objections, parsed
@@ -128,7 +128,8 @@ class ApprovalGate:
         except UnfitArguments as error:
             return f"Error: {error}"
         allowed = json.dumps(arguments)
-        verdict = await self._verdict(tool.qualified_name, arguments)
+        schema = tool.params_json_schema
+        verdict = await self._verdict(tool.qualified_name, arguments, schema)
         if not verdict:
             return denial(verdict)
         if verdict.arguments is not None:
@@ -148,5 +149,7 @@ class ApprovalGate:
         finally:
             self._under_way.discard(task)
 
-    async def _verdict(self, name: str, arguments: dict[str, Any]) -> Verdict:
-        return as_verdict(await self.ask(name, arguments))
+    async def _verdict(
+        self, name: str, arguments: dict[str, Any], schema: dict[str, Any] | None = None
+    ) -> Verdict:
+        return as_verdict(await ask_about(self.ask, name, arguments, schema))
