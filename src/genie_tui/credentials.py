@@ -1,8 +1,12 @@
 """What models may find by name: variables of the environment, and stored secrets."""
 
+import logging
 from collections.abc import Mapping
 
+from genie_core.errors import GenieError
 from genie_tui.locations import Locations
+
+logger = logging.getLogger(__name__)
 
 
 def names_at_hand(person: str, locations: Locations, env: Mapping[str, str]) -> dict[str, str]:
@@ -15,3 +19,16 @@ def names_at_hand(person: str, locations: Locations, env: Mapping[str, str]) -> 
 
     stored = OwnSecrets(person, locations.secrets, env={}).entries()
     return {**env, **{entry.name: entry.where for entry in stored}}
+
+
+def hide_own_secrets(person: str, locations: Locations) -> None:
+    """See to it that a person's secrets are hidden in this process, also where no engine reads them.
+
+    What can't be read is logged only: the engine, if there is one, says so where it is seen. Blocks.
+    """
+    from genie_core.assistant.secrets import OwnSecrets
+
+    try:
+        OwnSecrets(person, locations.secrets).get_secrets(person)
+    except GenieError as error:
+        logger.warning("not all secrets can be hidden: %s", error)

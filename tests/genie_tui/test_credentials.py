@@ -1,7 +1,11 @@
 from pathlib import Path
 
+import pytest
+
+from genie_core import redaction
 from genie_core.assistant.secrets import OwnSecrets
-from genie_tui.credentials import names_at_hand
+from genie_core.known_values import HIDDEN, KnownValues
+from genie_tui.credentials import hide_own_secrets, names_at_hand
 from genie_tui.locations import find_locations
 
 
@@ -12,3 +16,17 @@ def test_stored_secrets_count_by_name_and_are_not_shown(tmp_path: Path) -> None:
     assert found.keys() == {"HOME", "MY_KEY"}
     assert "the value" not in found.values()
     assert names_at_hand("bob", places, {}) == {}
+
+
+def test_what_is_stored_is_hidden_before_any_engine_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    places = find_locations({"GENIE_HOME": str(tmp_path)})
+    secrets = OwnSecrets("ann", places.secrets, keyring=lambda: None)
+    secrets.set("MY_KEY", "the value")
+    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    hide_own_secrets("ann", places)
+    assert redaction.mask_known("is it the value?") == f"is it {HIDDEN}?"
+    secrets.file.write_text("{")
+    hide_own_secrets("ann", places)
+    assert str(secrets.file) in caplog.text

@@ -1,0 +1,205 @@
+"""A secret is used everywhere and seen nowhere: not in files, not in frames, not on the screen."""
+
+import asyncio
+import base64
+import io
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from keyring.backends import fail
+from tests.genie_core.room.house import Ear
+from textual.pilot import Pilot
+
+from genie_core import redaction
+from genie_core.assistant.config import Runtime
+from genie_core.known_values import HIDDEN, KnownValues
+from genie_core.logging import DiscreetFormatter
+from genie_core.room import codec
+from genie_core.room.seat import Answer, EngineState, Seat
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Call, Refuse, Say
+from genie_tui.app import GenieApp
+from genie_tui.cli import main
+from genie_tui.doorman import House
+from genie_tui.entrance import Entrance
+from genie_tui.locations import Locations, find_locations
+from genie_tui.opening import JoinRoom, NewRoom
+from genie_tui.screens.room import RoomScreen
+from genie_tui.settings import Settings
+
+KEY = "sk-scripted-zq81kd03mv"
+VALUE = 'correct horse/"bättery" 7'
+CODED = base64.b64encode(VALUE.encode()).decode()
+FORMS = (
+    KEY,
+    VALUE,
+    CODED.rstrip("="),
+    base64.b64encode(f"key:{VALUE}".encode()).decode()[8:-4],
+    json.dumps(VALUE)[1:-1],
+    json.dumps(VALUE, ensure_ascii=False)[1:-1],
+    quote(VALUE),
+    "horse/",
+)
+DEADLINE = 60.0
+SERVER = Path(__file__).with_name("echoing_server.py")
+
+
+@pytest.fixture
+def locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Locations]:
+    """A home with two secrets, a tool server that is given one of them, and a log."""
+    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr("keyring.get_keyring", fail.Keyring)
+    monkeypatch.setenv("GENIE_HOME", str(tmp_path / "ann"))
+    for name, value in (("OPENAI_API_KEY", KEY), ("ECHO_SECRET", VALUE)):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(f"{value}\n"))
+        assert main(["secrets", "set", name, "--name", "ann"]) == 0
+    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())  # as in the next process
+    found = find_locations(os.environ)
+    found.config.mkdir()
+    server = {"command": sys.executable, "args": [str(SERVER)], "env": {"ECHOED": "${ECHO_SECRET}"}}
+    found.servers_file.write_text(json.dumps({"mcpServers": {"echo": server}}))
+    found.log.mkdir()
+    log = logging.FileHandler(found.log_file)
+    log.setFormatter(DiscreetFormatter())
+    logging.getLogger().addHandler(log)
+    yield found
+    logging.getLogger().removeHandler(log)
+    log.close()
+
+
+@pytest.fixture
+def frames(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """All that goes over connections, as it is written."""
+    sent: list[bytes] = []
+    encode = codec._encode
+
+    def noted(part: Any) -> bytes:
+        sent.append(encode(part))
+        return sent[-1]
+
+    monkeypatch.setattr(codec, "_encode", noted)
+    return sent
+
+
+@pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
+async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
+    runtime: Runtime, locations: Locations, frames: list[bytes], tmp_path: Path
+) -> None:
+    """The model's replies are scripted; it knows the secret by magic."""
+    turns = (
+        Call("echo_tell", {"with": VALUE}),
+        Call("echo_fail", {"with": CODED}),
+        Say(f"The secret is {VALUE}, which is {CODED}. The key is {KEY} now."),
+        Refuse(400, message=f"no idea what {VALUE} or {KEY} is"),
+    )
+    screens: list[str] = []
+    async with FakeOpenAI(*turns, api_key=KEY) as model:
+        settings = Settings(
+            model="scripted-1", base_url=model.base_url, runtime=runtime, local=True
+        )
+        app = GenieApp(House("ann", settings, locations), NewRoom("Lab"), "ann")
+        async with app.run_test(size=(160, 50)) as pilot:
+            ann = await seat_of(app, pilot)
+            home = Locations(tmp_path / "c", tmp_path / "bob", tmp_path / "l")
+            ear = Ear()
+            entrance = Entrance("bob", Settings(local=True), home)
+            bob = await entrance.enter(JoinRoom(ann.address, guest=True), ear)
+            try:
+                ann.say("@genie tell and fail")
+                for tool in ("echo_tell", "echo_fail"):
+                    await until(pilot, lambda tool=tool: waiting(ann) == tool)  # type: ignore[misc] # mypy can't infer a lambda with a default
+                    await pilot.pause()
+                    screens.append(dump(app))
+                    (proposal,) = ann.state.open.values()
+                    assert proposal.arguments == {"with": HIDDEN}
+                    edited = {"with": HIDDEN} if tool == "echo_tell" else None
+                    assert ann.answer(proposal.id, Answer(allow=True, arguments=edited))
+                await until(pilot, lambda: len(ended(ann)) == 1)
+                await pilot.pause()
+                screens.append(dump(app))
+                ann.say("@genie what is wrong?")
+                await until(pilot, lambda: len(ended(ann)) == 2)
+                await ear.until(lambda: bob.state.head == ann.state.head)
+                await pilot.pause()
+                screens.append(dump(app))
+                await app.screen.run_action("activity")
+                await pilot.press("end", "enter", "home", "enter")
+                await pilot.pause()
+                screens.append(dump(app))
+                await pilot.press("f9")
+                await pilot.pause()
+                screens.append(dump(app))
+                answer, failure = ended(ann)
+                assert (
+                    answer == f"The secret is {HIDDEN}, which is {HIDDEN}. The key is {HIDDEN} now."
+                )
+                assert f"no idea what {HIDDEN} or {HIDDEN} is" in failure
+                shown = "".join(text for _, text in ear.deltas)
+                assert shown == answer
+                # The tools were called with the secret itself, and the model never saw it again.
+                told, failed = model.requests[2].tool_results
+                assert sha256(VALUE.encode()).hexdigest() in told
+                assert sha256(CODED.encode()).hexdigest() in failed
+                assert told.count(HIDDEN) == failed.count(HIDDEN) == 2
+            finally:
+                await bob.leave()
+            await ann.leave()
+    assert any(HIDDEN in screen for screen in screens)
+    assert_nowhere(screens)
+    assert_nowhere([repr((ear.deltas, ear.progress, ear.notices, ear.engines))])
+    assert b'"streamed"' in b"".join(frames)
+    assert_nowhere(frame.decode() for frame in frames)
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    names = {file.name for file in files}
+    assert {"events.jsonl", "genie-tui.log", "secrets.json"} <= names
+    kept = [file for file in files if file != locations.secrets / "ann" / "secrets.json"]
+    assert_nowhere(file.read_bytes().decode(errors="replace") for file in kept)
+    assert any("engine" in str(file) and HIDDEN in file.read_text() for file in kept)
+
+
+def assert_nowhere(texts: Iterable[str]) -> None:
+    for text in texts:
+        assert not [form for form in FORMS if form in text], text
+
+
+async def seat_of(app: GenieApp, pilot: Pilot[Any]) -> Seat:
+    """The seat in the room that the app opens, with its engine ready."""
+    async with asyncio.timeout(DEADLINE):
+        while not isinstance(app.screen, RoomScreen) or app.screen.seat is None:
+            await pilot.pause()
+    seat = app.screen.seat
+    await until(pilot, lambda: seat.engine.state is not EngineState.LOADING)
+    assert seat.engine.state is EngineState.READY, seat.engine.detail
+    return seat
+
+
+async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while not condition():
+            await pilot.pause()
+
+
+def waiting(seat: Seat) -> str:
+    """The tool that waits for the person, if one does."""
+    return next((proposal.tool for proposal in seat.state.pending_for(seat.name)), "")
+
+
+def ended(seat: Seat) -> list[str]:
+    """How the messages ended, in order."""
+    exchanges = seat.state.exchanges.values()
+    answers = [e.answer.text if e.answer else e.error.error if e.error else "" for e in exchanges]
+    return [answer for answer in answers if answer]
+
+
+def dump(app: GenieApp) -> str:
+    """What is on the screen."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
