@@ -17,6 +17,9 @@ CONNECTION_CLOSED: Final = -32000
 """The code of MCP's error for a server that has gone."""
 
 
+_DEEPEST: Final = 10  # causes of a cause; who raises an error again may make it its own
+
+
 class Paused(GenieError):
     """A server is given some time before it is tried again."""
 
@@ -85,10 +88,10 @@ def reason(error: Exception) -> str:
 
 def has_ended(error: BaseException | None) -> bool:
     """Tell whether an error, or what led to it, is MCP's for a connection that was closed."""
-    while error is not None:
+    for _ in range(_DEEPEST):
         if getattr(getattr(error, "error", None), "code", None) == CONNECTION_CLOSED:
             return True
-        error = error.__cause__
+        error = error.__cause__ if error is not None else None
     return False
 
 

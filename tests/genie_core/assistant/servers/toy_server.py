@@ -47,8 +47,12 @@ def result_of(method: str, params: dict[str, Any], tools: list[dict[str, Any]]) 
         case "tools/call", {"name": "fail"}:
             return {**said("it is broken"), "isError": True}
         case "tools/call", {"name": "tell"}:
-            about = {"process": os.getpid(), "env": dict(os.environ), "args": sys.argv[1:]}
-            return said(json.dumps({"cwd": str(Path.cwd()), **about}))
+            process: dict[str, Any] = {
+                "process": os.getpid(),
+                "env": dict(os.environ),
+                "args": sys.argv[1:],
+            }
+            return said(json.dumps({"cwd": str(Path.cwd()), **process}))
         case _:
             return None
 

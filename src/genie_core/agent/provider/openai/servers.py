@@ -109,6 +109,8 @@ class _ToolServer:
             self._abandon()
             failed = late(START_TIMEOUT) if limit.expired() else error
             self._watch.down(reason(failed))
+            if failed is error:
+                raise
             raise failed from error
         except BaseException:
             self._watch.closed()

@@ -211,16 +211,15 @@ class _Hold:
     def give_up(self) -> None:
         """Let the run go on without the server, whose start is undone in its own time."""
         if not self.opened.done():
-            self.server.give_up(late(START_TIMEOUT))
-            self.opened.set_result(None)
+            self._go_on_without(late(START_TIMEOUT))
 
     async def _keep(self) -> None:
         if (paused := self.server.watch.paused()) is not None:
-            self.server.give_up(paused)
-            return
-        if former := [each.task for each in self._former]:
+            self._go_on_without(paused)
+        elif former := [each.task for each in self._former]:
             await asyncio.wait(former)
-        if self.opened.done():  # given up
+        if self.opened.done():
+            await self._leave.wait()
             return
         if not self.server.health.opened:
             self.server.health.outage = None
@@ -230,6 +229,10 @@ class _Hold:
             if server.has_failed:
                 await close_clients(server.wrapped)
             await self._leave.wait()
+
+    def _go_on_without(self, error: Exception) -> None:
+        self.server.give_up(error)
+        self.opened.set_result(None)
 
     def _ended(self, _task: Task[None]) -> None:
         self.server.health.holds.remove(self)
