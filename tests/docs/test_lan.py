@@ -17,7 +17,6 @@ from genie_tui.files import BLOBS_NAME
 from genie_tui.hosting import PASSES_NAME
 from genie_tui.locations import Locations
 from genie_tui.place import WITHHELD_NAME
-from genie_tui.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/lan.md").read_text()
@@ -119,11 +118,6 @@ def test_what_one_can_type_exists(page: str) -> None:
 
 def test_every_command_of_the_room_is_in_the_readme() -> None:
     missing = [name for name in BY_NAME if not re.search(rf"`/{name}\b", README)]
-    assert missing == []
-
-
-def test_every_setting_is_in_the_readme() -> None:
-    missing = [name for name in Settings.__struct_fields__ if f"`{name}`" not in README]
     assert missing == []
 
 
