@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from genie_core.errors import GenieError
+from genie_core.redaction import mask_known
 from genie_core.room.authorship import Author
 from genie_core.room.errors import NoEngine
 from genie_core.room.event import Event, Failed, Said
@@ -201,6 +202,7 @@ class EngineRoom:
         return library.place(digest) if library is not None and library.has(digest) else None
 
     def _fail(self, why: str) -> None:
+        why = mask_known(why)
         self._handler = self._workbench = None
         self._show(replace(self._status, state=EngineState.FAILED, detail=why, auto=False))
         self._owner.warn(why)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from genie_core.progress import What
+from genie_core.redaction import mask_known
 from genie_core.room.authorship import shown
 from genie_core.room.deed import Deed
 from genie_core.room.departure import Step, take_steps
@@ -469,7 +470,7 @@ class Participant:
     def warn(self, text: str) -> None:
         """Tell the person, and nobody else, that something is wrong."""
         logger.warning("%s", text)
-        self._listener.on_notice(Severity.WARNING, text)
+        self._listener.on_notice(Severity.WARNING, mask_known(text))
 
     # -- what the client delivers
 

@@ -4,17 +4,22 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from tests.genie_core.room.house import Ear, House, loader, opened
 
+from genie_core import redaction
 from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.errors import GenieError
+from genie_core.known_values import HIDDEN, KnownValues
 from genie_core.message import Attachment, Message, Thread
 from genie_core.reasoner import Decision, Response
-from genie_core.room.event import Asked, Event, FileRef, Quote, QuotedLine, Said, Settled
+from genie_core.room.event import Asked, Event, Failed, FileRef, Quote, QuotedLine, Said, Settled
 from genie_core.room.exchange import Proposal
 from genie_core.room.filing import Errand
 from genie_core.room.frame import ClientFrame, Piece, Refused, ServerFrame, Stored
 from genie_core.room.limits import Limits
 from genie_core.room.participant import Participant
+from genie_core.room.plan import Engine
 from genie_core.room.seat import Answer, EngineState, Transfer, Way
 from genie_core.room.websocket import Connector, ws_connector
 from genie_core.testing import Emit
@@ -311,3 +316,71 @@ async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path
         await other.until(lambda: not cleo.unsent and other.unsent == ())
         said = [e.body for e in house.sink.events if isinstance(e.body, Said)]
         assert said[1].files == (first, second)
+
+
+# -- secrets
+
+VALUE = "correct-horse-battery"
+
+
+@pytest.fixture
+def secret(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A value that this process knows to be secret."""
+    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    redaction.know([VALUE])
+    return VALUE
+
+
+async def sender(_input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:
+    given = {"header": f"Token {VALUE}", "to": "a"}
+    verdict = await callback("send", given)
+    made = verdict.arguments or given
+    return f"{made['header'] == f'Token {VALUE}'} {made['to']}" if verdict else "no"
+
+
+async def test_a_person_edits_a_call_without_seeing_the_secret_that_it_is_made_with(
+    tmp_path: Path, secret: str
+) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=sender))
+        ann.say("send it")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        (proposal,) = ann.state.pending_for("ann")
+        assert proposal.arguments == {"header": f"Token {HIDDEN}", "to": "a"}
+        edited = {"header": f"Token {HIDDEN}", "to": "b"}
+        assert ann.answer(proposal.id, Answer(allow=True, arguments=edited))
+        await ear.until(lambda: answers(ann))
+        assert answers(ann) == ["True b"]
+        assert proposal.edited == edited
+        assert secret not in repr(house.sink.events)
+
+
+async def test_a_call_with_a_secret_that_was_parked_is_known_again(
+    tmp_path: Path, secret: str
+) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=sender))
+        ann.say("send it")
+        await ear.until(lambda: ann.state.pending_for("ann"))
+        await ann.leave()
+    async with opened(house.sink.events) as resumed:
+        ann, ear = await resumed.seat("ann", loader(tmp_path, run=sender))
+        await ear.until(lambda: ann.engine.state is EngineState.READY)
+        (proposal,) = ann.state.parked_for("ann")
+        assert ann.answer(proposal.id, Answer(allow=True))
+        await ear.until(lambda: answers(ann))
+        assert answers(ann) == ["True a"]
+        assert secret not in repr(resumed.sink.events)
+
+
+async def test_an_engine_that_breaks_tells_no_secret(tmp_path: Path, secret: str) -> None:
+    async def broken() -> Engine:
+        raise GenieError(f"the key {secret} is wrong")
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", broken)
+        await ear.until(lambda: ann.engine.state is EngineState.FAILED)
+        ann.say("anybody there?")
+        await ear.until(lambda: any(isinstance(e.body, Failed) for e in ear.events))
+        assert ann.engine.detail == f"the key {HIDDEN} is wrong"
+        assert secret not in repr((ear.notices, ear.engines, house.sink.events))
