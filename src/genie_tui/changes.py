@@ -5,6 +5,7 @@ change in a long text shows as what it is.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import unified_diff
 from itertools import islice
@@ -18,6 +19,8 @@ MOST_LINES: Final = 2_000
 
 SHOWN: Final = 1_000
 LONGEST_LINE: Final = 2_000
+
+_HEAD: Final = re.compile(r"@@ -([0-9]+)")
 
 
 def same(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
@@ -38,7 +41,10 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     diff = unified_diff(
         old[first : len(old) - last], new[first : len(new) - last], n=CONTEXT, lineterm=""
     )
-    lines = [_shown(line) for line in islice(diff, 2, SHOWN + 3)]
+    lines = [
+        _shown(_place(line, first) if line.startswith("@") else line)
+        for line in islice(diff, 2, SHOWN + 3)
+    ]
     if len(lines) > SHOWN:
         lines[SHOWN:] = ["@ … and more"]
     return lines
@@ -73,6 +79,12 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
             break
         count += 1
     return count
+
+
+def _place(head: str, before: int) -> str:
+    """Where a part of the diff begins, with the lines counted that were left out before it."""
+    found = _HEAD.match(head)
+    return f"@ from line {max(int(found[1]), 1) + before}" if found else head
 
 
 def _shown(line: str) -> str:

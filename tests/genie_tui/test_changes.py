@@ -9,7 +9,7 @@ from genie_tui.text import visible_line
 
 def test_a_changed_value_shows_as_before_and_after() -> None:
     assert changes({"command": "rm -rf x", "n": 1}, {"command": "ls x", "n": 1}) == [
-        "@@ -1,2 +1,2 @@",
+        "@ from line 1",
         '-command: "rm -rf x"',
         '+command: "ls x"',
         " n: 1",
@@ -25,6 +25,7 @@ def test_a_line_of_a_long_text_is_found_among_the_others() -> None:
         "+  line five hundred",
     ]
     assert len(lines) == 7
+    assert lines[0] == "@ from line 500"  # the first line names the argument
 
 
 def test_names_that_come_and_go() -> None:

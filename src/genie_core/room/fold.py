@@ -380,7 +380,8 @@ class RoomState:
         self.proposals[proposal.id] = self.open[proposal.id] = proposal
         exchange.proposals.append(proposal.id)
         exchange.waiting.add(proposal.id)
-        exchange.phase = Phase.WAITING
+        if not proposal.unasked:
+            exchange.phase = Phase.WAITING
 
     def _settled(self, event: Event, exchange: Exchange, settled: Settled) -> None:
         proposal = self.proposals.get(settled.approval)

@@ -28,6 +28,7 @@ from genie_core.room.event import (
     Settled,
     Spending,
 )
+from genie_core.room.exchange import Phase
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
 from genie_core.room.handler import UNJUDGED, Handler
@@ -179,6 +180,8 @@ async def test_a_call_that_is_answered_at_once_never_waits_for_the_person(tmp_pa
 
         def on_event(event: Event) -> None:
             waited.append(len(ann.person.state.pending_for("ann")))
+            phases = {each.phase for each in ann.person.state.exchanges.values()}
+            waited.append(Phase.WAITING in phases)
             listen(event)
 
         ann.ear.on_event = on_event  # type: ignore[method-assign]  # to look at every event
