@@ -5,12 +5,13 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 
-from genie_core.assistant.agents import Workshop
+from genie_core.assistant.agents import MENTION_ONLY, Workshop
 from genie_core.assistant.lineup import label_of
 from genie_core.assistant.roles import DIRECT
 from genie_core.progress import REASONER, Usage
 from genie_core.room.judge import Call, Judge, Risk
 from genie_core.room.workbench import AgentInfo, Allowance, ServerInfo, ToolInfo
+from genie_core.secrets import fetch_secrets
 
 
 class Bench:
@@ -27,7 +28,7 @@ class Bench:
 
     @property
     def agents(self) -> Sequence[AgentInfo]:
-        """The agents there are, the one that answers first, and last the reasoner."""
+        """The agents there are, the one that answers first, and last the reasoner if it has a model."""
         shop = self._workshop
         infos = []
         for role in shop.roles:
@@ -35,6 +36,8 @@ class Bench:
             infos.append(
                 AgentInfo(role.name, role.description, cast.label, cast.runtime, role.coordinates)
             )
+        if shop.config.template == MENTION_ONLY:
+            return infos
         deciding = shop.lineup.cast(shop.config.reasoner, "pydantic-ai")
         decides = "Decides which messages the assistant answers."
         return (*infos, AgentInfo(REASONER, decides, deciding.label, deciding.runtime))
@@ -62,9 +65,12 @@ class Bench:
     async def use_model(self, name: str) -> str:
         """Let another model answer from the next run on; returns its label.
 
-        Raises a `ModelError`, and changes nothing, if it can't be used.
+        Secrets are looked up anew: the one that was missing may have been stored meanwhile. Raises
+        a `GenieError`, and no other model answers, if it can't be used.
         """
-        lineup = self._workshop.lineup
+        lineup, secrets = self._workshop.lineup, self._workshop.secrets
+        if secrets is not None:
+            lineup.use_keys(await fetch_secrets(self._owner, secrets))
         choice = lineup.choice_of(name)
         await asyncio.to_thread(lineup.check, choice)
         lineup.put(choice)

@@ -64,7 +64,7 @@ def call_lines(view: CardView) -> Content:
         (" wrote ", "$foreground-muted"),
         (f"“{quote}”", "italic"),
         ("\n", ""),
-        (visible(agent_path(proposal.agent)), "$text-secondary"),
+        (visible(f"{proposal.owner}'s {agent_path(proposal.agent)}"), "$text-secondary"),
         (" wants to call ", "$foreground-muted"),
         (visible(proposal.tool), "bold $text-warning"),
         ("\nruns on ", "$foreground-muted"),

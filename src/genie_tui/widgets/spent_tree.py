@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from genie_core.progress import REASONER, Usage
 from genie_core.room.event import Spending
-from genie_tui.amounts import counted
+from genie_tui.amounts import counted, money
 from genie_tui.moments import duration
 from genie_tui.widgets.agent_tree import depth_of, in_order, label_of, stems
 
@@ -31,5 +31,5 @@ def _one(usage: Usage) -> str:
     tokens = counted(usage.input_tokens + usage.output_tokens, "token")
     parts = [usage.model, counted(usage.requests, "request"), tokens, duration(usage.seconds)]
     if usage.cost is not None:
-        parts.append(f"${usage.cost:.4f}")
+        parts.append(money(usage.cost))
     return ", ".join(part for part in parts if part)

@@ -6,6 +6,7 @@ from genie_core.assistant.errors import MissingVariable
 from genie_core.progress import Usage
 from genie_core.room.judge import Call
 from genie_core.room.workbench import Allowance
+from genie_core.secrets import SecretsProvider
 
 CODER = AgentSpec("coder", "Writes code.", tools=("calculate",))
 
@@ -25,6 +26,8 @@ def test_it_shows_who_there_is_and_on_what_they_run() -> None:
         ("reasoner", "openai:big", "pydantic-ai"),
     ]
     assert [each.coordinator for each in bench.agents] == [True, False, False]
+    bench = build_assistant(AssistantConfig(template="mention_only")).workbench
+    assert [each.name for each in bench.agents] == ["system"]
 
 
 def test_tools_are_shown_with_what_the_rules_say_of_them() -> None:
@@ -61,6 +64,26 @@ async def test_another_model_is_shown_or_refused() -> None:
         await bench.use_model("anthropic:claude-sonnet-4-5")
     assert bench.model == ""
     assert await bench.use_model("openai:small") == bench.model == "openai:small"
+
+
+class Stored(SecretsProvider):
+    """Secrets to which others can be added."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+
+    def get_secrets(self, username: str) -> dict[str, str]:
+        assert username == "ann"
+        return dict(self.values)
+
+
+async def test_a_secret_that_was_stored_meanwhile_is_found() -> None:
+    stored = Stored()
+    bench = build_assistant(AssistantConfig(), stored, "ann").workbench
+    with pytest.raises(MissingVariable):
+        await bench.use_model("anthropic:claude-sonnet-4-5")
+    stored.values["ANTHROPIC_API_KEY"] = "sk-none"
+    assert await bench.use_model("anthropic:claude-sonnet-4-5") == "anthropic:claude-sonnet-4-5"
 
 
 def test_the_budget_counts_what_was_spent_before() -> None:
