@@ -213,7 +213,8 @@ class RoomScreen(Screen[None]):
         events = message.take()
         if self._seat is None:
             return
-        self._doings.keep(self._seat.state.running)
+        running = self._seat.state.running.values()
+        self._doings.keep({exchange.seq: exchange.phase for exchange in running})
         self._timeline.apply_many(events)
         self.query_one(Activity).ledger.apply_many(events)
         self._hints.take_note(events)

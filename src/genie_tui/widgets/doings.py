@@ -1,12 +1,13 @@
 """What the agents that work on a message are at, in a line that a person can read."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from genie_core.message import SYSTEM
 from genie_core.progress import What
+from genie_core.room.exchange import Phase
 from genie_tui.text import visible_line
 from genie_tui.widgets.agent_tree import label_of
 
@@ -44,6 +45,7 @@ class Doings:
         self._clock = clock
         self._runs: dict[int, _Run] = {}
         self._notes: dict[int, tuple[str, ...]] = {}
+        self._waiting: set[int] = set()
 
     def take(self, message: int, agent: str, what: What, detail: str) -> None:
         """Take note of what an agent is at in the run for a message."""
@@ -66,8 +68,13 @@ class Doings:
         """Whether there is text of the answer to a message already."""
         return message in self._runs and self._runs[message].writes
 
-    def keep(self, running: Collection[int]) -> None:
-        """Forget the runs that have ended."""
+    def keep(self, running: Mapping[int, Phase]) -> None:
+        """Forget the runs that have ended, and take note of those that wait for a person."""
+        waiting = {message for message, phase in running.items() if phase is Phase.WAITING}
+        for message in self._waiting - waiting:
+            if (run := self._runs.get(message)) is not None and run.heard_at is not None:
+                run.heard_at = self._clock()
+        self._waiting = waiting
         for message in [each for each in self._runs if each not in running]:
             if notes := self._runs.pop(message).notes:
                 self._notes[message] = tuple(notes)
@@ -80,25 +87,28 @@ class Doings:
         return tuple(run.notes) if run is not None else self._notes.get(message, ())
 
     def line(self, message: int) -> str:
-        """Who is at what in the run for a message; empty if nothing was reported. Safe to show."""
+        """Who is at what in the run for a message. Safe to show.
+
+        Empty if nothing was reported, and while the run waits for a person.
+        """
         run = self._runs.get(message)
-        if run is None or run.heard_at is None:
+        if run is None or run.heard_at is None or message in self._waiting:
             return ""
         who = "" if run.agent == SYSTEM else f"{label_of(run.agent[-LONGEST:])} · "
-        silent = self._clock() - run.heard_at
-        if run.what in _EXPECTING and silent >= STALLED:
+        if self._is_stalled(message, run):
+            silent = self._clock() - run.heard_at
             return f"{who}no word from the model for {silent:.0f} s"
         return who + _words(run)
 
     @property
     def stalled(self) -> list[int]:
         """The runs whose models were not heard of for a while."""
-        now = self._clock()
-        return [
-            message
-            for message, run in self._runs.items()
-            if run.what in _EXPECTING and run.heard_at is not None and now - run.heard_at >= STALLED
-        ]
+        return [message for message, run in self._runs.items() if self._is_stalled(message, run)]
+
+    def _is_stalled(self, message: int, run: _Run) -> bool:
+        if message in self._waiting or run.heard_at is None or run.what not in _EXPECTING:
+            return False
+        return self._clock() - run.heard_at >= STALLED
 
     def _run(self, message: int) -> _Run:
         run = self._runs.setdefault(message, _Run())

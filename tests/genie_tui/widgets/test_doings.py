@@ -1,3 +1,4 @@
+from genie_core.room.exchange import Phase
 from genie_tui.widgets.doings import LONGEST, MOST_NOTES, MOST_RUNS, STALLED, Doings
 
 
@@ -49,15 +50,29 @@ def test_a_silent_model_is_told_from_a_tool_that_takes_long() -> None:
     assert doings.line(2) == "calling read_file"
 
 
+def test_while_a_person_is_asked_no_model_is_waited_for() -> None:
+    clock = Clock()
+    doings = Doings(clock)
+    doings.take(1, "system", "writing", "a tool call")
+    doings.keep({1: Phase.WAITING})
+    clock.now += 60
+    assert doings.line(1) == ""
+    assert doings.stalled == []
+    doings.keep({1: Phase.WORKING})
+    assert doings.line(1) == "writing a tool call…"
+    clock.now += STALLED
+    assert doings.stalled == [1]
+
+
 def test_only_notes_outlive_a_run_and_none_is_told_twice() -> None:
     doings = Doings(Clock())
     for _ in range(2):
         doings.take(1, "system", "note", "older turns were left out")
     doings.take(1, "system", "asking", "")
     assert doings.line(1) == "waits for the model…"
-    doings.keep([1])
+    doings.keep({1: Phase.WORKING})
     assert doings.line(1)
-    doings.keep([])
+    doings.keep({})
     assert doings.line(1) == ""
     assert doings.notes(1) == ("older turns were left out",)
     assert doings.notes(2) == ()
@@ -74,5 +89,5 @@ def test_floods_and_hostile_text_stay_small_and_harmless() -> None:
     assert len(doings.line(last)) < 4 * LONGEST
     assert len(doings.notes(last)) == MOST_NOTES
     assert doings.line(0) == ""
-    doings.keep([])
+    doings.keep({})
     assert doings.notes(0) == ()
