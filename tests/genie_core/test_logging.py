@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from genie_core import redaction
+from genie_core.known_values import HIDDEN, KnownValues
 from genie_core.logging import BACKLOG, configure_logging
 
 PLAIN = "%(levelname)s %(name)s: %(message)s"
@@ -144,3 +146,19 @@ def test_a_stalled_terminal_holds_up_nobody_and_what_it_misses_is_counted(
     shown = terminal.getvalue().splitlines()
     assert shown[:-1] == ["first", *map(str, range(BACKLOG))]
     assert shown[-1].startswith("3 records were left out")
+
+
+def test_known_secrets_are_in_no_record_and_no_traceback(
+    capsys: pytest.CaptureFixture[str], logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    redaction.know(["correct horse battery"])
+    with configure_logging(PLAIN, {"shown": logging.INFO}):
+        try:
+            raise ValueError("it is correct horse battery")
+        except ValueError:
+            logger.exception("with %s", "correct horse battery")
+    shown = "\n".join(lines(capsys))
+    assert "correct horse battery" not in shown
+    assert f"with {HIDDEN}" in shown
+    assert f"ValueError: it is {HIDDEN}" in shown
