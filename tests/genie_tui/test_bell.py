@@ -6,7 +6,6 @@ from genie_core.room.fold import RoomState
 from genie_tui.bell import Bell, mentions, rings
 from genie_tui.settings import Notify
 
-
 QUESTION = 5
 """The number of the first message in the seat's room."""
 
