@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
-from genie_tui.text import visible_line
+from genie_tui.text import visible, visible_line
 
 LONGEST: Final = 200_000
 """Characters of arguments that can be edited."""
@@ -57,8 +57,11 @@ class _TooMuch(Exception):
 
 
 def written(arguments: Mapping[str, Any]) -> str:
-    """Arguments as they are edited."""
-    return json.dumps(arguments, indent=2, ensure_ascii=False, default=repr)
+    """Arguments as they are edited; what a terminal would obey or hide is written as its number."""
+    text = json.dumps(arguments, indent=2, ensure_ascii=False, default=repr)
+    if visible(text) == text:
+        return text
+    return "".join(each if visible(each) == each else json.dumps(each)[1:-1] for each in text)
 
 
 def read_arguments(text: str, schema: Mapping[str, Any] | None) -> Typed | Fault:

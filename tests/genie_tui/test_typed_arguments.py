@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_tui.text import visible_line
+from genie_tui.text import visible, visible_line
 from genie_tui.typed_arguments import LONGEST, Fault, Typed, read_arguments, written
 
 SCHEMA: dict[str, Any] = {
@@ -38,6 +38,21 @@ def test_what_is_written_is_read_again() -> None:
     given = {"command": "ls ü", "n": [1, {"x": None}]}
     assert read_arguments(written(given), None) == Typed(given, checked=False)
     assert "ü" in written(given)
+
+
+def test_what_a_terminal_would_obey_or_hide_is_written_as_its_number() -> None:
+    given = {"a\u202e": "x\x9b2J\x7f\U000e0041\n👩‍🚀"}
+    text = written(given)
+    assert visible(text) == text
+    assert "\\u202e" in text
+    assert read_arguments(text, None) == Typed(given, checked=False)
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers(-(2**60), 2**60) | st.lists(st.text())))
+def test_whatever_is_written_can_be_read(given: dict[str, Any]) -> None:
+    text = written(given)
+    assert visible(text) == text
+    assert read_arguments(text, None) == Typed(given, checked=False)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from genie_tui.changes import changes, same
 from genie_tui.keymap import Scope, actions, bindings
 from genie_tui.text import visible_line
 from genie_tui.typed_arguments import Fault, Typed, read_arguments, written
+from genie_tui.widgets.json_area import JsonArea
 from genie_tui.widgets.keys_line import KeysLine
 
 GONE: Final = (
@@ -60,7 +61,7 @@ class EditCallScreen(ModalScreen[None]):
         """A title, the text or the changes, what is wrong, and the keys."""
         with Vertical(id="edit"):
             yield Static(id="edit-title", markup=False)
-            yield TextArea(written(self._before), id="edit-text", show_line_numbers=True)
+            yield JsonArea(written(self._before), id="edit-text", show_line_numbers=True)
             with VerticalScroll(id="edit-scroll", can_focus=False):
                 yield Static(id="edit-changes", markup=False)
             yield Static(id="edit-state", markup=False)

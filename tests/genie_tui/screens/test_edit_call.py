@@ -70,6 +70,9 @@ async def test_a_call_is_changed_shown_and_then_allowed(seat: ScriptedSeat) -> N
         edit = await begin_edit(screen, pilot, clock)
         text = edit.query_one(TextArea)
         assert json.loads(text.text) == {"command": "rm -rf x"}
+        line = text.get_line(1)
+        coloured = {line.plain[span.start : span.end] for span in line.spans}
+        assert {'"command"', '"rm -rf x"'} <= coloured
         await pilot.press("ctrl+s")
         await until(pilot, lambda: UNCHANGED in state_of(edit))
         await write(pilot, edit, '{"command": 5}', "command: expected text, not a number")

@@ -1,0 +1,44 @@
+"""A text area that tells the parts of JSON apart by colour, however broken the text is."""
+
+import re
+from typing import ClassVar, Final
+
+from rich.style import Style
+from rich.text import Text
+from textual.widgets import TextArea
+
+LONGEST: Final = 5_000
+"""Characters of a line that are coloured."""
+
+_PART: Final = re.compile(
+    r'(?P<name>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)'
+    r"|(?P<number>-?[0-9][0-9.eE+-]*)|(?P<keyword>\b(?:true|false|null)\b)"
+)
+
+
+class JsonArea(TextArea):
+    """Where arguments are typed."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "json--name",
+        "json--string",
+        "json--number",
+        "json--keyword",
+    }
+    DEFAULT_CSS = """
+    JsonArea {
+        & .json--name { color: $text-primary; }
+        & .json--string { color: $text-success; }
+        & .json--number { color: $text-accent; }
+        & .json--keyword { color: $text-warning; }
+    }
+    """
+
+    def get_line(self, line_index: int) -> Text:
+        """A line in its colours."""
+        line = super().get_line(line_index)
+        if len(line) <= LONGEST:
+            for part in _PART.finditer(line.plain):
+                style = self.get_component_rich_style(f"json--{part.lastgroup}", partial=True)
+                line.stylize(Style(color=style.color), *part.span())
+        return line
