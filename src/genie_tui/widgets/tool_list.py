@@ -37,11 +37,12 @@ def tool_list(bench: Workbench, width: int) -> Content:
         for agent in bench.agents
     ]
     if servers := bench.servers:
-        blocks.append(Content.styled("Tool servers", "bold $text-accent"))
-        blocks += [
+        listed = [
             _block(_server(server), [each for each in tools if each.server == server.name], width)
             for server in servers
         ]
+        title = Content.styled("Tool servers", "bold $text-accent")
+        blocks.append(Content("\n").join([title, *listed]))
     return Content("\n\n").join(blocks)
 
 
