@@ -78,7 +78,7 @@ def build_assistant(
         purse=Purse(config.budget),
         secrets=secrets,
     )
-    policy = Policy(config.rules, partial(risk_in, workshop))
+    policy = Policy(config.rules, partial(risk_in, workshop), owner)
     workshop.make_ready()
     return Assistant(
         reasoner_factory=workshop.reasoner_factory(prompt),

@@ -9,12 +9,18 @@ from typing import Any, Final, TypeAlias
 from genie_core.assistant.config import Rule
 from genie_core.room.costs import kind_of
 from genie_core.room.judge import EXCEED_BUDGET, Call, Judgement, Risk
+from genie_core.room.names import fold_name
 
 LONGEST_PATTERN: Final = 400
 LONGEST_VALUE: Final = 20_000
 """Characters of an argument that are compared with a pattern."""
 
 READS: Final = "it only reads"
+FOR_GUESTS: Final = "it is for a guest, with your files and keys"
+OTHER_ROOMS: Final = "it reads your other rooms, and the answer is for everybody in this one"
+
+READS_OTHER_ROOMS: Final = frozenset({"search_rooms"})
+"""The built-in tools that look beyond the room that they are used in."""
 
 _WHY_ASKED: Final[dict[Risk, str]] = {
     "read": "it only reads, and no rule allows it",
@@ -42,7 +48,8 @@ class Policy:
     built in. A rule that denies wins over all others. Else the nearest one that fits counts: the
     one that names the tool more exactly, then the one that names more arguments and more of them,
     then the agent, then the risk; among equals the last. What no rule fits is allowed if it only
-    reads, and asked about otherwise.
+    reads, and asked about otherwise; also what reads for somebody else than the `owner`, or from
+    other rooms, since the answers are for everybody in this one.
 
     Patterns are compared with the whole value, upper and lower case told apart. A rule fits only
     if each argument that it names is there. A value that is too long to be compared fits rules that
@@ -55,6 +62,7 @@ class Policy:
 
     rules: Sequence[Rule] = ()
     risk_of: Callable[[str, str], Risk] = field(default=_nothing_known)
+    owner: str = ""
 
     def judge(self, call: Call) -> Judgement:
         """Decide about a call."""
@@ -67,13 +75,21 @@ class Policy:
         ]
         if not fitting and call.tool == EXCEED_BUDGET:
             return Judgement("ask", "the budget of this session is used up", risk)
-        if not fitting and risk == "read":
-            return Judgement("allow", READS, risk)
         if not fitting:
-            return Judgement("ask", _WHY_ASKED[risk], risk)
+            return self._usually(call, risk)
         denying = [each for each in fitting if each[1].effect == "deny"]
         number, rule = max(denying or fitting, key=lambda each: (_nearness(each[1]), each[0]))
         return Judgement(rule.effect, told(number, rule), risk)
+
+    def _usually(self, call: Call, risk: Risk) -> Judgement:
+        """What happens to a call that no rule fits."""
+        if risk != "read":
+            return Judgement("ask", _WHY_ASKED[risk], risk)
+        if self.owner and fold_name(call.person) != fold_name(self.owner):
+            return Judgement("ask", FOR_GUESTS, risk)
+        if call.tool in READS_OTHER_ROOMS:
+            return Judgement("ask", OTHER_ROOMS, risk)
+        return Judgement("allow", READS, risk)
 
 
 def told(number: int, rule: Rule) -> str:

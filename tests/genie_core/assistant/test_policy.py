@@ -7,12 +7,16 @@ from hypothesis import strategies as st
 
 from genie_core.assistant.config import Rule
 from genie_core.assistant.policy import (
+    FOR_GUESTS,
     LONGEST_PATTERN,
     LONGEST_VALUE,
+    OTHER_ROOMS,
     READS,
+    READS_OTHER_ROOMS,
     Policy,
     check_rules,
 )
+from genie_core.assistant.tools.catalogue import ROOM_TOOLS
 from genie_core.room.judge import EXCEED_BUDGET, Call, Effect, Risk
 
 RISKS: dict[str, Risk] = {"read_file": "read", "write_file": "write", "run_command": "execute"}
@@ -246,3 +250,19 @@ def test_order_never_takes_a_denial_back(
     assert (Policy(shuffled, risk_of).judge(call).effect == "deny") is (effect == "deny")
     alone = {Policy([rule], risk_of).judge(call).effect for rule in some}
     assert (effect == "deny") is ("deny" in alone)
+
+
+def test_what_reads_for_a_guest_is_asked_about() -> None:
+    policy = Policy((), lambda _agent, _tool: "read", owner="Ann")
+    assert policy.judge(Call("ann", "system", "read_file", {})).effect == "allow"
+    judgement = policy.judge(Call("bob", "system", "read_file", {}))
+    assert (judgement.effect, judgement.because) == ("ask", FOR_GUESTS)
+    allowing = Policy((Rule("allow", risk="read"),), lambda _agent, _tool: "read", owner="Ann")
+    assert allowing.judge(Call("bob", "system", "read_file", {})).effect == "allow"
+
+
+def test_what_reads_other_rooms_is_asked_about() -> None:
+    assert frozenset(ROOM_TOOLS) == READS_OTHER_ROOMS
+    policy = Policy((), lambda _agent, _tool: "read")
+    judgement = policy.judge(Call("ann", "system", "search_rooms", {}))
+    assert (judgement.effect, judgement.because) == ("ask", OTHER_ROOMS)
