@@ -32,6 +32,7 @@ from genie_tui.doorman import House
 from genie_tui.entrance import Entrance
 from genie_tui.locations import Locations, find_locations
 from genie_tui.opening import JoinRoom, NewRoom
+from genie_tui.preferences import keep_preferences, preferences_file
 from genie_tui.screens.room import RoomScreen
 from genie_tui.settings import Settings
 
@@ -66,6 +67,7 @@ def locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Locat
     found.config.mkdir()
     server = {"command": sys.executable, "args": [str(SERVER)], "env": {"ECHOED": "${ECHO_SECRET}"}}
     found.servers_file.write_text(json.dumps({"mcpServers": {"echo": server}}))
+    keep_preferences(preferences_file(found.preferences, "ann"), "in rhymes")
     found.log.mkdir()
     log = logging.FileHandler(found.log_file)
     log.setFormatter(DiscreetFormatter())
@@ -143,7 +145,9 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
                 )
                 assert f"no idea what {HIDDEN} or {HIDDEN} is" in failure
                 shown = "".join(text for _, text in ear.deltas)
-                assert shown == answer
+                assert answer.startswith(shown)  # the last words may come with the answer only
+                assert bob.state.preferences == {"ann": "in rhymes"}
+                assert any("in rhymes" in text for text in model.requests[0].texts)
                 # The tools were called with the secret itself, and the model never saw it again.
                 told, failed = model.requests[2].tool_results
                 assert sha256(VALUE.encode()).hexdigest() in told
@@ -155,7 +159,7 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
     assert any(HIDDEN in screen for screen in screens)
     assert_nowhere(screens)
     assert_nowhere([repr((ear.deltas, ear.progress, ear.notices, ear.engines))])
-    assert b'"streamed"' in b"".join(frames)
+    assert HIDDEN.encode() in b"".join(frames)
     assert_nowhere(frame.decode() for frame in frames)
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     names = {file.name for file in files}
