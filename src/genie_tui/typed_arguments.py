@@ -61,7 +61,9 @@ def written(arguments: Mapping[str, Any]) -> str:
     text = json.dumps(arguments, indent=2, ensure_ascii=False, default=repr)
     if visible(text) == text:
         return text
-    return "".join(each if visible(each) == each else json.dumps(each)[1:-1] for each in text)
+    spelt = "".join(each if visible(each) == each else json.dumps(each)[1:-1] for each in text)
+    # What hides only in company, such as marks that pile up, leaves nothing but plain letters.
+    return spelt if visible(spelt) == spelt else json.dumps(arguments, indent=2, default=repr)
 
 
 def read_arguments(text: str, schema: Mapping[str, Any] | None) -> Typed | Fault:

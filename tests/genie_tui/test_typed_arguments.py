@@ -3,7 +3,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from genie_tui.text import visible, visible_line
@@ -49,6 +49,7 @@ def test_what_a_terminal_would_obey_or_hide_is_written_as_its_number() -> None:
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers(-(2**60), 2**60) | st.lists(st.text())))
+@example({"": "\u0300" * 5})
 def test_whatever_is_written_can_be_read(given: dict[str, Any]) -> None:
     text = written(given)
     assert visible(text) == text
