@@ -7,10 +7,10 @@ NAMES: Final = ("genie", "system")
 
 _TICKS = re.compile("`+")
 _MENTION = re.compile(rf"(?<![\w@./+-])@({'|'.join(NAMES)})(?![\w@-]|\.\w)", re.IGNORECASE)
-_LEFTOVER = re.compile(
-    r"^(?:[,:;!\s]+|[-\u2013\u2014]\s+)+|(?<=\S)[ \t]+(?=[?!,.;:](?:\s|$))|,\s*(?=[?!.]*$)"
-)
-"""Punctuation that only made sense next to the name: "@genie, …" or "… @genie?"."""
+_LEFTOVER = re.compile(r"^(?:[,:;!\s]+|[-\u2013\u2014]\s+)+|,\s*(?=[?!.]*$)")
+"""Punctuation that only made sense next to the name: "@genie, …" or "…, @genie?"."""
+_AFTER = re.compile(r"[ \t]*(?=[?!,.;:](?:\s|$))")
+"""Before punctuation that followed the name and now follows the word before it."""
 _ANY_MENTION = re.compile(r"(?<![\w@./+-])@([\w-]+)")
 
 
@@ -29,8 +29,10 @@ def without_mention(text: str) -> str:
     covered = _without_code(text)
     kept, end = [], 0
     for found in _MENTION.finditer(covered):
-        kept.append(text[end : found.start()])
-        end = found.end()
+        before, end = text[end : found.start()], found.end()
+        if after := _AFTER.match(text, end):
+            before, end = before.rstrip(" \t"), after.end()
+        kept.append(before)
     joined = "".join([*kept, text[end:]]).strip()
     return _LEFTOVER.sub("", joined).strip()
 

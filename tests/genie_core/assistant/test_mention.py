@@ -50,6 +50,8 @@ def test_what_only_looks_like_a_mention_is_none(text: str) -> None:
         ("what is 12*7, @genie?", "what is 12*7?"),
         ("what time is it @genie ?", "what time is it?"),
         ("@genie: list the files", "list the files"),
+        ("@genie run git add .", "run git add ."),
+        ("well @genie , write a , b", "well, write a , b"),
         ("@genie - hello", "hello"),
         ("@genie -5 + 3", "-5 + 3"),
         ("@genie", ""),

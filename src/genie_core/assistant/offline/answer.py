@@ -6,7 +6,7 @@ from typing import Final
 from pydantic_ai.messages import ToolReturnPart
 
 from genie_core.assistant.offline.ask import Call
-from genie_core.assistant.tools.catalogue import CHAT_TOOLS, FILE_TOOLS
+from genie_core.assistant.tools.catalogue import CHAT_TOOLS, COMMAND_TOOLS, FILE_TOOLS
 
 _ABILITIES: Final = (
     ("search_chat", "search this chat: *search this chat for invoice*"),
@@ -18,6 +18,9 @@ _ABILITIES: Final = (
     ("list_files", "list the workspace folder: *list the files*"),
     ("read_file", "show a file: *show me lines 1 to 20 of notes.md*"),
     ("search_files", "search the files: *which files contain TODO?*"),
+    ("write_file", "write a new file: *write buy milk to notes.md*"),
+    ("run_command", "run a program in the workspace folder: *run git status*"),
+    ("fetch_url", "read a web page: *fetch https://example.org*"),
 )
 HOW_TO_CONFIGURE: Final = (
     "To talk to a language model instead, start with `--model`, set `GENIE_MODEL`, or put `model` "
@@ -41,9 +44,10 @@ def introduction(tools: Collection[str]) -> str:
 
 def unavailable(call: Call) -> str:
     """Decline a request that was understood but that no tool here can serve."""
-    if call.tool in FILE_TOOLS:
+    if call.tool in FILE_TOOLS or call.tool in COMMAND_TOOLS:
+        what = "run programs" if call.tool in COMMAND_TOOLS else "look at files"
         return (
-            "I cannot look at files: no workspace folder is set. Start with `--workspace FOLDER`, "
+            f"I cannot {what}: no workspace folder is set. Start with `--workspace FOLDER`, "
             "or put `workspace` into the settings file."
         )
     if call.tool in CHAT_TOOLS:

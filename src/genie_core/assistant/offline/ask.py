@@ -50,10 +50,14 @@ def read_ask(sentence: str) -> Ask | None:
     text = " ".join(sentence.replace("\u2019", "'").split())
     closing = _CLOSING.search(text)
     question = closing is not None and "?" in closing.group()
-    text = _CLOSING.sub("", text)
-    opening = _OPENING.match(text)
-    text = text[opening.end() :] if opening else text
+    text = without_opening(_CLOSING.sub("", text))
     return Ask(text, question) if text else None
+
+
+def without_opening(text: str) -> str:
+    """Take greetings and polite words off the beginning, and leave the rest as it was written."""
+    opening = _OPENING.match(text)
+    return text[opening.end() :] if opening else text
 
 
 def called_by_name(text: str) -> bool:

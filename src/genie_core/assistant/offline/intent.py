@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
 from genie_core.assistant.offline.ask import Ask, Call, read_ask
-from genie_core.assistant.offline.phrases import arithmetic, chat, dates, files
+from genie_core.assistant.offline.phrases import acts, arithmetic, chat, dates, files
 
 _UNDERSTAND: Final[tuple[Callable[[Ask], Call | None], ...]] = (
     dates.understand,
@@ -30,15 +30,18 @@ def plain_ask(text: str, tools: Collection[str]) -> Call | None:
     if len(text) > MAX_CHARS or "\n" in text.strip():
         return None
     ask = read_ask(text)
-    call = _understood(ask) if ask else None
+    call = acts.understand(text) or (_understood(ask) if ask else None)
     return call if call and call.plain and call.tool in tools else None
 
 
 def asked_of_helper(text: str) -> Call | None:
     """Return the call that a message to the helper asks for, in any of its sentences.
 
+    Only what changes nothing is looked for in a part of it: an act has to be all that is asked for.
     The tool need not be available: what was understood can then be declined by name.
     """
+    if len(text) <= MAX_CHARS and (act := acts.understand(text)):
+        return act
     for sentence in _sentences(text):
         if (ask := read_ask(sentence)) and (call := _understood(ask)):
             return call

@@ -23,6 +23,9 @@ def test_the_introduction_offers_only_what_there_is() -> None:
     everything, without_files = introduction(TOOL_NAMES), introduction(available(None))
     assert "list the files" in everything
     assert "list the files" not in without_files
+    assert "run git status" in everything
+    assert "run git status" not in without_files
+    assert "fetch https://" in without_files
     for said in (everything, without_files):
         assert "no language model is configured" in said
         assert "`--model`" in said
@@ -31,5 +34,6 @@ def test_the_introduction_offers_only_what_there_is() -> None:
 
 def test_what_was_understood_but_cannot_be_done_says_what_is_missing() -> None:
     assert "--workspace" in unavailable(Call("list_files"))
+    assert "run programs" in unavailable(Call("run_command"))
     assert "messages" in unavailable(Call("search_chat"))
     assert "`calculate`" in unavailable(Call("calculate"))

@@ -110,6 +110,26 @@ async def test_files_of_the_workspace_are_read(tmp_path: Path) -> None:
     assert "buy tea" in result.output
 
 
+async def test_a_file_is_written_once(tmp_path: Path) -> None:
+    first = await agent(tmp_path).run(compose_query("alice", "write buy milk to notes.md"))
+    assert first.output == "Wrote the new file notes.md (1 line, 9 bytes)."
+    second = await agent(tmp_path).run("write buy tea to notes.md")
+    assert "'notes.md' exists already" in second.output
+    assert (tmp_path / "notes.md").read_text("utf-8") == "buy milk\n"
+
+
+async def test_what_a_program_prints_is_in_a_fence(tmp_path: Path) -> None:
+    result = await agent(tmp_path).run("run echo buy milk")
+    assert "exit code 0" in result.output
+    assert result.output.endswith("```\nbuy milk\n```")
+    assert "'|' is for shells" in (await agent(tmp_path).run("run ls | wc")).output
+
+
+async def test_a_page_needs_no_workspace() -> None:
+    result = await agent(capabilities=[_Denial()]).run("fetch https://example.org")
+    assert result.output == "I did not run `fetch_url`. not on a Sunday"
+
+
 async def test_an_answer_is_streamed_in_pieces() -> None:
     async with agent().run_stream("what can you do?") as stream:
         pieces = [piece async for piece in stream.stream_text(delta=True, debounce_by=None)]
