@@ -67,8 +67,13 @@ def answer(terminal: Terminal, *keys: str) -> None:
     terminal.press(*keys)
 
 
-def test_from_hello_to_resume(host: Terminal, home: Path, port: int) -> None:
-    with join(port, "ben", home) as ben, join(port, "cleo", home, "--guest") as cleo:
+def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: Path) -> None:
+    desk = tmp_path / "desk"
+    desk.mkdir()
+    with (
+        join(port, "ben", home, "--workspace", str(desk)) as ben,
+        join(port, "cleo", home, "--guest") as cleo,
+    ):
         host.wait_for("ben", "cleo")
 
         # Ordinary talk: everybody sees it, and why no agent spoke.
@@ -76,17 +81,27 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int) -> None:
         for terminal in (host, ben, cleo):
             terminal.wait_for("good morning everybody", "ignored")
 
-        # A member's own engine asks the member, and nobody else.
+        # What changes nothing is done at once, and the ledger says by what it was allowed.
         ben.wait_for("ben", "idle")
         ben.say("@genie what is 12*7?")
-        ben.wait_for("1 approval")
-        assert "1 approval" not in host.text
-        answer(ben, "a")
         for terminal in (host, ben, cleo):
             terminal.wait_for("12*7 = 84")
+        (allowed,) = bodies(home, "settled")
+        assert (allowed["outcome"], allowed["how"]) == ("approved", "rule")
+        ben.wait_for("allowed calculate by rule", EMPTY_COMPOSER)
+
+        # Of the rest, a member's own engine asks the member, and nobody else.
+        ben.say("@genie write buy milk to notes.md")
+        ben.wait_for("1 approval")
+        assert "1 approval" not in host.text
+        assert not (desk / "notes.md").exists()
+        answer(ben, "a")
+        for terminal in (host, ben, cleo):
+            terminal.wait_for("Wrote the new file notes.md")
+        assert (desk / "notes.md").read_text() == "buy milk\n"
 
         # A guest's agent runs at the host, so the host is asked, and may say no.
-        cleo.say("@genie list the files")
+        cleo.say("@genie run ls")
         host.wait_for("1 approval")
         assert "1 approval" not in cleo.text
         answer(host, "r")
@@ -98,7 +113,7 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int) -> None:
 
         # The host dies in the middle of a conversation, with a question open.
         host.press("esc")
-        host.say("@genie read notes.txt")
+        host.say("@genie run cat notes.txt")
         host.wait_for("1 approval")
         for number in range(5):
             ben.say(f"note number {number}")
@@ -133,7 +148,7 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int) -> None:
 def test_what_was_allowed_after_the_pause_is_done_once(
     host: Terminal, home: Path, port: int, workspace: Path
 ) -> None:
-    host.say("@genie read notes.txt")
+    host.say("@genie run cat notes.txt")
     host.wait_for("1 approval")
     host.press("ctrl+q")
     assert host.exit_code() == 0
@@ -155,7 +170,7 @@ def test_pasting_and_typing_while_approvals_arrive_answers_nothing(
         host.wait_for("cleo")
         host.type("draft ")
         for _ in range(3):
-            cleo.say("@genie what is 2+2?")
+            cleo.say("@genie run ls")
             host.paste("aaaa\n")
             host.type("aasd ")
         host.wait_for("1 approval")
@@ -168,7 +183,7 @@ def test_pasting_and_typing_while_approvals_arrive_answers_nothing(
 
 @pytest.mark.parametrize("way", ["sigterm", "sigterms", "sigint", "closed terminal"])
 def test_ending_from_outside_is_a_suspend(host: Terminal, home: Path, way: str) -> None:
-    host.say("@genie what is 2+2?")
+    host.say("@genie run ls")
     host.wait_for("1 approval")
     if way == "closed terminal":
         host.close()
@@ -240,6 +255,6 @@ def test_a_full_disk_is_loud_and_takes_back_no_acknowledgement(home: Path, port:
     with Terminal("resume", "--name", "ann", "--port", str(port), home=home) as resumed:
         resumed.wait_for("Standup", "online")
         resumed.say("@genie what is 2+2?")
-        resumed.wait_for("1 approval")
+        resumed.wait_for("2+2 = 4")
     said = [body["text"] for body in bodies(home, "said")]
     assert said == [*written, "@genie what is 2+2?"]

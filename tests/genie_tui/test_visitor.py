@@ -221,7 +221,7 @@ async def test_an_approval_is_answered_at_another_terminal(tmp_path: Path) -> No
         seat("ann", NewRoom("One"), a) as (ann, heard),
         seat("ann", JoinRoom(ann.address), a) as (other, ear),
     ):
-        ann.say("@genie what time is it?")
+        ann.say("@genie fetch https://example.org")  # which is denied
         await ear.until(lambda: other.state.pending_for("ann"))
         (waiting,) = other.state.pending_for("ann")
         assert other.answer(waiting.id, Answer(allow=False, reason="not now"))
