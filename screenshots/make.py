@@ -30,6 +30,7 @@ from genie_core.room.seat import (
     EngineStatus,
     Knock,
     LinkStatus,
+    Seat,
     Severity,
     Transfer,
     Unsent,
@@ -144,7 +145,7 @@ async def room(folder: Path) -> None:
             exchanges = ann.state.exchanges.values()
             return next((one.seq for one in exchanges if one.said.text == text), None)
 
-        async def said(who: Participant, text: str) -> int:
+        async def said(who: Seat, text: str) -> int:
             who.say(text)
             await until(lambda: number(text) is not None, pilot)
             return number(text) or 0
@@ -154,18 +155,17 @@ async def room(folder: Path) -> None:
 
         await ended(await said(ben, "Morning! The draft of the notes is done, **18 pages**."))
         await ended(await said(cleo, "Nice. I will read them after lunch."))
-        question = await said(ben, "@genie how many days until 24 December?")
-        await until(lambda: bool(ben.state.pending_for("ben")), pilot)
-        ben.answer(ben.state.pending_for("ben")[0].id, Answer(allow=True))
-        await ended(question)
+        await ended(await said(ben, "@genie how many days until 24 December?"))
         await ended(await said(cleo, "That is less than I thought."))
-        refused = await said(cleo, "@genie list the files")
+        await ended(await said(ann, "@genie read launch.md"))
+        refused = await said(cleo, "@genie run git status")
         await until(lambda: bool(ann.state.pending_for("ann")), pilot)
         ann.answer(
-            ann.state.pending_for("ann")[0].id, Answer(allow=False, reason="only launch.md, please")
+            ann.state.pending_for("ann")[0].id,
+            Answer(allow=False, reason="not now, ben is merging"),
         )
         await ended(refused)
-        await said(cleo, "@genie read launch.md")
+        await said(cleo, '@genie save "The freeze is at noon." as changes.md')
         await until(lambda: bool(ann.state.pending_for("ann")), pilot)
         await pilot.press("ctrl+g")
         await pilot.pause(1.0)
