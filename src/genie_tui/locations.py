@@ -34,6 +34,14 @@ def folder_at(text: str) -> Path:
         raise NoSuchPlace(text, str(error).rstrip(".")) from error
 
 
+def short_path(path: Path) -> str:
+    """A path as people write it, with `~` for their home folder."""
+    try:
+        return str("~" / path.relative_to(Path.home()))
+    except (ValueError, RuntimeError):  # somewhere else, or there is no home
+        return str(path)
+
+
 @dataclass(frozen=True, slots=True)
 class Locations:
     """The folders of one installation. None of them needs to exist yet."""

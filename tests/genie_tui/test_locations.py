@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_tui.locations import NoSuchPlace, find_locations, folder_at
+from genie_tui.locations import NoSuchPlace, find_locations, folder_at, short_path
 
 
 def test_one_variable_moves_everything(tmp_path: Path) -> None:
@@ -39,3 +39,11 @@ def test_a_relative_folder_needs_a_current_one(
     with pytest.raises(NoSuchPlace, match="No such file or directory"):
         folder_at("notes")
     assert folder_at("/notes") == Path("/notes")
+
+
+def test_a_path_is_short_below_home_and_whole_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert short_path(tmp_path / "home" / "a" / "b") == "~/a/b"
+    assert short_path(tmp_path / "elsewhere") == str(tmp_path / "elsewhere")
