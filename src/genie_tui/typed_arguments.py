@@ -6,6 +6,7 @@ expressions, and for so many steps only; a schema that can't be applied is none.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -125,6 +126,7 @@ def _errors(schema: Mapping[str, Any], value: dict[str, Any]) -> Iterator[Any]:
 
     rules = {
         **base.VALIDATORS,
+        "uniqueItems": _unique,
         "pattern": _nothing,
         "patternProperties": _nothing,
         "unevaluatedProperties": _nothing,
@@ -137,6 +139,16 @@ def _errors(schema: Mapping[str, Any], value: dict[str, Any]) -> Iterator[Any]:
 def _nothing(*_: Any) -> Iterator[Any]:
     """Leave what would need a regular expression to the tool itself."""
     yield from ()
+
+
+def _unique(_validator: Any, wanted: Any, instance: Any, _part: Any) -> Iterator[Any]:
+    """Look at each entry once; the library compares each with each, and a screen would stand."""
+    from jsonschema import ValidationError
+
+    if wanted is True and isinstance(instance, list):
+        different = {json.dumps(each, sort_keys=True) for each in instance}
+        if len(different) < len(instance):
+            yield ValidationError("")
 
 
 def _expected(error: Any) -> str:
@@ -169,6 +181,8 @@ def _expected(error: Any) -> str:
         case "minLength" | "maxLength":
             bound = "at least" if error.validator == "minLength" else "at most"
             return f"expected {bound} {given} characters, not {len(value)}"
+        case "uniqueItems":
+            return "an entry is there twice"
         case "minItems" | "maxItems":
             bound = "at least" if error.validator == "minItems" else "at most"
             return f"expected {bound} {given} entries, not {len(value)}"
@@ -184,8 +198,7 @@ def _expected(error: Any) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise _Unfit(_short(f"{twice} is there twice"))
     return table
 

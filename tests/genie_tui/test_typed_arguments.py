@@ -160,6 +160,15 @@ def test_no_regular_expression_of_a_schema_is_run() -> None:
     assert read_arguments(json.dumps(table), schema) == Typed(table, checked=True)
 
 
+def test_entries_and_names_that_are_there_twice_are_told_however_many_there_are() -> None:
+    schema: dict[str, Any] = {"properties": {"rows": {"uniqueItems": True}}}
+    rows: list[Any] = [{"a": number} for number in range(10_000)]  # each with each takes minutes
+    assert read_arguments(json.dumps({"rows": rows}), schema) == Typed({"rows": rows}, checked=True)
+    assert fault(json.dumps({"rows": [*rows, {"a": 1}]}), schema) == "rows: an entry is there twice"
+    names = ", ".join(f'"{number}": 1' for number in range(10_000))
+    assert fault(f'{{{names}, "z": 1, "z": 2}}') == "z is there twice"
+
+
 def test_hostile_names_are_spelt_out() -> None:
     schema = {"properties": {"\x1b[2J": {"type": "string"}}, "required": ["\u202ex" * 500]}
     for text in ('{"\\u001b[2J": 5}', "{}"):
