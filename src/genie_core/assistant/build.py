@@ -17,6 +17,7 @@ from genie_core.assistant.budget import Purse
 from genie_core.assistant.check import check_config
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.lineup import Lineup, label_of
+from genie_core.assistant.meant import meanings
 from genie_core.assistant.policy import Policy
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.roles import roles_of
@@ -78,7 +79,9 @@ def build_assistant(
         purse=Purse(config.budget),
         secrets=secrets,
     )
-    policy = Policy(config.rules, partial(risk_in, workshop), owner)
+    policy = Policy(
+        config.rules, partial(risk_in, workshop), owner, partial(meanings, workshop.workspace)
+    )
     workshop.make_ready()
     return Assistant(
         reasoner_factory=workshop.reasoner_factory(prompt),

@@ -1,6 +1,7 @@
 """The rules by which tool calls are allowed, denied, or put before a person."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -40,6 +41,10 @@ def _nothing_known(_agent: str, _tool: str) -> Risk:
     return "unknown"
 
 
+def _only_as_written(_tool: str, _name: str, _value: str) -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """Judges calls by a person's rules.
@@ -53,9 +58,13 @@ class Policy:
 
     Patterns are compared with the whole value, upper and lower case told apart. A rule fits only
     if each argument that it names is there. A value that is too long to be compared fits rules that
-    deny or ask, and none that allows. `*` stands for anything at all: "git *" also fits
-    "git status; rm -rf ~", and a line break. Whoever allows what a shell will read should name it
-    in full.
+    deny or ask, and none that allows. `*` stands for anything at all, also a line break: "git *"
+    fits "git status; rm -rf ~". So a rule that allows commands by a pattern allows none that a shell
+    reads, unless it names the argument `shell`, too.
+
+    `meanings` knows every plain way to write a tool's argument. A rule that allows has to fit one of
+    them; others may also fit what was written. Of an address, a rule that allows has to fit the host
+    by itself.
 
     No rule allows to go over the budget.
     """
@@ -63,11 +72,12 @@ class Policy:
     rules: Sequence[Rule] = ()
     risk_of: Callable[[str, str], Risk] = field(default=_nothing_known)
     owner: str = ""
+    meanings: Callable[[str, str, str], tuple[str, ...]] = field(default=_only_as_written)
 
     def judge(self, call: Call) -> Judgement:
         """Decide about a call."""
         risk = self.risk_of(kind_of(call.agent), call.tool)
-        values: dict[str, str] = {}
+        values = _Values(call, self.meanings if risk != "unknown" else _only_as_written)
         fitting = [
             (number, rule)
             for number, rule in enumerate(self.rules, 1)
@@ -153,7 +163,24 @@ def _is_open(pattern: str) -> bool:
     return False
 
 
-def _fits(rule: Rule, call: Call, risk: Risk, values: dict[str, str]) -> bool:
+class _Values:
+    """The arguments of a call as texts to compare, each looked at once."""
+
+    def __init__(self, call: Call, meanings: Callable[[str, str, str], tuple[str, ...]]) -> None:
+        self._call = call
+        self._meanings = meanings
+        self._found: dict[str, tuple[str, tuple[str, ...]]] = {}
+
+    def of(self, name: str) -> tuple[str, tuple[str, ...]]:
+        """An argument as it is written, and what it means, if there is more than one way to write it."""
+        if name not in self._found:
+            value = _as_text(self._call.arguments[name])
+            meant = self._meanings(self._call.tool, name, value) if _is_short(value) else ()
+            self._found[name] = value, meant
+        return self._found[name]
+
+
+def _fits(rule: Rule, call: Call, risk: Risk, values: _Values) -> bool:
     if rule.risk and rule.risk != risk:
         return False
     if call.tool == EXCEED_BUDGET and rule.effect == "allow":
@@ -162,20 +189,42 @@ def _fits(rule: Rule, call: Call, risk: Risk, values: dict[str, str]) -> bool:
         return False
     if not fnmatchcase(kind_of(call.agent), rule.agent[:LONGEST_PATTERN]):
         return False
+    if rule.effect == "allow" and risk == "execute" and _is_loose(rule, call):
+        return False
     return all(
-        name in call.arguments and _argument_fits(rule, name, pattern, call, values)
+        name in call.arguments and _argument_fits(rule, pattern, *values.of(name))
         for name, pattern in rule.arguments.items()
     )
 
 
-def _argument_fits(rule: Rule, name: str, pattern: str, call: Call, values: dict[str, str]) -> bool:
+def _is_loose(rule: Rule, call: Call) -> bool:
+    """Whether a rule knows only a part of what a shell would read."""
+    if not call.arguments.get("shell") or "shell" in rule.arguments:
+        return False
+    return bool(_WILD & set(rule.arguments.get("command", "")))
+
+
+def _argument_fits(rule: Rule, pattern: str, value: str, meant: tuple[str, ...]) -> bool:
     """Compare an argument. What can't be compared fits unless the call would be allowed by it."""
-    if name not in values:
-        values[name] = _as_text(call.arguments[name])
-    value = values[name]
-    if len(value) > LONGEST_VALUE or len(pattern) > LONGEST_PATTERN:
+    if not _is_short(value) or len(pattern) > LONGEST_PATTERN:
         return rule.effect != "allow" or pattern == "*"
-    return fnmatchcase(value, pattern)
+    if rule.effect != "allow":
+        return any(fnmatchcase(each, pattern) for each in (value, *meant))
+    return any(
+        fnmatchcase(each, pattern) and _has_that_host(each, pattern) for each in meant or (value,)
+    )
+
+
+def _has_that_host(value: str, pattern: str) -> bool:
+    """Whether no host is told by what comes after one: "https://*.org/*" is none for a.com/b.org/."""
+    if "://" not in pattern or "://" not in value:
+        return True
+    host = re.split(r"[/?#]", value.partition("://")[2], maxsplit=1)[0]
+    return fnmatchcase(host, pattern.partition("://")[2].partition("/")[0])
+
+
+def _is_short(value: str) -> bool:
+    return len(value) <= LONGEST_VALUE
 
 
 def _as_text(value: Any) -> str:

@@ -266,3 +266,15 @@ def test_what_reads_other_rooms_is_asked_about() -> None:
     policy = Policy((), lambda _agent, _tool: "read")
     judgement = policy.judge(Call("ann", "system", "search_rooms", {}))
     assert (judgement.effect, judgement.because) == ("ask", OTHER_ROOMS)
+
+
+@pytest.mark.parametrize("command", ["git *", "git statu[s]", "?it status"])
+def test_a_pattern_allows_no_command_that_a_shell_reads(command: str) -> None:
+    rule = Rule("allow", "run_command", arguments={"command": command})
+    assert judged(rule, command="git status") == "allow"
+    assert judged(rule, command="git status", shell=False) == "allow"
+    assert judged(rule, command="git status", shell=True) == "ask"
+    named = Rule("allow", "run_command", arguments={"command": command, "shell": "true"})
+    assert judged(named, command="git status", shell=True) == "allow"
+    whole = Rule("allow", "run_command", arguments={"command": "git status"})
+    assert judged(whole, command="git status", shell=True) == "allow"
