@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
+from textual.screen import Screen
+from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.errors import GenieError
 from genie_core.room.deed import Deed
@@ -49,6 +52,7 @@ from genie_tui.opening import NewRoom, Opening
 from genie_tui.screens.room import RoomScreen
 
 START = 1_790_000_000.0
+DEADLINE = 60.0
 
 
 def _set_event() -> asyncio.Event:
@@ -354,9 +358,28 @@ class HandClock:
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """Let the app work until something holds; fail after a generous deadline."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE):
         while not condition():
             await pilot.pause()
+
+
+def too_late(
+    monkeypatch: pytest.MonkeyPatch,
+    screen: type[Screen[Any]],
+    group: str,
+    come: Callable[[], object],
+) -> None:
+    """Let what these workers of a screen wait for come when its parts are gone, and it is not."""
+
+    async def on_unmount(self: Screen[Any]) -> None:
+        waiting = [w for w in self.workers if w.node is self and w.group == group]
+        come()
+        async with asyncio.timeout(DEADLINE):
+            for worker in waiting:
+                with suppress(WorkerFailed, WorkerCancelled):  # the app tells
+                    await worker.wait()
+
+    monkeypatch.setattr(screen, "on_unmount", on_unmount, raising=False)
 
 
 @asynccontextmanager

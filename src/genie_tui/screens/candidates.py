@@ -100,4 +100,5 @@ class Candidates:
 
     async def _read(self, folder: str) -> None:
         self._folders.tell(folder, await asyncio.to_thread(names_in, folder))
-        self._composer.offer_again()
+        if self._screen.is_running:  # else the list is gone already
+            self._composer.offer_again()

@@ -185,7 +185,7 @@ class CargoDesk:
         try:
             agreed = await self._confirm("Send this?", text, "send")
         finally:
-            if not agreed:
+            if not agreed and self._screen.is_running:
                 self._give_back(line)
         if agreed:
             try:

@@ -111,6 +111,8 @@ class LobbyScreen(Screen[None]):
 
     async def _seek(self, counsel: Counsel) -> None:
         offers = await counsel.offers()
+        if not self.is_running:  # the card is gone already
+            return
         self.query_one(Offers).show(offers)
         if offers and self.focused is not None:
             self.call_after_refresh(self.focused.scroll_visible, animate=False)
@@ -148,6 +150,8 @@ class LobbyScreen(Screen[None]):
 
     def show_error(self, text: str) -> None:
         """Say why a room could not be entered. It stays until the next attempt."""
+        if not self.is_running:  # nobody is there to be told
+            return
         error = self.query_one("#lobby-error", Static)
         error.update(Content(visible_line(text)))
         error.display = bool(text)
@@ -158,10 +162,11 @@ class LobbyScreen(Screen[None]):
         except GenieError as error:
             self.show_error(str(error))
         else:
-            if self.app.is_running:  # else the list is gone already
-                self._show_saved(rooms)
+            self._show_saved(rooms)
 
     def _show_saved(self, rooms: Sequence[SavedSummary]) -> None:
+        if not self.is_running:  # the list is gone already
+            return
         listed = self.query_one("#saved", OptionList)
         listed.clear_options()
         self._saved = {room.id: room for room in rooms}
@@ -176,6 +181,8 @@ class LobbyScreen(Screen[None]):
         self._greeted = True
 
     def _show_nearby(self, rooms: Sequence[NearbyRoom]) -> None:
+        if not self.is_running:  # the list is gone already
+            return
         listed = self.query_one("#nearby", OptionList)
         before = listed.highlighted_option
         self._nearby = {room.id: room for room in rooms}

@@ -182,6 +182,8 @@ class RoomScreen(Screen[None]):
 
     def _take_seat(self, seat: Seat) -> None:
         self._seat = seat
+        if not self.is_running:  # it is given back when the app ends
+            return
         state, me = seat.state, seat.name
         self._bell.enter(state, me)
         self._timeline.shelf.place = seat.file

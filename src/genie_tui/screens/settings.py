@@ -78,6 +78,8 @@ class SettingsScreen(ModalScreen[Settings | None]):
         except GenieError as error:
             self._show_problem(f"{error}; put it right with: genie-tui config edit")
             return
+        if not self.is_running:  # the form is gone already
+            return
         self._reading = reading
         self.query_one("#settings-title", Static).update(
             Content(visible_line(f"Settings in {reading.written.file}"))
@@ -119,6 +121,8 @@ class SettingsScreen(ModalScreen[Settings | None]):
             return
         value, settings = self._value(field), self._reading.settings
         fault = await asyncio.to_thread(self._form.fault, field.name, value, settings)
+        if not self.is_running:  # the form is gone already
+            return
         if fault is None:
             self._faults.pop(field.name, None)
         else:
@@ -149,6 +153,8 @@ class SettingsScreen(ModalScreen[Settings | None]):
             return
         for field in changed:
             await self._find_fault(field)
+        if not self.is_running:  # nobody waits for it any more
+            return
         wrong = next((each for each in changed if self._is_wrong(each)), None)
         if wrong is not None:
             self.query_one(f"#{wrong.name}").focus()
@@ -221,6 +227,8 @@ class SettingsScreen(ModalScreen[Settings | None]):
         note.set_class(changed and fault is None, "-changed")
 
     def _show_problem(self, text: str) -> None:
+        if not self.is_running:  # nobody is there to be told
+            return
         problem = self.query_one("#settings-problem", Static)
         problem.update(Content(visible_line(text)))
         problem.display = bool(text)

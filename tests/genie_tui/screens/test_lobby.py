@@ -1,10 +1,17 @@
 import asyncio
+import threading
 import time
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, until
+from tests.genie_tui.scripted_seat import (
+    DEADLINE,
+    ScriptedDoorman,
+    ScriptedSeat,
+    too_late,
+    until,
+)
 from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, OptionList, Static
@@ -12,11 +19,12 @@ from textual.widgets import Checkbox, Input, OptionList, Static
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models.discover import Offer
 from genie_core.errors import GenieError
+from genie_core.room.seat import Listener
 from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
 from genie_tui.counsel import Counsel
 from genie_tui.nearby import NearbyRoom
-from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
+from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
@@ -132,6 +140,39 @@ async def test_unreadable_saved_rooms_are_explained() -> None:
     async with app.run_test() as pilot:
         error = app.screen.query_one("#lobby-error", Static)
         await until(pilot, lambda: "can't be read" in str(error.render()))
+
+
+async def test_what_comes_when_the_app_ends_is_not_shown_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = threading.Event()
+
+    class Slow(ScriptedDoorman):
+        def saved(self) -> list[SavedSummary]:
+            read.wait(DEADLINE)
+            raise GenieError("the folder can't be read")
+
+    class Unhurried(ScriptedDoorman):
+        async def open(self, opening: Opening, listener: Listener) -> ScriptedSeat:
+            self.openings.append(opening)
+            await opened.wait()
+            return self.seat
+
+    def come() -> None:
+        read.set()
+        slow.announce(KNOWN)
+
+    slow = Slow(ScriptedSeat())
+    too_late(monkeypatch, LobbyScreen, "saved", come)
+    app = GenieApp(slow, None, "ann")
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: slow.on_change is not None)
+    opened, door = asyncio.Event(), Unhurried(ScriptedSeat())
+    too_late(monkeypatch, RoomScreen, "opening", opened.set)
+    app = GenieApp(door, NewRoom("Garden"), "ann")
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: door.openings)
+    assert door.seat.left
 
 
 async def test_a_known_room_on_the_network_is_joined_by_enter() -> None:

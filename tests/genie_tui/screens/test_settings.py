@@ -1,9 +1,18 @@
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.genie_tui.scripted_seat import HandClock, ScriptedDoorman, ScriptedSeat, until
+import pytest
+from tests.genie_tui.scripted_seat import (
+    DEADLINE,
+    HandClock,
+    ScriptedDoorman,
+    ScriptedSeat,
+    too_late,
+    until,
+)
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -130,6 +139,26 @@ async def test_a_broken_file_is_one_line_and_nothing_can_be_changed(tmp_path: Pa
         await pilot.press("ctrl+s")
         await until(pilot, lambda: pilot.app.screen is not screen)
     assert home.file.read_text() == "model = \n"
+
+
+async def test_a_fault_that_is_found_too_late_is_nobodys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, found, judged = Home(tmp_path), threading.Event(), threading.Event()
+
+    def late(form: SettingsForm, name: str, value: str, settings: Settings) -> None:
+        judged.set()
+        found.wait(DEADLINE)
+
+    monkeypatch.setattr(SettingsForm, "fault", late)
+    too_late(monkeypatch, SettingsScreen, "model", found.set)
+    async with home.open((80, 24)) as (screen, pilot):
+        model = screen.query_one("#model", Input)
+        await until(pilot, lambda: model.has_focus)
+        await pilot.press("x")
+        await until(pilot, judged.is_set)
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: pilot.app.screen is not screen)
 
 
 def test_a_command_leads_there_too() -> None:
