@@ -5,8 +5,6 @@ hexadecimal, also in the middle of something longer. Other ways of writing it ar
 """
 
 import base64
-import html
-import json
 import re
 import threading
 from bisect import bisect_left
@@ -119,12 +117,15 @@ class _Forms:
         """Whether something that is looked for begins with the text and goes on."""
         at = bisect_left(self._sorted, text)
         return any(
-            len(form) > len(text) and form.startswith(text) for form in self._sorted[at:][:2]
+            len(form) > len(text) and form.startswith(text) for form in self._sorted[at : at + 2]
         )
 
 
 def _written(value: str) -> Iterator[str]:
     """The ways to write a value down."""
+    import html  # here, since every start of a command imports this module
+    import json
+
     raw = value.encode("utf-8", "surrogatepass")
     yield value
     for safe in ("", "/", "/:"):

@@ -18,7 +18,6 @@ from genie_tui.settings_check import wrong
 from genie_tui.settings_edit import put, remove
 from genie_tui.settings_file import read_settings, read_text, write_settings
 from genie_tui.settings_keys import Key, NoSuchKey, read_key, read_value, spell, type_at
-from genie_tui.settings_review import review
 from genie_tui.settings_source import SettingsSource
 from genie_tui.settings_text import effective
 
@@ -92,6 +91,8 @@ def _kept(line: str) -> str:
 
 
 def _check(source: SettingsSource, locations: Locations, out: TextIO) -> int:
+    from genie_tui.settings_review import review
+
     found = review(source, locations)
     out.writelines(f"{safe_line(problem)}\n" for problem in found)
     if not found:
@@ -100,6 +101,8 @@ def _check(source: SettingsSource, locations: Locations, out: TextIO) -> int:
 
 
 def _set(text: str, raw: str, source: SettingsSource, locations: Locations, out: TextIO) -> int:
+    from genie_tui.settings_review import review
+
     key = read_key(text)
     try:
         hint = type_at(Settings, key)

@@ -4,7 +4,6 @@ import argparse
 from typing import Final, TextIO, TypeVar
 
 from genie_core.errors import GenieError
-from genie_core.room.names import check_name
 from genie_tui.locations import Locations
 from genie_tui.output import safe_line
 from genie_tui.settings import Settings, default_name
@@ -47,6 +46,7 @@ def keep_secrets(
 ) -> int:
     """Do what was asked for; returns the exit code. Errors as `OwnSecrets`, and `NoValue`."""
     from genie_core.assistant import secrets as own
+    from genie_core.room.names import check_name
 
     person = check_name(default_name() if settings.name is None else settings.name)
     secrets = own.OwnSecrets(person, locations.secrets)

@@ -213,7 +213,12 @@ def test_doctor_says_that_the_offline_helper_answers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "too"),
-    [("--version", "asyncio"), ("--help", "asyncio"), ("doctor", ""), ("id", "zeroconf")],
+    [
+        ("--version", "logging"),
+        ("--help", "genie_core.room.frame"),
+        ("doctor", ""),
+        ("id", "zeroconf"),
+    ],
 )
 def test_the_light_commands_load_neither_screen_nor_sdk(
     command: str, too: str, tmp_path: Path
