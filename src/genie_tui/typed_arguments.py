@@ -1,24 +1,21 @@
 """Arguments that a person typed: read as JSON, and held to the schema of their tool.
 
-The schema is data from elsewhere. It is applied without looking anything up, without its regular
-expressions, and for so many steps only; a schema that can't be applied is none.
+A schema that can't be applied is none.
 """
 
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
+from genie_core.agent.provider.schemas import faults_in
 from genie_tui.text import visible, visible_line
 
 LONGEST: Final = 200_000
 """Characters of arguments that can be edited."""
-
-MOST_STEPS: Final = 20_000
-"""Keywords of a schema that are applied before it counts as one that can't be."""
 
 SHOWN: Final = 200
 
@@ -51,10 +48,6 @@ class Fault:
 
 class _Unfit(ValueError):
     """JSON that can't be arguments."""
-
-
-class _TooMuch(Exception):
-    """The schema takes more steps than it may."""
 
 
 def written(arguments: Mapping[str, Any]) -> str:
@@ -92,7 +85,7 @@ def read_arguments(text: str, schema: Mapping[str, Any] | None) -> Typed | Fault
 
 def _against(schema: Mapping[str, Any], value: dict[str, Any]) -> Typed | Fault:
     try:
-        faults = list(_errors(schema, value))
+        faults = list(faults_in(value, schema))
     except Exception:  # noqa: BLE001 - whatever a server calls a schema: the tool itself checks too
         return Typed(value, checked=False)
     if not faults:
@@ -101,54 +94,6 @@ def _against(schema: Mapping[str, Any], value: dict[str, Any]) -> Typed | Fault:
     path = ".".join(str(step) for step in worst.absolute_path)
     where = f"{path}: " if path else ""
     return Fault(_short(where + _expected(worst)))
-
-
-def _errors(schema: Mapping[str, Any], value: dict[str, Any]) -> Iterator[Any]:
-    from jsonschema import validators  # type: ignore[import-untyped]  # it has no stubs
-    from referencing import Registry
-
-    base = validators.validator_for(schema, default=validators.validator_for({}))
-    steps = 0
-
-    def counted(rule: Any) -> Any:
-        def apply(validator: Any, given: Any, instance: Any, part: Any) -> Iterator[Any]:
-            nonlocal steps
-            steps += 1
-            if steps > MOST_STEPS:
-                raise _TooMuch
-            yield from rule(validator, given, instance, part) or ()
-
-        return apply
-
-    def additional(validator: Any, given: Any, instance: Any, part: Any) -> Iterator[Any]:
-        if "patternProperties" not in part:
-            yield from base.VALIDATORS["additionalProperties"](validator, given, instance, part)
-
-    rules = {
-        **base.VALIDATORS,
-        "uniqueItems": _unique,
-        "pattern": _nothing,
-        "patternProperties": _nothing,
-        "unevaluatedProperties": _nothing,
-        "additionalProperties": additional,
-    }
-    kind = validators.extend(base, {name: counted(rule) for name, rule in rules.items()})
-    yield from kind(schema, registry=Registry()).iter_errors(value)
-
-
-def _nothing(*_: Any) -> Iterator[Any]:
-    """Leave what would need a regular expression to the tool itself."""
-    yield from ()
-
-
-def _unique(_validator: Any, wanted: Any, instance: Any, _part: Any) -> Iterator[Any]:
-    """Look at each entry once; the library compares each with each, and a screen would stand."""
-    from jsonschema import ValidationError
-
-    if wanted is True and isinstance(instance, list):
-        different = {json.dumps(each, sort_keys=True) for each in instance}
-        if len(different) < len(instance):
-            yield ValidationError("")
 
 
 def _expected(error: Any) -> str:

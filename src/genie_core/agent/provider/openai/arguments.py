@@ -1,11 +1,13 @@
 """The arguments of a tool call, as JSON."""
 
 import json
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
-import jsonschema  # type: ignore[import-untyped]  # it ships no type information
-
+from genie_core.agent.provider.schemas import faults_in
 from genie_core.errors import GenieError
+
+LONGEST: Final = 2_000
+"""Characters of what is wrong: it quotes the arguments."""
 
 
 class UnfitArguments(GenieError):
@@ -16,6 +18,8 @@ def parsed(tool: str, text: str) -> dict[str, Any]:
     """Read what a model wrote; `UnfitArguments` if it is no JSON object."""
     try:
         arguments = json.loads(text or "{}", parse_constant=_no_number)
+    except RecursionError:
+        raise UnfitArguments(f"the arguments of {tool} are nested too deeply") from None
     except ValueError as error:
         raise UnfitArguments(f"the arguments of {tool} are no valid JSON: {error}") from error
     if not isinstance(arguments, dict):
@@ -24,11 +28,17 @@ def parsed(tool: str, text: str) -> dict[str, Any]:
 
 
 def objections(schema: dict[str, Any], arguments: dict[str, Any]) -> str:
-    """Say in what way arguments do not fit a JSON schema; nothing if they do."""
-    return "; ".join(
-        _located(error.absolute_path, error.message)
-        for error in jsonschema.Draft202012Validator(schema).iter_errors(arguments)
-    )
+    """Say in what way arguments do not fit a JSON schema; nothing if they do.
+
+    A schema that can't be applied objects to nothing: the tool itself is the one to check then.
+    """
+    try:
+        faults = "; ".join(
+            _located(error.absolute_path, error.message) for error in faults_in(arguments, schema)
+        )
+    except Exception:  # noqa: BLE001 - whatever a server calls a schema
+        return ""
+    return faults if len(faults) <= LONGEST else f"{faults[:LONGEST]}…"
 
 
 def _no_number(name: str) -> NoReturn:
