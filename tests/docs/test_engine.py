@@ -101,7 +101,7 @@ async def test_a_reasoner_of_ones_own_decides(
     load: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
     session = GroupSession("s", load.mentions.reasoners, agent_factory())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await load.follow.follow(session.handle(Message("hello", "alice")))
         await load.follow.follow(session.handle(Message("@genie hello", "alice")))
         await session.join()
@@ -114,7 +114,7 @@ async def test_a_reasoner_of_ones_own_decides(
 async def test_a_coordinator_asks_another_agent(load: ModuleType) -> None:
     ask = Call("run_subagent", {"query": "cheese", "subagent_name": "translator"})
     async with (
-        asyncio.timeout(30),
+        asyncio.timeout(60),
         FakeOpenAI(ask, Say("caws"), Say("It is caws.")) as server,
         AsyncOpenAI(base_url=server.base_url, api_key=server.api_key) as client,
     ):

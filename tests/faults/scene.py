@@ -19,7 +19,7 @@ from genie_core.testing import (
     reasoner_factory,
 )
 
-DEADLINE = 10
+DEADLINE = 60
 """Seconds after which something that should end is taken to hang."""
 
 VICTIM = "mallory"

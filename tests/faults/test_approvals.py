@@ -21,7 +21,7 @@ from genie_core.execution import Answered, ApprovalRequested, ApprovalResolved, 
 from genie_core.message import Message
 from genie_core.testing import Emit
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(100)
 
 Answer = Callable[[Approval], bool]
 

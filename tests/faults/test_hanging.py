@@ -23,7 +23,7 @@ from genie_core.message import Message
 from genie_core.session import GroupSession
 from genie_core.testing import ScriptedAgent, reasoner_factory
 
-pytestmark = [pytest.mark.timeout(30), pytest.mark.usefixtures("hurried")]
+pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("hurried")]
 
 WORK = ["reasoner run", "agent run"]
 AROUND_IT = ["reasoner secrets", "agent secrets", "preferences", "tools start"]

@@ -12,7 +12,7 @@ from genie_core.message import Message
 from genie_core.session import GroupSession
 from genie_core.testing import RunFn, ScriptedAgent, delegate_all, reasoner_factory
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(100)
 
 IDLE_TIMEOUT = 0.01
 

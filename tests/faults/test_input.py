@@ -14,7 +14,7 @@ from genie_core.reasoner import GroupReasonerFactory
 from genie_core.session import GroupSession
 from genie_core.testing import ScriptedReasoner, agent_factory, reasoner_factory
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(100)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from genie_core.message import Message
 from genie_core.preferences import PreferencesSource
 from genie_core.reasoner import Response
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(100)
 
 
 class Wishes(PreferencesSource):

@@ -19,7 +19,7 @@ from genie_core.reasoner.runner import ReasonerRunner
 from genie_core.session import GroupSession
 from genie_core.testing import ScriptedAgent, reasoner_factory
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(100)
 
 
 class Panic(BaseException):
@@ -184,7 +184,7 @@ async def test_a_worker_that_dies_at_its_start_leaves_nobody_waiting(
 
 
 async def _named(name: str) -> "asyncio.Task[Any]":
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             for task in asyncio.all_tasks():
                 if task.get_name() == name:

@@ -21,7 +21,7 @@ from genie_core.reasoner import Response
 from genie_core.session import Execution
 from genie_core.testing import Emit, ignore_all
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(100)
 
 
 async def stream(execution: Execution) -> list[Any]:

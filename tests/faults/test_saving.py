@@ -20,7 +20,7 @@ from genie_core.reasoner import Response
 from genie_core.session import GroupSession
 from genie_core.testing import agent_factory, ignore_all, reasoner_factory
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(100)
 
 
 async def test_where_nothing_can_be_written_it_is_told_and_the_chat_goes_on(tmp_path: Path) -> None:

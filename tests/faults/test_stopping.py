@@ -26,7 +26,7 @@ from genie_core.message import Message
 from genie_core.session import GroupSession
 from genie_core.testing import ScriptedAgent, reasoner_factory
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(100)
 
 
 async def test_stopping_denies_pending_approvals_and_those_still_to_come() -> None:

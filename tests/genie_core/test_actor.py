@@ -51,7 +51,7 @@ async def fails() -> str:
     raise ValueError("broken")
 
 
-pytestmark = pytest.mark.timeout(10)
+pytestmark = pytest.mark.timeout(100)
 
 
 async def test_requests_are_served_one_after_another_in_order() -> None:
@@ -368,7 +368,7 @@ async def test_resources_left_behind_do_not_wake_whoever_waits_with_the_next_one
     await worker.closing.wait()
     assert await worker.submit(says("b")) == "b"
     worker.may_close.set()
-    await asyncio.wait({old}, timeout=10)
+    await asyncio.wait({old}, timeout=60)
     assert await worker.submit(says("c")) == "c"
     assert worker.log == ["open", "open", "close"]
 
@@ -400,7 +400,7 @@ async def test_work_goes_on_though_the_resources_break() -> None:
     async def breaks_its_own() -> str:
         (held,) = (each for each in asyncio.all_tasks() - before if "resources" in each.get_name())
         broken.set()
-        await asyncio.wait({held}, timeout=10)
+        await asyncio.wait({held}, timeout=60)
         return "an answer"
 
     first, second = worker.submit(breaks_its_own), worker.submit(says("b"))

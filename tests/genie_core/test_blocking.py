@@ -6,7 +6,7 @@ import pytest
 
 from genie_core.blocking import off_loop
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(100)
 
 mark: ContextVar[str] = ContextVar("mark", default="unset")
 

@@ -321,7 +321,7 @@ async def test_helpers_go_on_from_what_they_remember(tmp_path: Path, version: st
     answers = []
     for _life in range(2):
         session = GroupSession("team", reasoners, agents, store)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             answer = await session.handle(Message("And?", "alice")).result()
             await session.join()
         assert answer is not None

@@ -14,7 +14,7 @@ from genie_core.message import Message
 
 async def opened(path: Path) -> Conversation:
     conversation = Conversation(DataStore(path))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await conversation.opened()
     return conversation
 
@@ -82,7 +82,7 @@ async def test_whatever_a_state_file_holds_the_conversation_opens(
     conversation = Conversation(store)
     done: list[str] = []
     conversation.when_open(lambda: done.append("began"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await conversation.opened()
     assert done == ["began"]
     assert conversation.messages == []
@@ -115,7 +115,7 @@ async def test_loading_that_is_killed_begins_anew(tmp_path: Path) -> None:
     loading.cancel()
     await asyncio.wait({loading})
     conversation.when_open(lambda: done.append("second"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await conversation.opened()
     assert done == ["first", "second"]
     assert [message.content for message in conversation.messages] == ["old"]

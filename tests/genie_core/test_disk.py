@@ -229,7 +229,7 @@ async def test_lines_do_not_overtake_those_that_failed(
     _ = disk.read(lambda: may_begin.wait(10))  # parts the batches
     second = disk.append(path, lines(2))
     with pytest.raises(StateError, match="No space left"):
-        await asyncio.wait_for(asyncio.shield(first), 10)
+        await asyncio.wait_for(asyncio.shield(first), 60)
     files.room = None
     may_begin.set()
     await second

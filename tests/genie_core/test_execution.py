@@ -21,7 +21,7 @@ DELEGATED = Decided(Decision.DELEGATE, "q", "alice", None, 0.1)
 ANSWERED = Answered(Message("a", "system"), 1.0)
 
 
-pytestmark = pytest.mark.timeout(10)
+pytestmark = pytest.mark.timeout(100)
 
 
 async def events(execution: Execution) -> list[object]:

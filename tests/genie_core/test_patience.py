@@ -7,7 +7,7 @@ import pytest
 
 from genie_core.patience import Patience, abandon, raise_if_cancelled
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(100)
 
 
 @pytest.fixture(autouse=True)

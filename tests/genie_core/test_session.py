@@ -30,7 +30,7 @@ from genie_core.testing import (
     reasoner_factory,
 )
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(100)
 
 
 def session(
@@ -213,7 +213,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(100)
 @pytest.mark.parametrize("acknowledged", [1, 7, 40, 111, 300])
 async def test_a_killed_process_loses_nothing_that_was_answered(
     tmp_path: Path, acknowledged: int

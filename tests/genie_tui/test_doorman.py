@@ -64,7 +64,7 @@ async def test_rooms_on_the_network_are_seen(tmp_path: Path) -> None:
 
     async with (
         Announcer(announced("seen"), interfaces=LOOPBACK),
-        asyncio.timeout(20),
+        asyncio.timeout(60),
         doorman.browse(look),
     ):
         await seen.wait()

@@ -103,7 +103,7 @@ async def test_rooms_are_watched_on_a_real_network(tmp_path: Path) -> None:
     interfaces = ["127.0.0.1"]
 
     async def heard(*, here: bool) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while any(room.copy == saved.id for room in await lists.get()) is not here:
                 pass
 

@@ -22,7 +22,7 @@ from genie_core.testing import reasoner_factory
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Calls, Refuse, Say
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(100)
 
 Servers: TypeAlias = dict[str, FakeOpenAI]
 Clients: TypeAlias = dict[str, AsyncOpenAI]
@@ -107,7 +107,7 @@ async def opened(factory: AgentFactory, folder: Path) -> AsyncIterator[GroupSess
         yield session
     finally:
         session.stop()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await session.join()
         await store.aclose()
 
@@ -120,7 +120,7 @@ def run(query: str, name: str, instance: str | None = ID) -> Call:
 async def followed(execution: Execution) -> tuple[list[str], str]:
     """Approve everything; return who wanted to call what, and the answer."""
     asked, answer = [], ""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         async for element in execution.stream():
             if isinstance(element, Approval):
                 asked.append(f"{element.sender} {element.tool_name}")
@@ -169,7 +169,7 @@ async def test_parallel_subagents_ask_for_approval_at_the_same_time(
     async with opened(factory, tmp_path) as session:
         execution = session.handle(Message("go", "alice"))
         waiting: list[Approval] = []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             async for element in execution.stream():
                 if isinstance(element, Approval) and element.tool_name == "run_subagent":
                     element.approve()
@@ -247,7 +247,7 @@ async def test_after_a_cancel_below_everybody_goes_on_with_a_whole_history(
     servers["search"].script(Call("look_up", {"word": "x"}))
     async with opened(factory, tmp_path) as session:
         execution = session.handle(Message("go", "alice"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             async for element in execution.stream():
                 if isinstance(element, Approval) and element.tool_name == "run_subagent":
                     element.approve()

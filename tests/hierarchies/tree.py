@@ -79,7 +79,7 @@ def root(factory: AgentFactory, store: DataStore | None = None, **more: Any) -> 
 async def answers(runner: AgentRunner, *calls: dict[str, Any]) -> list[dict[str, str]]:
     """Have a `forward` agent make calls, approving everything, and return the results."""
     everything = ApprovalContext(asyncio.Queue(), auto_approve=True)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         reply = await runner.submit(Query(json.dumps(calls), everything))
     return [json.loads(each) for each in json.loads(reply.text)]
 
@@ -87,11 +87,11 @@ async def answers(runner: AgentRunner, *calls: dict[str, Any]) -> list[dict[str,
 async def put_away(runner: AgentRunner) -> None:
     """Stop a runner and wait for its end."""
     runner.stop()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await runner.join()
 
 
 async def next_of(queue: "asyncio.Queue[Approval]") -> Approval:
     """Wait for a request for approval."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         return await queue.get()

@@ -15,7 +15,7 @@ from genie_core.reasoner.base import Decision
 from genie_core.testing.scripted import Emit, ScriptedAgent, ScriptedReasoner, ignore_all
 from genie_core.testing.turns import Call
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(100)
 
 
 class Owner:

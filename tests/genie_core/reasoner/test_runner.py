@@ -12,7 +12,7 @@ from genie_core.reasoner import Decision, GroupReasonerFactory, Response
 from genie_core.reasoner.runner import ReasonerRunner
 from genie_core.testing import ScriptedReasoner, delegate_all, ignore_all, reasoner_factory
 
-pytestmark = pytest.mark.timeout(10)
+pytestmark = pytest.mark.timeout(100)
 
 
 def chat(count: int) -> list[Message]:

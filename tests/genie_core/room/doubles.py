@@ -26,7 +26,7 @@ from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
 from genie_core.room.server import RoomServer
 from genie_core.room.websocket import Connector, tls_connect
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 class Recorder:

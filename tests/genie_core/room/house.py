@@ -25,7 +25,7 @@ from genie_core.room.websocket import Connector
 from genie_core.session import GroupSession
 from genie_core.testing import DecideFn, RunFn, agent_factory, delegate_all, echo, reasoner_factory
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 class Ear:

@@ -99,7 +99,7 @@ class Line:
         self._news.set()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not is_so():
                 self._news.clear()
                 await self._news.wait()
@@ -280,7 +280,7 @@ async def test_what_was_read_for_an_old_connection_is_not_sent_on_a_new_one(hous
     alice.courier.start(alice.ask, alice.tell)
     alice.connect()
     await alice.courier.attach(house.file())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await blobs.paused.wait()
     alice.cut()
     before = len(alice.asked)
@@ -716,7 +716,7 @@ async def test_what_is_taken_back_while_it_is_read_is_not_sent(house: House) -> 
     alice.courier.start(alice.ask, alice.tell)
     alice.connect()
     await alice.courier.attach(house.file())
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         await blobs.paused.wait()
     alice.courier.drop(DIGEST)
     blobs.go_on.set()

@@ -53,7 +53,7 @@ class Watcher:
         self.turn.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not condition():
                 self.turn.clear()
                 await self.turn.wait()
@@ -142,7 +142,7 @@ async def test_nothing_but_what_is_public_goes_over_the_wire(tmp_path: Path) -> 
         async with Announcer(room, interfaces=LOOPBACK) as announcer:
             assert await announcer.settle()
             announcer.update(announcement("Garden, autumn", by=owner, at=1_790_000_001.0))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while not any(b"autumn" in packet for packet in packets):
                     packets.append(await asyncio.get_running_loop().sock_recv(sock, 65_536))
     ours = [packet for packet in packets if room.deed.room.encode() in packet]
@@ -305,7 +305,7 @@ def ip(words):
 async def main():
     ip("link set lo up")
     changed = asyncio.Event()
-    async with asyncio.timeout(40), Browser(changed.set) as browser:
+    async with asyncio.timeout(60), Browser(changed.set) as browser:
         assert await browser.settle()
         ip("link add near type veth peer name far")
         ip(f"link set far netns {host.pid}")

@@ -22,7 +22,7 @@ from genie_core.room.introduction import Introduction
 from genie_core.room.limits import Limits
 from genie_core.room.proof import Meeting, Ticket
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 ME = Identity.generate()
 WELCOME = Welcome("r", "Room", "bob", "guest", "hana", 0, Limits())
 
@@ -118,8 +118,8 @@ async def test_the_hosts_word_may_take_its_time_and_nothing_else_may(
     with pytest.raises(ConnectionLost, match="did not answer in time"):
         await outcome(visit.begin())
     visit = Visit()
+    await visit.answer(Hold("the host is asked"))  # in time, however slow the machine is
     meeting = visit.begin()
-    await visit.answer(Hold("the host is asked"))
     await asyncio.wait([meeting], timeout=0.2)
     assert not meeting.done()
     (told,) = visit.held

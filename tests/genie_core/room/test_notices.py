@@ -18,7 +18,7 @@ async def test_a_few_come_at_once_and_of_many_the_last_comes_later() -> None:
     for n in range(500):
         notices.tell(Severity.INFO, str(n))
     assert shown == [str(n) for n in range(BURST)]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await later.wait()
     assert shown[BURST:] == ["499"]
 

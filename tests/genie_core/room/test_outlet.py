@@ -15,7 +15,7 @@ from genie_core.room.history import BATCH_EVENTS
 from genie_core.room.limits import Limits
 from genie_core.room.outlet import Outlet
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 NOW = 1_000.0
 FOREVER = 3600.0
 

@@ -41,7 +41,7 @@ from genie_core.room.seat import Link, Severity
 from genie_core.room.server import FRAMES
 from genie_core.room.websocket import ws_connector
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 FAST = Limits(burst=100_000, per_second=100_000.0, volume=10**9)
 
 

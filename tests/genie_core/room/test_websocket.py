@@ -639,10 +639,10 @@ async def test_noise_over_tls_harms_nobody(
 
 
 async def talk(bob: Guest) -> None:
-    """Say something again and again, and get it back within seconds."""
+    """Say something again and again, and get it back."""
     for n in range(50):
         bob.client.say(f"message {n}")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await bob.seen.until(lambda r, n=n: r.texts.count(f"message {n}"))  # type: ignore[misc] # mypy can't infer a lambda with a default
         await asyncio.sleep(0.02)
 

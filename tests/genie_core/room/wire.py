@@ -16,7 +16,7 @@ from genie_core.room.frame import Challenge, ClientFrame, Entries, Hello, Prove,
 from genie_core.room.identity import Identity
 from genie_core.room.proof import Meeting
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from genie_core.testing.contract.rig import Approver
 from genie_core.testing.play import Refused
 from genie_core.testing.turns import Call, Refuse, Say
 
-DEADLINE = 10
+DEADLINE = 60
 
 
 async def add(a: int, b: int) -> int:

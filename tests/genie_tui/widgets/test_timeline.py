@@ -71,7 +71,7 @@ Pilots = Pilot[None]
 
 
 async def until(pilot: Pilots, condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():
             await pilot.pause()
 

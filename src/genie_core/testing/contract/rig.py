@@ -88,8 +88,8 @@ class Case:
     pytestmark = pytest.mark.asyncio
 
     lacks: ClassVar[Mapping[Feature, str]] = {}
-    patience: ClassVar[float] = 20.0
-    promptness: ClassVar[float] = 5.0
+    patience: ClassVar[float] = 60.0
+    promptness: ClassVar[float] = 20.0
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -7,7 +7,7 @@ from genie_core.agent.provider.files import Family, described, family_of, read_f
 from genie_core.errors import AttachmentError
 from genie_core.message import Attachment
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(100)
 
 ANY: tuple[Family, ...] = ("image", "audio", "video", "text", "pdf")
 

@@ -14,7 +14,7 @@ from genie_core.message import Message
 from genie_core.progress import reporting_to
 from genie_core.testing.turns import Call, Refuse, Say
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(100)
 
 FULL = Refuse(400, "This model's maximum context length is 4096 tokens.", "context_length_exceeded")
 UNCODED = Refuse(400, "the request exceeds the available context size, try increasing it")

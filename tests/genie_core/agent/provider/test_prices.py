@@ -8,7 +8,7 @@ from genie_core.errors import ModelFailed
 from genie_core.progress import Usage
 from genie_core.testing.turns import Call, Cut, Refuse, Say
 
-pytestmark = pytest.mark.timeout(30)
+pytestmark = pytest.mark.timeout(100)
 
 
 async def look() -> str:

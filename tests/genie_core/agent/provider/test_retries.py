@@ -5,7 +5,7 @@ from genie_core.agent.provider.retries import tell_of_retries
 from genie_core.testing.turns import Refuse, Say
 
 
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(100)
 @pytest.mark.parametrize("runtime", RUNTIMES)
 async def test_a_request_that_is_tried_again_is_reported_until_it_succeeds(runtime: str) -> None:
     busy = Refuse(429, retry_after=0.01)

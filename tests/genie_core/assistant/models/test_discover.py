@@ -13,7 +13,7 @@ from genie_core.assistant.models import discover as module
 from genie_core.assistant.models.discover import LOCAL, Local, Offer, discover
 from genie_core.testing.openai import FakeOpenAI
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(100)
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -117,7 +117,7 @@ async def test_a_server_that_says_nothing_delays_nobody_for_long(
             pass
         left.set()
 
-    async with listening(drip) as port, asyncio.timeout(20):
+    async with listening(drip) as port, asyncio.timeout(60):
         assert await found_at(port) == []
         await left.wait()
 

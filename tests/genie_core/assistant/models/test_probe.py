@@ -11,7 +11,7 @@ from genie_core.assistant.models.probe import Finding, Subject, examine, subject
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Refuse, Say, Stall, Turn
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 
 DECISION = Say(json.dumps({"decision": "ignore", "query": None, "receiver": None, "reason": "ok"}))
 ADD = Call("add", {"first": 2, "second": 3})

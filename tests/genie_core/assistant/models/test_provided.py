@@ -14,7 +14,7 @@ from genie_core.assistant.models.provided import ProvidedChatModel, ProvidedResp
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Refuse, Say, Stall
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 
 
 class Watched(OpenAIProvider):

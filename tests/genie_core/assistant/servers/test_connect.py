@@ -32,7 +32,7 @@ from genie_core.progress import Usage, What, reporting_to
 from genie_core.testing.openai import FakeOpenAI, ModelRequest
 from genie_core.testing.turns import Call, Say, Turn
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = pytest.mark.timeout(100)
 
 TOY = str(Path(toy_server.__file__))
 SHOUT = Call("toy_shout", {"text": "hey"})

@@ -7,7 +7,7 @@ from openai import AsyncOpenAI
 
 from genie_core.testing.openai import FakeOpenAI
 
-DEADLINE = 10
+DEADLINE = 60
 Emit: TypeAlias = Callable[[str], object]
 
 

@@ -10,7 +10,7 @@ from tests.genie_core.agent.provider.openai.doubles import Desk, ask
 from genie_core.errors import AttachmentError
 from genie_core.message import Attachment
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(100)
 
 
 def attachment(folder: Path, name: str, media_type: str, content: bytes = b"content") -> Attachment:

@@ -23,7 +23,7 @@ from genie_core.agent.provider.openai.ledger import Ledger
 from genie_core.errors import SessionStopped
 from genie_core.testing.turns import Call, Calls, Say
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(100)
 
 ADD = Call("add", {"a": 1, "b": 2})
 

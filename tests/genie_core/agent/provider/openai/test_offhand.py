@@ -25,7 +25,7 @@ from tests.genie_core.agent.provider.openai.doubles import Approver
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.openai import DefaultAgent
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(100)
 
 CALLS: dict[str, dict[str, Any]] = {
     "custom": {"type": "custom_tool_call", "name": "note", "call_id": "c", "input": "rm -r"},

@@ -20,7 +20,7 @@ from tests.genie_core.agent.provider.openai.doubles import Approver
 from genie_core.agent import AgentInput
 from genie_core.agent.provider.openai import DefaultAgent
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(100)
 
 
 class Talkative(Model):

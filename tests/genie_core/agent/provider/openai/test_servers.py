@@ -18,7 +18,7 @@ from genie_core.agent.provider.openai import DefaultAgent, servers
 from genie_core.errors import StageFailed
 from genie_core.testing.turns import Call, Calls, Say
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(100)
 
 DEMO = str(Path(__file__).with_name("mcp_demo.py"))
 SHOUT = Call("shout", {"text": "hey"})
@@ -245,7 +245,7 @@ async def test_one_that_never_ends_is_cut_off(desk: Desk, monkeypatch: pytest.Mo
     server = Stubborn()
     server.may_start.set()
     desk.server.script(Say("ok"))
-    async with asyncio.timeout(10), (agent := desk.agent(mcp_servers=[server])).mcp():
+    async with asyncio.timeout(60), (agent := desk.agent(mcp_servers=[server])).mcp():
         assert await ask(agent) == "ok"
     server.may_end.set()
     await server.cleanup()

@@ -29,7 +29,7 @@ from genie_core.message import Attachment
 from genie_core.testing import ScriptedAgent
 from genie_core.testing.turns import Call, Calls, Say
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(100)
 
 
 async def search(query: str, limit: int = 3, sources: list[Attachment] = []) -> str:  # noqa: B006 - as in the contract

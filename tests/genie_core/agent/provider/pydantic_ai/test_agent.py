@@ -44,7 +44,7 @@ from genie_core.errors import (
 from genie_core.message import Attachment
 from genie_core.testing.openai import FakeOpenAI
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = pytest.mark.timeout(100)
 
 Call = tuple[str, dict[str, Any]]
 

@@ -34,7 +34,7 @@ from genie_core.testing import reasoner_factory
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Cut, Refuse, Say, Stall, Turn
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 
 Make = Callable[..., Model]
 Ask = Callable[[Model, ModelSettings | None], Any]
@@ -71,7 +71,7 @@ def ask(request: pytest.FixtureRequest) -> Ask:
 
 async def failure(asking: Any) -> ModelFailed:
     with pytest.raises(ModelFailed) as caught:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await asking
     return caught.value
 
@@ -240,7 +240,7 @@ async def test_the_session_tells_whose_agent_could_not_reach_which_model(make: M
             return DefaultAgent("p", model)
 
         chat = GroupSession("s", reasoner_factory(), AgentFactory(create))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             events = [event async for event in chat.handle(Message("hi", "alice")).events()]
             await chat.join()
     failed = events[-1]

@@ -236,7 +236,7 @@ async def test_nothing_is_nothing_to_decide_on() -> None:
 async def test_an_agent_on_the_same_model_that_is_put_away_disturbs_no_decision(
     loopback: None,
 ) -> None:
-    async with asyncio.timeout(20), FakeOpenAI(Stall()) as server, AsyncExitStack() as put_away:
+    async with asyncio.timeout(60), FakeOpenAI(Stall()) as server, AsyncExitStack() as put_away:
         model = chat_model(server)
         agent = DefaultAgent("p", model)
         await put_away.enter_async_context(agent.mcp())

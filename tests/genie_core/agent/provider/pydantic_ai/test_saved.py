@@ -17,7 +17,7 @@ from genie_core.message import Message
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Say
 
-pytestmark = [pytest.mark.timeout(30), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 
 
 async def allow(_name: str, _arguments: dict[str, Any]) -> Verdict:

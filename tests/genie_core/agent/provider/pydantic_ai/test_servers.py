@@ -22,7 +22,7 @@ from genie_core.errors import StageFailed
 from genie_core.testing.openai import FakeOpenAI, ModelRequest
 from genie_core.testing.turns import Call, Calls, Say, Turn
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 
 DEMO = str(Path(__file__).parents[1] / "openai" / "mcp_demo.py")
 SHOUT = Call("shout", {"text": "hey"})
@@ -61,7 +61,7 @@ async def agent_with(
     provider: FakeOpenAI, *toolsets: AbstractToolset[Any]
 ) -> AsyncIterator[DefaultAgent]:
     agent = DefaultAgent("be nice", chat_model(provider), toolsets=toolsets)
-    async with asyncio.timeout(40), agent.mcp():
+    async with asyncio.timeout(60), agent.mcp():
         yield agent
 
 

@@ -13,7 +13,7 @@ from genie_core.reasoner.base import Decision
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Say
 
-pytestmark = [pytest.mark.timeout(30), pytest.mark.usefixtures("loopback")]
+pytestmark = [pytest.mark.timeout(100), pytest.mark.usefixtures("loopback")]
 
 ABLE = OpenAIModelProfile(supports_json_schema_output=True)
 JSON_ONLY = OpenAIModelProfile(supports_json_schema_output=False, supports_json_object_output=True)
