@@ -69,8 +69,9 @@ class ChangeableAgent(Agent):
         try:
             yield self
         finally:
-            for made in self._made.values():
-                await _close(made)
+            async with AsyncExitStack() as closing:  # each of them, whatever the others raise
+                for made in self._made.values():
+                    closing.push_async_callback(_close, made)
 
     async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
         """Answer a query, without streaming."""

@@ -83,14 +83,18 @@ class Lineup:
     def for_pydantic_ai(self, choice: ModelChoice) -> "Model":
         """The model for pydantic-ai. `ModelError` if it can't be set up."""
         if choice not in self._models:
-            self._models[choice] = self._made(choice)
+            from genie_core.assistant.models.make import pydantic_model
+
+            self._models[choice] = (
+                pydantic_model(choice, self._keys) if choice.name else self._offline()
+            )
         return self._models[choice]
 
     def for_openai_agents(self, choice: ModelChoice) -> "agents.Model":
         """The model for the OpenAI Agents SDK. `ModelError` if it can't be set up."""
-        from genie_core.assistant.models.make import openai_model
-
         if choice not in self._openai:
+            from genie_core.assistant.models.make import openai_model
+
             self._openai[choice] = openai_model(choice, self._keys)
         return self._openai[choice]
 
@@ -107,15 +111,16 @@ class Lineup:
         return ModelChoice(name, self._config.base_url if served else "")
 
     def check(self, choice: ModelChoice) -> None:
-        """Raise the `ModelError` that putting this model in the main one's place would lead to."""
+        """Raise the `ModelError` that putting this model in the main one's place would lead to.
+
+        It is set up then, so that the next run need not wait for that. Blocks.
+        """
         if choice.name:
             asked = replace(self._config, model=choice.name, base_url=choice.base_url)
             check_config(asked, self._keys)
-            self._made(choice)
             if self._needs_openai_agents:
-                from genie_core.assistant.models.make import openai_model
-
-                openai_model(choice, self._keys)
+                self.for_openai_agents(choice)
+        self.for_pydantic_ai(choice)
 
     def put(self, choice: ModelChoice) -> None:
         """Put another model in the place of the main one."""
@@ -126,11 +131,6 @@ class Lineup:
     def _needs_openai_agents(self) -> bool:
         own = [spec.runtime for spec in self._config.agents if not spec.model.name]
         return "openai-agents" in {each or self._config.runtime for each in [None, *own]}
-
-    def _made(self, choice: ModelChoice) -> "Model":
-        from genie_core.assistant.models.make import pydantic_model
-
-        return pydantic_model(choice, self._keys) if choice.name else self._offline()
 
     def _forget(self) -> None:
         self._models.clear()

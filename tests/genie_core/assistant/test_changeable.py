@@ -26,6 +26,7 @@ class Remembering(Agent):
         self.lines: list[Any] = []
         self.unsaved: list[Any] = []
         self.open = 0
+        self.trouble: Exception | None = None
 
     def get_serialized(self) -> Any:
         if self.runtime == "openai-agents":
@@ -46,6 +47,8 @@ class Remembering(Agent):
             yield self
         finally:
             self.open -= 1
+            if self.trouble is not None:
+                raise self.trouble
 
     async def run(self, input: AgentInput, callback: ApprovalCallback) -> str:  # noqa: A002 - the contract's name
         assert self.open == 1
@@ -116,6 +119,19 @@ async def test_each_library_has_its_own_memory_and_both_are_saved() -> None:
             desk.choose("openai-agents")
             assert await ask(again, "five") == "two five"
             desk.choose("pydantic-ai")
+
+
+async def test_all_that_was_opened_is_closed_whatever_one_of_them_raises() -> None:
+    desk = Desk("pydantic-ai")
+    open_agent = desk.agent.mcp()
+    agent = await open_agent.__aenter__()
+    await agent.run(AgentInput("one"), allow)
+    desk.choose("openai-agents")
+    await agent.run(AgentInput("two"), allow)
+    desk.made[-1].trouble = desk.made[0].trouble = OSError("stuck")
+    with pytest.raises(OSError, match="stuck"):
+        await open_agent.__aexit__(None, None, None)
+    assert [each.open for each in desk.made] == [0, 0]
 
 
 async def test_the_state_of_an_agent_from_before_is_understood() -> None:

@@ -1,8 +1,9 @@
 import pytest
 
-from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice
+from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.errors import MissingVariable, UnknownProvider
 from genie_core.assistant.lineup import Cast, Lineup
+from genie_core.assistant.models import make
 
 KEYS = {"OPENAI_API_KEY": "sk-none"}
 LOCAL = "http://127.0.0.1:9/v1"
@@ -76,6 +77,23 @@ def test_models_are_made_once_and_again_with_other_keys() -> None:
     assert rack.for_pydantic_ai(rack.main) is model
     rack.use_keys({"OPENAI_API_KEY": "sk-other"})
     assert rack.for_pydantic_ai(rack.main) is not model
+
+
+@pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
+def test_what_was_checked_is_set_up_already(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rack = lineup(model="openai:big", runtime=runtime)
+    rack.check(ModelChoice("openai:small"))
+
+    def not_again(*_: object) -> None:
+        raise AssertionError("a run waits for what was done before")
+
+    monkeypatch.setattr(make, "pydantic_model", not_again)
+    monkeypatch.setattr(make, "openai_model", not_again)
+    assert rack.for_pydantic_ai(ModelChoice("openai:small")).model_name == "small"
+    if runtime == "openai-agents":
+        rack.for_openai_agents(ModelChoice("openai:small"))
 
 
 def test_a_switch_counts_for_agents_on_the_other_library_too() -> None:
