@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 
 from genie_core.errors import GenieError
 from genie_tui.keymap import Scope, actions, bindings
+from genie_tui.locations import short_path
 from genie_tui.settings import Settings
 from genie_tui.settings_form import (
     AT_ONCE,
@@ -82,7 +83,7 @@ class SettingsScreen(ModalScreen[Settings | None]):
             return
         self._reading = reading
         self.query_one("#settings-title", Static).update(
-            Content(visible_line(f"Settings in {reading.written.file}"))
+            Content(visible_line(f"Settings in {short_path(reading.written.file)}"))
         )
         for field in FIELDS:
             control, value = (
