@@ -1,8 +1,8 @@
-import socket
 from collections.abc import Iterator
 
 import pytest
 from tests.contract.network import machine_of_ones_own
+from tests.ports import free_port
 
 from genie_core.room.reach import reachable_hosts
 
@@ -10,9 +10,7 @@ from genie_core.room.reach import reachable_hosts
 @pytest.fixture
 def port() -> int:
     """A port that is free on all of this machine's addresses."""
-    with socket.create_server(("", 0)) as probe:
-        number: int = probe.getsockname()[1]
-        return number
+    return free_port("")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """A room with people in it, in memory: real server, clients, handlers and sessions, scripted agents."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cache
@@ -97,12 +96,6 @@ class Ear:
             while not condition():
                 self._changed.clear()
                 await self._changed.wait()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        port: int = sock.getsockname()[1]
-        return port
 
 
 @cache

@@ -13,8 +13,8 @@ from tests.genie_core.room.doubles import (
     participant,
     room_server,
 )
-from tests.genie_core.room.house import free_port
 from tests.genie_core.room.wire import Proxy
+from tests.ports import free_port
 from websockets.asyncio.server import ServerConnection, serve
 
 from genie_core.room.client import Backoff, RoomClient

@@ -4,7 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.genie_core.room.house import free_port, identity_of, loader, opened
+from tests.genie_core.room.house import identity_of, loader, opened
+from tests.ports import free_port
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.errors import GenieError
