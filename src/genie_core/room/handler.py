@@ -23,6 +23,7 @@ from genie_core.progress import Usage, What
 from genie_core.room.authorship import Author
 from genie_core.room.consent import Consent, arguments, binding, unmasked
 from genie_core.room.context import Missing, Place, as_answer, as_message, late_file, missing
+from genie_core.room.court import Court, Ruling
 from genie_core.room.discreet import Discreet
 from genie_core.room.event import (
     Answered,
@@ -32,7 +33,6 @@ from genie_core.room.event import (
     Event,
     Failed,
     FileRef,
-    How,
     Left,
     Outcome,
     RunBody,
@@ -43,7 +43,7 @@ from genie_core.room.event import (
 from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
-from genie_core.room.judge import EXCEED_BUDGET, AskAlways, Call, Judge, Judgement
+from genie_core.room.judge import AskAlways, Judge, Judgement
 from genie_core.room.seat import Answer
 from genie_core.room.trust import Trust
 from genie_core.room.withheld import Withheld
@@ -54,8 +54,6 @@ logger = logging.getLogger(__name__)
 END_TIMEOUT: Final = 5.0
 """Seconds that ending runs, and then saving, may take before the handler leaves them behind."""
 
-
-UNJUDGED: Final = "the rules could not be applied to it"
 UNKNOWN_CALL: Final = "what this call would do is not known here any more; deny it"
 UNSHOWABLE_ANSWER: Final = "the answer is empty, too large for this room, or can't be sent"
 
@@ -76,14 +74,6 @@ class Reporter(Protocol):
         """Tell the owner, and nobody else, that something is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Ruling:
-    """An answer to a call, and by what it was given."""
-
-    answer: Answer
-    how: How = ""
-
-
 @dataclass(slots=True, eq=False)
 class _Run:
     """A running execution and the approvals it waits for."""
@@ -91,7 +81,7 @@ class _Run:
     exchange: Exchange
     execution: Execution
     pending: dict[str, Approval] = field(default_factory=dict)
-    answers: dict[str, _Ruling] = field(default_factory=dict)
+    answers: dict[str, Ruling] = field(default_factory=dict)
     parked: set[str] = field(default_factory=set)
     offered: tuple[Proposal, ...] = ()
     bill: dict[tuple[str, str, bool], Usage] = field(default_factory=dict)
@@ -135,7 +125,6 @@ class Handler:
         judge: Judge | None = None,
     ) -> None:
         self.auto = False
-        self._judge = judge or AskAlways()
         self._trust = Trust(state, owner, author, serves=serves)
         self._awaited: dict[str, tuple[str, FileRef]] = {}
         self._device = device
@@ -149,6 +138,7 @@ class Handler:
         self._tasks = asyncio.TaskGroup()
         self._runs: dict[int, _Run] = {}
         self._consent = Consent()
+        self._court = Court(judge or AskAlways(), self._consent, owner)
         self._revived: set[str] = set()
         self._watchers: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
@@ -404,8 +394,10 @@ class Handler:
 
     def _ask(self, current: _Run, approval: Approval) -> None:
         exchange = current.exchange
-        judgement = self._judgement(exchange, approval)
-        ruling = None if self._closing else self._ruling(exchange, approval, judgement)
+        judgement = self._court.judgement(exchange, approval)
+        ruling = None
+        if not self._closing:
+            ruling = self._court.ruling(exchange, approval, judgement, auto=self.auto)
         asked = self._asked(exchange, approval, judgement, unasked=ruling is not None)
         if asked is None or not self._reporter.publish(asked):
             # Nobody may allow what nobody can see.
@@ -418,7 +410,7 @@ class Handler:
         elif ruling is not None:
             self._give(current, approval, ruling)
 
-    def _give(self, current: _Run, approval: Approval, ruling: _Ruling) -> bool:
+    def _give(self, current: _Run, approval: Approval, ruling: Ruling) -> bool:
         """Settle a call; False if something else has settled it before."""
         answer = ruling.answer
         current.answers[approval.id] = ruling
@@ -430,57 +422,6 @@ class Handler:
         if not settled:
             del current.answers[approval.id]
         return settled
-
-    def _judgement(self, exchange: Exchange, approval: Approval) -> Judgement:
-        try:
-            given = arguments(approval)
-        except Exception:  # an argument may do anything when it is looked at
-            logger.exception("a call's arguments can't be looked at")
-            return Judgement("ask", UNJUDGED, firm=True)
-        return self._judged(exchange, approval.sender, approval.tool_name, given)
-
-    def _judged(
-        self, exchange: Exchange, agent: str, tool: str, given: dict[str, Any]
-    ) -> Judgement:
-        try:
-            return self._judge.judge(Call(exchange.author, agent, tool, given))
-        except Exception:  # whatever a rule or an argument does, a person can still be asked
-            logger.exception("a call can't be judged")
-            return Judgement("ask", UNJUDGED, firm=True)
-
-    def _ruling(
-        self, exchange: Exchange, approval: Approval, judgement: Judgement
-    ) -> _Ruling | None:
-        """What rules, earlier answers and auto mode say of a call; None if a person is asked."""
-        if judgement.effect == "deny":
-            return _Ruling(Answer(allow=False, reason=judgement.because), "rule")
-        if judgement.firm:
-            return None
-        cover = self._consent.covers(exchange.author, exchange.seq, approval)
-        if cover is not None:
-            given = cover.arguments
-            if given is not None and self._is_denied(exchange, approval, given):
-                return None  # the rules have changed since; the person sees the call as it is
-            return _Ruling(Answer(cover.allow, cover.because, arguments=given), "grant")
-        if approval.tool_name == EXCEED_BUDGET:
-            return None
-        if judgement.effect == "allow":
-            return _Ruling(Answer(allow=True, reason=judgement.because), "rule")
-        if self.auto and exchange.author == self._owner:
-            return _Ruling(Answer(allow=True, reason="auto mode"), "auto")
-        return None
-
-    def _is_denied(
-        self, exchange: Exchange, call: Approval | Proposal, given: dict[str, Any] | None
-    ) -> str:
-        """Why a rule denies what a person made of a call; empty if none does."""
-        if given is None:
-            return ""
-        agent, tool = (
-            (call.sender, call.tool_name) if isinstance(call, Approval) else (call.agent, call.tool)
-        )
-        judgement = self._judged(exchange, agent, tool, given)
-        return judgement.because if judgement.effect == "deny" else ""
 
     def _asked(
         self, exchange: Exchange, approval: Approval, judgement: Judgement, *, unasked: bool
@@ -535,7 +476,7 @@ class Handler:
             return False
         if answer.allow and self._objects(current.exchange, approval, answer):
             return False
-        settled = self._give(current, approval, _Ruling(answer))
+        settled = self._give(current, approval, Ruling(answer))
         if not settled:
             return False
         if answer.allow:
@@ -547,7 +488,7 @@ class Handler:
 
     def _objects(self, exchange: Exchange, call: Approval | Proposal, answer: Answer) -> bool:
         """Whether a rule forbids what a person made of a call, which they are told then."""
-        why = self._is_denied(exchange, call, answer.arguments)
+        why = self._court.objection(exchange, call, answer.arguments)
         if why:
             self._reporter.warn(f"it can't be allowed with these changes: {why}")
         return bool(why)

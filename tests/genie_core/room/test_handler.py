@@ -16,6 +16,7 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
 from genie_core.progress import Usage, doing, spent
 from genie_core.room.consent import CHANGED
+from genie_core.room.court import UNJUDGED
 from genie_core.room.event import (
     Answered,
     Asked,
@@ -31,7 +32,7 @@ from genie_core.room.event import (
 from genie_core.room.exchange import Phase
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
-from genie_core.room.handler import UNJUDGED, Handler
+from genie_core.room.handler import Handler
 from genie_core.room.judge import EXCEED_BUDGET, Call, Judge, Judgement
 from genie_core.room.participant import Participant
 from genie_core.room.seat import Answer, EngineState
