@@ -34,7 +34,7 @@ bench: $(READY) ## Run the benchmarks and print their tables (ARGS="engine --mes
 	$(BIN)/python -m benchmarks $(ARGS)
 
 shots: $(READY) ## Make screenshots/*.svg and *.png from the real app
-	$(BIN)/python screenshots/make.py
+	$(BIN)/python -m screenshots.make
 
 lock: $(READY) ## Resolve the pinned versions in constraints.txt anew
 	$(BIN)/python -m pip install --quiet pip-tools

@@ -1,0 +1,88 @@
+"""What every scene needs: places on the disk, visitors without a screen, a camera."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import cairosvg
+from textual.pilot import Pilot
+
+from genie_core.progress import What
+from genie_core.room.event import Event
+from genie_core.room.participant import Participant
+from genie_core.room.seat import (
+    EngineStatus,
+    Knock,
+    LinkStatus,
+    Severity,
+    Transfer,
+    Unsent,
+)
+from genie_tui.app import Departure, GenieApp
+from genie_tui.doorman import House
+from genie_tui.entrance import Entrance
+from genie_tui.locations import Locations
+from genie_tui.opening import JoinRoom, Opening
+from genie_tui.screens.room import RoomScreen
+from genie_tui.settings import Settings
+
+LOOPBACK = ["127.0.0.1"]
+HERE = Path(__file__).parent
+WIDE = (132, 38)
+DEADLINE = 60.0
+
+
+class Nobody:
+    """A listener without a screen."""
+
+    def on_event(self, event: Event) -> None: ...
+    def on_typing(self, name: str) -> None: ...
+    def on_delta(self, message: int, text: str) -> None: ...
+    def on_progress(self, message: int, agent: str, what: What, detail: str) -> None: ...
+    def on_link(self, status: LinkStatus) -> None: ...
+    def on_engine(self, status: EngineStatus) -> None: ...
+    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None: ...
+    def on_notice(self, severity: Severity, text: str) -> None: ...
+    def on_knock(self, knock: Knock) -> None: ...
+    def on_offered(self, by: str) -> None: ...
+    def on_accepted(self, name: str) -> None: ...
+    def on_transfer(self, transfer: Transfer) -> None: ...
+
+
+def places(folder: Path) -> Locations:
+    return Locations(folder / "config", folder / "data", folder / "log")
+
+
+async def until(condition: Callable[[], bool], pilot: Pilot[Departure]) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while not condition():
+            await pilot.pause(0.05)
+    await pilot.pause(0.3)
+
+
+async def visitor(name: str, folder: Path, address: str, *, guest: bool = False) -> Participant:
+    entrance = Entrance(name, Settings(template="general_assist"), places(folder / name))
+    seat = await entrance.enter(JoinRoom(address, guest=guest), Nobody())
+    assert isinstance(seat, Participant)
+    return seat
+
+
+def app_for(
+    folder: Path, opening: Opening | None, settings: Settings, interfaces: Sequence[str] = ()
+) -> GenieApp:
+    house = House("ann", settings, places(folder / "ann"), interfaces=interfaces or None)
+    return GenieApp(house, opening, "ann")
+
+
+def room_of(app: GenieApp) -> RoomScreen:
+    assert isinstance(app.screen, RoomScreen)
+    return app.screen
+
+
+def shoot(app: GenieApp, name: str) -> None:
+    svg = app.export_screenshot(title="genie-tui")
+    (HERE / f"{name}.svg").write_text(svg, "utf-8")
+    # The web font of the SVG is out of reach when drawing without a browser.
+    drawable = svg.replace("Fira Code", "DejaVu Sans Mono")
+    cairosvg.svg2png(bytestring=drawable.encode(), write_to=str(HERE / f"{name}.png"), scale=1.25)
+    print(f"screenshots/{name}.svg, .png")
