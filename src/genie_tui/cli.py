@@ -191,7 +191,7 @@ def _shared(default: str | None) -> _Parser:
     )
     assistant.add_argument("--template", help="reasoner prompt (default: general_assist)")
     assistant.add_argument(
-        "--workspace", metavar="FOLDER", help="the one folder that its file tools may read"
+        "--workspace", metavar="FOLDER", help="the one folder in which its tools read, write and start programs"
     )
     return shared
 
