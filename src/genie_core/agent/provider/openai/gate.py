@@ -31,6 +31,7 @@ from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.openai.arguments import UnfitArguments, objections, parsed
 from genie_core.agent.provider.openai.ledger import Ledger
 from genie_core.agent.provider.openai.offhand import OffhandGate
+from genie_core.agent.provider.openai.tools import PlainFunction
 from genie_core.errors import summary
 from genie_core.progress import doing
 from genie_core.redaction import mask_known
@@ -125,6 +126,8 @@ class ApprovalGate:
         """Return what the model is to read instead of a result, or None if the call is made."""
         try:
             arguments = parsed(tool.name, context.tool_arguments)
+            if isinstance(tool, PlainFunction):
+                arguments = tool.settled(arguments)
         except UnfitArguments as error:
             return f"Error: {error}"
         allowed = json.dumps(arguments)

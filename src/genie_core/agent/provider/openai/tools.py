@@ -1,7 +1,9 @@
 """Making tools of coroutine functions."""
 
+import json
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from agents import (
@@ -16,10 +18,11 @@ from agents import (
 )
 from agents.function_schema import function_schema
 from agents.tool_context import ToolContext
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from genie_core.agent.base import AsyncTool
 from genie_core.agent.provider.consent import complaints
+from genie_core.agent.provider.openai.arguments import UnfitArguments
 from genie_core.errors import InvalidSetting, summary
 
 log = logging.getLogger(__name__)
@@ -59,7 +62,31 @@ def _is_local(tool: Tool) -> bool:
     )
 
 
-def _function_tool(function: AsyncTool) -> FunctionTool:
+@dataclass
+class PlainFunction(FunctionTool):
+    """A tool made of a function. `model` is what its arguments are read with."""
+
+    model: type[BaseModel] = BaseModel
+
+    def settled(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments that the function will see, so that nothing else is judged and shown.
+
+        Of "yes" it would see true, and its defaults where nothing is said. Raises `UnfitArguments`
+        for those that it can't be called with.
+        """
+        try:
+            values = self.model.model_validate_json(json.dumps(arguments))
+        except ValidationError as error:
+            raise UnfitArguments(
+                f"the arguments do not fit {self.name}: {complaints(error)}"
+            ) from error
+        try:
+            return values.model_dump(mode="json")
+        except ValueError:  # of a sort that JSON has no way to write
+            return arguments
+
+
+def _function_tool(function: AsyncTool) -> PlainFunction:
     """Describe a function to the model by its signature and docstring.
 
     Not with the SDK's decorator: what it tells the model of wrong arguments is only that they are.
@@ -81,10 +108,11 @@ def _function_tool(function: AsyncTool) -> FunctionTool:
             log.warning("tool %s raised", schema.name, exc_info=True)
             return f"Error: {summary(error)}"
 
-    return FunctionTool(
+    return PlainFunction(
         name=schema.name,
         description=schema.description or "",
         params_json_schema=schema.params_json_schema,
         on_invoke_tool=invoke,
         strict_json_schema=False,
+        model=schema.params_pydantic_model,
     )

@@ -194,3 +194,18 @@ async def test_a_callback_that_fails_fails_the_run(
     with pytest.raises(kind, match="is stopped"):
         await agent.run(AgentInput("go"), broken)
     assert await ask(agent, "again") == "echo: again"
+
+
+async def test_a_function_is_asked_for_with_what_it_will_see(desk: Desk) -> None:
+    async def run(command: str, shell: bool = False, seconds: float = 1.0) -> str:
+        return f"{command} {shell} {seconds}"
+
+    lax = {"command": "ls", "shell": "yes", "seconds": "5", "unknown": 1}
+    desk.server.script(Call("run", lax), Say("ok"), Call("run", {"command": 5}), Say("ok"))
+    approver = Approver()
+    agent = desk.agent(tools=[run])
+    await agent.run(AgentInput("go"), approver)
+    assert desk.last.tool_results == ["ls True 5.0"]
+    await agent.run(AgentInput("go"), approver)
+    assert "do not fit run" in desk.last.tool_results[-1]
+    assert approver.asked == [("run", {"command": "ls", "shell": True, "seconds": 5.0})]
