@@ -66,12 +66,13 @@ async def test_the_same_key_joins_at_a_second_terminal(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
         join = JoinRoom(ann.address)
         async with seat("ben", join, home) as (ben, _), seat("ben", join, home) as (second, ear):
-            assert any("another terminal" in line for line in ear.notices)
+            await ear.until(lambda: any("another terminal" in line for line in ear.notices))
             assert Link.CLOSED not in [status.link for status in ear.links]
             await said(ben, second, ear, "from the first")
             await said(second, ann, heard, "from the second")
             assert len(ann.state.people["ben"].terminals) == 2
         async with seat("ann", join, tmp_path / "a") as (other, ear):
+            await ear.until(lambda: "ann" in other.state.people)
             assert other.state.people["ann"].role == "host"
             await said(ann, other, ear, "from the host")
 
@@ -158,6 +159,7 @@ async def test_a_member_hosts_the_room_from_their_copy(tmp_path: Path) -> None:
         kinds = {each.id: each.kind for each in Catalogue(a / "data" / "sessions").all()}
         assert len(kinds) == 2  # the copy as it was stays beside the new one
         async with seat("ann", JoinRoom(ben.address, guest=True), a) as (ann, heard):
+            await heard.until(lambda: _recovered(ann))
             assert _recovered(ann) == ["only ann knows"]  # once, whoever comes how often
 
 
