@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final
 
 from genie_core.agent import Agent, AgentFactory, AgentInfo
@@ -10,7 +11,7 @@ from genie_core.assistant.addressed import AddressedReasoner
 from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, Purse
 from genie_core.assistant.changeable import ChangeableAgent, ChangeableReasoner
 from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
-from genie_core.assistant.lineup import Lineup
+from genie_core.assistant.lineup import Cast, Lineup
 from genie_core.assistant.prompts import for_owner
 from genie_core.assistant.roles import DIRECT, IDLE_TIMEOUT, Role
 from genie_core.assistant.servers.board import Board
@@ -55,20 +56,25 @@ class Workshop:
         )
 
     def make_ready(self) -> None:
-        """Import what runs the agents, and set their models up; `ModelError` if one can't be."""
-        import genie_core.agent.provider.pydantic_ai
+        """Import what runs the agents, and set their models up; `ModelError` if one can't be.
 
-        _ = genie_core.agent.provider.pydantic_ai.DefaultAgent
+        Blocks, for seconds: agents are made on the event loop, and have nothing left to import.
+        """
         self.lineup.for_pydantic_ai(self.lineup.cast(self.config.reasoner).choice)
         for role in self.roles:
             cast = self.lineup.cast(role.model, role.runtime)
+            _import_for(role, cast)
             if cast.runtime == "openai-agents":
-                import genie_core.agent.provider.openai
-
-                _ = genie_core.agent.provider.openai.DefaultAgent
                 self.lineup.for_openai_agents(cast.choice)
             else:
                 self.lineup.for_pydantic_ai(cast.choice)
+
+    def check(self, choice: ModelChoice) -> None:
+        """Make ready for another main model; `ModelError` if it can't be used. Blocks, too."""
+        self.lineup.check(choice)
+        for role in self.roles:
+            if choice.name and not role.model.name:
+                _import_for(role, self.lineup.cast(choice, role.runtime))
 
     def tools_for(self, role: Role, fetch: AsyncTool | None) -> list[AsyncTool]:
         """Make an agent's built-in tools; `fetch` hands out the chat."""
@@ -164,3 +170,10 @@ class Workshop:
     def _use(self, secrets: dict[str, str]) -> None:
         if self.secrets is not None:
             self.lineup.use_keys(secrets)
+
+
+def _import_for(role: Role, cast: Cast) -> None:
+    library = "openai" if cast.runtime == "openai-agents" else "pydantic_ai"
+    import_module(f"genie_core.agent.provider.{library}")
+    if role.servers and cast.choice.name:
+        import_module(f"genie_core.assistant.servers.{library}")

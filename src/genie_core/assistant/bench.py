@@ -72,7 +72,7 @@ class Bench:
         if secrets is not None:
             lineup.use_keys(await fetch_secrets(self._owner, secrets))
         choice = lineup.choice_of(name)
-        await asyncio.to_thread(lineup.check, choice)
+        await asyncio.to_thread(self._workshop.check, choice)
         lineup.put(choice)
         return label_of(choice)
 

@@ -1,6 +1,7 @@
 """The ready-made assistant in a real session."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from contextlib import aclosing
@@ -156,19 +157,31 @@ async def test_mention_only_never_calls_a_model(monkeypatch: pytest.MonkeyPatch)
     await close(chat)
 
 
-def test_after_building_nothing_heavy_is_left_to_import() -> None:
+def test_after_building_nothing_heavy_is_left_to_import(tmp_path: Path) -> None:
+    servers = tmp_path / "mcp.json"
+    servers.write_text('{"mcpServers": {"far": {"url": "http://127.0.0.1:9/mcp"}}}')
     code = (
-        "import sys\n"
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
         "from genie_core.assistant.build import build_assistant\n"
-        "from genie_core.assistant.config import AssistantConfig\n"
+        "from genie_core.assistant.config import AgentSpec, AssistantConfig\n"
         "assert 'pydantic_ai' not in sys.modules\n"
-        "assistant = build_assistant(AssistantConfig())\n"
-        "before = set(sys.modules)\n"
-        "assistant.reasoner_factory.create_group_reasoner('alice')\n"
-        "assistant.agent_factory.create_system_agent('alice', {})\n"
-        "sys.exit(len(set(sys.modules) - before) > 5)\n"
+        "coder = AgentSpec('coder', 'Codes.', runtime='openai-agents', servers=('far',))\n"
+        "config = AssistantConfig(agents=(coder,), servers_file=Path(sys.argv[1]))\n"
+        "assistant = build_assistant(config)\n"
+        "def make_all():\n"
+        "    before = set(sys.modules)\n"
+        "    assistant.reasoner_factory.create_group_reasoner('alice')\n"
+        "    assistant.agent_factory.create_system_agent('alice', {'run_subagent': print})\n"
+        "    assistant.agent_factory.create_agent('coder', 'alice')\n"
+        "    return len(set(sys.modules) - before)\n"
+        "assert make_all() <= 5\n"
+        "asyncio.run(assistant.workbench.use_model('openai:small'))\n"
+        "assert make_all() <= 5\n"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    env = {**os.environ, "OPENAI_API_KEY": "sk-none"}
+    done = subprocess.run([sys.executable, "-c", code, servers], check=False, env=env)
+    assert done.returncode == 0
 
 
 def test_a_template_that_needs_a_model_is_pointed_out() -> None:
