@@ -166,7 +166,7 @@ def test_after_building_nothing_heavy_is_left_to_import(tmp_path: Path) -> None:
         "from genie_core.assistant.build import build_assistant\n"
         "from genie_core.assistant.config import AgentSpec, AssistantConfig\n"
         "assert 'pydantic_ai' not in sys.modules\n"
-        "coder = AgentSpec('coder', 'Codes.', runtime='openai-agents', servers=('far',))\n"
+        "coder = AgentSpec('coder', 'Codes.', servers=('far',))\n"
         "config = AssistantConfig(agents=(coder,), servers_file=Path(sys.argv[1]))\n"
         "assistant = build_assistant(config)\n"
         "def make_all():\n"
