@@ -7,6 +7,7 @@ is busy with it can't be stopped and holds up all others; a process can, and hol
 import asyncio
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -26,7 +27,7 @@ _START: Final = (
     "import json, sys; job = json.load(sys.stdin); sys.path[:] = job['path'];"
     "from genie_core.assistant.tools.isolated import work; work(job)"
 )
-_GRACE: Final = 5.0  # seconds of CPU beyond the limit, for when this program is not there to end it
+_GRACE: Final = 5.0  # seconds beyond the limit, for when this program is not there to end it
 
 
 class TookTooLong(Exception):
@@ -109,6 +110,8 @@ def work(job: dict[str, Any]) -> None:
 
 
 def _limit(seconds: int) -> None:
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)  # also if whoever waits for it is killed
     with suppress(ImportError, ValueError, OSError):  # not every system has such limits
         import resource
 

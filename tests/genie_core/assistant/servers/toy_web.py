@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from tests.genie_core.assistant.servers.toy_server import TOOLS, answer
+from tests.ports import free_port
 
 
 class ToyWeb:
@@ -15,7 +16,7 @@ class ToyWeb:
     def __init__(self) -> None:
         self.tools: list[dict[str, Any]] = list(TOOLS)
         self.heads: list[str] = []
-        self.port = 0
+        self.port = free_port()  # it may be started there again
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
 
@@ -25,7 +26,6 @@ class ToyWeb:
 
     async def start(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
-        self.port = self._server.sockets[0].getsockname()[1]
 
     def kill(self) -> None:
         """Cut all connections, and take no more."""

@@ -19,6 +19,10 @@ def forever(file: str) -> str:
         time.sleep(60)
 
 
+def clock() -> str:
+    return str(signal.alarm(0))
+
+
 def failing() -> str:
     raise ValueError
 
@@ -52,7 +56,12 @@ async def test_what_takes_too_long_is_ended(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     with pytest.raises(TookTooLong):
         await isolated(1.5, forever, str(file))
-    assert not file.exists() or not is_alive(int(file.read_text(encoding="utf-8")))
+    pid = file.read_text(encoding="utf-8") if file.exists() else ""
+    assert not pid or not is_alive(int(pid))
+
+
+async def test_it_ends_by_itself_if_nobody_is_left_to_end_it() -> None:
+    assert 0 < int(await isolated(60, clock)) < 120
 
 
 async def test_cancelling_ends_it(tmp_path: Path) -> None:
