@@ -199,6 +199,7 @@ async def take_host_seat(
             withheld_in, saved, {*server.state.open, *server.state.parked}
         ),
         saved=lambda: saved.id,
+        reload=lambda model: engine_for(person.answering_with(model), place, lambda: seat.state),
     )
     seat = Participant(person.name, listener, plan)
     seat.send_again(unsent)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
+from genie_core.assistant.lineup import choice_in
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.room.certificate import Certificate, load_certificate
 from genie_core.room.client import RoomClient
@@ -67,6 +68,12 @@ class Person:
             workspace=self.config.workspace
             or (Path(record.workspace) if record.workspace else None),
         )
+        return replace(self, config=config)
+
+    def answering_with(self, model: str) -> "Person":
+        """With the model that this person means by a name."""
+        choice = choice_in(self.config, model)
+        config = replace(self.config, model=choice.name or None, base_url=choice.base_url)
         return replace(self, config=config)
 
     async def identity(self) -> Identity:

@@ -240,6 +240,9 @@ class Visitor:
             deed=None if second else lambda: self._deed(identity, certificate, seat),
             learn=seeker.learn,
             saved=lambda: place.result().id if place.done() else "",
+            reload=None
+            if guest
+            else lambda model: engine_for(person.answering_with(model), place, lambda: seat.state),
         )
         seat = Participant(person.name, listener, plan)
         seat.replay(events)

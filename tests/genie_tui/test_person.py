@@ -9,6 +9,7 @@ from genie_core.room.errors import IdentityError, InvalidName
 from genie_core.room.identity import verify, words
 from genie_tui.locations import Locations, find_locations
 from genie_tui.person import introduce, person_of
+from genie_tui.place import Person
 from genie_tui.settings import Settings
 
 
@@ -63,3 +64,12 @@ def test_a_damaged_key_is_not_replaced(locations: Locations) -> None:
     with pytest.raises(IdentityError, match=r"alice\.key can't be used: it is damaged"):
         person_of("alice", locations)
     assert file.read_text() == ""
+
+
+def test_a_person_answers_with_another_model_where_it_is_served(locations: Locations) -> None:
+    settings = Settings(model="brain", base_url="http://127.0.0.1:1/v1")
+    person = Person.of("alice", settings, locations)
+    small, other, none = map(person.answering_with, ("small", "ollama:qwen3", "offline"))
+    assert (small.config.model, small.config.base_url) == ("small", settings.base_url)
+    assert (other.config.model, other.config.base_url) == ("ollama:qwen3", "")
+    assert none.config.model is None

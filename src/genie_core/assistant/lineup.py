@@ -99,16 +99,8 @@ class Lineup:
         return self._openai[choice]
 
     def choice_of(self, name: str) -> ModelChoice:
-        """The model that a person means by a name.
-
-        One that names another provider than the settings is not asked for at the settings' server.
-        """
-        name = name.strip()
-        if not name or name.lower() in (OFFLINE, OFFLINE_LABEL):
-            return ModelChoice()
-        provider = _provider_of(name)
-        served = provider in ("", _provider_of(self._config.main_model.name))
-        return ModelChoice(name, self._config.base_url if served else "")
+        """The model that a person means by a name."""
+        return choice_in(self._config, name)
 
     def check(self, choice: ModelChoice) -> None:
         """Raise the `ModelError` that putting this model in the main one's place would lead to.
@@ -136,6 +128,19 @@ class Lineup:
         self._models.clear()
         self._openai.clear()
         self.version += 1
+
+
+def choice_in(config: AssistantConfig, name: str) -> ModelChoice:
+    """The model that a person with these settings means by a name.
+
+    One that names another provider than the settings is not asked for at the settings' server.
+    """
+    name = name.strip()
+    if not name or name.lower() in (OFFLINE, OFFLINE_LABEL):
+        return ModelChoice()
+    provider = _provider_of(name)
+    served = provider in ("", _provider_of(config.main_model.name))
+    return ModelChoice(name, config.base_url if served else "")
 
 
 def _provider_of(name: str) -> str:

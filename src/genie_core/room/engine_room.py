@@ -22,6 +22,8 @@ from genie_core.room.workbench import Workbench
 
 logger = logging.getLogger(__name__)
 
+BROKE: Final = "your engine broke; the log file has the details"
+
 GRACE: Final = 3.0
 """Seconds that running work gets to end by itself when a participant leaves."""
 
@@ -118,9 +120,12 @@ class EngineRoom:
         return True
 
     async def use_model(self, name: str) -> str:
-        """Let another model answer; returns its label. A `GenieError` says why it can't."""
+        """Let another model answer; returns its label. A `GenieError` says why it can't.
+
+        An engine that failed is loaded again with that model.
+        """
         if self._workbench is None:
-            raise NoEngine
+            return await self._load_again(name)
         label = await self._workbench.use_model(name)
         offline = not self._workbench.model
         self._show(replace(self._status, label=label, offline=offline))
@@ -158,6 +163,28 @@ class EngineRoom:
             with suppress(asyncio.CancelledError):
                 await self._serving
 
+    async def _load_again(self, name: str) -> str:
+        reload = self._plan.reload
+        if reload is None or self._status.state is not EngineState.FAILED:
+            raise NoEngine
+        try:
+            engine = await reload(name)()
+        except GenieError as error:
+            raise NoEngine(mask_known(str(error))) from error
+        except Exception as error:  # as when it is loaded for the first time
+            logger.exception("the engine failed again")
+            raise NoEngine(BROKE) from error
+        if self._putting_away.is_set():
+            await engine.aclose()
+            raise NoEngine
+
+        async def loaded() -> Engine:
+            return engine
+
+        self._status = replace(self._status, label=engine.label, detail="", offline=engine.offline)
+        self._serving = asyncio.create_task(self._serve(loaded), name="engine")
+        return engine.label
+
     async def _serve(self, load: EngineLoader) -> None:
         """Load the engine, and run it until it is put away."""
         self._show(replace(self._status, state=EngineState.LOADING))
@@ -172,7 +199,7 @@ class EngineRoom:
             self._fail(str(error))
         except Exception:  # whatever an SDK or a saved state holds must not end the room
             logger.exception("the engine failed")
-            self._fail("your engine broke; the log file has the details")
+            self._fail(BROKE)
 
     async def _work(self, engine: Engine) -> None:
         async with Handler(

@@ -186,8 +186,10 @@ class NoSuchFile(RoomError):
 class NoEngine(RoomError):
     """Something was asked of an engine that is not there."""
 
-    def __init__(self) -> None:
-        super().__init__("your engine is not loaded here, so there is nothing to change")
+    def __init__(
+        self, why: str = "your engine is not loaded here, so there is nothing to change"
+    ) -> None:
+        super().__init__(why)
 
 
 class InvalidAddress(RoomError):

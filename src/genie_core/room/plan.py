@@ -47,7 +47,8 @@ class Plan:
     takes each event for the own copy of the log, without waiting; a host needs none. `close_room`
     is a host's last word, after its client has said goodbye. `put_away` is the last step.
     `library` keeps the room's files here, `withheld` what guests' tool calls are made with. `deed`
-    states where this person would host; `learn` takes note of where somebody does.
+    states where this person would host; `learn` takes note of where somebody does. `reload` prepares
+    loading the engine with the model of that name, for one that could not be loaded.
     """
 
     connect: Callable[[Follower], RoomClient]
@@ -65,3 +66,4 @@ class Plan:
     deed: Callable[[], Deed] | None = None
     learn: Callable[[Deed], None] | None = None
     saved: Callable[[], str] = str
+    reload: Callable[[str], EngineLoader] | None = None

@@ -11,6 +11,9 @@ from genie_tui.text import visible_line
 
 NO_ENGINE = "You have no agent of your own here; the host's answers you."
 LOADING = "Your engine is still loading. Try again in a moment."
+AGAIN = (
+    "/model NAME loads it again with that model, /model offline with the helper that needs none."
+)
 HOW = "/model NAME puts another in its place, /model offline the helper that needs none."
 
 
@@ -53,6 +56,6 @@ def _without(seat: Seat) -> str:
         case EngineState.LOADING:
             return LOADING
         case EngineState.FAILED:
-            return f"Your engine failed: {visible_line(seat.engine.detail)}"
+            return f"Your engine failed: {visible_line(seat.engine.detail)}\n{AGAIN}"
         case _:
             return NO_ENGINE

@@ -68,7 +68,7 @@ OPENING: Final = "The room is still opening; your draft is kept."
 
 _NOT_TAKEN: Final = {
     EngineState.LOADING: "Your engine is still loading. Answer again in a moment.",
-    EngineState.FAILED: "Your engine is not there to act on it. Restart to try again.",
+    EngineState.FAILED: "Your engine is not there to act on it. /model NAME loads it again.",
 }
 
 

@@ -12,7 +12,7 @@ from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
 from genie_core.room.deed import Deed, sign_deed
-from genie_core.room.errors import LeftInDisorder
+from genie_core.room.errors import LeftInDisorder, NoEngine
 from genie_core.room.event import (
     ROOM,
     Cancelled,
@@ -26,7 +26,7 @@ from genie_core.room.event import (
 )
 from genie_core.room.exchange import Phase
 from genie_core.room.person import Presence
-from genie_core.room.plan import Engine
+from genie_core.room.plan import Engine, EngineLoader
 from genie_core.room.seat import Answer, EngineState, Going, Link
 from genie_core.room.websocket import ws_connector
 from genie_core.testing import Emit, ignore_all
@@ -169,6 +169,28 @@ async def test_an_engine_that_can_not_be_loaded_fails_loudly(tmp_path: Path) -> 
         assert exchange.phase is Phase.FAILED
         assert exchange.error is not None
         assert exchange.error.error == "the model has no key"
+
+
+async def test_an_engine_that_could_not_be_loaded_is_loaded_again_with_another_model(
+    tmp_path: Path,
+) -> None:
+    async def broken() -> Engine:
+        raise GenieError("the model has no key")
+
+    def reload(model: str) -> EngineLoader:
+        return loader(tmp_path) if model == "other" else broken
+
+    async with opened() as house:
+        ann, ear = await house.seat("ann", broken, reload=reload)
+        await ear.until(lambda: ann.engine.state is EngineState.FAILED)
+        with pytest.raises(NoEngine, match="the model has no key"):
+            await ann.use_model("nonsense")
+        assert ann.engine.state is EngineState.FAILED
+        assert await ann.use_model("other") == "scripted"
+        await ear.until(lambda: ann.engine.state is EngineState.READY)
+        ann.say("anybody there?")
+        await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
+        assert ann.engine.detail == ""
 
 
 async def suspended_with_a_question_open(folder: Path) -> list[Event]:
