@@ -1,6 +1,6 @@
 """A tool server for agents on the OpenAI Agents SDK."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -21,7 +21,14 @@ from mcp.types import (
 
 from genie_core.agent.provider.openai.servers import WatchedServer
 from genie_core.assistant.servers import starting
-from genie_core.assistant.servers.amount import LARGEST_FILE, LONGEST_DESCRIPTION, cut, too_large
+from genie_core.assistant.servers.amount import (
+    LARGEST_FILE,
+    LONGEST_DESCRIPTION,
+    LONGEST_TEXT,
+    cut,
+    offered,
+    too_large,
+)
 from genie_core.assistant.servers.board import Connection
 from genie_core.assistant.servers.file import ServerSpec
 from genie_core.assistant.servers.naming import RESERVED, public_names
@@ -65,7 +72,8 @@ class ConfiguredServer(WatchedServer):
     ) -> list[Tool]:
         """Return the tools by their names here."""
         tools = {each.name: each for each in await self._there.list_tools(run_context, agent)}
-        names = public_names(self.name, tools, RESERVED)
+        fit = offered(self.name, {name: each.input_schema for name, each in tools.items()})
+        names = public_names(self.name, fit, RESERVED)
         self._names |= names
         return [_renamed(tools[its_name], name) for name, its_name in names.items()]
 
@@ -74,7 +82,7 @@ class ConfiguredServer(WatchedServer):
     ) -> CallToolResult:
         """Call the tool by the server's name of it."""
         result = await self._there.call_tool(self._names[tool_name], arguments, meta)
-        return result.model_copy(update={"content": [_bounded(each) for each in result.content]})
+        return result.model_copy(update={"content": _bounded(result.content)})
 
     async def list_prompts(self) -> ListPromptsResult:
         """Ask the server."""
@@ -132,7 +140,22 @@ def _renamed(tool: Tool, name: str) -> Tool:
     return tool.model_copy(update={"name": name, "description": about or None})
 
 
-def _bounded(part: ContentBlock) -> ContentBlock:
+def _bounded(content: Sequence[ContentBlock]) -> list[ContentBlock]:
+    """Cut a result, which may have many parts."""
+    parts = [_cut(part) for part in content]
+    texts = sum(len(part.text) for part in parts if isinstance(part, TextContent))
+    files = sum(len(part.data) for part in parts if isinstance(part, ImageContent))
+    if texts > LONGEST_TEXT:
+        whole = "\n".join(part.text for part in parts if isinstance(part, TextContent))
+        others = [part for part in parts if not isinstance(part, TextContent)]
+        parts = [TextContent(type="text", text=cut(whole)), *others]
+    if files > LARGEST_FILE * 4 // 3:
+        size = TextContent(type="text", text=too_large(files * 3 // 4))
+        parts = [*(part for part in parts if not isinstance(part, ImageContent)), size]
+    return parts
+
+
+def _cut(part: ContentBlock) -> ContentBlock:
     """Cut a part of a result."""
     match part:
         case TextContent():

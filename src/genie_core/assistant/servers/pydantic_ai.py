@@ -21,6 +21,7 @@ from genie_core.assistant.servers.amount import (
     LONGEST_DESCRIPTION,
     LONGEST_TEXT,
     cut,
+    offered,
     too_large,
 )
 from genie_core.assistant.servers.board import Connection
@@ -92,6 +93,7 @@ class _ConfiguredServer(WrapperToolset[Any]):
     keys: Mapping[str, str] = field(repr=False)
     transport: _QuietTransport | StreamableHttpTransport = field(repr=False)
     names: dict[str, str] = field(default_factory=dict)
+    noted_for: str | None = None  # the run in which it was told what is left out
 
     async def __aenter__(self) -> Self:
         """Start the server, or connect to it."""
@@ -101,7 +103,11 @@ class _ConfiguredServer(WrapperToolset[Any]):
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """Return the tools by their names here."""
         tools = await super().get_tools(ctx)
-        names = public_names(self.spec.name, tools, RESERVED)
+        schemas = {name: tool.tool_def.parameters_json_schema for name, tool in tools.items()}
+        quietly = self.noted_for == ctx.run_id
+        self.noted_for = ctx.run_id
+        fit = offered(self.spec.name, schemas, quietly=quietly)
+        names = public_names(self.spec.name, fit, RESERVED)
         self.names |= names
         return {name: self._renamed(tools[its_name], name) for name, its_name in names.items()}
 

@@ -24,7 +24,7 @@ import genie_core.agent.provider.pydantic_ai.servers as on_pydantic_ai
 from genie_core.agent import Agent, AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
 from genie_core.assistant.servers import starting
-from genie_core.assistant.servers.amount import LONGEST_TEXT
+from genie_core.assistant.servers.amount import LONGEST_TEXT, MOST_TOOLS
 from genie_core.assistant.servers.board import Board
 from genie_core.assistant.servers.connect import server_for, toolset_for
 from genie_core.assistant.servers.file import ServerSpec
@@ -330,3 +330,14 @@ async def test_a_failure_is_known_to_all_agents_of_one_board(
             one.clock.now += 1.0
             assert await other.result() == "HEY"
             assert await one.result() == "HEY"
+
+
+async def test_more_tools_than_a_model_takes_are_left_out_with_a_note(
+    runtime: str, program: Program
+) -> None:
+    program.does("serve", tools=[tool(f"t{number}") for number in range(MOST_TOOLS + 2)])
+    async with bench(runtime, program.spec()) as made:
+        last = await made.ask(Call("toy_t1", {}))
+        assert len(last.tools) == len(made.board.tools) == MOST_TOOLS
+        (note,) = [each for each in made.notes.notes if "left out" in each]
+        assert "2 of its 130 tools" in note

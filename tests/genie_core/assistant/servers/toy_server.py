@@ -43,7 +43,7 @@ def result_of(method: str, params: dict[str, Any], tools: list[dict[str, Any]]) 
         case "tools/call", {"name": "shout", "arguments": {"text": text}}:
             return said(text.upper())
         case "tools/call", {"name": "flood"}:
-            return said("x" * 200_000)
+            return {"content": [*said("x" * 60_000)["content"], *said("y" * 60_000)["content"]]}
         case "tools/call", {"name": "fail"}:
             return {**said("it is broken"), "isError": True}
         case "tools/call", {"name": "tell"}:
