@@ -20,7 +20,10 @@ from genie_core.room.seat import Answer
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say
 
-pytestmark = pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"]),
+]
 
 BERLIN = "we fly to Berlin on Thursday at 9"
 AGREED = "then I book the hotel from Thursday"

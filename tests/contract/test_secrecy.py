@@ -91,6 +91,7 @@ def frames(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return sent
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
 async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
     runtime: Runtime, locations: Locations, frames: list[bytes], tmp_path: Path

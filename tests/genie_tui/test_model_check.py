@@ -16,7 +16,7 @@ from genie_tui.locations import find_locations
 from genie_tui.model_check import check_models
 from genie_tui.settings import Settings
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 DECISION = Say(json.dumps({"decision": "ignore", "query": None, "receiver": None, "reason": "ok"}))
 ADD = Call("add", {"first": 2, "second": 3})
@@ -95,7 +95,7 @@ async def test_the_command_asks_the_configured_model(tmp_path: Path) -> None:
             stdin=subprocess.DEVNULL,
             text=True,
             check=False,
-            timeout=100,
+            timeout=200,
             env={
                 "PATH": "/usr/bin:/bin",
                 "GENIE_HOME": str(tmp_path),
