@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
-from genie_core.agent.provider.schemas import faults_in
 from genie_tui.text import visible, visible_line
 
 LONGEST: Final = 200_000
@@ -84,6 +83,8 @@ def read_arguments(text: str, schema: Mapping[str, Any] | None) -> Typed | Fault
 
 
 def _against(schema: Mapping[str, Any], value: dict[str, Any]) -> Typed | Fault:
+    from genie_core.agent.provider.schemas import faults_in  # the screen is up before any engine
+
     try:
         faults = list(faults_in(value, schema))
     except Exception:  # noqa: BLE001 - whatever a server calls a schema: the tool itself checks too

@@ -30,7 +30,8 @@ def seat() -> ScriptedSeat:
 
 
 def test_importing_the_app_loads_no_engine() -> None:
-    heavy = ("pydantic_ai", "group_sense", "websockets", "cryptography", "agents", "openai")
+    engine = ("genie_core.agent", "pydantic_ai", "group_sense", "agents", "openai")
+    heavy = (*engine, "websockets", "cryptography")
     code = f"import sys, genie_tui.app; sys.exit(any(name in sys.modules for name in {heavy}))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
