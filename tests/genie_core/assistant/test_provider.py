@@ -27,14 +27,6 @@ INSTALLED = sorted(
 )
 
 
-@pytest.fixture
-def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for variable in list(os.environ):
-        if variable != "PATH":
-            monkeypatch.delenv(variable)
-    monkeypatch.setenv("HOME", str(tmp_path))
-
-
 def names_known_to_pydantic_ai() -> set[str]:
     source = Path(pydantic_ai.providers.__file__).read_text(encoding="utf-8")
     body = source[source.index("def infer_provider_class") : source.index("def infer_provider(")]

@@ -1,10 +1,8 @@
 """The table of arguments, held against the installed pydantic-ai."""
 
 import inspect
-import os
 import warnings
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from openai import AsyncOpenAI
@@ -19,14 +17,6 @@ ADDRESS = "https://host.invalid/openai/v1"
 INSTALLED = sorted(
     name for name, needs in PROVIDERS.items() if not needs.package or find_spec(needs.package)
 )
-
-
-@pytest.fixture
-def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for variable in list(os.environ):
-        if variable != "PATH":
-            monkeypatch.delenv(variable)
-    monkeypatch.setenv("HOME", str(tmp_path))
 
 
 @pytest.mark.parametrize("provider", INSTALLED)
