@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,6 +104,17 @@ class Guest:
     def _waiting(self) -> list[Proposal]:
         return [each for each in self.seat.state.open.values() if not each.unasked]
 
+    async def noted(self, *words: str) -> None:
+        """Wait until each of these was told of the runs so far."""
+        await self.ear.until(
+            lambda: all(any(each in note for note in self.notes) for each in words)
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What was to be known about runs, beside their answers."""
+        return [detail for _, _, what, detail in self.ear.progress if what == "note"]
+
     async def ended(self, text: str) -> Exchange:
         """Wait until nothing is done any more about a message."""
         await self.ear.until(lambda: (found := self.said(text)) is not None and found.ended_at)
@@ -142,10 +153,16 @@ class Two:
 
 @asynccontextmanager
 async def room_of_two(
-    folder: Path, ann: AssistantConfig | None = None, bob: AssistantConfig | None = None
+    folder: Path,
+    ann: AssistantConfig | None = None,
+    bob: AssistantConfig | None = None,
+    events: Sequence[Event] = (),
 ) -> AsyncIterator[Two]:
-    """Open a room in which both engines are ready; settings are for who has an engine."""
-    async with opened() as house:
+    """Open a room in which both engines are ready; settings are for who has an engine.
+
+    With `events` it is one that was suspended after them.
+    """
+    async with opened(events) as house:
         address = str(await house.server.listen(port=0))
         here = await house.seat("ann", loader(ann, "ann", folder / "ann") if ann else None)
         there = await house.seat(

@@ -27,7 +27,7 @@ from genie_core.errors import (
 from genie_core.journal import encode_json
 from genie_core.message import Attachment
 from genie_core.patience import Patience, raise_if_cancelled
-from genie_core.progress import Usage, What, reporting_to
+from genie_core.progress import Usage, What, doing, reporting_to
 from genie_core.stages import stage
 from genie_core.state import StateKeeper
 
@@ -346,6 +346,7 @@ async def _ask(subagent: AgentRunner, query: Query) -> str:
     except Exception as error:
         # Whatever it was, a model is told of it and can try something else.
         log.warning("%s failed", subagent.name, exc_info=True)
+        doing("note", summary(error))
         return f"Error: {summary(error)}"
     return reply.text if reply.text.strip() else f"Error: {subagent.name} gave an empty answer"
 

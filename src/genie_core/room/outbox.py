@@ -63,7 +63,7 @@ class Outbox:
         self._wishes: list[ClientFrame] = []
         self._stops: list[int] = []
         self._deltas: dict[int, str] = {}
-        self._progress: dict[tuple[int, str, bool], Progress] = {}
+        self._progress: dict[tuple[int, str, str], Progress] = {}
         self._label: str | None = None
         self._typing = False
         self._typing_from = 0.0
@@ -139,9 +139,9 @@ class Outbox:
         self._deltas[message] = merged[-self._limits.text_chars :]
 
     def progress(self, progress: Progress) -> None:
-        """Pass on what an agent is at; only the latest of each agent in a run counts, and its note."""
-        is_note = progress.what == "note"
-        self._progress[progress.message, progress.agent, is_note] = progress
+        """Pass on what an agent is at; only the latest of each agent in a run counts, and notes."""
+        note = progress.detail if progress.what == "note" else ""
+        self._progress[progress.message, progress.agent, note] = progress
 
     def stop(self, message: int) -> None:
         """Ask for a run to be stopped."""

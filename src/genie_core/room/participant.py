@@ -456,8 +456,14 @@ class Participant:
         self._listener.on_delta(message, text)
 
     def progress(self, message: int, agent: str, what: What, detail: str) -> None:
-        """Show what an agent is at, here and to the others."""
-        self._client.progress(Progress(message, agent, what, detail))
+        """Show what an agent is at, here and to the others.
+
+        A note may quote what a tool was called with, and stays here where that does.
+        """
+        exchange = self._state.exchanges.get(message)
+        is_own = exchange is not None and exchange.author == self._name
+        if what != "note" or is_own or self._state.sharing:
+            self._client.progress(Progress(message, agent, what, detail))
         self._listener.on_progress(message, agent, what, detail)
 
     def show_engine(self, status: EngineStatus) -> None:

@@ -77,7 +77,7 @@ class Signals:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._waiting: OrderedDict[
-            str | int | tuple[int, str, bool], Typed | Streamed | Progressed
+            str | int | tuple[int, str, str], Typed | Streamed | Progressed
         ] = OrderedDict()
 
     def __len__(self) -> int:
@@ -88,8 +88,8 @@ class Signals:
         if isinstance(signal, Typed):
             self._waiting[signal.name] = signal
         elif isinstance(signal, Progressed):
-            is_note = signal.what == "note"  # which what follows must not hide
-            self._waiting[signal.message, signal.agent, is_note] = signal
+            note = signal.detail if signal.what == "note" else ""  # nothing else may hide it
+            self._waiting[signal.message, signal.agent, note] = signal
         else:
             earlier = self._waiting.get(signal.message)
             text = earlier.text if isinstance(earlier, Streamed) else ""

@@ -18,7 +18,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from genie_core.room.event import Event
+from genie_core.room.event import Decided, Event
 from genie_tui.keymap import Scope, bindings
 from genie_tui.moments import clock_time
 from genie_tui.text import visible_line
@@ -188,7 +188,7 @@ class Ledger(ScrollView, can_focus=True):
     def _draw(self, number: int, *, current: bool) -> tuple[Strip, ...]:
         row = self._log.rows[number]
         line = headline(row)
-        doing = self._doing(number, row)
+        doing = self._doing(number, row) or self._trouble(row)
         width = self.scrollable_content_region.width
         base = self.rich_style
         if current:
@@ -223,6 +223,14 @@ class Ledger(ScrollView, can_focus=True):
         """Who is at what in the run that a row told of, while it goes on."""
         at_work = self._log.working(row.said.seq) == number
         return self._doings.line(row.said.seq) if at_work else ""
+
+    def _trouble(self, row: Row) -> str:
+        """What a person should know about the run that a delegation led to."""
+        body = row.latest.body
+        led_to_run = isinstance(body, Decided) and body.decision == "delegate"
+        notes = self.notes(row) if led_to_run else ()
+        more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+        return f"! {notes[-1]}{more}" if notes else ""
 
     def _component(self, name: str) -> Style:
         style = self.get_component_rich_style(f"ledger--{name}")

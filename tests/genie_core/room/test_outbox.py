@@ -234,13 +234,15 @@ class World:
 
 def test_of_what_agents_are_at_only_the_latest_and_the_notes_are_sent() -> None:
     outbox, signals = Outbox(), Signals(8)
-    for what, detail in (("note", "cut"), ("asking", ""), ("thinking", ""), ("calling", "look")):
+    notes = ("note", "cut"), ("note", "no server"), ("note", "cut")
+    for what, detail in (*notes, ("asking", ""), ("thinking", ""), ("calling", "look")):
         outbox.progress(Progress(1, "system", what, detail))  # type: ignore[arg-type]  # texts
         signals.add(Progressed(1, "system", what, detail))  # type: ignore[arg-type]  # texts
     outbox.progress(Progress(1, "coder", "asking"))
-    note, call = Progress(1, "system", "note", "cut"), Progress(1, "system", "calling", "look")
-    assert outbox.take(0.0) == [note, call, Progress(1, "coder", "asking")]
-    assert [type(each).__name__ for each in signals.take()] == ["Progressed", "Progressed"]
+    call = Progress(1, "system", "calling", "look")
+    noted = [Progress(1, "system", "note", each) for each in ("cut", "no server")]
+    assert outbox.take(0.0) == [*noted, call, Progress(1, "coder", "asking")]
+    assert [each.what for each in signals.take()] == ["note", "note", "calling"]  # type: ignore[union-attr]  # no others were added
     assert outbox.due(0.0) is None
     outbox.progress(call)
     outbox.disconnected()

@@ -93,6 +93,7 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
         await shown("calling look")
         seat.feed(Answered(asked, "It is that.", spent=(spending("system", 0.004),)))
         await until(pilot, lambda: "$0.004" in lines(ledger))
+        assert "! older turns were left out" in lines(ledger)
         assert "calling" not in lines(timeline) + lines(ledger)
         listener.on_progress(asked, "system", "thinking", "")  # it comes too late
         await pilot.pause()

@@ -35,17 +35,29 @@ class Clip:
         """What was kept, for a model to read, saying what is left out."""
         if not self.total:
             return "It printed nothing."
-        tail = bytes(self._tail[-self._half :])
-        left_out = self.total - len(self._head) - len(tail)
-        pieces = [bytes(self._head) + tail] if not left_out else [bytes(self._head), tail]
-        texts = [_text(piece) for piece in pieces]
+        texts, left_out = self._kept()
         lines = [line for text in texts if text is not None for line in text.splitlines()]
         if None in texts:
-            return f"It printed {self.total:,} bytes that are not text."
+            return f"It printed {self.trouble}."
         if left_out:
             first = len((texts[0] or "").splitlines())
             lines.insert(first, f"[… {left_out:,} of {self.total:,} bytes are left out here …]")
         return "\n".join(["It printed:", *fenced(lines)])
+
+    @property
+    def trouble(self) -> str:
+        """What keeps the output from being told as it is, as in "printed …"; empty if nothing."""
+        texts, left_out = self._kept()
+        if None in texts:
+            return f"{self.total:,} bytes that are not text"
+        return f"{self.total:,} bytes, too many to keep them all" if left_out else ""
+
+    def _kept(self) -> tuple[list[str | None], int]:
+        """The texts of what was kept, and how many bytes are missing between them."""
+        tail = bytes(self._tail[-self._half :])
+        left_out = self.total - len(self._head) - len(tail)
+        pieces = [bytes(self._head) + tail] if not left_out else [bytes(self._head), tail]
+        return [_text(piece) for piece in pieces], left_out
 
 
 def _text(data: bytes) -> str | None:

@@ -11,6 +11,7 @@ from genie_core.assistant.tools.run import Outcome, run_to_end
 from genie_core.assistant.tools.said import cannot
 from genie_core.assistant.tools.workspace import AccessRefused, Workspace
 from genie_core.durable import reason
+from genie_core.progress import doing
 
 SHELL: Final = "/bin/sh"
 MAX_COMMAND_CHARS: Final = 20_000
@@ -103,6 +104,7 @@ def _told(program: str, outcome: Outcome, allowed: float) -> str:
     took = f"{outcome.seconds:.1f} seconds"
     if outcome.out_of_time:
         told = f"It was ended after {allowed:g} seconds, which is as long as it may take."
+        doing("note", f"{program} was ended after {allowed:g} seconds")
     elif outcome.signal:
         told = f"It was ended by {outcome.signal} after {took}."
     elif outcome.code is None:
@@ -111,4 +113,6 @@ def _told(program: str, outcome: Outcome, allowed: float) -> str:
         told = f"It ended with exit code {outcome.code} after {took}."
     if outcome.left:
         told += f" It left {outcome.left} running in the background, which were ended too."
+    if trouble := outcome.output.trouble:
+        doing("note", f"{program} printed {trouble}")
     return f"{told}\n{outcome.output.told()}"

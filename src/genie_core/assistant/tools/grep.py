@@ -14,7 +14,7 @@ from typing import Final
 
 from genie_core.assistant.tools.files import MAX_SEARCHED_BYTES, MAX_SEARCHED_FILES
 from genie_core.assistant.tools.isolated import TookTooLong, WorkFailed, isolated
-from genie_core.assistant.tools.said import cannot, counted, fenced
+from genie_core.assistant.tools.said import cannot, counted, fenced, noted
 from genie_core.assistant.tools.workspace import AccessRefused, Workspace, as_text
 
 MAX_MATCHES: Final = 100
@@ -55,7 +55,7 @@ class Grep:
             return cannot(f"the pattern has more than {MAX_PATTERN_CHARS:,} characters")
         root = str(self.workspace.root)
         try:
-            return await isolated(
+            told = await isolated(
                 self.seconds, matching_lines, root, pattern, folder, files, ignore_case, context
             )
         except TookTooLong:
@@ -65,6 +65,7 @@ class Grep:
             )
         except WorkFailed:
             return cannot(f"searching for {pattern!r} takes too much; use a simpler pattern")
+        return noted(told)
 
 
 def matching_lines(

@@ -3,12 +3,15 @@
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from typing import ParamSpec
+from typing import Final, ParamSpec
 
 from genie_core.assistant.tools.workspace import AccessRefused
 from genie_core.durable import reason
+from genie_core.progress import doing
 
 P = ParamSpec("P")
+
+_REFUSED: Final = "Cannot do that: "
 
 
 async def refusing(work: Callable[P, str], *arguments: P.args, **named: P.kwargs) -> str:
@@ -22,8 +25,16 @@ async def refusing(work: Callable[P, str], *arguments: P.args, **named: P.kwargs
 
 
 def cannot(why: str) -> str:
-    """Say that something is not done, and why; `why` is a clause."""
-    return f"Cannot do that: {why}."
+    """Say that something is not done, and why, to people as well; `why` is a clause."""
+    doing("note", why)
+    return f"{_REFUSED}{why}."
+
+
+def noted(told: str) -> str:
+    """Tell people as well what was worded in another process, if it refuses something."""
+    if told.startswith(_REFUSED):
+        doing("note", told.removeprefix(_REFUSED).removesuffix("."))
+    return told
 
 
 def fenced(lines: Sequence[str]) -> list[str]:

@@ -137,7 +137,9 @@ class ApprovalGate:
             return denial(verdict)
         if verdict.arguments is not None:
             if wrong := objections(tool.params_json_schema, verdict.arguments):
-                return f"Error: {InvalidArgumentsError(tool.name, wrong)}"
+                unfit = InvalidArgumentsError(tool.name, wrong)
+                doing("note", f"{tool.qualified_name}: {unfit}")
+                return f"Error: {unfit}"
             allowed = json.dumps(verdict.arguments)
         self._allowed[context] = allowed
         return None

@@ -157,7 +157,9 @@ class _ToolServer:
         """Tell the model what became of a call; the SDK says only that something did."""
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
             self._watch.down(reason(error))
+            doing("note", f"tool server {shown(self.name)} cannot be used: {reason(error)}")
             return notice(self.name, error)
+        doing("note", f"tool server {shown(self.name)}: {reason(error)}")
         return f"Error: {reason(error)}"
 
 

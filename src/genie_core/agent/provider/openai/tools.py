@@ -24,6 +24,7 @@ from genie_core.agent.base import AsyncTool
 from genie_core.agent.provider.consent import complaints
 from genie_core.agent.provider.openai.arguments import UnfitArguments
 from genie_core.errors import InvalidSetting, summary
+from genie_core.progress import doing
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +107,7 @@ def _function_tool(function: AsyncTool) -> PlainFunction:
             return f"Error: the arguments do not fit {schema.name}: {complaints(error)}"
         except Exception as error:
             log.warning("tool %s raised", schema.name, exc_info=True)
+            doing("note", f"{schema.name}: {summary(error)}")
             return f"Error: {summary(error)}"
 
     return PlainFunction(

@@ -28,6 +28,7 @@ from genie_core.agent.provider.consent import (
     denial,
 )
 from genie_core.agent.provider.masking import masked
+from genie_core.agent.provider.pydantic_ai.servers import ServerOut
 from genie_core.errors import GenieError, summary
 from genie_core.progress import doing
 from genie_core.redaction import mask_known
@@ -67,7 +68,8 @@ class _GatedToolset(WrapperToolset[Any]):
     """Asks right before the call, when the arguments are final.
 
     Calls that a model makes in parallel are asked for in parallel. A denial, and whatever a tool
-    raises, is a result for the model to read, never the end of the run.
+    raises, is a result for the model to read, never the end of the run. What a tool raises is
+    noted, too: a model may keep it to itself.
     """
 
     ask: ApprovalCallback
@@ -86,6 +88,8 @@ class _GatedToolset(WrapperToolset[Any]):
             doing("calling", name)
             return _masked(await self.wrapped.call_tool(name, tool_args, ctx, tool))
         except (ModelRetry, ToolFailed) as error:
+            if not isinstance(error, ServerOut):  # which was noted when it went
+                doing("note", f"{name}: {error.message}")
             if (said := mask_known(error.message)) == error.message:
                 raise
             kind = ModelRetry if isinstance(error, ModelRetry) else ToolFailed
@@ -93,9 +97,11 @@ class _GatedToolset(WrapperToolset[Any]):
         except _PASSED_ON:
             raise
         except GenieError as error:  # such as an unknown subagent: for the model to put right
+            doing("note", f"{name}: {error}")
             raise ToolFailed(mask_known(str(error))) from error
         except Exception as error:
             log.warning("tool %s raised", name, exc_info=True)
+            doing("note", f"{name}: {summary(error)}")
             raise ToolFailed(summary(error)) from error
 
 

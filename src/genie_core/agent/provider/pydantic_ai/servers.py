@@ -36,6 +36,10 @@ _BEFORE_A_NAME: Final = frozenset({"-m", "-u", "-y"})
 """What may stand between `python` or `npx` and what it starts. Other options may have values."""
 
 
+class ServerOut(ToolFailed):
+    """A call that could not be made, or not to its end, because the tool's server has gone."""
+
+
 @dataclass(slots=True)
 class Health:
     """Whether a tool server can be used in this run, and how often it has been opened for it.
@@ -127,14 +131,14 @@ class ToleratedServer(WrapperToolset[Any]):
     ) -> Any:
         """Call the tool; if the server has gone, say so instead of asking for another try."""
         if self.health.outage is not None:
-            raise ToolFailed(self._notice())
+            raise ServerOut(self._notice())
         try:
             return await super().call_tool(name, tool_args, ctx, tool)
         except Exception as error:
             if not _has_gone(error):
                 raise
             self._went_out(error)
-            raise ToolFailed(self._notice()) from error
+            raise ServerOut(self._notice()) from error
 
     async def _open(self) -> None:
         if self.health.opened:

@@ -1,0 +1,208 @@
+"""What goes wrong is one line where people look, and the room goes on: on both libraries."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from tests.contract.assisted import KEY, config, room_of_two
+from tests.genie_core.assistant.servers import toy_server
+from tests.genie_core.assistant.servers.toy_server import SHOUT, tool
+from tests.genie_core.assistant.servers.toy_web import toy_web
+
+from genie_core.assistant.config import AgentSpec, ModelChoice, Rule, Runtime, ToolLimits
+from genie_core.room.event import Answered, Cancelled, Settled
+from genie_core.room.exchange import Phase
+from genie_core.room.seat import Answer
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Call, Calls, Refuse, Say
+
+pytestmark = pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
+
+ALLOWED = (Rule("allow"),)
+TOY = str(Path(toy_server.__file__))
+
+
+def servers_file(folder: Path, **servers: object) -> Path:
+    file = folder / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": servers}))
+    return file
+
+
+async def test_tool_servers_that_die_are_told_of_and_the_room_goes_on(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    does = tmp_path / "toy.json"
+    does.write_text(json.dumps({"mode": "serve"}))
+    async with toy_web() as web, FakeOpenAI(api_key=KEY) as server:
+        file = servers_file(
+            tmp_path,
+            stdio={"command": sys.executable, "args": [TOY, str(does)]},
+            web={"url": web.url},
+            dead={"command": sys.executable, "args": ["-c", "raise SystemExit('no database')"]},
+        )
+        settings = config(server, runtime=runtime, servers_file=file, rules=ALLOWED)
+        async with room_of_two(tmp_path / "room", settings) as two:
+            server.script(
+                Call("stdio_fail", {}), Call("stdio_crash", {}), Call("web_crash", {}), Say("oh")
+            )
+            two.ann.seat.say("@genie try them all")
+            exchange = await two.bob.ended("@genie try them all")
+            assert exchange.answer is not None, exchange.error
+            gone = "cannot be used: it has ended, or closed the connection"
+            whole = (
+                f"'dead' {gone}",
+                f"'stdio' {gone}",
+                f"'web' {gone}",
+                "stdio_fail: it is broken",
+            )
+            await two.bob.noted(*whole)
+            for each in whole:
+                assert len([note for note in two.ann.notes if each in note]) == 1
+            server.script(Say("still here"))
+            two.bob.seat.say("@genie, and now?")
+            two.ann.seat.say("@genie and now?")
+            exchange = await two.bob.ended("@genie and now?")
+            assert exchange.answer is not None, exchange.error
+            assert exchange.answer.text == "still here"
+
+
+async def test_what_tools_refuse_and_cut_short_is_told_to_people_too(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    (workspace / "link").symlink_to(tmp_path / "elsewhere.txt")
+    (tmp_path / "elsewhere.txt").write_text("not to be read")
+    runs = f"{sys.executable} -c "
+    floods = runs + "\"import sys; sys.stdout.write('x' * 100_000_000)\""
+    binary = runs + '"import sys; sys.stdout.buffer.write(bytes(range(256)))"'
+    hangs = runs + '"import time; time.sleep(600)"'
+    async with FakeOpenAI(api_key=KEY) as server, FakeOpenAI(Refuse(401), api_key=KEY) as other:
+        settings = config(
+            server,
+            runtime=runtime,
+            workspace=workspace,
+            limits=ToolLimits(command_seconds=10.0),
+            agents=(AgentSpec("coder", "Codes.", model=ModelChoice("x", other.base_url)),),
+            rules=(Rule("ask", "calculate"), *ALLOWED),
+        )
+        async with room_of_two(tmp_path / "room", settings) as two:
+            server.script(
+                Calls(
+                    Call("read_file", {"path": "../elsewhere.txt"}),
+                    Call("read_file", {"path": "link"}),
+                    Call("grep_files", {"pattern": "x", "folder": "../.."}),
+                    Call("run_command", {"command": floods}),
+                    Call("run_command", {"command": binary}),
+                    Call("run_command", {"command": hangs, "seconds": 0.5}),
+                    Call("run_subagent", {"query": "Code!", "subagent_name": "coder"}),
+                    Call("calculate", {"expression": "1+1"}),
+                ),
+                Say("oh"),
+            )
+            two.ann.seat.say("@genie try them all")
+            proposal = await two.ann.asked()
+            assert two.ann.seat.answer(proposal.id, Answer(allow=True, arguments={"sum": 2}))
+            exchange = await two.bob.ended("@genie try them all")
+            assert exchange.answer is not None, exchange.error
+            assert exchange.answer.text == "oh"
+            await two.ann.noted(
+                "'../elsewhere.txt' lies outside the workspace",
+                "'link' lies outside the workspace",
+                "'../..' lies outside the workspace",
+                "printed 100,000,000 bytes, too many to keep them all",
+                "printed 256 bytes that are not text",
+                "was ended after 0.5 seconds",
+                "does not accept the key",
+                "calculate: the arguments entered by the user do not fit calculate",
+            )
+            told = "".join(server.requests[-1].tool_results)
+            assert "not to be read" not in told
+            assert len(told) < 200_000
+
+
+async def test_of_what_is_withheld_only_the_owner_is_told_what_went_wrong(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    async with FakeOpenAI(api_key=KEY) as server:
+        settings = config(server, runtime=runtime, workspace=tmp_path)
+        async with room_of_two(tmp_path / "room", settings) as two:
+            server.script(Call("read_file", {"path": "../private/plan"}), Say("I can't."))
+            two.bob.seat.say("@genie what is the plan?")
+            two.ann.seat.answer((await two.ann.asked()).id, Answer(allow=True))
+            await two.bob.ended("@genie what is the plan?")
+            await two.ann.noted("'../private/plan' lies outside the workspace")
+            assert two.bob.notes == []
+
+
+async def test_a_tool_that_never_returns_is_stopped_by_whoever_may(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    async with toy_web() as web, FakeOpenAI(api_key=KEY) as server:
+        file = servers_file(tmp_path, toy={"url": web.url})
+        settings = config(server, runtime=runtime, servers_file=file)
+        async with room_of_two(tmp_path / "room", settings) as two:
+            ann = two.ann
+
+            async def hangs(text: str, *more: Call) -> int:
+                server.script(Calls(Call("toy_hang", {}), *more))
+                ann.seat.say(text)
+                await ann.ear.until(lambda: len(ann.seat.state.open) == 1 + len(more))
+                call = next(p for p in ann.seat.state.open.values() if p.tool == "toy_hang")
+                count = len(two.bob.ear.progress)
+                assert ann.seat.answer(call.id, Answer(allow=True))
+                await two.bob.ear.until(
+                    lambda: (
+                        ("calling", "toy_hang")
+                        in [(what, detail) for *_, what, detail in two.bob.ear.progress[count:]]
+                    )
+                )
+                return call.message
+
+            message = await hangs("@genie one")
+            assert ann.seat.stop(message) == 1
+            assert (await two.bob.ended("@genie one")).phase is Phase.CANCELLED
+
+            await hangs("@genie two", Call("toy_shout", {"text": "hey"}))
+            (shout,) = ann.seat.state.open
+            assert ann.seat.answer(shout, Answer(allow=False, stop=True))
+            assert (await two.bob.ended("@genie two")).phase is Phase.CANCELLED
+            assert [each.reason for each in two.bob.bodies(Cancelled)] == ["stopped by ann"] * 2
+
+            server.script(Say("free again"))
+            ann.seat.say("@genie three")
+            exchange = await two.bob.ended("@genie three")
+            assert exchange.answer is not None, exchange.error
+            assert exchange.answer.text == "free again"
+
+
+async def test_a_parked_call_is_made_after_a_restart_unless_its_tool_has_changed(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    calls = Calls(Call("toy_shout", {"text": "hey"}), Call("toy_tell", {}))
+    async with toy_web() as web, FakeOpenAI(api_key=KEY) as server:
+        file = servers_file(tmp_path, toy={"url": web.url})
+        settings = config(server, runtime=runtime, servers_file=file)
+        async with room_of_two(tmp_path / "room", settings) as two:
+            server.script(calls)
+            two.ann.seat.say("@genie shout and tell")
+            await two.ann.ear.until(lambda: len(two.ann.seat.state.open) == 2)
+            await two.ann.seat.leave()
+            events = two.house.sink.events
+
+        other = {**SHOUT, "inputSchema": {"type": "object", "properties": {"text": {}, "at": {}}}}
+        web.tools = [other, tool("tell")]
+        async with room_of_two(tmp_path / "room", settings, events=events) as two:
+            parked = two.ann.seat.state.parked
+            assert sorted(each.tool for each in parked.values()) == ["toy_shout", "toy_tell"]
+            server.script(calls, Say("one of two"))
+            for approval in list(parked):
+                assert two.ann.seat.answer(approval, Answer(allow=True))
+            await two.bob.ear.until(lambda: two.bob.bodies(Answered))
+            shouted, told = server.requests[-1].tool_results[-2:]
+            assert "the tool is not the one any more that this call was allowed for" in shouted
+            assert "HEY" not in shouted
+            assert '"args"' in told
+            fates = {each.reason or "": each.outcome for each in two.bob.bodies(Settled)}
+            assert "denied" in [fates[why] for why in fates if "not the one any more" in why]
