@@ -7,12 +7,14 @@ variable, which whoever serves the run sets with `reporting_to`; outside of any 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, TypeAlias
 
 What: TypeAlias = Literal["asking", "thinking", "writing", "calling", "retrying", "note"]
 """What an agent is at: it waits for its model's first word, the model thinks or writes, a tool runs,
 a request is tried again; or there is something that a person should know about the run."""
+
+_MOST: Final = 10**12
 
 REASONER: Final = "reasoner"
 """Stands for the reasoner where agents are named by their paths."""
@@ -46,6 +48,23 @@ class Usage:
             self.seconds + other.seconds,
             sum(costs) if costs else None,
         )
+
+
+def _possible(usage: Usage) -> Usage:
+    """Bring numbers to what can be. Less than nothing would let a budget grow."""
+    cost = usage.cost
+    return replace(
+        usage,
+        requests=_count(usage.requests),
+        input_tokens=_count(usage.input_tokens),
+        output_tokens=_count(usage.output_tokens),
+        cached_tokens=_count(usage.cached_tokens),
+        cost=cost if cost is not None and 0 <= cost <= _MOST else None,
+    )
+
+
+def _count(number: int) -> int:
+    return min(max(number, 0), _MOST)
 
 
 class Sink(Protocol):
@@ -97,9 +116,9 @@ def also_reporting_to(sink: Sink) -> Iterator[None]:
 
 
 def spent(usage: Usage) -> None:
-    """Report what requests of the present run took."""
+    """Report what requests of the present run took, as far as that can be: a provider says it."""
     if (sink := _sink.get()) is not None:
-        sink.spent(usage)
+        sink.spent(_possible(usage))
 
 
 def doing(what: What, detail: str = "") -> None:

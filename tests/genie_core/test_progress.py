@@ -43,6 +43,29 @@ def test_usages_add_up_and_an_unknown_cost_adds_nothing() -> None:
     assert (unknown + unknown).cost is None
 
 
+@dataclass
+class Bill:
+    usages: list[Usage] = field(default_factory=list)
+
+    def spent(self, usage: Usage) -> None:
+        self.usages.append(usage)
+
+    def doing(self, what: str, detail: str) -> None:
+        pass
+
+
+def test_a_provider_cannot_claim_less_than_nothing_or_more_than_can_be() -> None:
+    bill = Bill()
+    with reporting_to(bill):
+        spent(Usage("m", -1, -5, 10**30, -1, 2.0, -0.5))
+        spent(Usage("m", cost=float("nan")))
+        spent(Usage("m", 1, 5, 6, 1, 2.0, 0.5))
+    wrong, unknown, right = bill.usages
+    assert wrong == Usage("m", 0, 0, 10**12, 0, 2.0, None)
+    assert unknown.cost is None
+    assert right == Usage("m", 1, 5, 6, 1, 2.0, 0.5)
+
+
 async def test_the_offline_helper_takes_nothing() -> None:
     async def allow(_name: str, _arguments: dict[str, object]) -> Verdict:
         return Verdict(approved=True)

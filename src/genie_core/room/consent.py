@@ -37,7 +37,7 @@ class Consent:
     """Allowances that answer later approvals on their owner's behalf.
 
     A grant covers one tool of one agent that works for one person: until the session ends, for so
-    many calls, or for so many minutes. A revived call is one that was parked by a suspend and
+    many calls, or for so many minutes. A tool whose schema has changed since then is another one. A revived call is one that was parked by a suspend and
     allowed afterwards: it covers exactly that call with exactly those arguments, once, in the next
     run for its message; if the tool has changed since then, it is refused.
 
@@ -46,6 +46,7 @@ class Consent:
 
     clock: Callable[[], float] = time.time
     _grants: dict[int, Grant] = field(default_factory=dict)
+    _schemas: dict[int, bytes] = field(default_factory=dict)
     _ids: "count[int]" = field(default_factory=lambda: count(1))
     _revived: dict[int, list[Proposal]] = field(default_factory=dict)
     _edited: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -57,10 +58,18 @@ class Consent:
         return tuple(self._grants.values())
 
     def grant(
-        self, person: str, agent: str, tool: str, scope: Scope = "session", number: int = 0
+        self,
+        person: str,
+        agent: str,
+        tool: str,
+        scope: Scope = "session",
+        number: int = 0,
+        *,
+        call: Approval | None = None,
     ) -> None:
         """Let this agent call this tool for this person as far as the scope reaches.
 
+        `call` is the one that was allowed, if it waits; else the first to use the grant stands for it.
         The call that is being answered is the first of `number` "times". "once" grants nothing.
         """
         number = min(max(number, 0), MOST_OF_SCOPE)
@@ -71,6 +80,8 @@ class Consent:
             return
         granted = Grant(next(self._ids), person, agent, tool, scope, now, left, until)
         self._grants[granted.id] = granted
+        if call is not None:
+            self._schemas[granted.id] = _schema(call)
 
     def revoke(self, grant: int) -> bool:
         """Take a grant back; False if there is none with this id any more."""
@@ -106,7 +117,7 @@ class Consent:
                 person,
                 approval.sender,
                 approval.tool_name,
-            ):
+            ) and self._schemas.setdefault(grant.id, _schema(approval)) == _schema(approval):
                 return Cover(allow=True, because=self._use(grant))
         return None
 
@@ -162,6 +173,14 @@ def _table(approval: Approval) -> dict[str, Any]:
     table = {**positional, **approval.tool_kwargs}
     plain: dict[str, Any] = msgspec.to_builtins(table, str_keys=True, enc_hook=repr)
     return plain
+
+
+def _schema(approval: Approval) -> bytes:
+    """What tells a tool from another one of its name; nothing if it can't be written down."""
+    try:
+        return msgspec.json.encode(approval.schema, order="deterministic", enc_hook=repr)
+    except (TypeError, ValueError, RecursionError):  # such a call is not shown, and not made
+        return b""
 
 
 def binding(approval: Approval) -> str:

@@ -481,7 +481,7 @@ class Handler:
             return False
         if answer.allow:
             who, agent, tool = current.exchange.author, approval.sender, approval.tool_name
-            self._consent.grant(who, agent, tool, answer.scope, answer.count)
+            self._consent.grant(who, agent, tool, answer.scope, answer.count, call=approval)
         elif answer.stop:
             current.execution.cancel(f"stopped by {self._owner}")
         return True

@@ -33,6 +33,20 @@ async def test_a_grant_covers_one_tool_of_one_agent_for_one_person(consent: Cons
     assert consent.covers("ann", 7, call(agent="search:1a2b3c4d")) is None
 
 
+async def test_a_grant_covers_no_tool_that_has_changed(consent: Consent) -> None:
+    def of(schema: dict[str, Any]) -> Approval:
+        return Approval("system", "rm", (), {}, schema=schema)
+
+    consent.grant("ann", "system", "rm", call=of({"required": ["path"]}))
+    assert consent.covers("ann", 7, of({"required": ["path"]}))
+    assert consent.covers("ann", 7, of({"required": ["whole_disk"]})) is None
+    assert consent.covers("ann", 7, of({"required": ["path"]}))
+    consent.revoke(1)
+    consent.grant("ann", "system", "rm")
+    assert consent.covers("ann", 7, of({"required": ["path"]}))
+    assert consent.covers("ann", 7, of({"required": ["whole_disk"]})) is None
+
+
 async def test_a_grant_ends_when_the_person_is_gone(consent: Consent) -> None:
     consent.grant("ann", "system", "rm")
     consent.grant("ben", "system", "rm")
