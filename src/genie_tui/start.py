@@ -15,6 +15,7 @@ from typing import Final
 from textual.driver import Driver
 
 from genie_core.assistant.check import check_config
+from genie_core.assistant.errors import MissingVariable
 from genie_core.errors import GenieError
 from genie_core.logging import DiscreetFormatter
 from genie_core.room.names import check_name
@@ -26,7 +27,7 @@ from genie_tui.doorman import House
 from genie_tui.driver import HangupDriver
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, Opening
-from genie_tui.settings import assistant_config, default_name
+from genie_tui.settings import Settings, assistant_config, default_name
 from genie_tui.settings_form import SettingsForm
 from genie_tui.settings_source import SettingsSource
 from genie_tui.text import visible_line
@@ -65,8 +66,7 @@ def start(
     if wrong_theme:
         raise CannotStart(wrong_theme)
     name = check_name(default_name() if settings.name is None else settings.name)
-    if not (isinstance(opening, JoinRoom) and opening.guest):
-        check_config(assistant_config(settings, locations), names_at_hand(name, locations, env))
+    check_assistant(opening, settings, names_at_hand(name, locations, env), locations)
     _log_to(locations.log_file)
 
     # A keyring may wait for its owner, so nobody waits for this thread.
@@ -91,6 +91,23 @@ def start(
         # Everything is saved. A tool that does not end when told to must not keep the terminal.
         _end_in(PATIENCE, code)
     return code
+
+
+def check_assistant(
+    opening: Opening | None, settings: Settings, keys: Mapping[str, str], locations: Locations
+) -> None:
+    """Raise the `GenieError` that the assistant would fail with in the room to open.
+
+    A guest has none. Where no room is named, a missing key is no reason to show nothing at all: the
+    settings are there to be changed, and a room tells what is missing.
+    """
+    if isinstance(opening, JoinRoom) and opening.guest:
+        return
+    try:
+        check_config(assistant_config(settings, locations), keys)
+    except MissingVariable:
+        if opening is not None:
+            raise
 
 
 def _heed_no_more(loop: asyncio.AbstractEventLoop) -> None:
