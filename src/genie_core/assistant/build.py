@@ -51,11 +51,6 @@ class Assistant:
     judge: Judge
     workbench: Workbench
 
-    @property
-    def notice(self) -> str | None:
-        """All notices in one line, or None."""
-        return "; ".join(self.notices) or None
-
 
 def build_assistant(
     config: AssistantConfig, secrets: SecretsProvider | None = None, owner: str = ""

@@ -57,12 +57,6 @@ class Allowance:
     tokens: int = 0
     token_limit: int = 0
 
-    @property
-    def used_up(self) -> bool:
-        """Whether a limit is reached."""
-        money = 0 < self.money_limit <= self.money
-        return money or 0 < self.token_limit <= self.tokens
-
 
 class Workbench(Protocol):
     """The parts of one person's loaded engine that they can look at and change.

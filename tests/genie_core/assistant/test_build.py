@@ -62,7 +62,7 @@ async def close(chat: GroupSession) -> None:
 
 async def test_without_settings_the_offline_helper_answers() -> None:
     assistant = build_assistant(AssistantConfig())
-    assert (assistant.label, assistant.offline, assistant.notice) == ("offline helper", True, None)
+    assert (assistant.label, assistant.offline, assistant.notices) == ("offline helper", True, ())
     chat = session(assistant)
     assert await finished(chat.handle(Message("what is 12*7?", "alice"))) == "12*7 = 84"
     assert await finished(chat.handle(Message("@genie 15% of 80", "alice"))) == "15% of 80 = 12"
@@ -186,8 +186,8 @@ def test_after_building_nothing_heavy_is_left_to_import(tmp_path: Path) -> None:
 
 def test_a_template_that_needs_a_model_is_pointed_out() -> None:
     assistant = build_assistant(AssistantConfig(template="fact_check"))
-    assert assistant.notice is not None
-    assert "fact_check" in assistant.notice
+    (notice,) = assistant.notices
+    assert "fact_check" in notice
 
 
 def test_any_model_string_is_built_without_a_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,12 @@
-"""Writing and editing files of the workspace folder, and showing beforehand what that would do."""
+"""Writing and editing files of the workspace folder."""
 
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from genie_core.assistant.errors import WorkspaceError
 from genie_core.assistant.tools.changes import Change, planned_edit, planned_write
-from genie_core.assistant.tools.said import cannot, counted, fenced, refusing, size
-from genie_core.assistant.tools.workspace import AccessRefused, Workspace
-from genie_core.durable import reason
+from genie_core.assistant.tools.said import counted, fenced, refusing, size
+from genie_core.assistant.tools.workspace import Workspace
 
 EDIT_TOOLS: Final = ("write_file", "edit_file")
 
@@ -83,31 +79,3 @@ class Edits:
         if not difference:
             return f"{name} is as it was: that is what it contained."
         return "\n".join([f"Changed {name} (now {lines}):", *fenced(difference.split("\n"))])
-
-
-def preview(tool: str, arguments: Mapping[str, Any], workspace: Path | None) -> str | None:
-    """Tell what a call would change: a unified diff, or the sentence with which it is refused.
-
-    None for tools that change no files, and for arguments that are not theirs. Blocks while it
-    reads the file; it changes nothing, and what the call does later may differ.
-    """
-    if tool not in EDIT_TOOLS or workspace is None:
-        return None
-    try:
-        place = Workspace.at(workspace)
-        match arguments:
-            case {"path": str(path), "content": str(content)} if tool == "write_file":
-                overwrite = arguments.get("overwrite") is True
-                change = planned_write(place, path, content, overwrite=overwrite)
-            case {"path": str(path), "old": str(old), "new": str(new)} if tool == "edit_file":
-                everywhere = arguments.get("everywhere") is True
-                change = planned_edit(place, path, old, new, everywhere=everywhere)
-            case _:
-                return None
-        _ = change.content
-        name = place.name(change.file)
-        return change.diff(name) or f"{name} stays as it is."
-    except (AccessRefused, WorkspaceError) as refusal:
-        return cannot(str(refusal))
-    except OSError as error:
-        return cannot(reason(error))

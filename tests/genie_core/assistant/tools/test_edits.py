@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.assistant.tools.changes import MAX_WRITTEN_BYTES
-from genie_core.assistant.tools.edits import Edits, preview
+from genie_core.assistant.tools.edits import Edits
 from genie_core.assistant.tools.workspace import MAX_FILE_BYTES, Workspace
 
 
@@ -96,35 +96,3 @@ async def test_edits_at_once_are_all_made(edits: Edits) -> None:
         *(Edits(edits.workspace).edit_file("many.txt", f"<{n}>", str(n)) for n in range(20))
     )
     assert content(edits, "many.txt") == "".join(f"{n}\n" for n in range(20))
-
-
-def test_an_edit_is_shown_before_it_is_made(edits: Edits) -> None:
-    root = edits.workspace.root
-    write = {"path": "new.txt", "content": "a\n"}
-    assert preview("write_file", write, root) == "--- new.txt\n+++ new.txt\n@@ -0,0 +1 @@\n+a"
-    edit = {"path": "plan.md", "old": "one", "new": "1"}
-    shown = preview("edit_file", edit, root)
-    assert shown is not None
-    assert shown.splitlines()[3:5] == ["-one", "+1"]
-    assert not (root / "new.txt").exists()
-    assert content(edits) == "one\ntwo\nthree\ntwo\n"
-
-
-def test_a_preview_of_what_will_be_refused_says_so(edits: Edits) -> None:
-    root = edits.workspace.root
-    for tool, arguments, why in (
-        ("write_file", {"path": "../x", "content": ""}, "outside"),
-        ("write_file", {"path": "plan.md", "content": ""}, "overwrite"),
-        ("edit_file", {"path": "plan.md", "old": "two", "new": ""}, "2 times"),
-    ):
-        assert why in str(preview(tool, arguments, root))
-    assert "cannot be used" in str(preview("write_file", {"path": "a", "content": ""}, root / "no"))
-    same = {"path": "plan.md", "content": content(edits), "overwrite": True}
-    assert preview("write_file", same, root) == "plan.md stays as it is."
-
-
-def test_there_is_no_preview_of_anything_else(edits: Edits) -> None:
-    root = edits.workspace.root
-    assert preview("read_file", {"path": "plan.md"}, root) is None
-    assert preview("edit_file", {"path": "plan.md", "old": 1, "new": "1"}, root) is None
-    assert preview("write_file", {"path": "plan.md", "content": ""}, None) is None
