@@ -20,6 +20,7 @@ from genie_tui.widgets.approval_text import allowed, denied, outcome, what_chang
 from genie_tui.widgets.arguments import WITHHELD, plain_arguments
 from genie_tui.widgets.card_text import RISKS
 from genie_tui.widgets.costs import short_cost
+from genie_tui.widgets.failure import part, why_failed
 from genie_tui.widgets.ledger_log import Kind, Row
 from genie_tui.widgets.spent_tree import spent_tree
 
@@ -79,7 +80,9 @@ def _run(row: Row) -> Headline:
             verdict = f"answered {answered.receiver or row.said.by}"
             return Headline("✦", Tone.GOOD, verdict, answered.text, duration(answered.elapsed))
         case Failed() as failed:
-            return Headline("✗", Tone.BAD, f"FAILED in {failed.stage}", failed.error)
+            return Headline(
+                "✗", Tone.BAD, f"FAILED in {part(failed.stage)}", why_failed(failed.error)
+            )
         case Cancelled() as cancelled:
             return Headline("■", Tone.QUIET, "stopped", cancelled.reason or f"by {row.latest.by}")
         case _:

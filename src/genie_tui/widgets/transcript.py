@@ -26,6 +26,7 @@ from genie_tui.text import visible, visible_line
 from genie_tui.widgets.announcement import announcement, because
 from genie_tui.widgets.brought import file_lines, quote_lines
 from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone
+from genie_tui.widgets.failure import part, why_failed
 
 GROUPED: Final = 300.0
 """Seconds within which messages of one author stand under one name."""
@@ -125,7 +126,8 @@ class Transcript:
                 return self.reply(self._state.exchanges[message], text, event.at, elapsed)
             case Failed(message=message, stage=stage, error=error):
                 author = visible_line(self._state.exchanges[message].author)
-                text = f"genie could not answer {author}: {_where(stage)}{visible_line(error)}"
+                why = f"{_where(stage)}{visible_line(why_failed(error))}"
+                text = f"genie could not answer {author}: {why}"
                 return self._note(event, "✗", text, Tone.FAILED, message)
             case Cancelled(message=message, reason=reason):
                 author = visible_line(self._state.exchanges[message].author)
@@ -215,7 +217,7 @@ class Transcript:
 
 
 def _where(stage: Stage) -> str:
-    return "" if stage in ("agent", "lost") else f"{stage} failed: "
+    return "" if stage in ("agent", "lost") else f"{part(stage)} failed: "
 
 
 def _stopped(author: str, reason: str) -> str:

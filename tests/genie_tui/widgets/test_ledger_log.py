@@ -64,6 +64,15 @@ def test_a_failed_reasoner_is_not_silence() -> None:
     assert (failed.verdict, failed.subject) == ("FAILED in reasoner", "no key")
 
 
+def test_a_failure_tells_what_broke_and_not_whose_agent_it_was() -> None:
+    known = headline(ledger(Failed(5, "agent", "agent 'system' of bob: model 'x' failed")).rows[0])
+    named = headline(ledger(Failed(5, "agent", "agent 'coder' of bob: it broke")).rows[0])
+    setup = headline(ledger(Failed(5, "factory", "model 'x' needs KEY: set it")).rows[0])
+    assert (known.verdict, known.subject) == ("FAILED in agent", "model 'x' failed")
+    assert named.subject == "agent 'coder' of bob: it broke"
+    assert (setup.verdict, setup.subject) == ("FAILED in set-up", "model 'x' needs KEY: set it")
+
+
 def test_a_failure_after_the_decision_is_a_row_of_its_own() -> None:
     log = ledger(Decided(5, "delegate"), Failed(5, "agent", "broke"))
     assert [row.kind for row in log.rows] == [Kind.DECISION, Kind.FAILURE]
