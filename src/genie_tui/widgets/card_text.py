@@ -6,6 +6,7 @@ from typing import Final
 from textual.content import Content
 
 from genie_core.room.exchange import Proposal
+from genie_core.room.judge import EXCEED_BUDGET
 from genie_tui.keymap import Scope, actions
 from genie_tui.moments import duration
 from genie_tui.text import visible, visible_line
@@ -28,6 +29,9 @@ RISKS: Final = {
     "unknown": "may do anything",
 }
 """What a tool does at worst, by its risk, which is also the style class of the line."""
+
+SPENDS: Final = "costs more"
+"""What it is at worst to go over the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +69,27 @@ def call_lines(view: CardView) -> Content:
         (f"“{quote}”", "italic"),
         ("\n", ""),
         (visible(f"{proposal.owner}'s {agent_path(proposal.agent)}"), "$text-secondary"),
-        (" wants to call ", "$foreground-muted"),
-        (visible(proposal.tool), "bold $text-warning"),
+        (" wants to ", "$foreground-muted"),
+        *_deed(proposal),
         ("\nruns on ", "$foreground-muted"),
         (where, ""),
     )
 
 
+def _deed(proposal: Proposal) -> tuple[tuple[str, str], ...]:
+    if proposal.tool == EXCEED_BUDGET:
+        return (("go over the budget of this session", "bold $text-warning"),)
+    return ("call ", "$foreground-muted"), (visible(proposal.tool), "bold $text-warning")
+
+
+def risk_of(proposal: Proposal) -> str:
+    """What the call does at worst; empty if nothing is known of it."""
+    return SPENDS if proposal.tool == EXCEED_BUDGET else RISKS.get(proposal.risk, "")
+
+
 def why_asked(proposal: Proposal) -> Content:
     """How risky the tool is, and why the person is asked; empty if nothing is known of either."""
-    risk = RISKS.get(proposal.risk, "")
+    risk = risk_of(proposal)
     because = visible_line(proposal.because[:BECAUSE])
     asked = f"asked because {because}" if because else ""
     return Content.assemble(

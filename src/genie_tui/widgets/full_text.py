@@ -9,7 +9,7 @@ from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.arguments import plain_arguments
 from genie_tui.widgets.brought import file_lines, quote_name
-from genie_tui.widgets.card_text import RISKS, CardView
+from genie_tui.widgets.card_text import CardView, risk_of
 
 
 def call_text(view: CardView) -> str:
@@ -21,7 +21,7 @@ def call_text(view: CardView) -> str:
         ("agent", agent_path(proposal.agent)),
         ("tool", proposal.tool),
         ("runs on", proposal.where or "this machine"),
-        ("risk", RISKS.get(proposal.risk, "unknown")),
+        ("risk", risk_of(proposal) or "unknown"),
         ("asked because", proposal.because or "nothing allows it"),
     )
     head = "\n".join(f"{label}: {visible(text)}" for label, text in parts)

@@ -1,7 +1,8 @@
 from genie_core.room.event import Answered, FileRef, Quote, QuotedLine, Said
 from genie_core.room.exchange import Exchange, Phase, Proposal
-from genie_tui.widgets.card_text import CardView
+from genie_core.room.judge import EXCEED_BUDGET
 from genie_tui.widgets.arguments import WITHHELD
+from genie_tui.widgets.card_text import CardView, call_lines, why_asked
 from genie_tui.widgets.full_text import call_text, message_text, message_title
 
 QUOTE = Quote("r", "Garden", (QuotedLine("ann", "one\ntwo"), QuotedLine("b\x1b", "three")))
@@ -25,3 +26,13 @@ def test_a_call_is_whole_or_says_whose_the_rest_is() -> None:
         assert part in call_text(view)
     proposal.withheld, proposal.arguments = True, {}
     assert WITHHELD in call_text(view)
+
+
+def test_going_over_the_budget_is_no_tool_that_may_do_anything() -> None:
+    proposal = Proposal("p", 1, "ann", "genie", EXCEED_BUDGET, {"limit": "1 token"}, "", 2, 0.0)
+    proposal.risk, proposal.because = "unknown", "the budget of this session is used up"
+    view = CardView(proposal, "bob", "tidy up", 1, 1)
+    shown = f"{call_lines(view).plain}\n{why_asked(proposal).plain}"
+    assert "wants to go over the budget of this session" in shown
+    assert "may do anything" not in shown
+    assert "unknown" not in call_text(view)
