@@ -57,8 +57,9 @@ class UnknownProvider(ModelError):
         else:
             problem = f"model {self.model!r} names an unknown provider"
         near = get_close_matches(provider, self.known, n=2, cutoff=0.6)
-        hint = f"did you mean {' or '.join(near)}? " if near and colon else ""
-        return f"{problem}; {hint}known providers: {', '.join(self.known)}"
+        if near and colon and provider not in self.known:
+            return f"{problem}; did you mean {' or '.join(near)}?"
+        return f"{problem}; known providers: {', '.join(self.known)}"
 
 
 class MissingVariable(ModelError):

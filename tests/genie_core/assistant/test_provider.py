@@ -79,7 +79,7 @@ def test_local_models_need_no_key() -> None:
 
 
 def test_an_unknown_provider_gets_the_nearest_one_suggested() -> None:
-    with pytest.raises(UnknownProvider, match="did you mean anthropic"):
+    with pytest.raises(UnknownProvider, match=r"did you mean anthropic\?$"):
         check_model("antropic:claude", {})
 
 

@@ -81,7 +81,13 @@ async def test_changing_by_keyboard_alone_on_a_small_terminal(tmp_path: Path) ->
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "Nothing is saved" in problem(screen))
         assert home.file.read_text() == TEXT
-        await pilot.press("backspace", "end", "b")
+        # Also where there is little room, all of it can be read.
+        before = model.value
+        model.value = "anthropic:claude-sonnet"
+        await until(pilot, lambda: "secrets set ANTHROPIC_API_KEY" in note(screen, "model"))
+        await until(pilot, lambda: screen.query_one("#note-model").region.height > 1)
+        model.value = before
+        await pilot.press("home", "delete", "end", "b")
         await until(pilot, lambda: "not saved yet" in note(screen, "model"))
         await pilot.press("down", "right", "down", "down", "right", "down", "right")
         assert screen.query_one("#template", Picker).value != "general_assist"
