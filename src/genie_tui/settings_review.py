@@ -49,7 +49,7 @@ def _in_person(settings: Settings) -> Iterator[str]:
 def _in_assistant(
     settings: Settings, locations: Locations, env: Mapping[str, str]
 ) -> Iterator[str]:
-    from genie_core.assistant.check import check_config
+    from genie_core.assistant.check import faults
     from genie_core.assistant.policy import check_rules
     from genie_core.assistant.roles import roles_of
     from genie_core.assistant.servers.file import load_servers
@@ -73,6 +73,7 @@ def _in_assistant(
     yield from check_rules(config.rules, tools)
     try:
         keys = names_at_hand(settings.name or default_name(), locations, env)
-        check_config(config, keys)
     except GenieError as error:
         yield str(error)
+    else:
+        yield from faults(config, keys)

@@ -1,6 +1,7 @@
 """Finding what is wrong with the settings before anything is loaded."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from urllib.parse import urlsplit
 
 from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
@@ -8,6 +9,7 @@ from genie_core.assistant.errors import WrongAddress
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.provider import check_compatible, check_model
 from genie_core.assistant.tools.workspace import Workspace
+from genie_core.errors import GenieError
 
 
 def check_config(config: AssistantConfig, keys: Mapping[str, str]) -> None:
@@ -16,15 +18,34 @@ def check_config(config: AssistantConfig, keys: Mapping[str, str]) -> None:
     `keys` are the environment's variables and the stored secrets. Takes a few milliseconds, so that
     a command line can answer with it before opening a room.
     """
-    check_choice(config.main_model, keys, config.runtime)
-    check_choice(config.reasoner, keys)
-    load_prompt("reasoner", config.template, config.prompts_dir)
+    for check in _checks(config, keys):
+        check()
+
+
+def faults(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[str]:
+    """Say each thing once that `check_config` would raise, one after the other."""
+    found: set[str] = set()
+    for check in _checks(config, keys):
+        try:
+            check()
+        except GenieError as error:
+            if str(error) not in found:
+                found.add(str(error))
+                yield str(error)
+
+
+def _checks(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[Callable[[], object]]:
+    folder = config.prompts_dir
+    yield partial(check_choice, config.main_model, keys, config.runtime)
+    yield partial(check_choice, config.reasoner, keys)
+    yield partial(load_prompt, "reasoner", config.template, folder)
     for spec in config.agents:
         runtime = spec.runtime or config.runtime
-        check_choice(spec.model if spec.model.name else config.main_model, keys, runtime)
-        load_prompt("agent", spec.prompt or spec.name, config.prompts_dir)
+        model = spec.model if spec.model.name else config.main_model
+        yield partial(check_choice, model, keys, runtime)
+        yield partial(load_prompt, "agent", spec.prompt or spec.name, folder)
     if config.workspace is not None:
-        Workspace.at(config.workspace)
+        yield partial(Workspace.at, config.workspace)
 
 
 def check_choice(

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.check import check_choice, check_config
+from genie_core.assistant.check import check_choice, check_config, faults
 from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice
 from genie_core.assistant.errors import (
     MissingVariable,
@@ -28,6 +28,18 @@ def test_each_wrong_setting_is_named(tmp_path: Path) -> None:
         check_config(AssistantConfig(template="mention-only"), {})
     with pytest.raises(WorkspaceError, match="missing"):
         check_config(AssistantConfig(workspace=tmp_path / "missing"), {})
+
+
+def test_everything_that_is_wrong_is_told_once(tmp_path: Path) -> None:
+    coder = AgentSpec("coder", "codes", prompt="mine")
+    config = AssistantConfig(
+        "openai:g", "mention-only", tmp_path / "missing", tmp_path, agents=(coder,)
+    )
+    key, template, prompt, workspace = faults(config, {})
+    assert "OPENAI_API_KEY" in key
+    assert "mention-only" in template
+    assert "mine" in prompt
+    assert "missing" in workspace
 
 
 def test_good_settings_pass(tmp_path: Path) -> None:
