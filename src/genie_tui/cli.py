@@ -22,6 +22,7 @@ from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
 from genie_tui.output import safe_line
 from genie_tui.secrets_command import add_secrets, keep_secrets
 from genie_tui.settings import Settings
+from genie_tui.settings_keys import NoSuchKey, given_as
 from genie_tui.settings_source import SettingsSource
 
 EXAMPLES: Final = """\
@@ -44,6 +45,8 @@ GENIE_HOME moves all files to one folder. Every setting is a key in settings.tom
 single value GENIE_<NAME> in the environment; the command line wins over both.
 """
 
+_SET: Final = "set "  # before the names of settings among the options
+
 FAILED: Final = 1
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
@@ -64,6 +67,24 @@ class _AskModel(argparse.Action):
         namespace.ask_model = True
         if values:
             namespace.model = values
+
+
+class _SetOne(argparse.Action):
+    """Takes any one setting; each is kept for itself, so that none before the command is lost."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Note the value that was given."""
+        try:
+            name, value = given_as(str(values), Settings)
+        except (NoSuchKey, ValueError) as error:
+            parser.error(hide_secrets(f"{option_string}: {error}"))
+        setattr(namespace, f"{_SET}{name}", value)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -176,6 +197,13 @@ def _shared(default: str | None) -> _Parser:
     you = shared.add_argument_group("you")
     you.add_argument("--name", help="your name in the room (default: your login name)")
     you.add_argument("--theme", help="colour theme, for example genie-light")
+    you.add_argument(
+        "--set",
+        action=_SetOne,
+        default=argparse.SUPPRESS,
+        metavar="KEY=VALUE",
+        help="any other setting, for this time, for example budget.money=2",
+    )
     assistant = shared.add_argument_group("your assistant")
     assistant.add_argument(
         "--model",
@@ -191,7 +219,9 @@ def _shared(default: str | None) -> _Parser:
     )
     assistant.add_argument("--template", help="reasoner prompt (default: general_assist)")
     assistant.add_argument(
-        "--workspace", metavar="FOLDER", help="the one folder in which its tools read, write and start programs"
+        "--workspace",
+        metavar="FOLDER",
+        help="the one folder in which its tools read, write and start programs",
     )
     return shared
 
@@ -275,6 +305,9 @@ def _port(text: str) -> int:
 def _run(options: argparse.Namespace) -> int:
     locations = find_locations(os.environ)
     overrides = {key: getattr(options, key, None) for key in Settings.__struct_fields__}
+    for name, value in vars(options).items():
+        if name.startswith(_SET):
+            overrides[name.removeprefix(_SET)] = value
     source = SettingsSource(locations.settings_file, os.environ, overrides)
     if options.command == "config":
         return configure(options, source, locations, sys.stdout)

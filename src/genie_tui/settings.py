@@ -13,7 +13,7 @@ from genie_tui.locations import Locations, folder_at
 from genie_tui.settings_check import mistakes, wrong
 from genie_tui.settings_file import SettingsError as SettingsError
 from genie_tui.settings_file import Values, Written, read_settings
-from genie_tui.settings_keys import Key, read_value, single_keys, variable
+from genie_tui.settings_keys import Key, read_key, read_value, single_keys, variable
 from genie_tui.settings_tables import AgentTable, BudgetTable, RuleTable, ToolLimitsTable
 
 Notify: TypeAlias = Literal["mine", "all", "none"]
@@ -58,6 +58,8 @@ def load_settings(
 ) -> Settings:
     """Combine file, environment and the command line's `overrides` (None values don't count).
 
+    Those in tables go by names like "budget.money".
+
     Raises:
         SettingsError: the first of what is wrong.
 
@@ -73,8 +75,10 @@ def combine(written: Written, env: Mapping[str, str], overrides: Mapping[str, An
     values = {**written.values}
     for key, raw, hint in _from_env(env):
         _set(values, key, read_value(hint, raw))
-    given = {key: value for key, value in overrides.items() if value is not None}
-    return msgspec.convert({**values, **given}, Settings)
+    for name, value in overrides.items():
+        if value is not None:
+            _set(values, read_key(name), value)
+    return msgspec.convert(values, Settings)
 
 
 def problems(written: Written, env: Mapping[str, str]) -> Iterator[str]:

@@ -151,6 +151,27 @@ def read_value(hint: Any, raw: str) -> Any:
     return tuple(part for each in raw.split(",") if (part := each.strip()))
 
 
+def given_as(text: str, model: type[msgspec.Struct]) -> tuple[str, Any]:
+    """The key, spelt out, and the value in KEY=VALUE, for one thing that is set for one time.
+
+    Raises:
+        ValueError: it is not of this form, or the value can't be one; the text says why.
+        NoSuchKey: there is no such setting, or it is in the file only.
+
+    """
+    name, equals, raw = text.partition("=")
+    key = read_key(name)
+    hint = type_at(model, key)
+    if not equals:
+        raise ValueError(f"there is no value; write {spell(key)}=VALUE")
+    if key not in dict(single_keys(model)) and not is_list(hint):
+        raise NoSuchKey(f"{spell(key)} can be set in the file only")
+    try:
+        return spell(key), read_value(hint, raw)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{spell(key)} can't be {raw!r}: {expected(hint, error)}") from error
+
+
 def expected(hint: Any, error: msgspec.ValidationError) -> str:
     """What would be right, without the path inside a structure that nobody sees."""
     kind = _given(hint)

@@ -14,7 +14,7 @@ from genie_tui.settings_file import (
     read_settings,
     write_settings,
 )
-from genie_tui.settings_keys import Key, variable
+from genie_tui.settings_keys import Key, spell, variable
 
 Layer: TypeAlias = Literal["default", "file", "environment", "command line"]
 Change: TypeAlias = Callable[[str], str]
@@ -56,7 +56,7 @@ class Reading:
 
     def origin(self, key: Key) -> Origin:
         """Where this one comes from."""
-        if len(key) == 1 and self.overrides.get(str(key[0])) is not None:
+        if self.overrides.get(spell(key)) is not None:
             return Origin("command line")
         if self.env.get(variable(key)):
             return Origin("environment", variable(key))

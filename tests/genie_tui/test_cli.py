@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -43,6 +44,19 @@ def test_every_command_but_doctor_takes_a_model_to_answer_with() -> None:
     assert asked.ask_model
 
 
+def test_any_setting_can_be_set_for_one_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GENIE_HOME", str(tmp_path))
+    monkeypatch.setenv("GENIE_BUDGET_MONEY", "1")
+    given = ["--set", "budget.money=2", "config", "--set", "tools=calculate,read_file", "show"]
+    assert main([*given, "--set", "announce=false"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"money = 2.0 +# command line", shown)
+    assert re.search(r"tools = \[.calculate., .read_file.\] +# command line", shown)
+    assert re.search(r"announce = false +# command line", shown)
+
+
 def test_options_may_stand_before_and_after_the_command() -> None:
     before = parser().parse_args(["--name", "ann", "host", "--title", "T"])
     after = parser().parse_args(["host", "--name", "ann", "--title", "T"])
@@ -57,6 +71,10 @@ def test_options_may_stand_before_and_after_the_command() -> None:
         (["host", "--port", "x"], ["1 to 65535"]),
         (["join"], ["INVITE"]),
         (["dance"], ["dance"]),
+        (["--set", "budgt.money=2"], ["'budgt'", "did you mean 'budget'?"]),
+        (["host", "--set", "budget.money=much"], ["budget.money can't be 'much'", "a number"]),
+        (["--set", "budget.money"], ["write budget.money=VALUE"]),
+        (["--set", "agents.coder.model=x"], ["in the file only"]),
         (["--\x1b]0;x\x07"], ["--␛]0;x␇"]),
         (["\x1b]0;x\x07"], ["]0;x"]),
     ],

@@ -37,6 +37,11 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
     env = {"GENIE_MODEL": "env:m", "GENIE_PORT": "2000"}
     settings = load_settings(file, env, {"port": 3000, "model": None})
     assert (settings.name, settings.model, settings.port) == ("file", "env:m", 3000)
+    file.write_text("[budget]\nmoney = 1\ntokens = 7\n[tool_limits]\nshell = true\n")
+    env = {"GENIE_BUDGET_MONEY": "2", "GENIE_TOOL_LIMITS_FETCH_SECONDS": "5"}
+    settings = load_settings(file, env, {"budget.money": 3.0})
+    assert (settings.budget.money, settings.budget.tokens) == (3.0, 7)
+    assert (settings.tool_limits.shell, settings.tool_limits.fetch_seconds) == (True, 5.0)
 
 
 @pytest.mark.parametrize(
