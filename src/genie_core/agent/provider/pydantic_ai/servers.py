@@ -6,17 +6,15 @@ from asyncio import Event, Future, Task
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Self
 
-from pydantic_ai.exceptions import ModelRetry, ToolFailed
+from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import InstructionPart
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from genie_core.agent.provider.outages import (
     CLOSE_TIMEOUT,
-    CONNECTION_CLOSED,
     START_TIMEOUT,
     Paused,
     Unwatched,
@@ -27,13 +25,11 @@ from genie_core.agent.provider.outages import (
     reason,
     shown,
 )
+from genie_core.agent.provider.pydantic_ai.clients import has_gone, is_stale, leaves_of, name_of
 from genie_core.errors import StageFailed
 from genie_core.progress import doing
 
 log = logging.getLogger(__name__)
-
-_BEFORE_A_NAME: Final = frozenset({"-m", "-u", "-y"})
-"""What may stand between `python` or `npx` and what it starts. Other options may have values."""
 
 
 class ServerOut(ToolFailed):
@@ -67,7 +63,7 @@ class ToleratedServer(WrapperToolset[Any]):
     @property
     def name(self) -> str:
         """What to call the server."""
-        return ", ".join(map(_name, _leaves(self.wrapped))) or type(self.wrapped).__name__
+        return ", ".join(map(name_of, leaves_of(self.wrapped))) or type(self.wrapped).__name__
 
     @property
     def failure(self) -> StageFailed | None:
@@ -111,7 +107,7 @@ class ToleratedServer(WrapperToolset[Any]):
             try:
                 tools = await super().get_tools(ctx)
             except Exception as error:
-                if not _has_gone(error):
+                if not has_gone(error):
                     raise
                 self._went_out(error)
             else:
@@ -135,7 +131,7 @@ class ToleratedServer(WrapperToolset[Any]):
         try:
             return await super().call_tool(name, tool_args, ctx, tool)
         except Exception as error:
-            if not _has_gone(error):
+            if not has_gone(error):
                 raise
             self._went_out(error)
             raise ServerOut(self._notice()) from error
@@ -155,7 +151,7 @@ class ToleratedServer(WrapperToolset[Any]):
         """Open the toolset; tell whether it led to a server that has died, and was closed again."""
         await self.wrapped.__aenter__()
         try:
-            stale = await _is_stale(self.wrapped)
+            stale = await is_stale(self.wrapped)
         except BaseException:
             await self._close(None, None, None)
             raise
@@ -290,7 +286,7 @@ async def close_clients(toolset: AbstractToolset[Any]) -> None:
     if isinstance(toolset, ToleratedServer):
         await _ended(toolset.health.holds)
         toolset.watch.closed()
-    for leaf in _leaves(toolset):
+    for leaf in leaves_of(toolset):
         if (close := getattr(getattr(leaf, "client", None), "close", None)) is None:
             continue
         try:
@@ -299,56 +295,3 @@ async def close_clients(toolset: AbstractToolset[Any]) -> None:
         except Exception:
             # The process or connection may have ended before: then there is nothing to close.
             log.debug("a tool server's connection did not close cleanly", exc_info=True)
-
-
-async def _is_stale(toolset: AbstractToolset[Any]) -> bool:
-    """Tell whether a connection was kept to a server that has died since it was last used.
-
-    Only using it shows. What a server answers is kept for the run, so asking costs nothing.
-    """
-    for leaf in _leaves(toolset):
-        if (list_tools := getattr(leaf, "list_tools", None)) is None:
-            continue
-        try:
-            await list_tools()
-        except Exception as error:
-            if not _has_gone(error):
-                raise
-            return True
-    return False
-
-
-def _leaves(toolset: AbstractToolset[Any]) -> list[AbstractToolset[Any]]:
-    leaves: list[AbstractToolset[Any]] = []
-    toolset.apply(leaves.append)
-    return leaves
-
-
-def _has_gone(error: BaseException) -> bool:
-    """Tell whether an error, or what led to it, means that there is no server any more.
-
-    A tool that has trouble with a connection of its own is another matter.
-    """
-    if isinstance(error, BaseExceptionGroup):
-        return any(_has_gone(each) for each in error.exceptions)
-    if getattr(getattr(error, "error", None), "code", None) == CONNECTION_CLOSED:
-        return True
-    return isinstance(error, ModelRetry | ToolFailed | RuntimeError) and (
-        error.__cause__ is not None and _has_gone(error.__cause__)
-    )
-
-
-def _name(leaf: AbstractToolset[Any]) -> str:
-    """Name a server by its id, or by the command that starts it.
-
-    Of the arguments only what is started is shown: any other one may be a key.
-    """
-    if leaf.id:
-        return leaf.id
-    transport: Any = getattr(getattr(leaf, "client", None), "transport", None)
-    command = getattr(transport, "command", None)
-    if not isinstance(command, str):
-        return type(leaf).__name__
-    words = [Path(command).name]
-    started = next((each for each in transport.args if each not in _BEFORE_A_NAME), "-")
-    return " ".join(words if started.startswith("-") else [*words, started])

@@ -1,0 +1,66 @@
+"""The servers at the bottom of a toolset: what they are called, and whether they are still there."""
+
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic_ai.exceptions import ModelRetry, ToolFailed
+from pydantic_ai.toolsets import AbstractToolset
+
+from genie_core.agent.provider.outages import CONNECTION_CLOSED
+
+_BEFORE_A_NAME: Final = frozenset({"-m", "-u", "-y"})
+"""What may stand between `python` or `npx` and what it starts. Other options may have values."""
+
+
+def leaves_of(toolset: AbstractToolset[Any]) -> list[AbstractToolset[Any]]:
+    """What a toolset is made of, without what is wrapped around it."""
+    leaves: list[AbstractToolset[Any]] = []
+    toolset.apply(leaves.append)
+    return leaves
+
+
+def name_of(leaf: AbstractToolset[Any]) -> str:
+    """Name a server by its id, or by the command that starts it.
+
+    Of the arguments only what is started is shown: any other one may be a key.
+    """
+    if leaf.id:
+        return leaf.id
+    transport: Any = getattr(getattr(leaf, "client", None), "transport", None)
+    command = getattr(transport, "command", None)
+    if not isinstance(command, str):
+        return type(leaf).__name__
+    words = [Path(command).name]
+    started = next((each for each in transport.args if each not in _BEFORE_A_NAME), "-")
+    return " ".join(words if started.startswith("-") else [*words, started])
+
+
+async def is_stale(toolset: AbstractToolset[Any]) -> bool:
+    """Tell whether a connection was kept to a server that has died since it was last used.
+
+    Only using it shows. What a server answers is kept for the run, so asking costs nothing.
+    """
+    for leaf in leaves_of(toolset):
+        if (list_tools := getattr(leaf, "list_tools", None)) is None:
+            continue
+        try:
+            await list_tools()
+        except Exception as error:
+            if not has_gone(error):
+                raise
+            return True
+    return False
+
+
+def has_gone(error: BaseException) -> bool:
+    """Tell whether an error, or what led to it, means that there is no server any more.
+
+    A tool that has trouble with a connection of its own is another matter.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return any(has_gone(each) for each in error.exceptions)
+    if getattr(getattr(error, "error", None), "code", None) == CONNECTION_CLOSED:
+        return True
+    return isinstance(error, ModelRetry | ToolFailed | RuntimeError) and (
+        error.__cause__ is not None and has_gone(error.__cause__)
+    )
