@@ -33,6 +33,7 @@ from genie_core.assistant.servers.board import Connection
 from genie_core.assistant.servers.file import ServerSpec
 from genie_core.assistant.servers.naming import RESERVED, public_names
 from genie_core.assistant.servers.stderr import ErrorLog
+from genie_core.progress import doing
 
 
 class ConfiguredServer(WatchedServer):
@@ -82,6 +83,9 @@ class ConfiguredServer(WatchedServer):
     ) -> CallToolResult:
         """Call the tool by the server's name of it."""
         result = await self._there.call_tool(self._names[tool_name], arguments, meta)
+        if result.is_error:
+            texts = [each.text for each in result.content if isinstance(each, TextContent)]
+            doing("note", f"{tool_name}: {' '.join(texts) or 'it failed'}")
         return result.model_copy(update={"content": _bounded(result.content)})
 
     async def list_prompts(self) -> ListPromptsResult:
