@@ -18,13 +18,14 @@ _ABILITIES: Final = (
     ("list_files", "list the workspace folder: *list the files*"),
     ("read_file", "show a file: *show me lines 1 to 20 of notes.md*"),
     ("search_files", "search the files: *which files contain TODO?*"),
-    ("write_file", "write a new file: *write buy milk to notes.md*"),
-    ("run_command", "run a program in the workspace folder: *run git status*"),
-    ("fetch_url", "read a web page: *fetch https://example.org*"),
+    ("write_file", "write a new file: *@genie write buy milk to notes.md*"),
+    ("run_command", "run a program in the workspace folder: *@genie run git status*"),
+    ("fetch_url", "read a web page: *@genie fetch https://example.org*"),
 )
 HOW_TO_CONFIGURE: Final = (
-    "To talk to a language model instead, start with `--model`, set `GENIE_MODEL`, or put `model` "
-    "into the settings file, for example `anthropic:…`, `openai:…` or `ollama:…`."
+    "To talk to a language model instead, choose one with `/model`, for example `/model openai:…` "
+    "or `/model ollama:…`. To keep it, start with `--model`, set `GENIE_MODEL`, or put `model` "
+    "into the settings file."
 )
 
 

@@ -23,11 +23,12 @@ def test_the_introduction_offers_only_what_there_is() -> None:
     everything, without_files = introduction(TOOL_NAMES), introduction(available(None))
     assert "list the files" in everything
     assert "list the files" not in without_files
-    assert "run git status" in everything
+    assert "@genie run git status" in everything
     assert "run git status" not in without_files
     assert "fetch https://" in without_files
     for said in (everything, without_files):
         assert "no language model is configured" in said
+        assert "`/model`" in said
         assert "`--model`" in said
         assert "`GENIE_MODEL`" in said
 
