@@ -35,7 +35,8 @@ async def provider() -> AsyncIterator[FakeOpenAI]:
 
 
 def stdio(**options: Any) -> MCPToolset[Any]:
-    return MCPToolset(StdioTransport(sys.executable, [DEMO]), id="demo", **options)
+    patient = {"init_timeout": 30.0, **options}  # the usual 5 s are little for a slow machine
+    return MCPToolset(StdioTransport(sys.executable, [DEMO]), id="demo", **patient)
 
 
 def missing() -> MCPToolset[Any]:
