@@ -18,11 +18,14 @@ def cost_of(usage: Usage, provider: str, address: str = "") -> float | None:
 
     `address` is tried before `provider`, the library's short name of it, such as "openai".
     """
-    tokens = Tokens(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cache_read_tokens=usage.cached_tokens,
-    )
+    try:
+        tokens = Tokens(
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cached_tokens,
+        )
+    except ValueError:  # numbers that can't be, which a provider may claim
+        return None
     if address:
         with suppress(LookupError, ValueError):
             return float(calc_price(tokens, usage.model, provider_api_url=address).total_price)

@@ -63,3 +63,7 @@ async def test_a_stream_that_is_cut_counts_as_far_as_it_is_known(runtime: str) -
         with pytest.raises(ModelFailed):  # refused: nothing was taken
             await desk.ask(desk.agent(), "q")
         assert len(desk.reports.usages) == 1
+
+
+def test_numbers_that_cannot_be_have_no_price() -> None:
+    assert cost_of(Usage("gpt-4o", input_tokens=-1), "openai") is None
