@@ -4,7 +4,6 @@ The card acts on keys only while it has the focus itself, and only those its gua
 them synchronously, so that an answer always concerns what is on the card at that moment.
 """
 
-import time
 from collections.abc import Callable
 from enum import Enum
 
@@ -167,7 +166,7 @@ class ApprovalCard(Vertical, can_focus=True):
         if self._writing:
             self._type_ahead(event)
             return
-        admitted = self._guard.admit(time.monotonic() - event.time, event.key)
+        admitted = self._guard.admit_key(event)
         action = self._KEYS.get(event.key)
         if event.key == "escape":
             self.post_message(self.Dismissed())

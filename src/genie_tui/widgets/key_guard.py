@@ -4,8 +4,11 @@ Somebody who is typing when a card takes their keys, or when one card gives way 
 keys that are not meant for it. The guard lets none through until the keyboard has rested.
 """
 
+import time
 from collections.abc import Callable
 from typing import Final
+
+from textual import events
 
 QUIET: Final = 0.425
 """Seconds without a key after which keys count again."""
@@ -32,6 +35,10 @@ class KeyGuard:
         self._armed_at = self._last_key = self._clock()
         self._open = False
 
+    def admit_key(self, event: events.Key) -> bool:
+        """Take note of a key as it comes and tell whether it counts; see `admit`."""
+        return self.admit(age_of(event), event.key)
+
     def admit(self, age: float = 0.0, key: str = "") -> bool:
         """Take note of a key and tell whether it counts. Once one does, all do until `arm`.
 
@@ -55,3 +62,8 @@ class KeyGuard:
 
     def _opens_at(self) -> float:
         return min(self._last_key + QUIET, self._armed_at + LIMIT)
+
+
+def age_of(event: events.Key) -> float:
+    """How many seconds ago a key was pressed."""
+    return time.monotonic() - event.time

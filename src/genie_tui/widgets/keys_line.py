@@ -1,6 +1,5 @@
 """The line of a card that says what keys do, and the guard that says when they do it."""
 
-import time
 from collections.abc import Callable
 from typing import Final
 
@@ -42,7 +41,7 @@ class KeysLine(Static):
 
     def admit(self, event: events.Key) -> Action | None:
         """Take note of a key; returns what it is for if it counts."""
-        admitted = self._guard.admit(time.monotonic() - event.time, event.key)
+        admitted = self._guard.admit_key(event)
         self._show()
         return self._keys.get(event.key) if admitted else None
 

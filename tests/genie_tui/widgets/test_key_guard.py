@@ -1,8 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.genie_tui.scripted_seat import HandClock
+from textual import events
 
-from genie_tui.widgets.key_guard import LIMIT, QUIET, KeyGuard
+from genie_tui.widgets.key_guard import LIMIT, QUIET, KeyGuard, age_of
 
 
 def guard() -> tuple[KeyGuard, HandClock]:
@@ -67,6 +68,12 @@ def test_a_key_that_waited_in_a_queue_counts_from_when_it_was_pressed() -> None:
     keys, clock = guard()
     clock.rest(10)
     assert not keys.admit(age=9.9)
+
+
+def test_how_old_a_key_is_follows_from_when_it_came() -> None:
+    key = events.Key("a", "a")
+    key.time -= 100
+    assert 100 <= age_of(key) < 200
 
 
 def test_a_key_older_than_the_arming_is_refused() -> None:

@@ -1,0 +1,16 @@
+from collections.abc import Iterator
+
+import pytest
+from textual.notifications import Notification
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_hurry() -> Iterator[None]:
+    """Let it make no difference how long a test takes.
+
+    What the app tells people stays, and keys are as old as the test's own clock says.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Notification, "time_left", 3600.0)
+        patch.setattr("genie_tui.widgets.key_guard.age_of", lambda _: 0.0)
+        yield
