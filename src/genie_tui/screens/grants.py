@@ -100,7 +100,7 @@ def grant_lines(grant: Grant, now: float) -> Content:
     """Which tool of which agent for whom, how far, and when it was used."""
     return Content.assemble(
         (visible_line(grant.tool), "bold $text-warning"),
-        (" by ", "$foreground-muted"),
+        (" with any arguments by ", "$foreground-muted"),
         visible_line(agent_path(grant.agent)),
         (" for ", "$foreground-muted"),
         visible_line(grant.person),
