@@ -254,7 +254,7 @@ ACTIONS: Final = (
         Scope.CARD,
         ("s",),
         "allow for session",
-        "Allow this tool for this agent, whatever its arguments, until the session ends",
+        "Allow this tool, with any arguments, to this agent until the session ends",
         "allow_session",
     ),
     Action(
