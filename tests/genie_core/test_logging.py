@@ -111,11 +111,11 @@ def test_whatever_is_logged_becomes_text_at_once(
 
 
 def test_an_error_inside_puts_the_loggers_back(logger: logging.Logger) -> None:
-    threads = threading.active_count()
+    threads = set(threading.enumerate())
     with pytest.raises(LookupError), configure_logging(levels={logger.name: logging.DEBUG}):
         raise LookupError
     assert logger.handlers == []
-    assert threading.active_count() == threads
+    assert set(threading.enumerate()) <= threads  # another's may end meanwhile
 
 
 class Stalled(io.StringIO):
