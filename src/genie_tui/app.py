@@ -156,8 +156,8 @@ class GenieApp(App[Departure]):
         if self._opening is not None:
             self._fail(message.text)
             return
+        await self._take_down(self._room)
         self._room = None
-        await self.pop_screen()
         lobby = self.screen
         if isinstance(lobby, LobbyScreen):
             lobby.show_error(message.text)
@@ -202,7 +202,7 @@ class GenieApp(App[Departure]):
         self._leaving = None
         opening = way(seat)
         self._opening = None
-        await self.pop_screen()
+        await self._take_down(room)
         if not isinstance(self.screen, LobbyScreen):
             await self.push_screen(LobbyScreen(self._doorman, self._person, self._counsel))
         if opening is None:
@@ -211,6 +211,11 @@ class GenieApp(App[Departure]):
         fresh = self._room_for(opening)
         await self.push_screen(fresh)
         fresh.draft = draft
+
+    async def _take_down(self, room: RoomScreen | None) -> None:
+        """Remove a room's screen, and what stands open above it."""
+        while room in self.screen_stack:
+            await self.pop_screen()
 
     def _room_for(self, opening: Opening) -> RoomScreen:
         self._room = RoomScreen(self._doorman, opening, self._clock, self._bell)

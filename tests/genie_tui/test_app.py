@@ -15,8 +15,10 @@ from tests.genie_tui.scripted_seat import (
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
+from genie_core.room.seat import Going, Parting
 from genie_tui.app import Departure, GenieApp
 from genie_tui.opening import NewRoom
+from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.leaving import LeavingScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.themes import DARK, LIGHT
@@ -186,3 +188,15 @@ async def test_notices_are_never_markup(seat: ScriptedSeat) -> None:
         (note,) = pilot.app._notifications
         assert not note.markup
         assert "\x1b" not in note.message
+
+
+async def test_what_stands_open_above_a_room_goes_with_it(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (before, pilot):
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        before.post_message(RoomScreen.Parted(Parting(Going.REJOIN, "r1@ann", "parted")))
+        await until(pilot, lambda: isinstance(app.screen, RoomScreen) and app.screen is not before)
+        assert before not in app.screen_stack
+        assert not any(isinstance(screen, HelpScreen) for screen in app.screen_stack)
