@@ -92,7 +92,7 @@ def build_assistant(
 def _offline_model(config: AssistantConfig) -> "Model":
     from genie_core.assistant.offline.model import OfflineModel
 
-    return OfflineModel(available(config.workspace))
+    return OfflineModel(available(config.workspace, names=config.tools))
 
 
 def _notices(config: AssistantConfig) -> Iterator[str]:

@@ -224,3 +224,9 @@ def test_a_provider_that_refuses_is_one_line(
     with pytest.raises(ModelUnavailable, match="codex login") as refused:
         build_assistant(AssistantConfig(model="openai-codex:gpt-5"))
     assert "\n" not in str(refused.value)
+
+
+async def test_the_offline_helper_takes_up_only_what_it_has_tools_for() -> None:
+    chat = session(build_assistant(AssistantConfig(tools=("current_time",))))
+    assert await finished(chat.handle(Message("what is 12*7?", "alice"))) is None
+    await close(chat)
