@@ -42,6 +42,7 @@ def test_the_room_moves_to_its_heir_and_everybody_with_it(tmp_path: Path, port: 
             arrivals = [f"{each.name} is here" for each in people]
             for member in people:
                 member.hears("while it moves", *arrivals)
+            for member in people:
                 assert sorted(member.texts) == sorted(["before", "while it moves", *arrivals])
                 found = member.do("look")
                 assert (found["room"], found["host"]) == (room, "bob")

