@@ -1,29 +1,12 @@
 """What an engine reports, without the secrets that are known."""
 
-from typing import Protocol
-
 import msgspec
 
 from genie_core.known_values import DeltaMask
 from genie_core.progress import What
 from genie_core.redaction import delta_mask, mask_known, mask_value
 from genie_core.room.event import Answered, Asked, Cancelled, Decided, Failed, RunBody, Settled
-
-
-class Reports(Protocol):
-    """Where reports go; see `genie_core.room.handler.Reporter`."""
-
-    def publish(self, body: RunBody) -> bool:
-        """Record a step in the room's log."""
-
-    def delta(self, message: int, text: str) -> None:
-        """Show text of an answer in the making."""
-
-    def progress(self, message: int, agent: str, what: What, detail: str) -> None:
-        """Show what an agent is at."""
-
-    def warn(self, text: str) -> None:
-        """Tell the owner that something is wrong."""
+from genie_core.room.reporter import Reporter
 
 
 class Discreet:
@@ -33,7 +16,7 @@ class Discreet:
     the beginning of a secret waits; it is shown when the answer is complete, and never if it isn't.
     """
 
-    def __init__(self, inner: Reports) -> None:
+    def __init__(self, inner: Reporter) -> None:
         self._inner = inner
         self._masks: dict[int, DeltaMask] = {}
 

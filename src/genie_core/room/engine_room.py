@@ -15,8 +15,9 @@ from genie_core.room.event import Event, Failed, Said
 from genie_core.room.exchange import Exchange
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
-from genie_core.room.handler import Handler, Reporter
+from genie_core.room.handler import Handler
 from genie_core.room.plan import Engine, EngineLoader, Plan
+from genie_core.room.reporter import Reporter
 from genie_core.room.seat import Answer, EngineState, EngineStatus
 from genie_core.room.workbench import Workbench
 

@@ -8,9 +8,8 @@ back to the room.
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -19,7 +18,6 @@ from genie_core.agent.approval import Approval
 from genie_core.errors import GenieError
 from genie_core.execution import Execution
 from genie_core.message import Message
-from genie_core.progress import Usage, What
 from genie_core.room.authorship import Author
 from genie_core.room.consent import Consent, arguments, binding, unmasked
 from genie_core.room.context import Missing, Place, as_answer, as_message, late_file, missing
@@ -35,15 +33,15 @@ from genie_core.room.event import (
     FileRef,
     Left,
     Outcome,
-    RunBody,
     Said,
     Settled,
-    Spending,
 )
 from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
 from genie_core.room.judge import AskAlways, Judge, Judgement
+from genie_core.room.reporter import Reporter
+from genie_core.room.running import Running
 from genie_core.room.seat import Answer
 from genie_core.room.trust import Trust
 from genie_core.room.withheld import Withheld
@@ -56,47 +54,6 @@ END_TIMEOUT: Final = 5.0
 
 UNKNOWN_CALL: Final = "what this call would do is not known here any more; deny it"
 UNSHOWABLE_ANSWER: Final = "the answer is empty, too large for this room, or can't be sent"
-
-
-class Reporter(Protocol):
-    """Where a handler's reports go."""
-
-    def publish(self, body: RunBody) -> bool:
-        """Record a step in the room's log; False if the room could not hold it."""
-
-    def delta(self, message: int, text: str) -> None:
-        """Show text of an answer in the making."""
-
-    def progress(self, message: int, agent: str, what: What, detail: str) -> None:
-        """Show what an agent is at."""
-
-    def warn(self, text: str) -> None:
-        """Tell the owner, and nobody else, that something is wrong."""
-
-
-@dataclass(slots=True, eq=False)
-class _Run:
-    """A running execution and the approvals it waits for."""
-
-    exchange: Exchange
-    execution: Execution
-    pending: dict[str, Approval] = field(default_factory=dict)
-    answers: dict[str, Ruling] = field(default_factory=dict)
-    parked: set[str] = field(default_factory=set)
-    offered: tuple[Proposal, ...] = ()
-    bill: dict[tuple[str, str, bool], Usage] = field(default_factory=dict)
-
-    def charge(self, agent: str, usage: Usage) -> None:
-        """Note what an agent took."""
-        key = agent, usage.model, usage.cost is None
-        known = self.bill.get(key)
-        self.bill[key] = usage if known is None else known + usage
-
-    def settle_bill(self) -> tuple[Spending, ...]:
-        """What was taken since this was last asked."""
-        spent = tuple(Spending.of(agent, usage) for (agent, *_), usage in self.bill.items())
-        self.bill.clear()
-        return spent
 
 
 class Handler:
@@ -136,7 +93,7 @@ class Handler:
         self._reporter: Reporter = Discreet(reporter)
         self._where = where
         self._tasks = asyncio.TaskGroup()
-        self._runs: dict[int, _Run] = {}
+        self._runs: dict[int, Running] = {}
         self._consent = Consent()
         self._court = Court(judge or AskAlways(), self._consent, owner)
         self._revived: set[str] = set()
@@ -332,14 +289,14 @@ class Handler:
             self._await_files(exchange)
 
     def _watch(self, exchange: Exchange, execution: Execution) -> None:
-        current = _Run(exchange, execution, offered=self._consent.revived(exchange.seq))
+        current = Running(exchange, execution, offered=self._consent.revived(exchange.seq))
         self._runs[exchange.seq] = current
         self._idle.clear()
         watcher = self._tasks.create_task(self._follow(current))
         self._watchers.add(watcher)
         watcher.add_done_callback(self._watchers.discard)
 
-    async def _follow(self, current: _Run) -> None:
+    async def _follow(self, current: Running) -> None:
         seq = current.exchange.seq
         try:
             async for event in current.execution.events():
@@ -355,7 +312,7 @@ class Handler:
         self._consent.forget(seq, current.offered)
         self._go_on(current.exchange)
 
-    def _report(self, current: _Run, event: run.ExecutionEvent) -> None:
+    def _report(self, current: Running, event: run.ExecutionEvent) -> None:
         seq = current.exchange.seq
         match event:
             case run.Decided() as decided:
@@ -392,7 +349,7 @@ class Handler:
             case run.Cancelled(reason=reason):
                 self._reporter.publish(Cancelled(seq, reason, current.settle_bill()))
 
-    def _ask(self, current: _Run, approval: Approval) -> None:
+    def _ask(self, current: Running, approval: Approval) -> None:
         exchange = current.exchange
         judgement = self._court.judgement(exchange, approval)
         ruling = None
@@ -410,7 +367,7 @@ class Handler:
         elif ruling is not None:
             self._give(current, approval, ruling)
 
-    def _give(self, current: _Run, approval: Approval, ruling: Ruling) -> bool:
+    def _give(self, current: Running, approval: Approval, ruling: Ruling) -> bool:
         """Settle a call; False if something else has settled it before."""
         answer = ruling.answer
         current.answers[approval.id] = ruling
@@ -448,7 +405,7 @@ class Handler:
         self._withheld.note(asked)
         return msgspec.structs.replace(asked, arguments={}) if withheld else asked
 
-    def _settle(self, current: _Run, resolved: run.ApprovalResolved) -> None:
+    def _settle(self, current: Running, resolved: run.ApprovalResolved) -> None:
         approval = resolved.approval
         current.pending.pop(approval.id, None)
         if approval.id in current.parked:
@@ -470,7 +427,7 @@ class Handler:
             )
         )
 
-    def _answer_pending(self, current: _Run, approval_id: str, answer: Answer) -> bool:
+    def _answer_pending(self, current: Running, approval_id: str, answer: Answer) -> bool:
         approval = current.pending[approval_id]
         if approval_id in current.parked or approval_id in current.answers:
             return False
@@ -542,7 +499,7 @@ class Handler:
         else:
             self._watch(exchange, execution)
 
-    def _park(self, current: _Run) -> None:
+    def _park(self, current: Running) -> None:
         for approval in list(current.pending.values()):
             if approval.id not in current.parked and approval.id not in current.answers:
                 current.parked.add(approval.id)

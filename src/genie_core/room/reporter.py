@@ -1,0 +1,22 @@
+"""Whoever is told what an engine does in a room."""
+
+from typing import Protocol
+
+from genie_core.progress import What
+from genie_core.room.event import RunBody
+
+
+class Reporter(Protocol):
+    """Where a handler's reports go."""
+
+    def publish(self, body: RunBody) -> bool:
+        """Record a step in the room's log; False if the room could not hold it."""
+
+    def delta(self, message: int, text: str) -> None:
+        """Show text of an answer in the making."""
+
+    def progress(self, message: int, agent: str, what: What, detail: str) -> None:
+        """Show what an agent is at."""
+
+    def warn(self, text: str) -> None:
+        """Tell the owner, and nobody else, that something is wrong."""
