@@ -17,7 +17,7 @@ from genie_tui.settings import Settings
 from genie_tui.settings_form import SettingsForm
 from genie_tui.settings_source import SettingsSource
 from genie_tui.settings_tables import AgentTable, BudgetTable
-from screenshots.stage import WIDE, app_for, room_of, shoot, until, visitor
+from screenshots.stage import WIDE, app_for, room_of, seated, shoot, until, visitor
 
 REPORT = """# Quarter
 
@@ -92,11 +92,7 @@ async def assistant(folder: Path) -> None:
 async def _in_room(folder: Path, server: FakeOpenAI, settings: Settings) -> None:
     app = app_for(folder, NewRoom("Quarter"), settings)
     async with app.run_test(size=WIDE) as pilot:
-        screen = room_of(app)
-        await until(lambda: screen.seat is not None, pilot)
-        ann = screen.seat
-        assert ann is not None
-        await until(lambda: ann.engine.state is EngineState.READY, pilot)
+        ann = await seated(app, pilot)
         ben = await visitor("ben", folder, ann.address)
         await until(lambda: ben.engine.state is EngineState.READY, pilot)
         ann.say("I have put the numbers of the quarter into quarter.md.")
@@ -120,7 +116,7 @@ async def _in_room(folder: Path, server: FakeOpenAI, settings: Settings) -> None
         await pilot.press("enter")
         await until(lambda: not ann.state.running, pilot)
         await pilot.press("escape")
-        screen.draft = "/cost"
+        room_of(app).draft = "/cost"
         await pilot.press("enter")
         await pilot.pause(1.0)
         shoot(app, "cost")

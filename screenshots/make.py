@@ -35,6 +35,7 @@ from screenshots.stage import (
     app_for,
     places,
     room_of,
+    seated,
     shoot,
     until,
     visitor,
@@ -67,11 +68,7 @@ async def room(folder: Path) -> None:
     settings = Settings(workspace=str(workspace), local=True)
     app = app_for(folder, NewRoom("Launch week"), settings)
     async with app.run_test(size=WIDE) as pilot:
-        screen = room_of(app)
-        await until(lambda: screen.seat is not None, pilot)
-        ann = screen.seat
-        assert ann is not None
-        await until(lambda: ann.engine.state is EngineState.READY, pilot)
+        ann = await seated(app, pilot)
         ben = await visitor("ben", folder, ann.address)
         cleo = await visitor("cleo", folder, ann.address, guest=True)
         await until(lambda: ben.engine.state is EngineState.READY, pilot)

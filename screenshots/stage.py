@@ -11,9 +11,11 @@ from genie_core.progress import What
 from genie_core.room.event import Event
 from genie_core.room.participant import Participant
 from genie_core.room.seat import (
+    EngineState,
     EngineStatus,
     Knock,
     LinkStatus,
+    Seat,
     Severity,
     Transfer,
     Unsent,
@@ -86,3 +88,13 @@ def shoot(app: GenieApp, name: str) -> None:
     drawable = svg.replace("Fira Code", "DejaVu Sans Mono")
     cairosvg.svg2png(bytestring=drawable.encode(), write_to=str(HERE / f"{name}.png"), scale=1.25)
     print(f"screenshots/{name}.svg, .png")
+
+
+async def seated(app: GenieApp, pilot: Pilot[Departure]) -> Seat:
+    """The seat of whoever the app is for, once it is taken and its engine is loaded."""
+    screen = room_of(app)
+    await until(lambda: screen.seat is not None, pilot)
+    seat = screen.seat
+    assert seat is not None
+    await until(lambda: seat.engine.state is EngineState.READY, pilot)
+    return seat
