@@ -5,8 +5,12 @@ same events in the same order gives the same state, wherever they come from: a l
 catch-up, a saved log.
 """
 
+from collections.abc import Iterable
+from typing import Final
+
 import msgspec
 
+from genie_core.room.codec import event_mark
 from genie_core.room.costs import Costs
 from genie_core.room.event import (
     MOST_SPENDINGS,
@@ -17,6 +21,7 @@ from genie_core.room.event import (
     Equipped,
     Event,
     Failed,
+    FileRef,
     Hosted,
     Joined,
     Left,
@@ -36,18 +41,30 @@ from genie_core.room.exchange import RUNNING, Exchange, Phase, Proposal
 from genie_core.room.names import fold_name
 from genie_core.room.person import Person, Presence, Terminal
 
+WINDOW: Final = 1_000
+"""A state holds at least this many of the latest messages, and fewer than twice as many.
+
+What work or a parked tool call is left for stays beyond that.
+"""
+
+KNOWN_IDS: Final = 10_000
+"""Of this many of the latest messages at least it is known that they were said."""
+
 
 class IllegalEvent(Exception):
     """An event does not fit the state: it contradicts what the log says already."""
 
 
 class RoomState:
-    """Everything that the events so far amount to.
+    """What the events so far amount to, in an amount of memory that does not grow with their number.
 
     `head` is the sequence number of the last event applied. Events with a number at or below it
     are skipped, so overlapping deliveries do no harm; a gap raises `IllegalEvent`. Once an
     unreadable event went by, later ones that refer to something unknown are passed over: what they
     refer to may be what was lost.
+
+    Of `messages` that there were, the older ones are forgotten in groups, as `WINDOW` says: `floor`
+    is the number of the latest that is. What is said of them later is passed over as well.
     """
 
     def __init__(self) -> None:
@@ -76,6 +93,23 @@ class RoomState:
         self.recovered: dict[int, int] = {}
         self.costs = Costs()
         self.preferences: dict[str, str] = {}
+        self.messages = 0
+        self.floor = 0
+        self.files: dict[str, FileRef] = {}
+        self.inherited: set[tuple[int, int]] = set()
+        self._ids: dict[tuple[str, str], None] = {}
+
+    def has_said(self, author: str, id_: str) -> bool:
+        """Whether this message of theirs is known, also if it was recovered."""
+        return (author, id_) in self._ids
+
+    def known_ids(self) -> list[tuple[str, str]]:
+        """Authors and ids of the messages of which it is known that they were said, in order."""
+        return list(self._ids)
+
+    def learn_ids(self, ids: Iterable[tuple[str, str]]) -> None:
+        """Take such ids over from another state."""
+        self._ids.update(dict.fromkeys(ids))
 
     def apply(self, event: Event) -> bool:
         """Take the next event in; False if it was known already."""
@@ -286,12 +320,13 @@ class RoomState:
         they decided about people comes back, as they could make it up. The host can pardon.
         """
         self.recovered[original.seq] = event.seq
+        self.inherited.add((original.seq, event_mark(original)))
         match original.body:
             case Said() as said:
                 told = msgspec.structs.replace(said, handler="", device="")
                 exchange = Exchange(event.seq, original.at, original.by, told, Phase.UNHANDLED)
                 exchange.voucher = event.by
-                self.exchanges[event.seq] = exchange
+                self._keep(exchange)
             case Moderated(measure="ban") as ban if event.by == original.by:
                 if event.by in self.hosts and fold_name(ban.name) != fold_name(self.host):
                     self._moderated(ban)
@@ -323,14 +358,36 @@ class RoomState:
     def _said(self, event: Event, said: Said) -> None:
         phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
         exchange = Exchange(event.seq, event.at, event.by, said, phase)
-        self.exchanges[event.seq] = exchange
         if said.handler:
             self.running[event.seq] = exchange
+        self._keep(exchange)
+
+    def _keep(self, exchange: Exchange) -> None:
+        """Take a message in, and forget old ones when there are too many."""
+        self.exchanges[exchange.seq] = exchange
+        self.messages += 1
+        self.files.update((file.digest, file) for file in exchange.said.files)
+        self._ids[exchange.author, exchange.said.id] = None
+        if len(self._ids) >= 2 * KNOWN_IDS:
+            for key in list(self._ids)[:-KNOWN_IDS]:
+                del self._ids[key]
+        if len(self.exchanges) >= 2 * WINDOW and not len(self.exchanges) % WINDOW:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Drop the older messages on which nothing is left to be done."""
+        awaited = {proposal.message for proposal in self.parked.values()} | self.running.keys()
+        for seq in list(self.exchanges)[:-WINDOW]:
+            if seq in awaited:
+                continue
+            for approval in self.exchanges.pop(seq).proposals:
+                self.proposals.pop(approval, None)
+            self.floor = max(self.floor, seq)
 
     def _ran(self, event: Event, body: RunBody) -> None:
         exchange = self.exchanges.get(body.message)
         if exchange is None:
-            if self.unreadable:
+            if self.unreadable or body.message <= self.floor:
                 return
             raise IllegalEvent(f"event {event.seq} speaks of the unknown message {body.message}")
         if isinstance(body, Decided | Answered | Failed | Cancelled) and body.spent:
