@@ -52,4 +52,19 @@ class RejoinRoom:
     patient: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ReplayRoom:
+    """Watch a saved room again, by the name of its folder, and change nothing in it.
+
+    `at` is the event to begin at, None for the first one. With `follow` it begins at the end and
+    what is appended meanwhile is shown as well. `note` is a line that says why it is only watched.
+    """
+
+    id: str
+    at: int | None = None
+    follow: bool = False
+    note: str = ""
+
+
 Opening: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom
+"""The ways in that lead to a seat."""

@@ -10,6 +10,7 @@ import msgspec
 from genie_core.archive.errors import DamagedRoom, NewerVersion, check_ordinary, disk_access
 from genie_core.archive.lock import hold
 from genie_core.archive.log import EventLog, OpenedLog
+from genie_core.archive.reader import LogReader
 from genie_core.durable import replace_file
 from genie_core.room.event import ROOM, Event, Opened, Recovered, Said, Unreadable
 from genie_core.room.fold import RoomState
@@ -120,6 +121,10 @@ class SavedRoom:
                 said = Opened(self._record.id, self._record.title)
                 opened.events[0] = Event(first.seq, first.at, ROOM, said)
         return opened
+
+    def reader(self) -> LogReader:
+        """Read the log without holding the room; errors as `LogReader.open`."""
+        return LogReader.open(self.log_path)
 
     @contextmanager
     def held(self) -> Iterator["SavedRoom"]:
