@@ -1,0 +1,1 @@
+"""A saved room as something to read: what happened, told in several forms."""

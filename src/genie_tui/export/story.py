@@ -1,0 +1,181 @@
+"""What happened in a room, one passage after another: the common ground of all written forms."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from genie_core.assistant.query import question_in
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    Hosted,
+    Left,
+    Recovered,
+    RunBody,
+    Said,
+    Settled,
+    Unreadable,
+)
+from genie_core.room.exchange import Exchange, Proposal
+from genie_core.room.fold import IllegalEvent, RoomState
+from genie_tui.text import visible_line
+from genie_tui.widgets.agent_path import agent_path
+from genie_tui.widgets.announcement import announcement, because
+from genie_tui.widgets.approval_text import allowed, denied
+from genie_tui.widgets.arguments import WITHHELD
+from genie_tui.widgets.failure import part, why_failed
+
+AGENT: Final = "genie"
+"""Who speaks in an answer."""
+
+
+class Line(NamedTuple):
+    """What happened besides talk, as one line that is safe to show; `mark` is one character."""
+
+    mark: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One event that there is something to say about.
+
+    `event` is the one in the log, `told` what it tells of: another one if it was recovered, for
+    which `event.by` vouches. `exchange` is the message that it is, or is about, and `proposal` the
+    tool call, as they are right after it; None where what went before is not known. There is
+    no `line` for what a person or an agent said.
+    """
+
+    event: Event
+    told: Event
+    exchange: Exchange | None = None
+    proposal: Proposal | None = None
+    line: Line | None = None
+
+    @property
+    def voucher(self) -> str:
+        """Who vouches for it, empty for what was recorded when it happened."""
+        return self.event.by if self.told is not self.event else ""
+
+
+def story(events: Iterable[Event], first: int = 1) -> Iterator[Passage]:
+    """Tell what happened from event `first` on, in order and in bounded memory.
+
+    The events before it only let one understand those that follow. If they are missing, so is
+    some of what would be said.
+    """
+    state = RoomState()
+    for event in events:
+        if state.head == 0 and event.seq > 1:
+            _begin_late(state, event.seq)
+        passage = _passage(state, event)
+        if passage is not None and event.seq >= first:
+            yield passage
+
+
+def _begin_late(state: RoomState, seq: int) -> None:
+    """Let the state take in events that refer to what it has not seen."""
+    state.head = state.floor = seq - 1
+    state.unreadable.add(seq - 1)
+
+
+def _passage(state: RoomState, event: Event) -> Passage | None:
+    told = event
+    while isinstance(told.body, Recovered):
+        told = told.body.event
+    here = _devices(state, told)
+    host = state.host
+    try:
+        state.apply(event)
+    except IllegalEvent as error:
+        text = f"entry {event.seq} is left out: {visible_line(str(error))}"
+        state.head = event.seq
+        return Passage(event, event, line=Line("⚠", text))
+    exchange = _exchange(state, event, told)
+    proposal = None
+    if isinstance(told.body, Asked | Settled) and told is event:
+        proposal = state.proposals.get(told.body.approval)
+    if isinstance(told.body, Said | Answered):
+        return Passage(event, told, exchange)
+    line = _line(told, proposal, here, host)
+    return line and Passage(event, told, exchange, proposal, line)
+
+
+def _devices(state: RoomState, told: Event) -> dict[str, set[str]]:
+    """Where the person whom an event is about was before it, by name."""
+    name = told.body.name if isinstance(told.body, Left) else told.by
+    person = state.people.get(name)
+    return {name: set(person.terminals)} if person else {}
+
+
+def _exchange(state: RoomState, event: Event, told: Event) -> Exchange | None:
+    match told.body:
+        case Said():
+            return state.exchanges.get(event.seq)
+        case Decided() | Asked() | Settled() | Answered() | Failed() | Cancelled():
+            message = told.body.message
+            if told is not event:
+                message = state.recovered.get(message, message)
+            return state.exchanges.get(message)
+    return None
+
+
+def _line(
+    told: Event, proposal: Proposal | None, here: dict[str, set[str]], host: str
+) -> Line | None:
+    match told.body:
+        case Unreadable(why=why):
+            return Line("⚠", f"entry {told.seq} can't be read: {visible_line(why)}")
+        case Hosted(host=now) if host not in ("", now):
+            return Line("◇", f"{visible_line(now)} hosts now")
+        case Decided() | Asked() | Settled() | Failed() | Cancelled():
+            raw = _of_run(told.body, told.by, proposal)
+            return raw and Line(raw.mark, visible_line(" ".join(raw.text.split())))
+    announced = announcement(told, here)
+    return announced and Line(*announced)
+
+
+def _of_run(body: RunBody, by: str, proposal: Proposal | None) -> Line | None:
+    """What an engine did about a message; not yet safe to show."""
+    match body:
+        case Decided(decision="ignore"):
+            return Line("○", f"{by}'s agent stays silent: {body.reason or 'no reason given'}")
+        case Decided():
+            whom = f" for {body.receiver}" if body.receiver else ""
+            asks = f": {question_in(body.query)}" if body.query else ""
+            return Line("●", f"{by}'s agent takes it up{whom}{asks}")
+        case Asked():
+            return Line("▲", f"{agent_path(body.agent)} asks for {body.tool}: {call_of(body)}")
+        case Settled():
+            return _settled(body, by, proposal.tool if proposal else "a tool call")
+        case Failed():
+            where = "" if body.stage in ("agent", "lost") else f" in {part(body.stage)}"
+            return Line("✗", f"{by}'s agent failed{where}: {why_failed(body.error)}")
+        case Cancelled():
+            return Line("■", because("the work on it was stopped", body.reason))
+    return None
+
+
+def _settled(body: Settled, by: str, tool: str) -> Line:
+    match body.outcome:
+        case "approved":
+            who = "" if body.how else f" by {by}"
+            return Line("✓", f"{allowed(body, tool, by)}{who}")
+        case "denied":
+            return Line("✗", because(f"{denied(body, tool)} by {by}", body.reason or ""))
+        case "parked":
+            return Line("‖", f"parked {tool}")
+        case _:
+            return Line("…", because(f"expired {tool}", body.reason or ""))
+
+
+def call_of(asked: Asked | Proposal) -> str:
+    """What a tool is called with, in one line; not yet safe to show."""
+    if asked.withheld and not asked.arguments:
+        return WITHHELD
+    values = ", ".join(f"{name} {value}" for name, value in asked.arguments.items())
+    return values or "no arguments"

@@ -1,0 +1,57 @@
+"""A log as lines of text, for pipes and for terminals without a screen."""
+
+from collections.abc import Iterable, Iterator
+from datetime import date
+from typing import Final
+
+from genie_core.room.event import Answered, Event, Said
+from genie_tui.export.story import AGENT, Passage, story
+from genie_tui.moments import duration, local_time
+from genie_tui.text import visible, visible_line
+from genie_tui.widgets.brought import file_lines, quote_lines
+
+_NUMBER: Final = 5
+_INDENT: Final = " " * (_NUMBER + 2 + len("00:00:00") + 2)
+
+
+def lines(events: Iterable[Event], first: int = 1) -> Iterator[tuple[float, str]]:
+    """Yield when something happened and how it reads, from event `first` on.
+
+    A text is safe to show and may have several lines, without a line feed at its end. The events
+    should begin with the log's first one, also if `first` is a later one; memory is bounded.
+    """
+    day: date | None = None
+    for passage in story(events, first):
+        now = local_time(passage.event.at)
+        if now.date() != day:
+            day = now.date()
+            yield passage.event.at, f"── {day:%A}, {day.day} {day:%B %Y} ──"
+        head = f"{passage.event.seq:>{_NUMBER}}  {now:%H:%M:%S}  "
+        yield passage.event.at, head + f"\n{_INDENT}".join(_text(passage))
+
+
+def _text(passage: Passage) -> list[str]:
+    told = passage.told
+    vouched = f" (recovered from {visible_line(passage.voucher)}'s copy)" if passage.voucher else ""
+    match told.body:
+        case Said() as said:
+            return _said(visible_line(told.by), said, vouched)
+        case Answered() as answered:
+            whom = answered.receiver or (passage.exchange.author if passage.exchange else "")
+            to = f" → {visible_line(whom)}" if whom else ""
+            text = f"{AGENT}{to}{vouched}: {visible(answered.text)} ({duration(answered.elapsed)})"
+            return text.split("\n")
+    mark, text = passage.line or ("", "")
+    if passage.exchange is not None and not passage.voucher:
+        return [f"{mark} #{passage.exchange.seq} {text}"]
+    return [f"{mark} {text}{vouched}"]
+
+
+def _said(author: str, said: Said, vouched: str) -> list[str]:
+    text = visible(said.text)
+    first = f"* {author}{vouched} {text}" if said.emote else f"{author}{vouched}: {text}"
+    return [
+        *first.split("\n"),
+        *(f"[file {file.number}: {file.name}, {file.about}]" for file in file_lines(said.files)),
+        *(f"[from {quote.text}]" for quote in quote_lines(said.quotes)),
+    ]
