@@ -120,7 +120,7 @@ async def open_doors(
         NotYours: in that room the person's name belongs to another key.
 
     """
-    resources.enter_context(saved.held())
+    resources.enter_context(saved.held(person.name))
     log, events, problems = await asyncio.to_thread(saved.open_log)
     resources.callback(log.close)
     identity, certificate = await asyncio.gather(person.identity(), person.certificate())

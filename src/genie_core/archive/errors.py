@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from genie_core.archive.holder import Holder
 from genie_core.errors import GenieError
 
 _NO_SPACE: Final = "free some space on that disk"
@@ -86,11 +87,10 @@ class DamagedRoom(ArchiveError):
 class RoomInUse(ArchiveError):
     """Another process works in the folder of a saved room."""
 
-    def __init__(self, room: str, pid: int | None) -> None:
-        holder = f"process {pid}" if pid else "another process"
+    def __init__(self, room: str, holder: Holder) -> None:
         super().__init__(f"the room {room} is open in {holder}; close it there first")
         self.room = room
-        self.pid = pid
+        self.holder = holder
 
 
 class DiskFailure(ArchiveError):

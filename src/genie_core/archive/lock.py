@@ -1,17 +1,38 @@
-"""One process at a time in the folder of a saved room."""
+"""One process at a time in the folder of a saved room, and who that is.
+
+The system's lock alone decides; it ends with the process that has it, in whatever way. What stands
+in the file only tells people who that is.
+"""
 
 import fcntl
+import logging
+import math
 import os
+import platform
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
+
+import msgspec
 
 from genie_core.archive.errors import RoomInUse, disk_access
+from genie_core.archive.holder import Holder
+
+LOCK_NAME: Final = "lock"
+
+_MOST_BYTES: Final = 4096
+_TRIES: Final = 5
+_PAUSE: Final = 0.01
+"""Seconds until the next try: whoever only looks has the lock for a moment."""
+
+logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def hold(folder: Path) -> Iterator[None]:
-    """Hold a folder until the block ends, or the process does, in whatever way.
+def hold(folder: Path, name: str = "") -> Iterator[None]:
+    """Hold a folder until the block ends, or the process does; `name` is the person's.
 
     Raises:
         RoomInUse: another process, or this one, holds it.
@@ -19,11 +40,34 @@ def hold(folder: Path) -> Iterator[None]:
 
     """
     with disk_access("lock the folder", folder):
-        descriptor = _locked(folder)
+        descriptor = _locked(folder, name)
     try:
         yield
     finally:
+        with suppress(OSError):  # what is left is taken for a crash, which does no harm
+            os.ftruncate(descriptor, 0)
         os.close(descriptor)
+
+
+def holder(folder: Path) -> Holder | None:
+    """Who holds a folder now; None if nobody does. Changes nothing there.
+
+    Raises:
+        DiskFailure: it can't be found out.
+
+    """
+    with disk_access("look at the lock of", folder):
+        try:
+            descriptor = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _read(descriptor) or Holder()
+        finally:
+            os.close(descriptor)
+    return None
 
 
 @contextmanager
@@ -47,23 +91,40 @@ def in_turn(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _locked(folder: Path) -> int:
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def _locked(folder: Path, name: str) -> int:
+    descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _take(descriptor, folder)
+        if left := _read(descriptor):
+            logger.warning("%s was not closed in good order: %s had it", folder.name, left)
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-    except BlockingIOError:
-        holder = _holder(descriptor)
-        os.close(descriptor)
-        raise RoomInUse(folder.name, holder) from None
+        me = Holder(os.getpid(), name, platform.node(), time.time())
+        os.pwrite(descriptor, msgspec.json.encode(me), 0)
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
 
 
-def _holder(descriptor: int) -> int | None:
-    with suppress(ValueError, OSError):
-        return int(os.pread(descriptor, 20, 0))
-    return None
+def _take(descriptor: int, folder: Path) -> None:
+    for left in reversed(range(_TRIES)):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not left:
+                raise RoomInUse(folder.name, _read(descriptor) or Holder()) from None
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
+def _read(descriptor: int) -> Holder | None:
+    """What the file says, None if it says nothing; it is only believed as far as it makes sense."""
+    content = os.pread(descriptor, _MOST_BYTES, 0)
+    if not content.strip():
+        return None
+    try:
+        found = msgspec.json.decode(content, type=Holder)
+    except (ValueError, RecursionError):
+        return Holder()
+    return found if found.pid >= 0 and math.isfinite(found.since) else Holder()

@@ -127,14 +127,14 @@ class SavedRoom:
         return LogReader.open(self.log_path)
 
     @contextmanager
-    def held(self) -> Iterator["SavedRoom"]:
-        """Keep other processes out for as long as the block lasts.
+    def held(self, name: str = "") -> Iterator["SavedRoom"]:
+        """Keep other processes out for as long as the block lasts; `name` is the person's.
 
         Raises:
             RoomInUse: another process holds the room.
 
         """
-        with hold(self.folder):
+        with hold(self.folder, name or self._record.name):
             yield self
 
     def update(self, **changes: Any) -> None:

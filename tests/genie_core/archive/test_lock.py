@@ -1,65 +1,121 @@
 import os
+import platform
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from genie_core.archive.errors import DiskFailure, RoomInUse
-from genie_core.archive.lock import hold
+from genie_core.archive.holder import Holder
+from genie_core.archive.lock import LOCK_NAME, hold, holder
 
 HOLDER = """
 import sys
 from pathlib import Path
 from genie_core.archive.lock import hold
 
-with hold(Path(sys.argv[1])):
+with hold(Path(sys.argv[1]), "ann"):
     print("held", flush=True)
     sys.stdin.read()
 """
 
 
-def holder(folder: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
+def other_process(folder: Path) -> "subprocess.Popen[str]":
+    """Start a process that holds a folder until it is killed or its input ends."""
+    process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
 
 
-def test_a_second_process_is_told_which_one_holds_the_room(tmp_path: Path) -> None:
-    with holder(tmp_path) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
-        with pytest.raises(RoomInUse) as refusal, hold(tmp_path):
-            pass
-        assert refusal.value.pid == other.pid
-        assert str(other.pid) in str(refusal.value)
+def refusal(folder: Path) -> RoomInUse:
+    with pytest.raises(RoomInUse) as refused, hold(folder):
+        pass
+    return refused.value
+
+
+def test_a_second_process_is_told_who_holds_the_room(tmp_path: Path) -> None:
+    before = time.time()
+    with other_process(tmp_path) as other:
+        who = holder(tmp_path)
+        assert who is not None
+        assert (who.pid, who.name, who.machine) == (other.pid, "ann", platform.node())
+        assert before <= who.since <= time.time()
+        refused = refusal(tmp_path)
+        assert refused.holder == who
+        assert f"is open in process {other.pid} of ann, since " in str(refused)
+        other.kill()
+    assert holder(tmp_path) is None
+
+
+def test_what_a_killed_process_left_is_taken_over_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with other_process(tmp_path) as other:
         other.kill()
     with hold(tmp_path):
-        pass
+        assert f"{tmp_path.name} was not closed in good order: process {other.pid} of ann" in (
+            caplog.text
+        )
 
 
-def test_it_can_be_held_again_after_it_was_let_go(tmp_path: Path) -> None:
+def test_what_was_let_go_in_good_order_is_no_word_worth(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with other_process(tmp_path) as other:
+        other.communicate()
     for _ in range(2):
         with hold(tmp_path):
-            with pytest.raises(RoomInUse) as refusal, hold(tmp_path):
-                pass
-            assert refusal.value.pid == os.getpid()
+            assert refusal(tmp_path).holder.pid == os.getpid()
+    assert caplog.text == ""
 
 
-def test_a_holder_that_left_no_number_is_another_process(tmp_path: Path) -> None:
+def test_looking_neither_makes_a_lock_nor_keeps_anybody_out(tmp_path: Path) -> None:
+    assert holder(tmp_path) is None
+    assert not (tmp_path / LOCK_NAME).exists()
     with hold(tmp_path):
-        (tmp_path / "lock").write_text("nonsense")
-        with pytest.raises(RoomInUse, match="another process"), hold(tmp_path):
-            pass
+        pass
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            holder(tmp_path)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        for _ in range(300):
+            with hold(tmp_path):
+                pass
+    finally:
+        stop.set()
+        looking.join()
+
+
+@pytest.mark.parametrize(
+    "left", ["nonsense", "4711", '{"pid": -1}', '{"pid": "x"}', "[" * 4000, '{"since": 1e400}']
+)
+def test_a_holder_that_left_no_word_is_another_process(tmp_path: Path, left: str) -> None:
+    with hold(tmp_path):
+        (tmp_path / LOCK_NAME).write_text(left)
+        assert "another process;" in str(refusal(tmp_path))
+        assert holder(tmp_path) == Holder()
 
 
 def test_a_folder_that_cannot_be_locked_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "room").write_text("in the way")
     with pytest.raises(DiskFailure, match="can't lock the folder"), hold(tmp_path / "room"):
         pass
+    with pytest.raises(DiskFailure, match="can't look at the lock"):
+        holder(tmp_path / "room")
 
 
 def test_what_breaks_while_a_folder_is_held_passes_as_it_is(tmp_path: Path) -> None:
