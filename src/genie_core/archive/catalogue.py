@@ -12,15 +12,13 @@ from typing import Any, Final
 
 from genie_core.archive.errors import AmbiguousRoom, ArchiveError, UnknownRoom, disk_access
 from genie_core.archive.lock import in_turn
-from genie_core.archive.saved import LOG_NAME, RECORD_NAME, Kind, RoomRecord, SavedRoom
+from genie_core.archive.record import Kind, RoomRecord, one_line
+from genie_core.archive.saved import LOG_NAME, RECORD_NAME, SavedRoom
 from genie_core.datastore import path_name
 from genie_core.durable import make_private_folder, sync_folder
-from genie_core.room.codec import whole_text
 
-TITLE_CHARS: Final = 120
 SLUG_CHARS: Final = 24
 _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misread
-_BREAKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +58,9 @@ class Catalogue:
         """Make a folder for a new room; `settings` are further fields of its record.
 
         The id tells day and title and ends in something random: 2026-11-21-standup-3fk9. A title
-        is kept as one line without control characters, cut to `TITLE_CHARS`.
+        is kept as one line without control characters, cut to its first 120 characters.
         """
-        title = _one_line(title)
+        title = one_line(title)
         stem = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}-{_slug(title)}"
         with disk_access("make a folder in", self._base):
             make_private_folder(self._base)
@@ -85,7 +83,7 @@ class Catalogue:
                 return SavedRoom.load(folder)
             record = RoomRecord(
                 id=room,
-                title=_one_line(title),
+                title=one_line(title),
                 kind="joined",
                 created=now,
                 last_activity=now,
@@ -142,7 +140,7 @@ class Catalogue:
             return Listing(id_, id_, "hosted", changed, 0, 0, str(error))
         return Listing(
             id_,
-            record.title,
+            record.shown_title,
             record.kind,
             max(record.last_activity, changed),
             record.people,
@@ -172,10 +170,6 @@ def _changed_at(folder: Path) -> float:
         except OSError:
             continue
     return 0.0
-
-
-def _one_line(title: str) -> str:
-    return whole_text(_BREAKS.sub(" ", title)).strip()[:TITLE_CHARS]
 
 
 def _slug(title: str) -> str:

@@ -6,6 +6,9 @@ ArchiveError
 ├── NewerVersion    a later version of the program wrote it
 ├── DamagedRoom     a file of it can't be understood
 ├── RoomInUse       another process has it open
+├── InvalidTag      what should be a tag can't be one
+├── NoSuchEvent     a saved room has no event of that number
+├── NotTrashed      the system's trash does not take a saved room
 ├── DiskFailure     the system refuses to read or write what belongs to it
 ├── NoAttachment    what somebody wants to attach is no file that can be
 ├── BlobTooLarge    a file is larger than a room takes
@@ -91,6 +94,37 @@ class RoomInUse(ArchiveError):
         super().__init__(f"the room {room} is open in {holder}; close it there first")
         self.room = room
         self.holder = holder
+
+
+class InvalidTag(ArchiveError):
+    """A text that can't be a tag of a saved room, or can't be one more."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(f"{text[:80]!r} can't be a tag: {why}")
+        self.text = text
+        self.why = why
+
+
+class NoSuchEvent(ArchiveError):
+    """A saved room has no event of that number; the last one is `head`."""
+
+    def __init__(self, room: str, seq: int, head: int) -> None:
+        last = f"its last one is {head:,}" if head else "it has none"
+        super().__init__(f"the room {room} has no event {seq:,}; {last}")
+        self.room = room
+        self.seq = seq
+        self.head = head
+
+
+class NotTrashed(ArchiveError):
+    """The system's trash does not take the folder of a saved room, which is as it was."""
+
+    def __init__(self, folder: Path, why: str) -> None:
+        super().__init__(
+            f"{folder} can't be moved to the trash: {why}; to be rid of it, delete the folder"
+        )
+        self.folder = folder
+        self.why = why
 
 
 class DiskFailure(ArchiveError):

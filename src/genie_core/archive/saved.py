@@ -1,59 +1,34 @@
 """A saved room: a folder with its particulars, its log and its owner's engine state."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
-from genie_core.archive.errors import DamagedRoom, NewerVersion, check_ordinary, disk_access
-from genie_core.archive.lock import hold
+from genie_core.archive.errors import ArchiveError, InvalidTag, disk_access
+from genie_core.archive.lock import hold, in_turn
 from genie_core.archive.log import EventLog, OpenedLog
+from genie_core.archive.migrations import FORMAT
 from genie_core.archive.reader import LogReader
+from genie_core.archive.record import (
+    MOST_TAGS,
+    RoomRecord,
+    check_tag,
+    encode_record,
+    one_line,
+    preview_of,
+    read_record,
+    unread_in,
+)
 from genie_core.durable import replace_file
 from genie_core.room.event import ROOM, Event, Opened, Recovered, Said, Unreadable
 from genie_core.room.fold import RoomState
 
-FORMAT: Final = 1
-"""Version of the folder's layout and of `room.json`."""
-
 RECORD_NAME: Final = "room.json"
 LOG_NAME: Final = "events.jsonl"
 ENGINE_NAME: Final = "engine"
-
-Kind: TypeAlias = Literal["hosted", "joined"]
-
-
-class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What `room.json` says.
-
-    `id` is the room's, which for a joined one differs from its folder's name. `address` is where
-    it was last hosted or joined, `addresses` all that may lead there, and `pin` that of the host's
-    certificate. Times are in seconds since the epoch. The last four fields
-    summarise the log, so that a list of rooms need not read it.
-    """
-
-    version: int = FORMAT
-    id: str
-    title: str
-    kind: Kind
-    created: float
-    host: str = ""
-    name: str = ""
-    address: str = ""
-    addresses: tuple[str, ...] = ()
-    pin: str = ""
-    model: str = ""
-    template: str = ""
-    workspace: str = ""
-    last_activity: float = 0.0
-    people: int = 0
-    messages: int = 0
-
-
-class _Versioned(msgspec.Struct):
-    version: int
 
 
 class SavedRoom:
@@ -65,6 +40,7 @@ class SavedRoom:
     def __init__(self, folder: Path, record: RoomRecord) -> None:
         self.folder: Final = folder
         self._record = record
+        self._is_old = False
 
     @classmethod
     def load(cls, folder: Path) -> "SavedRoom":
@@ -75,16 +51,10 @@ class SavedRoom:
             DamagedRoom: `room.json` is missing or can't be understood.
 
         """
-        path = folder / RECORD_NAME
-        try:
-            check_ordinary(path)
-            data = path.read_bytes()
-            version = msgspec.json.decode(data, type=_Versioned).version
-            if version > FORMAT:
-                raise NewerVersion(path, version, FORMAT)
-            return cls(folder, msgspec.json.decode(data, type=RoomRecord))
-        except (OSError, ValueError, RecursionError) as error:
-            raise DamagedRoom(path, _reason(error)) from error
+        record, version = read_record(folder / RECORD_NAME)
+        saved = cls(folder, record)
+        saved._is_old = version != FORMAT
+        return saved
 
     @property
     def id(self) -> str:
@@ -135,23 +105,65 @@ class SavedRoom:
 
         """
         with hold(self.folder, name or self._record.name):
+            if self._is_old:
+                self.update()
             yield self
 
     def update(self, **changes: Any) -> None:
-        """Change fields of the record and write it, if that makes a difference."""
-        record = msgspec.structs.replace(self._record, **changes)
-        if record != self._record:
-            self._write(record)
+        """Change fields of the record and write it, if that makes a difference.
+
+        What another process changed meanwhile, such as tags, stays. A record from an earlier
+        version is written as one of this version.
+        """
+        fresh = self._changed(changes)
+        if self._is_old or fresh != self._on_disk():
+            with in_turn(self.folder):
+                fresh = self._changed(changes)
+                self._write(fresh)
+        self._record = fresh
 
     def summarise(self, state: RoomState, last_activity: float) -> None:
-        """Bring the record's summary up to the room's state."""
+        """Bring the record's summary up to the room's state. Note before what has been seen."""
         self.update(
             title=state.title or self._record.title,
             host=state.host or self._record.host,
             last_activity=last_activity,
             people=len(state.people),
-            messages=len(state.exchanges),
+            messages=state.messages,
+            parked=len(state.parked_for(self._record.name or state.host)),
+            unread=unread_in(state, self._record.seen, self._record.name or state.host),
+            preview=preview_of(state),
+            head=state.head,
         )
+
+    def note_seen(self, seq: int) -> None:
+        """Note that this person has seen all events up to this one; never that they saw fewer."""
+        if seq > self._record.seen:
+            self.update(seen=seq, **({"unread": 0} if seq >= self._record.head else {}))
+
+    def rename(self, title: str) -> None:
+        """Call the room otherwise. What others host is called so on this machine only.
+
+        Hold the room meanwhile: a host that has it open calls it as it was called.
+        """
+        title = one_line(title)
+        self.update(**{"title" if self._record.kind == "hosted" else "alias": title})
+
+    def tag(self, add: Iterable[str] = (), remove: Iterable[str] = ()) -> tuple[str, ...]:
+        """Put tags on the room and take others off; returns those that it has then, in order.
+
+        Raises:
+            InvalidTag: one of them can't be a tag; nothing is changed.
+
+        """
+        fresh = {tag.casefold(): tag for tag in map(check_tag, add)}
+        gone = {check_tag(tag).casefold() for tag in remove}
+        kept = {tag.casefold(): tag for tag in self._on_disk().tags}
+        tags = {key: tag for key, tag in {**fresh, **kept}.items() if key not in gone}
+        if len(tags) > MOST_TAGS:
+            raise InvalidTag(next(iter(fresh.values())), f"a room has at most {MOST_TAGS} tags")
+        self.update(tags=tuple(tags[key] for key in sorted(tags)))
+        return self._record.tags
 
     def put_aside(self) -> Path:
         """Make room for another copy of the same room; this one stays, under the name returned."""
@@ -167,6 +179,16 @@ class SavedRoom:
         """Write the record; a reader sees the old one or the new one, whatever happens."""
         self._write(self._record)
 
+    def _changed(self, changes: dict[str, Any]) -> RoomRecord:
+        return msgspec.structs.replace(self._on_disk(), **changes)
+
+    def _on_disk(self) -> RoomRecord:
+        """The record as it is now; as it was read if it is damaged or gone meanwhile."""
+        try:
+            return read_record(self.folder / RECORD_NAME)[0]
+        except ArchiveError:
+            return self._record
+
     def _lack(self, opened: OpenedLog) -> str:
         """What the log should hold by the record and does not, unless it is told already."""
         known = self._record.messages
@@ -179,19 +201,12 @@ class SavedRoom:
         return f"{self.log_path} has only {found:,} of the {known:,} messages that it had"
 
     def _write(self, record: RoomRecord) -> None:
-        data = msgspec.json.format(msgspec.json.encode(record), indent=2)
         path = self.folder / RECORD_NAME
         with disk_access("write", path):
-            replace_file(path, data + b"\n")
-        self._record = record
+            replace_file(path, encode_record(record))
+        self._record, self._is_old = record, False
 
 
 def _is_message(event: Event) -> bool:
     body = event.body.event.body if isinstance(event.body, Recovered) else event.body
     return isinstance(body, Said)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return str(error)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.archive.catalogue import TITLE_CHARS, Catalogue
+from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import (
     AmbiguousRoom,
     ArchiveError,
@@ -16,6 +16,7 @@ from genie_core.archive.errors import (
     DiskFailure,
     UnknownRoom,
 )
+from genie_core.archive.record import TITLE_CHARS
 
 NOW = 1_795_219_200.0  # 2026-11-21 00:00 UTC
 

@@ -6,10 +6,28 @@ from typing import Any
 
 import pytest
 
-from genie_core.archive.errors import DamagedRoom, DiskFailure, NewerVersion, RoomInUse
+from genie_core.archive.errors import (
+    DamagedRoom,
+    DiskFailure,
+    InvalidTag,
+    NewerVersion,
+    RoomInUse,
+)
 from genie_core.archive.lines import encode_line
-from genie_core.archive.saved import RoomRecord, SavedRoom
-from genie_core.room.event import AnyBody, Event, Hosted, Joined, Opened, Recovered, Said
+from genie_core.archive.record import RoomRecord
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.event import (
+    AnyBody,
+    Asked,
+    Decided,
+    Event,
+    Hosted,
+    Joined,
+    Opened,
+    Recovered,
+    Said,
+    Settled,
+)
 from genie_core.room.fold import RoomState
 
 RECORD = RoomRecord(id="r1", title="Standup", kind="hosted", created=100.0, model="some model")
@@ -34,9 +52,9 @@ def test_a_record_is_read_as_it_was_written(saved: SavedRoom) -> None:
 def test_a_newer_format_is_refused_with_both_numbers(saved: SavedRoom) -> None:
     path = saved.folder / "room.json"
     path.write_text('{"version": 7, "all": "different"}')
-    with pytest.raises(NewerVersion, match=r"format 7.*up to 1") as refusal:
+    with pytest.raises(NewerVersion, match=r"format 7.*up to 2") as refusal:
         SavedRoom.load(saved.folder)
-    assert (refusal.value.found, refusal.value.known) == (7, 1)
+    assert (refusal.value.found, refusal.value.known) == (7, 2)
 
 
 @pytest.mark.parametrize(
@@ -164,3 +182,64 @@ def test_a_copy_knows_what_room_it_is_of_though_its_first_line_is_lost(saved: Sa
         assert opened.events[0].body == Opened("r1", "Standup")
         assert opened.events[1:] == LOG[1:]
         assert any("line 1 is damaged" in problem for problem in opened.problems)
+
+
+def test_a_room_that_one_hosts_is_renamed_for_all_and_that_of_others_for_oneself(
+    saved: SavedRoom,
+) -> None:
+    saved.rename("Retro\n")
+    assert (saved.record.title, saved.record.alias) == ("Retro", "")
+    saved.update(kind="joined")
+    saved.rename("Us")
+    assert (saved.record.title, saved.record.alias) == ("Retro", "Us")
+    state = RoomState()
+    state.apply(Event(1, 1.0, "", Opened("r1", "Their title")))
+    saved.summarise(state, last_activity=5.0)
+    assert saved.record.shown_title == "Us"
+
+
+def test_tags_are_put_on_and_taken_off_whatever_their_case(saved: SavedRoom) -> None:
+    assert saved.tag(["work", "#Urgent"]) == ("Urgent", "work")
+    assert saved.tag(["WORK"]) == ("Urgent", "work")
+    assert saved.tag(["later"], remove=["urgent"]) == ("later", "work")
+    assert SavedRoom.load(saved.folder).record.tags == ("later", "work")
+    with pytest.raises(InvalidTag, match="at most 20 tags"):
+        saved.tag(map(str, range(19)))
+    assert SavedRoom.load(saved.folder).record.tags == ("later", "work")
+
+
+def test_what_another_process_changed_stays(saved: SavedRoom) -> None:
+    host = SavedRoom.load(saved.folder)
+    saved.tag(["work"])
+    host.update(address="127.0.0.1:7654")
+    assert SavedRoom.load(saved.folder).record.tags == host.record.tags == ("work",)
+
+
+def test_what_was_seen_only_grows(saved: SavedRoom) -> None:
+    saved.update(unread=3, head=10)
+    saved.note_seen(8)
+    saved.note_seen(5)
+    assert (saved.record.seen, saved.record.unread) == (8, 3)
+    saved.note_seen(10)
+    assert (saved.record.seen, saved.record.unread) == (10, 0)
+
+
+def test_the_summary_counts_what_waits_and_what_is_unread(saved: SavedRoom) -> None:
+    saved.update(name="hana")
+    saved.note_seen(3)
+    state = RoomState()
+    bodies: list[tuple[str, AnyBody]] = [
+        ("", Opened("r1", "Standup")),
+        ("", Hosted("hana")),
+        ("bob", Said("1", "list the files", handler="hana")),
+        ("hana", Decided(3, "delegate", query="list")),
+        ("hana", Asked(3, "a1", "files", "list_files", {})),
+        ("hana", Settled(3, "a1", "parked")),
+        ("bob", Said("2", "well?")),
+    ]
+    for seq, (by, body) in enumerate(bodies, 1):
+        state.apply(Event(seq, 100.0, by, body))
+    saved.summarise(state, last_activity=200.0)
+    record = SavedRoom.load(saved.folder).record
+    assert (record.parked, record.unread, record.head) == (1, 1, 7)
+    assert record.preview == "bob: well?"

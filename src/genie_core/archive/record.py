@@ -1,0 +1,139 @@
+"""What is known of a saved room without reading its log: the content of `room.json`."""
+
+import re
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from genie_core.archive.errors import DamagedRoom, InvalidTag, NewerVersion, check_ordinary
+from genie_core.archive.migrations import FORMAT, migrate
+from genie_core.room.codec import whole_text
+from genie_core.room.fold import RoomState
+
+TITLE_CHARS: Final = 120
+PREVIEW_CHARS: Final = 120
+TAG_CHARS: Final = 32
+MOST_TAGS: Final = 20
+
+AGENT: Final = "genie"
+"""Who speaks in an agent's answer."""
+
+Kind: TypeAlias = Literal["hosted", "joined"]
+
+_BREAKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+
+
+class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What `room.json` says.
+
+    `id` is the room's, which for a joined one differs from its folder's name. `address` is where
+    it was last hosted or joined, `addresses` all that may lead there, and `pin` that of the host's
+    certificate. Times are in seconds since the epoch. `tags` and `alias`, a title of one's own, are
+    this person's. `seen` is the last event that they have seen, 0 if that is not known.
+
+    The fields from `last_activity` to `head` summarise the log, so that a list of rooms need not
+    read it: `parked` counts tool calls that wait for this person, `unread` messages and answers
+    behind `seen`, `preview` is the last of them in one line, and `head` the last event's number.
+    """
+
+    version: int = FORMAT
+    id: str
+    title: str
+    kind: Kind
+    created: float
+    host: str = ""
+    name: str = ""
+    address: str = ""
+    addresses: tuple[str, ...] = ()
+    pin: str = ""
+    model: str = ""
+    template: str = ""
+    workspace: str = ""
+    tags: tuple[str, ...] = ()
+    alias: str = ""
+    seen: int = 0
+    last_activity: float = 0.0
+    people: int = 0
+    messages: int = 0
+    parked: int = 0
+    unread: int = 0
+    preview: str = ""
+    head: int = 0
+
+    @property
+    def shown_title(self) -> str:
+        """What this person calls the room."""
+        return self.alias or self.title
+
+
+def read_record(path: Path) -> tuple[RoomRecord, int]:
+    """Read a record, from whatever version; returns also which one that was. Blocks.
+
+    Raises:
+        NewerVersion: this version does not know the format.
+        DamagedRoom: it is missing or can't be understood.
+
+    """
+    try:
+        check_ordinary(path)
+        fields = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        version = msgspec.convert(fields.get("version"), int)
+        if version > FORMAT:
+            raise NewerVersion(path, version, FORMAT)
+        return msgspec.convert(migrate(fields, version), RoomRecord), version
+    except (OSError, ValueError, RecursionError) as error:
+        raise DamagedRoom(path, _reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def encode_record(record: RoomRecord) -> bytes:
+    """The content of the file, to be read by people as well."""
+    return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+
+
+def one_line(text: str, most: int = TITLE_CHARS) -> str:
+    """A text without line breaks and control characters, and no longer than it may be."""
+    return whole_text(_BREAKS.sub(" ", text[: 8 * most])).strip()[:most]
+
+
+def check_tag(text: str) -> str:
+    """A tag as it is kept: one word or more in one line, without the mark that may precede it.
+
+    Raises:
+        InvalidTag: nothing is left, or it is too long.
+
+    """
+    tag = one_line(text.strip().removeprefix("#"), TAG_CHARS + 1)
+    if not tag or len(tag) > TAG_CHARS:
+        raise InvalidTag(text, f"a tag has 1 to {TAG_CHARS} characters")
+    return tag
+
+
+def preview_of(state: RoomState) -> str:
+    """The last message or answer that the state holds, in one line; empty if there is none."""
+    latest, shown = 0, ""
+    for exchange in state.exchanges.values():
+        said, answer = exchange.said, exchange.answer
+        if exchange.seq > latest:
+            latest = exchange.seq
+            who = f"* {exchange.author} " if said.emote else f"{exchange.author}: "
+            shown = who + (said.text if said.text.strip() else "(files)")
+        if answer is not None and (exchange.answered_seq or 0) > latest:
+            latest, shown = exchange.answered_seq or 0, f"{AGENT}: {answer.text}"
+    return one_line(shown, PREVIEW_CHARS)
+
+
+def unread_in(state: RoomState, seen: int, name: str) -> int:
+    """Messages by others, and answers, behind the last event that this person has seen.
+
+    Those that the state has forgotten don't count. None are unread if it is not known what was seen.
+    """
+    if not seen:
+        return 0
+    exchanges = state.exchanges.values()
+    said = sum(each.seq > seen and each.author != name for each in exchanges)
+    return said + sum((each.answered_seq or 0) > seen for each in exchanges)
