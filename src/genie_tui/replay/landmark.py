@@ -1,0 +1,59 @@
+"""What one may want to jump to in a recorded room."""
+
+from collections.abc import Iterator
+from enum import Enum
+
+from genie_core.room.event import Answered, Asked, Decided, Event, Failed, Recovered, Said, Settled
+
+
+class Landmark(Enum):
+    """A kind of event that stands out; the value is what it is called."""
+
+    MESSAGE = "message"
+    DECISION = "decision"
+    APPROVAL = "approval"
+    FAILURE = "failure"
+    VERDICT = "answer of a person"
+
+
+def landmark_of(event: Event) -> Landmark | None:
+    """What an event is to somebody who looks for it; None if it is nothing of the kind.
+
+    A tool call that nobody was asked about is no approval, and one that a rule, a grant or the end
+    of the run settled is nobody's answer.
+    """
+    match event.body:
+        case Said() | Recovered(event=Event(body=Said())):
+            return Landmark.MESSAGE
+        case Decided():
+            return Landmark.DECISION
+        case Asked(unasked=False):
+            return Landmark.APPROVAL
+        case Failed():
+            return Landmark.FAILURE
+        case Settled(outcome="approved" | "denied", how="" | "edit"):
+            return Landmark.VERDICT
+    return None
+
+
+def words_in(event: Event) -> Iterator[str]:
+    """The texts of an event that a search looks through, without those that are withheld."""
+    body = event.body
+    while isinstance(body, Recovered):
+        body = body.event.body
+    match body:
+        case Said(text=text, files=files):
+            yield text
+            yield from (file.name for file in files)
+        case Answered(text=text):
+            yield text
+        case Decided(reason=reason, query=query):
+            yield reason or ""
+            yield query or ""
+        case Asked(tool=tool, agent=agent):
+            yield tool
+            yield agent
+        case Settled(reason=reason):
+            yield reason or ""
+        case Failed(error=error):
+            yield error

@@ -1,0 +1,67 @@
+"""A recorded room for tests: a list of events that is read as a log is."""
+
+from collections.abc import Iterator
+
+from tests.genie_tui.widgets.room_log import RoomLog
+
+from genie_core.room.event import (
+    Asked,
+    Decided,
+    Event,
+    Failed,
+    Hosted,
+    Joined,
+    Opened,
+    Settled,
+)
+from genie_core.room.fold import RoomState
+
+
+class ListLog:
+    """Implements `genie_tui.replay.player.Log`; `most` is the longest piece that was read."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self.all = events
+        self.head = len(events)
+        self.most = 0
+        self.reads = 0
+
+    def state(self) -> RoomState:
+        state = RoomState()
+        for event in self.all[: self.head]:
+            state.apply(event)
+        return state
+
+    def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+        for event in self.all[after : self.head if upto is None else min(upto, self.head)]:
+            self.reads += 1
+            yield event
+
+    def read(self, after: int, most: int) -> list[Event]:
+        found = self.all[after : min(after + most, self.head)]
+        self.most = max(self.most, len(found))
+        self.reads += len(found)
+        return found
+
+    def refresh(self) -> int:
+        self.head = len(self.all)
+        return self.head
+
+
+def a_day() -> RoomLog:
+    """A room in which all happens that one may look for."""
+    log = RoomLog()
+    log.add(Opened("r1", "Garden"))
+    log.add(Hosted("ann"))
+    log.add(Joined("host", engine=True), "ann")
+    log.add(Joined("member", engine=True), "bob")
+    first = log.ask("ann", "where are the seeds?")  # 5, 6
+    log.answer(first, "in the shed")  # 7
+    quiet = log.say("bob", "good morning", handler="bob", after=3600)  # 8
+    log.add(Decided(quiet.seq, "ignore", reason="a greeting"), "bob")  # 9
+    tidy = log.ask("bob", "please tidy up")  # 10, 11
+    log.add(Asked(tidy.seq, "a1", "genie", "delete_file", {"path": "old.txt"}), "bob")  # 12
+    log.add(Settled(tidy.seq, "a1", "denied", reason="not that one"), "bob")  # 13
+    log.add(Failed(tidy.seq, "agent", "the model is away"), "bob")  # 14
+    log.add(Asked(log.ask("ann", "look it up").seq, "a2", "genie", "grep", {}, unasked=True), "ann")
+    return log

@@ -1,0 +1,127 @@
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.genie_tui.replay.recorded import ListLog, a_day
+from tests.genie_tui.widgets.room_log import RoomLog
+
+from genie_core.room.checkpoint import encode_state
+from genie_core.room.event import Hosted, Opened
+from genie_core.room.fold import RoomState
+from genie_tui.replay.ladder import Ladder
+from genie_tui.replay.landmark import Landmark
+from genie_tui.replay.player import CHUNK, RECENT, Player
+
+
+def folded(log: RoomLog, upto: int) -> bytes:
+    state = RoomState()
+    for event in log.events[:upto]:
+        state.apply(event)
+    return encode_state(state)
+
+
+def long_room(messages: int) -> RoomLog:
+    log = RoomLog()
+    log.add(Opened("r1", "Garden"))
+    log.add(Hosted("ann"))
+    for number in range(messages):
+        log.say("ann", f"word {number}", handler="ann")
+    return log
+
+
+@given(st.lists(st.integers(min_value=-3, max_value=20), max_size=12), st.booleans())
+def test_any_moment_in_any_order_is_as_it_was(seeks: list[int], scanned: bool) -> None:
+    log = a_day()
+    player = Player(ListLog(log.events), Ladder(spacing=3))
+    while scanned and player.scan(4):
+        pass
+    for seq in seeks:
+        moment = player.moment(seq)
+        expected = min(max(seq, 0), len(log.events))
+        assert moment.state.head == expected
+        assert encode_state(moment.state) == folded(log, expected)
+        assert moment.recent == log.events[:expected]
+
+
+def test_a_moment_is_the_callers_to_change() -> None:
+    log = a_day()
+    player = Player(ListLog(log.events))
+    state = player.moment(8).state
+    for event in player.coming(8, 100):
+        state.apply(event)
+    assert player.moment(8).state.head == 8
+    assert encode_state(player.moment(8).state) == folded(log, 8)
+
+
+def test_only_the_latest_events_come_with_a_moment() -> None:
+    log = long_room(RECENT + 500)
+    recent = Player(ListLog(log.events)).moment(RECENT + 300).recent
+    assert [recent[0].seq, recent[-1].seq] == [301, RECENT + 300]
+
+
+def test_the_end_is_there_before_all_was_read() -> None:
+    log = long_room(5_000)
+    player = Player(ListLog(log.events))
+    assert encode_state(player.moment(player.head).state) == folded(log, player.head)
+    assert not player.is_scanned
+
+
+def test_what_was_read_once_is_near_from_then_on() -> None:
+    source = ListLog(long_room(9_000).events)
+    player = Player(source)
+    while player.scan():
+        pass
+    source.reads = 0
+    for seq in (8_999, 4_321, 7_000):
+        player.moment(seq)
+    assert source.reads <= 3 * (2_000 + RECENT)
+    assert source.most <= max(CHUNK, RECENT)
+
+
+def test_jumping_reads_on_until_there_is_something() -> None:
+    log = long_room(3 * CHUNK)
+    message = log.events[-1]
+    log.answer(log.ask("ann", "and now?"), "now")
+    player = Player(ListLog(log.events))
+    assert player.jump(Landmark.DECISION, 0, 1) == message.seq + 2
+    assert player.jump(Landmark.DECISION, message.seq + 2, 1) is None
+
+
+def test_jumping_back_from_where_nothing_was_read_yet() -> None:
+    log = a_day()
+    player = Player(ListLog(log.events))
+    assert player.jump(Landmark.DECISION, len(log.events), -1) == 16
+    assert player.jump(Landmark.DECISION, 16, -1) == 11
+    assert player.jump(Landmark.DECISION, 6, -1) is None
+
+
+def test_a_text_is_found_in_both_directions() -> None:
+    log = a_day()
+    player = Player(ListLog(log.events))
+    assert player.find("SEEDS", 0, 1) == 5
+    assert player.find("greeting", 0, 1) == 9
+    assert player.find("seeds", 5, 1) is None
+    assert player.find("seeds", 16, -1) == 5
+    assert player.find("seeds", 5, -1) is None
+    assert player.find("", 0, 1) is None
+
+
+def test_a_text_is_found_across_pieces_of_a_long_log() -> None:
+    log = long_room(3 * CHUNK)
+    player = Player(ListLog(log.events))
+    for wanted in (0, CHUNK - 3, CHUNK, 2 * CHUNK + 7):
+        text = f"word {wanted}"
+        assert player.find(text, 0, 1) == wanted + 3
+    assert player.find("word 0", player.head, -1) == 3
+    assert player.find("word 999", 3 * CHUNK, -1) == 999 + 3
+
+
+def test_a_log_that_grows_is_watched_to_its_new_end() -> None:
+    log = a_day()
+    source = ListLog(log.events)
+    player = Player(source)
+    before = player.head
+    log.say("ann", "one more")
+    assert player.head == before
+    assert player.coming(before, 10) == []
+    assert player.refresh() == before + 1
+    assert [event.seq for event in player.coming(before, 10)] == [before + 1]
+    assert player.moment(before + 1).state.head == before + 1
