@@ -1,0 +1,221 @@
+"""Full-text search over all sessions of one person on this machine.
+
+An index is kept in a file of its own, which holds nothing that the logs do not: it is brought up to
+them before each search, and made anew when it is missing or damaged. Where there can be no index,
+the logs themselves are read.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeVar
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.errors import ArchiveError
+from genie_core.archive.reader import LogReader
+from genie_core.archive.search_entries import Entry, entries
+from genie_core.archive.search_hit import Hit, Searched, searched
+from genie_core.archive.search_scan import scan
+from genie_core.archive.search_store import Indexed, NoFullText, SearchStore, is_damage, remove
+from genie_core.archive.search_words import marked, terms, whole
+
+MOST_HITS: Final = 50
+_TAIL: Final = 64
+"""Bytes by which a log is recognised."""
+
+T = TypeVar("T")
+
+
+def _always() -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search brought, the best first; `notes` are lines for the person about how it went."""
+
+    hits: tuple[Hit, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class NoIndex(ArchiveError):
+    """There can be no index, for a reason outside of it."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"there is no search index ({why}), so every session is read instead")
+        self.path = path
+        self.why = why
+
+
+def search_sessions(index: Path, base: Path, text: str, limit: int = MOST_HITS) -> Found:
+    """Look for what a person typed in all sessions below `base`. Blocks.
+
+    Raises:
+        DiskFailure: the sessions can't be listed.
+
+    """
+    return SearchIndex(index).look_up(searched(base, Catalogue(base).all()), text, limit)
+
+
+class SearchIndex:
+    """The index at a path; nothing is open between calls. All methods block.
+
+    Any number of processes may use it at once.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def look_up(
+        self,
+        sessions: Sequence[Searched],
+        text: str,
+        limit: int = MOST_HITS,
+        *,
+        is_wanted: Callable[[], bool] = _always,
+    ) -> Found:
+        """Refresh and search; without an index, read the logs, and say so."""
+        looked_for = terms(text)
+        if not looked_for:
+            return Found()
+        try:
+            notes = self.refresh(sessions, is_wanted)
+            return Found(tuple(self.search(text, limit)), tuple(notes))
+        except NoIndex as error:
+            return Found(tuple(scan(sessions, looked_for, limit)), (str(error),))
+
+    def refresh(
+        self, sessions: Sequence[Searched], is_wanted: Callable[[], bool] = _always
+    ) -> list[str]:
+        """Take in what the logs have more than before, and drop sessions that are gone.
+
+        Returns what could not be read, one line each. Ends early once it `is_wanted` no more; it
+        goes on from there the next time.
+
+        Raises:
+            NoIndex: it can't be kept here.
+
+        """
+        return self._use(lambda store: _refresh(store, sessions, is_wanted))
+
+    def search(self, text: str, limit: int = MOST_HITS, now: float | None = None) -> list[Hit]:
+        """The best matches by the last refresh; none if no word is typed. Errors as `refresh`."""
+        looked_for = terms(text)
+        if not looked_for:
+            return []
+        moment = time.time() if now is None else now
+        rows = self._use(lambda store: store.find(looked_for, limit, moment))
+        return [
+            Hit(each.room, each.title, each.seq, each.message, each.at, each.by, each.kind, snippet)
+            for each in rows
+            for snippet in [marked(each.snippet)]
+        ]
+
+    def _use(self, work: Callable[[SearchStore], T]) -> T:
+        """Work with the index; with a new one, if this one turns out to be damaged."""
+        try:
+            try:
+                return self._once(work)
+            except sqlite3.Error as error:
+                if not is_damage(error):
+                    raise
+                remove(self._path)
+                return self._once(work)
+        except NoFullText as error:
+            raise NoIndex(self._path, "SQLite comes without FTS5 here") from error
+        except sqlite3.Error as error:
+            raise NoIndex(self._path, f"{self._path}: {error}") from error
+        except OSError as error:
+            raise NoIndex(self._path, f"{self._path}: {error.strerror or error}") from error
+
+    def _once(self, work: Callable[[SearchStore], T]) -> T:
+        store = SearchStore.open(self._path)
+        try:
+            return work(store)
+        finally:
+            store.close()
+
+
+def _refresh(
+    store: SearchStore, sessions: Sequence[Searched], is_wanted: Callable[[], bool]
+) -> list[str]:
+    notes: list[str] = []
+    known = store.rooms()
+    gone = known.keys() - {session.id for session in sessions}
+    if gone:
+        with store.writing():
+            for id_ in gone:
+                store.forget(known[id_])
+    for session in sessions:
+        if not is_wanted():
+            break
+        try:
+            _take_in(store, session, known.get(session.id))
+        except ArchiveError as error:
+            notes.append(str(error))
+    return notes
+
+
+def _take_in(store: SearchStore, session: Searched, known: Indexed | None) -> None:
+    now = _look_at(session)
+    if known is not None and _same(known, now):
+        return
+    with store.writing():
+        # Another process may have read further meanwhile.
+        known = store.rooms().get(session.id) or store.add_room(session.id)
+        now = replace(now, number=known.number)
+        with LogReader.open(session.log) as reader:
+            head = known.head if _was_appended_to(known, session.log, reader.head) else 0
+            if not head:
+                store.clear(known)
+            store.add(now, entries(reader.events(after=head)))
+            now = replace(now, head=reader.head)
+        if known.title != now.title or not head:
+            store.clear(now, 0, 0)
+            store.add(now, [Entry(0, 0, session.at, "", "title", session.title)])
+        store.note(now)
+
+
+def _look_at(session: Searched) -> Indexed:
+    """What the log's file is like now; nothing if there is none."""
+    blank = Indexed(0, session.id, whole(session.title))
+    try:
+        status = session.log.stat()
+        tail = _bytes_before(session.log, status.st_size)
+    except OSError:  # reading the log tells what is wrong with it
+        return blank
+    return replace(
+        blank,
+        size=status.st_size,
+        inode=status.st_ino,
+        changed=status.st_mtime_ns,
+        tail=tail,
+    )
+
+
+def _same(known: Indexed, now: Indexed) -> bool:
+    return replace(known, number=0, head=0) == replace(now, number=0, head=0)
+
+
+def _was_appended_to(known: Indexed, log: Path, head: int) -> bool:
+    """Whether what was read of a log is still its beginning."""
+    if not known.head or head < known.head:
+        return False
+    try:
+        return log.stat().st_ino == known.inode and _bytes_before(log, known.size) == known.tail
+    except OSError:
+        return False
+
+
+def _bytes_before(log: Path, end: int) -> bytes:
+    if not log.is_file():
+        return b""
+    descriptor = os.open(log, os.O_RDONLY)
+    try:
+        start = max(end - _TAIL, 0)
+        return os.pread(descriptor, end - start, start)
+    finally:
+        os.close(descriptor)

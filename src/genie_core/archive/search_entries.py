@@ -1,0 +1,104 @@
+"""What of a room's log can be found by its words: one entry for each event that says something."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Decided,
+    Event,
+    Failed,
+    Recovered,
+    Said,
+    Settled,
+)
+
+EntryKind: TypeAlias = Literal["title", "message", "answer", "decision", "approval", "failure"]
+
+MOST_CHARS: Final = 100_000
+"""Of a longer text only the beginning can be found."""
+
+MOST_ARGUMENT_CHARS: Final = 4_000
+"""Of what a tool is called with only so much can be found."""
+
+AGENT: Final = "genie"
+"""Who speaks in an agent's answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A text and where it stands: event `seq`, about the message with number `message`."""
+
+    seq: int
+    message: int
+    at: float
+    by: str
+    kind: EntryKind
+    text: str
+
+
+def entries(events: Iterable[Event]) -> Iterator[Entry]:
+    """The texts that events hold. Values that were withheld are not among them."""
+    for event in events:
+        told = event
+        while isinstance(told.body, Recovered):
+            told = told.body.event
+        found = _entry(event.seq, told)
+        if found is not None and found.text.strip():
+            yield found
+
+
+def _entry(seq: int, told: Event) -> Entry | None:
+    match told.body:
+        case Said() as said:
+            return Entry(seq, seq, told.at, told.by, "message", _cut(_said(said)))
+        case Answered(message=message, text=text):
+            return Entry(seq, message, told.at, AGENT, "answer", _cut(text))
+        case Decided(message=message, reason=reason, query=query):
+            return Entry(seq, message, told.at, told.by, "decision", _joined(reason, query))
+        case Asked() as asked:
+            return Entry(seq, asked.message, told.at, told.by, "approval", _asked(asked))
+        case Settled(message=message, reason=reason):
+            return Entry(seq, message, told.at, told.by, "approval", _joined(reason))
+        case Failed(message=message, error=error):
+            return Entry(seq, message, told.at, told.by, "failure", _cut(error))
+        case _:
+            return None
+
+
+def _said(said: Said) -> str:
+    names = (file.name for file in said.files)
+    quoted = (line.text for quote in said.quotes for line in quote.lines)
+    return "\n".join((said.text, *names, *quoted))
+
+
+def _asked(asked: Asked) -> str:
+    if asked.withheld:
+        return asked.tool
+    words = "\n".join(_strings(asked.arguments))[:MOST_ARGUMENT_CHARS]
+    return f"{asked.tool}\n{words}" if words else asked.tool
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The texts in what a tool is called with, however deep they are."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case dict(fields):
+                waiting += reversed(fields.values())
+            case list(items):
+                waiting += reversed(items)
+            case _:
+                pass
+
+
+def _joined(*parts: str | None) -> str:
+    return _cut("\n".join(part for part in parts if part))
+
+
+def _cut(text: str) -> str:
+    return text[:MOST_CHARS]
