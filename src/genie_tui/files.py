@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from genie_core.archive.blobs import BlobStore
+from genie_core.archive.blobs import BLOBS_NAME, BlobStore
 from genie_core.archive.errors import ArchiveError, DiskFailure
 from genie_core.archive.saved import SavedRoom
 from genie_core.durable import make_private_folder
@@ -21,8 +21,6 @@ from genie_core.room.frame import ClientFrame, Piece, Refused, Stored
 from genie_core.room.limits import Limits
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.transfer import files_of
-
-BLOBS_NAME: Final = "blobs"
 
 ELSEWHERE: Final = "kept at your other terminal"
 NOT_HERE: Final = (

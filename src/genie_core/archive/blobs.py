@@ -27,6 +27,9 @@ from genie_core.archive.errors import (
 )
 from genie_core.durable import make_private_folder, sync_folder, write_whole
 
+BLOBS_NAME: Final = "blobs"
+"""The folder in that of a saved room."""
+
 FILE_BYTES: Final = 25 * 1024 * 1024
 """The largest file, unless a host sets another limit."""
 

@@ -9,6 +9,9 @@ ArchiveError
 ├── InvalidTag      what should be a tag can't be one
 ├── NoSuchEvent     a saved room has no event of that number
 ├── NotTrashed      the system's trash does not take a saved room
+├── NotExported     a saved room can't be written down as it is
+├── NotImportable   what should be an exported session is none, or is no longer whole
+├── AlreadySaved    the room to be imported is here already
 ├── DiskFailure     the system refuses to read or write what belongs to it
 ├── NoAttachment    what somebody wants to attach is no file that can be
 ├── BlobTooLarge    a file is larger than a room takes
@@ -50,7 +53,7 @@ class UnknownRoom(ArchiveError):
     """No saved room has this id, nor one that begins like it."""
 
     def __init__(self, wanted: str, nearest: Sequence[str]) -> None:
-        hint = f"; the nearest is {nearest[0]}" if nearest else ""
+        hint = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
         super().__init__(f"there is no saved room {wanted!r}{hint}")
         self.wanted = wanted
         self.nearest = tuple(nearest)
@@ -125,6 +128,35 @@ class NotTrashed(ArchiveError):
         )
         self.folder = folder
         self.why = why
+
+
+class NotExported(ArchiveError):
+    """A saved room can't be written down the way that was asked for."""
+
+    def __init__(self, room: str, why: str) -> None:
+        super().__init__(f"the room {room} can't be exported: {why}")
+        self.room = room
+        self.why = why
+
+
+class NotImportable(ArchiveError):
+    """What should be an exported session is something else, or was changed on its way.
+
+    Nothing of it is kept.
+    """
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name} can't be imported: {why}")
+        self.name = name
+        self.why = why
+
+
+class AlreadySaved(ArchiveError):
+    """The room to be imported is among the saved ones, under the same id."""
+
+    def __init__(self, room: str) -> None:
+        super().__init__(f"the room {room} is here already; to keep both, import it with --as-copy")
+        self.room = room
 
 
 class DiskFailure(ArchiveError):
