@@ -17,10 +17,10 @@ MOST_TERMS: Final = 32
 SNIPPET_CHARS: Final = 160
 """How long a snippet is, roughly."""
 
-SPLIT: Final = "\ufdd0"
+SPLIT: Final = "\x1f"
 OPEN: Final = "\ufdd1"
 CLOSE: Final = "\ufdd2"
-"""Code points that no text can mean: between letters, and around what was found."""
+"""Code points that no text means: between letters, and around what was found."""
 
 _TYPED: Final = re.compile(r'"([^"]*)("?)|(\S+?)(?=["\s]|\Z)')
 _WORD: Final = re.compile(r"[^\W_]+")
