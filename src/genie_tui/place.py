@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.saved import SavedRoom
+from genie_core.archive.saved import WITHHELD_NAME, SavedRoom
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.lineup import choice_in
 from genie_core.assistant.secrets import OwnSecrets
@@ -35,8 +35,6 @@ from genie_tui.preferences import (
 from genie_tui.settings import Settings, assistant_config
 
 logger = logging.getLogger(__name__)
-
-WITHHELD_NAME: Final = "withheld.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +137,7 @@ def plan_for(
         label=label,
         offline=loader is not None and person.config.model is None,
         where=f"{person.name}'s machine ({platform.node()})",
+        grace=person.settings.grace,
         **rest,
     )
 

@@ -1,15 +1,18 @@
 """All saved rooms of one person on one machine."""
 
 import difflib
+import os
 import re
 import secrets
 import unicodedata
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from genie_core.archive.blobs import on_disk
 from genie_core.archive.errors import AmbiguousRoom, ArchiveError, UnknownRoom, disk_access
 from genie_core.archive.lock import in_turn
 from genie_core.archive.record import Kind, RoomRecord, one_line
@@ -18,6 +21,9 @@ from genie_core.datastore import path_name
 from genie_core.durable import make_private_folder, sync_folder
 
 SLUG_CHARS: Final = 24
+MOST_NEAR: Final = 3
+"""This many ids are proposed in place of one that there is not."""
+
 _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misread
 
 
@@ -26,6 +32,7 @@ class Listing:
     """A saved room in a list.
 
     `note` says what is wrong with it, usually nothing; without a `record` it can't be opened.
+    `size` is what its folder takes on the disk, in bytes; 0 unless it was asked for.
     """
 
     id: str
@@ -36,6 +43,7 @@ class Listing:
     messages: int
     note: str = ""
     record: RoomRecord | None = None
+    size: int = 0
 
 
 class Catalogue:
@@ -61,14 +69,28 @@ class Catalogue:
         is kept as one line without control characters, cut to its first 120 characters.
         """
         title = one_line(title)
-        stem = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}-{_slug(title)}"
+        folder = self.new_folder(title, now, suffix=suffix)
+        record = RoomRecord(
+            id=folder.name, title=title, kind="hosted", created=now, last_activity=now, **settings
+        )
+        return self.enter(folder, record)
+
+    def new_folder(
+        self, title: str, now: float, *, suffix: Callable[[], str] | None = None
+    ) -> Path:
+        """Make an empty folder for a room, which is in no list until it has a record or a log."""
+        stem = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}-{_slug(one_line(title))}"
         with disk_access("make a folder in", self._base):
             make_private_folder(self._base)
-            room = self._take_folder(stem, suffix or _random)
-        record = RoomRecord(
-            id=room, title=title, kind="hosted", created=now, last_activity=now, **settings
-        )
-        return self._save(self._base / room, record)
+            return self._base / self._take_folder(stem, suffix or _random)
+
+    def enter(self, folder: Path, record: RoomRecord) -> SavedRoom:
+        """Write the record of a room into its folder, to survive a power cut."""
+        saved = SavedRoom(folder, record)
+        saved.write()
+        with disk_access("sync the folder", self._base):
+            sync_folder(self._base)
+        return saved
 
     def copy_of(self, room: str, title: str, name: str, now: float, **settings: Any) -> SavedRoom:
         """The folder for somebody's own copy of a room they joined; made if there is none.
@@ -90,7 +112,7 @@ class Catalogue:
                 name=name,
                 **settings,
             )
-            return self._save(folder, record)
+            return self.enter(folder, record)
 
     def find(self, wanted: str) -> SavedRoom:
         """The room with this id, or the only one that begins like it.
@@ -105,15 +127,40 @@ class Catalogue:
         known = self._folders()
         matches = [wanted] if wanted in known else [id_ for id_ in known if id_.startswith(wanted)]
         if not wanted or not matches:
-            raise UnknownRoom(wanted, difflib.get_close_matches(wanted, known, n=1, cutoff=0.3))
+            raise UnknownRoom(wanted, self._nearest(wanted, known))
         if len(matches) > 1:
             raise AmbiguousRoom(wanted, matches)
         return SavedRoom.load(self._base / matches[0])
 
-    def all(self) -> list[Listing]:
-        """Every saved room, also those that can't be opened; the latest first."""
+    def all(self, *, sized: bool = False) -> list[Listing]:
+        """Every saved room, also those that can't be opened; the latest first.
+
+        With `sized` each is measured, for which all of its folders are gone through.
+        """
         listings = [self._listing(id_) for id_ in self._folders()]
+        if sized:
+            listings = [replace(each, size=extent(self._base / each.id)) for each in listings]
         return sorted(listings, key=lambda listing: listing.last_activity, reverse=True)
+
+    def folder(self, id_: str) -> Path:
+        """The folder of a room that was listed; it may be gone by now.
+
+        Raises:
+            UnknownRoom: there is none of that name.
+
+        """
+        if id_ not in self._folders():
+            raise UnknownRoom(id_, ())
+        return self._base / id_
+
+    def _nearest(self, wanted: str, known: Sequence[str]) -> list[str]:
+        """Ids that contain what is wanted, and then those that are like it or like their titles."""
+        folded = wanted.casefold().strip()
+        near = [id_ for id_ in known if folded and folded in id_.casefold()]
+        near += difflib.get_close_matches(wanted, known, MOST_NEAR, cutoff=0.7)
+        words = {_word(id_): id_ for id_ in known}
+        near += [words[each] for each in difflib.get_close_matches(folded, words, MOST_NEAR)]
+        return list(dict.fromkeys(near))[:MOST_NEAR]
 
     def _take_folder(self, stem: str, suffix: Callable[[], str]) -> str:
         while True:
@@ -148,12 +195,22 @@ class Catalogue:
             record=record,
         )
 
-    def _save(self, folder: Path, record: RoomRecord) -> SavedRoom:
-        saved = SavedRoom(folder, record)
-        saved.write()
-        with disk_access("sync the folder", self._base):
-            sync_folder(self._base)
-        return saved
+
+def extent(folder: Path) -> int:
+    """How many bytes a folder and all in it take on the disk, about. What can't be seen is left out."""
+    total = 0
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if entry.is_dir(follow_symlinks=False):
+                total += extent(Path(entry.path))
+            else:
+                total += on_disk(entry.stat(follow_symlinks=False).st_size)
+    return total
+
+
+def _word(id_: str) -> str:
+    """What an id says of the title: the part between the day and what is random."""
+    return id_.partition("@")[0][len("2026-11-21-") : -len("-3fk9")]
 
 
 def _holds_room(folder: Path) -> bool:

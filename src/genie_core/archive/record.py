@@ -62,6 +62,11 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
     head: int = 0
 
     @property
+    def owner(self) -> str:
+        """The name that this person has in the room."""
+        return self.name or self.host
+
+    @property
     def shown_title(self) -> str:
         """What this person calls the room."""
         return self.alias or self.title
@@ -111,6 +116,22 @@ def check_tag(text: str) -> str:
     if not tag or len(tag) > TAG_CHARS:
         raise InvalidTag(text, f"a tag has 1 to {TAG_CHARS} characters")
     return tag
+
+
+def summary_of(state: RoomState, seen: int, name: str) -> dict[str, Any]:
+    """The fields of a record that summarise a log, but for its title and the last activity.
+
+    `name` is whose record it is, and `seen` the last event that they have seen.
+    """
+    return {
+        "host": state.host,
+        "people": len(state.people),
+        "messages": state.messages,
+        "parked": len(state.parked_for(name)),
+        "unread": unread_in(state, seen, name),
+        "preview": preview_of(state),
+        "head": state.head,
+    }
 
 
 def preview_of(state: RoomState) -> str:

@@ -18,17 +18,17 @@ from genie_core.archive.record import (
     check_tag,
     encode_record,
     one_line,
-    preview_of,
     read_record,
-    unread_in,
+    summary_of,
 )
 from genie_core.durable import replace_file
-from genie_core.room.event import ROOM, Event, Opened, Recovered, Said, Unreadable
+from genie_core.room.event import ROOM, Event, Opened
 from genie_core.room.fold import RoomState
 
 RECORD_NAME: Final = "room.json"
 LOG_NAME: Final = "events.jsonl"
 ENGINE_NAME: Final = "engine"
+WITHHELD_NAME: Final = "withheld.jsonl"
 
 
 class SavedRoom:
@@ -82,19 +82,22 @@ class SavedRoom:
         That messages are missing altogether is one of the problems, too. A copy whose first line
         is lost gets it back, as its host won't send it again.
         """
-        opened = EventLog.open(self.log_path)
+        opened = EventLog.open(self.log_path, self._first)
         if lack := self._lack(opened):
             opened.problems.append(lack)
-        if self._record.kind == "joined" and len(opened.events) > 1:
-            first = opened.events[0]
-            if isinstance(first.body, Unreadable):
-                said = Opened(self._record.id, self._record.title)
-                opened.events[0] = Event(first.seq, first.at, ROOM, said)
         return opened
+
+    @property
+    def _first(self) -> Event | None:
+        """What stands for a first event that is lost, in a copy."""
+        record = self._record
+        if record.kind != "joined":
+            return None
+        return Event(1, record.created, ROOM, Opened(record.id, record.title))
 
     def reader(self) -> LogReader:
         """Read the log without holding the room; errors as `LogReader.open`."""
-        return LogReader.open(self.log_path)
+        return LogReader.open(self.log_path, self._first)
 
     @contextmanager
     def held(self, name: str = "") -> Iterator["SavedRoom"]:
@@ -124,17 +127,11 @@ class SavedRoom:
 
     def summarise(self, state: RoomState, last_activity: float) -> None:
         """Bring the record's summary up to the room's state. Note before what has been seen."""
-        self.update(
-            title=state.title or self._record.title,
-            host=state.host or self._record.host,
-            last_activity=last_activity,
-            people=len(state.people),
-            messages=state.messages,
-            parked=len(state.parked_for(self._record.name or state.host)),
-            unread=unread_in(state, self._record.seen, self._record.name or state.host),
-            preview=preview_of(state),
-            head=state.head,
-        )
+        record = self._record
+        summary = summary_of(state, record.seen, record.name or state.host)
+        summary["host"] = state.host or record.host
+        title = state.title or record.title
+        self.update(title=title, last_activity=last_activity, **summary)
 
     def note_seen(self, seq: int) -> None:
         """Note that this person has seen all events up to this one; never that they saw fewer."""
@@ -195,7 +192,7 @@ class SavedRoom:
         if not opened.events and (known or self._record.address):
             had = {0: "a history", 1: "1 message"}.get(known, f"{known:,} messages")
             return f"{self.log_path} is empty: this room had {had}, and nothing is left of it"
-        found = sum(_is_message(event) for event in opened.events)
+        found = opened.log.messages
         if found >= known or opened.problems:
             return ""
         return f"{self.log_path} has only {found:,} of the {known:,} messages that it had"
@@ -205,8 +202,3 @@ class SavedRoom:
         with disk_access("write", path):
             replace_file(path, encode_record(record))
         self._record, self._is_old = record, False
-
-
-def _is_message(event: Event) -> bool:
-    body = event.body.event.body if isinstance(event.body, Recovered) else event.body
-    return isinstance(body, Said)

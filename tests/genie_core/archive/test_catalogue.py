@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.catalogue import Catalogue, extent
 from genie_core.archive.errors import (
     AmbiguousRoom,
     ArchiveError,
@@ -16,7 +16,7 @@ from genie_core.archive.errors import (
     DiskFailure,
     UnknownRoom,
 )
-from genie_core.archive.record import TITLE_CHARS
+from genie_core.archive.record import TITLE_CHARS, RoomRecord
 
 NOW = 1_795_219_200.0  # 2026-11-21 00:00 UTC
 
@@ -213,3 +213,41 @@ def test_one_room_that_cannot_be_looked_at_does_not_hide_the_others(
     }
     with pytest.raises(ArchiveError):
         catalogue.find(locked.id)
+
+
+def test_several_ids_are_proposed_for_one_that_there_is_not(catalogue: Catalogue) -> None:
+    ids = [catalogue.create(title, NOW).id for title in ("Standup", "Standby", "Retro", "Budget")]
+    for wanted, near in {
+        "standup": {ids[0]},
+        "stand": set(ids[:2]),
+        "stundup": {ids[0]},
+        "2026-11-21-retr0": {ids[2]},
+    }.items():
+        with pytest.raises(UnknownRoom, match="did you mean") as unknown:
+            catalogue.find(wanted)
+        assert near <= set(unknown.value.nearest)
+        assert len(unknown.value.nearest) <= 3
+    with pytest.raises(UnknownRoom) as unknown:
+        catalogue.find("qqqqqqqqqqqqqqqq")
+    assert unknown.value.nearest == ()
+
+
+def test_rooms_are_measured_when_asked_for(catalogue: Catalogue) -> None:
+    saved = catalogue.create("Standup", NOW)
+    (saved.folder / "blobs").mkdir()
+    (saved.folder / "blobs" / "file").write_bytes(b"x" * 100_000)
+    (saved.folder / "away").symlink_to("/")
+    assert catalogue.all()[0].size == 0
+    assert 100_000 <= catalogue.all(sized=True)[0].size < 150_000
+    assert extent(saved.folder / "missing") == 0
+
+
+def test_an_empty_folder_is_in_no_list_before_its_room_is_entered(catalogue: Catalogue) -> None:
+    folder = catalogue.new_folder("Standup", NOW)
+    assert catalogue.all() == []
+    record = RoomRecord(id=folder.name, title="Standup", kind="hosted", created=NOW)
+    assert catalogue.enter(folder, record).id == folder.name
+    assert [each.id for each in catalogue.all()] == [folder.name]
+    assert catalogue.folder(folder.name) == folder
+    with pytest.raises(UnknownRoom):
+        catalogue.folder("..")

@@ -1,0 +1,155 @@
+"""A new room that begins with what happened in another one, up to some event."""
+
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from genie_core.archive.blobs import BLOBS_NAME, BlobStore
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.errors import NoSuchEvent, check_ordinary, disk_access
+from genie_core.archive.labels import LABELS_NAME, Labels
+from genie_core.archive.lines import Damages, LogScan, fitting
+from genie_core.archive.record import TITLE_CHARS, RoomRecord, one_line, summary_of
+from genie_core.archive.saved import LOG_NAME, WITHHELD_NAME, SavedRoom
+from genie_core.durable import make_private_folder, sync_data, sync_folder, write_whole
+from genie_core.room.fold import RoomState
+
+MARK: Final = " (fork)"
+"""What the title of a fork ends in."""
+
+_PIECE: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A room that was made from another one.
+
+    `head` is the last event that both have; `lacking` counts files that were not on this machine.
+    """
+
+    saved: SavedRoom
+    head: int
+    lacking: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    """The beginning of a log: its length in bytes, and the room by then."""
+
+    size: int
+    state: RoomState
+
+
+def fork(catalogue: Catalogue, saved: SavedRoom, now: float, at: int | None = None) -> Fork:
+    """Make a room of what a saved one was after the event `at`, by default after its last. Blocks.
+
+    The room that is forked may be open elsewhere; nothing in it changes. Work that was under way
+    by then, and tool calls that wait, are as in a room that was left like this. What agents remember
+    is not taken along, and neither are invites. The fork is hosted by this person. If anything
+    fails, nothing is left behind.
+
+    Raises:
+        NoSuchEvent: the room has no event of that number.
+        DamagedRoom: the log is no file.
+        DiskFailure: something can't be read or written.
+
+    """
+    prefix = _prefix(saved, at)
+    title = one_line(saved.record.shown_title.removesuffix(MARK), TITLE_CHARS - len(MARK)) + MARK
+    folder = catalogue.new_folder(title, now)
+    try:
+        lacking = _fill(folder, saved, prefix)
+        return Fork(
+            catalogue.enter(folder, _record(folder.name, title, saved, prefix, now)),
+            prefix.state.head,
+            lacking,
+        )
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _prefix(saved: SavedRoom, at: int | None) -> _Prefix:
+    """How far a log has to be copied so that its last event is this one."""
+    scan, state, size = LogScan(), RoomState(), 0
+    damages = Damages()
+    with disk_access("read", saved.log_path):
+        if saved.log_path.exists():
+            check_ordinary(saved.log_path)
+            with saved.log_path.open("rb") as log:
+                pieces = iter(lambda: log.read(_PIECE), b"")
+                for found in (each for piece in pieces for each in scan.feed(piece)):
+                    fitting(state, found.event, damages)
+                    size = found.end
+                    if found.event.seq == at:
+                        return _Prefix(size, state)
+    if at is not None or not state.head:
+        raise NoSuchEvent(saved.id, at or 1, state.head)
+    return _Prefix(size, state)
+
+
+def _fill(folder: Path, saved: SavedRoom, prefix: _Prefix) -> int:
+    """Copy everything but the record; returns how many files were not there."""
+    with disk_access("write", folder):
+        _copy(saved.log_path, folder / LOG_NAME, prefix.size)
+        lacking = _link(saved.folder, folder, prefix.state.files)
+        withheld = saved.folder / WITHHELD_NAME
+        if withheld.is_file():
+            _copy(withheld, folder / WITHHELD_NAME, withheld.stat().st_size)
+    labels = Labels(folder / LABELS_NAME)
+    for label in Labels.read(saved.folder).wrong.values():
+        if label.seq <= prefix.state.head:
+            labels.put(label)
+    return lacking
+
+
+def _copy(source: Path, target: Path, size: int) -> None:
+    """Copy the beginning of a file, to survive a power cut."""
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with source.open("rb") as data:
+            while size and (piece := data.read(min(_PIECE, size))):
+                write_whole(descriptor, piece)
+                size -= len(piece)
+        sync_data(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _link(old: Path, new: Path, digests: Iterable[str]) -> int:
+    """Let a new room have files of an old one; returns how many are not there."""
+    source, target = BlobStore(old / BLOBS_NAME), BlobStore(new / BLOBS_NAME)
+    here = source.digests()
+    found = [digest for digest in digests if digest in here]
+    if found:
+        make_private_folder(target.folder)
+    for digest in found:
+        try:
+            target.path(digest).hardlink_to(source.path(digest))
+        except OSError:  # the disk knows no second names for files
+            _copy(source.path(digest), target.path(digest), here[digest])
+            target.path(digest).chmod(0o400)
+    if found:
+        sync_folder(target.folder)
+    return len(set(digests)) - len(found)
+
+
+def _record(id_: str, title: str, saved: SavedRoom, prefix: _Prefix, now: float) -> RoomRecord:
+    before, state = saved.record, prefix.state
+    return RoomRecord(
+        id=id_,
+        title=title,
+        kind="hosted",
+        created=now,
+        name=before.owner,
+        model=before.model,
+        template=before.template,
+        workspace=before.workspace,
+        tags=before.tags,
+        seen=state.head,
+        last_activity=now,
+        **summary_of(state, state.head, before.owner),
+    )

@@ -1,0 +1,187 @@
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from genie_core.archive.blobs import BLOBS_NAME, BlobStore
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.errors import DiskFailure, NoSuchEvent
+from genie_core.archive.fork import fork
+from genie_core.archive.labels import Label, Labels
+from genie_core.archive.lines import encode_line
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.event import (
+    AnyBody,
+    Asked,
+    Decided,
+    Event,
+    FileRef,
+    Hosted,
+    Joined,
+    Opened,
+    Said,
+    Settled,
+)
+
+NOW = 1_795_219_200.0
+FILES = {hashlib.sha256(data).hexdigest(): data for data in (b"one", b"two", b"three")}
+ONE, TWO, THREE = FILES
+UNKNOWN = b'{"seq":9,"at":109.0,"by":"bob","body":{"type":"waved","hand":"left"}'
+
+
+def said(id_: str, text: str, *files: str) -> Said:
+    return Said(
+        id_,
+        text,
+        handler="ann",
+        files=tuple(FileRef(digest, f"{digest[:4]}.txt", len(FILES[digest])) for digest in files),
+    )
+
+
+BODIES: list[tuple[str, AnyBody]] = [
+    ("", Opened("r1", "Standup")),
+    ("", Hosted("ann")),
+    ("ann", Joined("host", key="k1")),
+    ("bob", said("1", "look at these", ONE, TWO)),
+    ("ann", Decided(4, "delegate", query="look")),
+    ("ann", Asked(4, "a1", "files", "read_file", {"path": "x"})),
+    ("ann", Settled(4, "a1", "parked")),
+    ("bob", said("2", "and this", THREE)),
+]
+
+
+def line(data: bytes) -> bytes:
+    import zlib
+
+    return b'%b,"crc":"%08x"}\n' % (data, zlib.crc32(data))
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path) -> Catalogue:
+    return Catalogue(tmp_path / "sessions")
+
+
+@pytest.fixture
+def saved(catalogue: Catalogue) -> SavedRoom:
+    """Ann's room, in which the last event is of a kind that is not known here."""
+    saved = catalogue.create("Standup", NOW, name="ann", host="ann", template="quiet")
+    events = [Event(seq, 100.0 + seq, by, body) for seq, (by, body) in enumerate(BODIES, 1)]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)) + line(UNKNOWN))
+    for name, data in (("one", b"one"), ("three", b"three")):  # the second one never came
+        source = saved.folder.parent / name
+        source.write_bytes(data)
+        BlobStore(saved.folder / BLOBS_NAME).add(source)
+        source.unlink()
+    (saved.engine_path).mkdir()
+    (saved.engine_path / "memory.json").write_text("{}")
+    (saved.folder / "passes.json").write_text("[]")
+    return saved
+
+
+def everything_in(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_a_fork_is_another_room_with_the_same_beginning(
+    catalogue: Catalogue, saved: SavedRoom
+) -> None:
+    before = everything_in(saved.folder)
+    made = fork(catalogue, saved, NOW + 86_400)
+    assert (made.head, made.lacking) == (9, 1)
+    assert made.saved.id.startswith("2026-11-22-standup-fork-")
+    record = catalogue.find(made.saved.id).record
+    assert (record.id, record.title, record.kind) == (made.saved.id, "Standup (fork)", "hosted")
+    assert (record.name, record.template) == ("ann", "quiet")
+    assert (record.people, record.messages, record.parked, record.unread) == (1, 2, 1, 0)
+    assert made.saved.log_path.read_bytes() == saved.log_path.read_bytes()
+    assert BlobStore(made.saved.folder / BLOBS_NAME).digests() == {ONE: 3, THREE: 5}
+    assert everything_in(saved.folder) == before
+    assert sorted(everything_in(made.saved.folder)) == sorted(
+        ["room.json", "events.jsonl", f"blobs/{ONE}", f"blobs/{THREE}"]
+    )
+    for path in (made.saved.log_path, made.saved.folder / "room.json"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(("at", "digests"), [(1, set()), (3, set()), (4, {ONE}), (8, {ONE, THREE})])
+def test_a_fork_at_an_event_ends_with_it(
+    catalogue: Catalogue, saved: SavedRoom, at: int, digests: set[str]
+) -> None:
+    made = fork(catalogue, saved, NOW, at)
+    lines = made.saved.log_path.read_bytes().splitlines()
+    assert [json.loads(each)["seq"] for each in lines] == list(range(1, at + 1))
+    assert lines == saved.log_path.read_bytes().splitlines()[:at]
+    assert set(BlobStore(made.saved.folder / BLOBS_NAME).digests()) == digests
+    with (opened := made.saved.open_log()).log:
+        assert opened.problems == []
+
+
+@pytest.mark.parametrize("at", [0, -1, 10])
+def test_there_is_no_fork_at_an_event_that_never_was(
+    catalogue: Catalogue, saved: SavedRoom, at: int
+) -> None:
+    with pytest.raises(NoSuchEvent, match="its last one is 9"):
+        fork(catalogue, saved, NOW, at)
+    assert [each.id for each in catalogue.all()] == [saved.id]
+
+
+def test_an_empty_room_cannot_be_forked(catalogue: Catalogue) -> None:
+    with pytest.raises(NoSuchEvent, match="it has none"):
+        fork(catalogue, catalogue.create("Empty", NOW), NOW)
+
+
+def test_labels_come_along_as_far_as_their_messages(catalogue: Catalogue, saved: SavedRoom) -> None:
+    labels = Labels.read(saved.folder)
+    for seq in (4, 8):
+        labels.put(Label(seq, "wrong", "delegate", 200.0, "ann"))
+    made = fork(catalogue, saved, NOW, 5)
+    assert set(Labels.read(made.saved.folder).wrong) == {4}
+
+
+def test_a_room_that_is_open_elsewhere_can_be_forked_without_its_torn_end(
+    catalogue: Catalogue, saved: SavedRoom
+) -> None:
+    intact = saved.log_path.read_bytes()
+    with saved.log_path.open("ab") as log:
+        log.write(b'{"seq":10,')
+    with saved.held():
+        made = fork(catalogue, saved, NOW)
+    assert made.saved.log_path.read_bytes() == intact
+
+
+def test_a_title_tells_of_one_fork_only_and_stays_short(
+    catalogue: Catalogue, saved: SavedRoom
+) -> None:
+    again = fork(catalogue, fork(catalogue, saved, NOW).saved, NOW)
+    assert again.saved.record.title == "Standup (fork)"
+    saved.rename("x" * 500)
+    assert len(fork(catalogue, saved, NOW).saved.record.title) == 120
+
+
+def test_files_are_copied_where_they_can_have_one_name_only(
+    catalogue: Catalogue, saved: SavedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_self: Path, _target: Path) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    made = fork(catalogue, saved, NOW)
+    assert (made.saved.folder / BLOBS_NAME / THREE).read_bytes() == b"three"
+
+
+def test_nothing_is_left_of_a_fork_that_failed(
+    catalogue: Catalogue, saved: SavedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = sorted(saved.folder.parent.iterdir())
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fdatasync", full)
+    with pytest.raises(DiskFailure, match="No space left"):
+        fork(catalogue, saved, NOW)
+    assert sorted(saved.folder.parent.iterdir()) == before
