@@ -33,14 +33,16 @@ def blobs_of(saved: SavedRoom) -> BlobStore:
     return BlobStore(saved.folder / BLOBS_NAME)
 
 
-async def open_depot(blobs: BlobStore, events: Iterable[Event], limits: Limits) -> Depot:
+async def open_depot(blobs: BlobStore, named: Iterable[FileRef], limits: Limits) -> Depot:
     """Take stock of a room's files, to hand them out and take more in.
+
+    What is none of those that messages have `named` is removed after an hour.
 
     Raises:
         DiskFailure: the folder can't be used.
 
     """
-    known = await asyncio.to_thread(stock, blobs, files_of(events), time.time())
+    known = await asyncio.to_thread(stock, blobs, named, time.time())
     return Depot(blobs, known, limits)
 
 
@@ -110,16 +112,16 @@ class SharedLibrary:
         """Whether a message need not wait for a file, which is so for all."""
         return True
 
-    def recall(self, event: Event) -> None:
-        """Take note of an event; tells that the files of a message are at the other terminal."""
-        for file in files_of([event]):
+    def recall(self, files: Iterable[FileRef]) -> None:
+        """Take note of files; tells that they are at the other terminal."""
+        for file in files:
             if not self.has(file.digest):
                 name = safe_name(file.name)
                 self._report(Transfer(file.digest, name, Way.DOWN, 0, file.size, ELSEWHERE))
 
     def on_event(self, event: Event) -> None:
-        """Do the same for an event that is new."""
-        self.recall(event)
+        """Do the same for the files of an event that is new."""
+        self.recall(files_of([event]))
 
     def on_answer(self, answer: Stored | Piece | Refused) -> None:
         """Nothing is asked that could be answered."""
@@ -143,7 +145,8 @@ class LateLibrary:
     def __init__(self) -> None:
         self._courier: Courier | None = None
         self._start: Callable[[Courier], None] | None = None
-        self._waiting: list[tuple[Event, bool]] = []
+        self._recalled: list[FileRef] = []
+        self._waiting: list[Event] = []
         self._limits: Limits | None = None
 
     def open(self, blobs: BlobStore) -> None:
@@ -151,8 +154,10 @@ class LateLibrary:
         self._courier = courier = Courier(blobs)
         if self._start is not None:
             self._start(courier)
-        for event, new in self._waiting:
-            (courier.on_event if new else courier.recall)(event)
+        courier.recall(self._recalled)
+        for event in self._waiting:
+            courier.on_event(event)
+        self._recalled.clear()
         self._waiting.clear()
         if self._limits is not None:
             courier.on_online(self._limits)
@@ -193,19 +198,19 @@ class LateLibrary:
         if self._courier is not None:
             self._courier.drop(digest)
 
-    def recall(self, event: Event) -> None:
-        """Take note of an event from the own copy; fetches what has never arrived."""
+    def recall(self, files: Iterable[FileRef]) -> None:
+        """Take note of files that the own copy names; fetches what has never arrived."""
         if self._courier is not None:
-            self._courier.recall(event)
-        elif any(files_of([event])):
-            self._waiting.append((event, False))
+            self._courier.recall(files)
+        else:
+            self._recalled += files
 
     def on_event(self, event: Event) -> None:
         """Take note of an event that is new; fetches what a message brings."""
         if self._courier is not None:
             self._courier.on_event(event)
         elif isinstance(event.body, Hosted) or any(files_of([event])):
-            self._waiting.append((event, True))
+            self._waiting.append(event)
 
     def on_answer(self, answer: Stored | Piece | Refused) -> None:
         """Take in what the room says about a file."""

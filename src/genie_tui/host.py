@@ -4,12 +4,13 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
 from genie_core.archive.blobs import BlobStore
+from genie_core.archive.log import OpenedLog
 from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
 from genie_core.room.address import DEFAULT_PORT, LOOPBACK, PORTS_TO_TRY, Address, parse_address
@@ -96,7 +97,7 @@ class Doors:
     server: RoomServer
     presence: Presence
     blobs: BlobStore
-    problems: Sequence[str]
+    opened: OpenedLog
 
     async def close(self, reason: str) -> None:
         """Suspend the room in good order.
@@ -121,7 +122,8 @@ async def open_doors(
 
     """
     resources.enter_context(saved.held(person.name))
-    log, events, problems = await asyncio.to_thread(saved.open_log)
+    opened = await asyncio.to_thread(saved.open_log)
+    log = opened.log
     resources.callback(log.close)
     identity, certificate = await asyncio.gather(person.identity(), person.certificate())
     file = PassFile(saved.folder / PASSES_NAME)
@@ -130,7 +132,7 @@ async def open_doors(
     record, settings = saved.record, person.settings
     blobs = blobs_of(saved)
     server = RoomServer(
-        events,
+        opened.events,
         log,
         room=record.id,
         title=record.title,
@@ -140,8 +142,10 @@ async def open_doors(
         passes=passes,
         keep_passes=file.save,
         ask=settings.ask,
-        files=await open_depot(blobs, events, settings.limits),
+        files=await open_depot(blobs, log.files, settings.limits),
         limits=settings.limits,
+        base=opened.base.room(),
+        past=log,
     )
     _check_name(server.state, person.name, identity)
     await server.start()
@@ -161,7 +165,7 @@ async def open_doors(
     )
     announce = settings.announce and not settings.local
     await resources.enter_async_context(presence.shown(announce=announce))
-    return Doors(saved, server, presence, blobs, problems)
+    return Doors(saved, server, presence, blobs, opened)
 
 
 async def take_host_seat(
@@ -181,6 +185,7 @@ async def take_host_seat(
     async def connector() -> ClientConnection:
         return server.connect_local()
 
+    opened = doors.opened
     plan = plan_for(
         person,
         connector,
@@ -188,10 +193,12 @@ async def take_host_seat(
         {
             "identity": identity,
             "token": server.host_token,
+            "since": opened.events[-1].seq if opened.events else 0,
             "preferences": await person.preferences(),
         },
         address=doors.presence.shown_address,
         close_room=doors.close,
+        begin_closing=server.begin_suspending,
         put_away=resources.aclose,
         hosting=doors.presence,
         library=Courier(doors.blobs, offers=False),
@@ -199,9 +206,11 @@ async def take_host_seat(
             withheld_in, saved, {*server.state.open, *server.state.parked}
         ),
         saved=lambda: saved.id,
+        past=opened.log,
         reload=lambda model: engine_for(person.answering_with(model), place, lambda: seat.state),
     )
     seat = Participant(person.name, listener, plan)
+    seat.replay(opened.events, opened.base.room())
     seat.send_again(unsent)
     await seat.start()
     async with leaving_unless_done(seat):
@@ -209,7 +218,7 @@ async def take_host_seat(
         if not person.settings.local:
             rivals = Rivals(lambda: server.state, listener, identity.key)
             await resources.enter_async_context(rivals.watched(server.state.room))
-    for problem in doors.problems:
+    for problem in doors.opened.problems:
         listener.on_notice(Severity.WARNING, problem)
     return seat
 

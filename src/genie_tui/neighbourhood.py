@@ -11,7 +11,6 @@ from typing import Final
 
 from genie_core.archive.catalogue import Catalogue, Listing
 from genie_core.archive.errors import ArchiveError
-from genie_core.archive.lines import put_in_order, read_lines
 from genie_core.room.allegiance import may_host
 from genie_core.room.announcement import Announcement
 from genie_core.room.deed import Deed
@@ -70,11 +69,8 @@ class Neighbourhood:
         """Who was in the room, by the copy's log, which is read once."""
         if folder not in self._states:
             self._states[folder] = state = RoomState()
-            with suppress(ArchiveError, OSError):
-                content = read_lines(self._catalogue.find(folder).log_path.read_bytes())
-                put_in_order(content)
-                for event in content.events:
-                    state.apply(event)
+            with suppress(ArchiveError, OSError), self._catalogue.find(folder).reader() as log:
+                state.become(log.state())
                 state.exchanges.clear()  # only the people matter
                 state.proposals.clear()
         return self._states[folder]

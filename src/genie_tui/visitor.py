@@ -10,7 +10,8 @@ from typing import Final
 
 from genie_core.archive.copy import LogCopy
 from genie_core.archive.errors import ArchiveError, RoomInUse
-from genie_core.archive.log import EventLog
+from genie_core.archive.log import OpenedLog
+from genie_core.archive.reader import PART, LogReader
 from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
 from genie_core.room.address import Address, is_on_loopback, parse_address
@@ -75,8 +76,7 @@ class Luggage:
     """
 
     saved: SavedRoom | None = None
-    log: EventLog | None = None
-    events: list[Event] = field(default_factory=list)
+    opened: OpenedLog | None = None
     bequest: list[Event] = field(default_factory=list)
     unsent: tuple[Unsent, ...] = ()
     lent: SavedRoom | None = None
@@ -219,7 +219,8 @@ class Visitor:
             finder=await _finder(way, luggage.room, resources),
             trusts=lambda deed: may_host(seat.state, deed),
         )
-        events = luggage.events
+        opened = luggage.opened
+        last = opened.events[-1] if opened is not None and opened.events else None
         plan = plan_for(
             person,
             seeker,
@@ -228,13 +229,14 @@ class Visitor:
                 "identity": identity,
                 "ticket": way.ticket,
                 "room": luggage.room,
-                "since": events[-1].seq if events else 0,
-                "mark": event_mark(events[-1]) if events else 0,
+                "since": last.seq if last is not None else 0,
+                "mark": event_mark(last) if last is not None else 0,
                 "patient": luggage.patient,
                 "preferences": await person.preferences(),
                 "recognises": None if luggage.room else self._has_copy,
             },
             keep=None if second else copy.keep,
+            past=copy,
             put_away=resources.aclose,
             library=library,
             deed=None if second else lambda: self._deed(identity, certificate, seat),
@@ -245,7 +247,8 @@ class Visitor:
             else lambda model: engine_for(person.answering_with(model), place, lambda: seat.state),
         )
         seat = Participant(person.name, listener, plan)
-        seat.replay(events)
+        if opened is not None:
+            seat.replay(opened.events, opened.base.room())
         seat.bequeath(luggage.bequest)
         seat.send_again(luggage.unsent)
         await seat.start()
@@ -254,8 +257,8 @@ class Visitor:
             return seat
         async with leaving_unless_done(seat):
             saved = await self._settle_in(seat, luggage, resources)
-            if luggage.log is not None:
-                copy.attach(luggage.log)
+            if luggage.opened is not None:
+                copy.attach(luggage.opened.log)
             resources.push_async_callback(copy.aclose)
             late.open(await open_store(saved, _files_to_keep(luggage, seat)))
             resources.push_async_callback(_note_visit, saved, seat, seeker)
@@ -317,10 +320,10 @@ class Visitor:
 
     def _part(self, saved: SavedRoom, luggage: Luggage, parted: Diverged) -> SavedRoom:
         """Put a copy aside and begin another one with what both logs have. Blocks."""
-        common = _common_end(luggage.events, parted.points)
-        kept, rest = luggage.events[:common], luggage.events[common:]
         record = saved.record
         aside = saved.put_aside()
+        old = SavedRoom.load(aside).reader()
+        common = _common_end(old, parted.points)
         fresh = self._person.catalogue.copy_of(
             record.id,
             record.title,
@@ -330,19 +333,19 @@ class Visitor:
             addresses=record.addresses,
             pin=record.pin,
         )
-        with fresh.held(), fresh.open_log().log as log:
-            log.write(kept)
+        with old, fresh.held(), fresh.open_log().log as log:
+            while part := old.read(log.head, min(PART, common - log.head)):
+                log.write(part)
             take_over(aside, fresh)
-        luggage.bequest = [event for event in rest if isinstance(event.body, WORTH_KEEPING)]
-        if not common:
-            luggage.bequest = []
+            rest = old.events(common) if common else iter(())
+            luggage.bequest = [event for event in rest if isinstance(event.body, WORTH_KEEPING)]
         return fresh
 
 
-def _common_end(events: Sequence[Event], points: Sequence[tuple[int, int]]) -> int:
+def _common_end(copy: LogReader, points: Sequence[tuple[int, int]]) -> int:
     """How many events of a copy the host's log begins with, going by where it may have parted."""
     for seq, mark in sorted(points, reverse=True):
-        if 0 < seq <= len(events) and event_mark(events[seq - 1]) == mark:
+        if seq > 0 and any(event_mark(event) == mark for event in copy.read(seq - 1, 1)):
             return seq
     return 0
 
@@ -359,11 +362,11 @@ def _told(bequest: Sequence[Event], saved: SavedRoom) -> str:
 
 async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitStack) -> None:
     resources.enter_context(saved.held())
-    log, events, problems = await asyncio.to_thread(saved.open_log)
-    for problem in problems:
+    opened = await asyncio.to_thread(saved.open_log)
+    for problem in opened.problems:
         logger.warning("the copy of a room: %s", problem)
-    resources.callback(log.close)
-    luggage.saved, luggage.log, luggage.events = saved, log, events
+    resources.callback(opened.log.close)
+    luggage.saved, luggage.opened = saved, opened
 
 
 async def _finder(way: Way, room: str, resources: AsyncExitStack) -> Browser | None:
@@ -395,9 +398,8 @@ async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Seeker) -> No
 
 def _files_to_keep(luggage: Luggage, seat: Participant) -> Iterator[FileRef]:
     """The files of all messages that there are, whether the room has them yet or not."""
-    yield from files_of((*luggage.events, *luggage.bequest))
-    for said in [each.said for each in seat.state.exchanges.values()]:
-        yield from said.files
+    yield from files_of(luggage.bequest)
+    yield from list(seat.state.files.values())
     for unsent in seat.unsent:
         yield from unsent.files
 

@@ -14,7 +14,7 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.depot import LEFTOVER
 from genie_core.room.errors import NoSuchFile
-from genie_core.room.event import Event, FileRef, Recovered, Said
+from genie_core.room.event import Event, FileRef, Said
 from genie_core.room.frame import ClientFrame, Store, Stored
 from genie_core.room.limits import Limits
 from genie_core.room.participant import Participant
@@ -236,7 +236,7 @@ async def test_what_the_own_copy_tells_is_not_news_when_the_folder_is_known_late
         return True
 
     late.start(ask, lambda transfer: told.set() if transfer.complete else None)
-    late.recall(Event(1, 0.0, "bob", Recovered(Event(1, 0.0, "a", Said("1", "x", files=(old,))))))
+    late.recall([old])
     with pytest.raises(NoSuchFile, match="still opening"):
         await late.attach(tmp_path / "source")
     late.drop(old.digest)

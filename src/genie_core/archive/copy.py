@@ -43,6 +43,10 @@ class LogCopy:
         self._log = log
         self._writer = asyncio.create_task(self._write_forever(log), name="log copy")
 
+    def read(self, after: int, most: int) -> list[Event]:
+        """The events in the file that follow `after`, at most so many; see `EventLog.read`."""
+        return self._log.read(after, most) if self._log is not None else []
+
     async def aclose(self) -> None:
         """Write what is left, within some seconds, and close the file."""
         self._closing = True

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.errors import AmbiguousRoom, UnknownRoom, check_ordinary, disk_access
-from genie_core.archive.lines import read_lines
+from genie_core.archive.errors import AmbiguousRoom, UnknownRoom
+from genie_core.archive.reader import PART
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.event import Answered, Event, Quote, QuotedLine, Recovered, Said
 
@@ -49,12 +49,15 @@ def excerpt(room: SavedRoom, last: int) -> Quote:
         DamagedRoom: what is there is no file.
 
     """
-    events: list[Event] = []
-    with disk_access("read", room.log_path):
-        if room.log_path.exists():
-            check_ordinary(room.log_path)
-            events = read_lines(room.log_path.read_bytes()).events
-    lines = sorted(_lines(events), key=lambda line: line.at)[-min(last, MOST_MESSAGES) :]
+    wanted = min(last, MOST_MESSAGES)
+    lines: list[QuotedLine] = []
+    with room.reader() as log:
+        end = log.head
+        while end > 0 and len(lines) < wanted:
+            first = max(0, end - PART)
+            lines[:0] = _lines(log.read(first, end - first))
+            end = first
+    lines = sorted(lines, key=lambda line: line.at)[-wanted:]
     return Quote(room.record.id, room.record.title, _newest(lines))
 
 

@@ -5,6 +5,7 @@ are replaced by placeholders, so that sequence numbers stay without gaps.
 """
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +20,8 @@ MAX_GAP: Final = 100_000
 NAMED: Final = 5
 """This many damaged lines are given by number, and this many other problems are told."""
 
+LOST: Final = "the log is damaged here"
+
 _MARK: Final = b"\xef\xbb\xbf"
 """What some editors put before the first line."""
 
@@ -28,12 +31,166 @@ _encode: Final = msgspec.json.Encoder().encode
 _event: "Final[msgspec.json.Decoder[Event]]" = msgspec.json.Decoder(Event)
 
 
+class Damages(msgspec.Struct):
+    """What is wrong with a log: the first few problems in words, and how many there are."""
+
+    lines: list[tuple[int, str]] = []
+    damaged: int = 0
+    others: list[str] = []
+    more: int = 0
+
+    def line(self, number: int, why: str) -> None:
+        """Take note of a line that can't be believed."""
+        self.damaged += 1
+        if len(self.lines) < NAMED:
+            self.lines.append((number, why))
+
+    def other(self, problem: str) -> None:
+        """Take note of anything else."""
+        if len(self.others) < NAMED:
+            self.others.append(problem)
+        else:
+            self.more += 1
+
+    def told(self) -> list[str]:
+        """The problems that a person is told, and how many there are beyond them."""
+        more = [f"the log has {self.more:,} more problems"] if self.more else []
+        return [*self._lines(), *self.others, *more]
+
+    def _lines(self) -> list[str]:
+        """What is damaged, in one line however much it is."""
+        if not self.lines:
+            return []
+        if self.damaged == 1:
+            number, why = self.lines[0]
+            return [f"line {number} is damaged: {why}"]
+        named = ", ".join(str(number) for number, _ in self.lines)
+        beyond = self.damaged - len(self.lines)
+        return [f"lines {named}{f' and {beyond:,} more' if beyond else ''} are damaged"]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """An event of a log, and where its line begins and ends, in bytes from the start of the file.
+
+    A placeholder for what is lost has the place of the line that shows that it is.
+    """
+
+    event: Event
+    start: int
+    end: int
+    lost: bool = False
+
+
+class LogScan:
+    """Reads a log piece by piece, from its start or from behind a line that was read before.
+
+    `head` is the last event so far, `lines` counts the lines and `intact` the bytes that are whole;
+    `at` is the time of the last event. The end is torn if the last line is unfinished, or full of
+    zeros as after a power cut. A damaged line anywhere else counts as one lost event or more,
+    whatever the numbers around it say.
+    """
+
+    def __init__(
+        self,
+        head: int = 0,
+        lines: int = 0,
+        intact: int = 0,
+        at: float | None = None,
+        damages: Damages | None = None,
+    ) -> None:
+        self.head = head
+        self.lines = lines
+        self.intact = intact
+        self.at = at
+        self.damages = damages or Damages()
+        self._rest = b""
+        self._zeros: tuple[int, str, int] | None = None
+        self._damaged: list[int] = []
+
+    @property
+    def settled(self) -> bool:
+        """Whether reading could begin anew behind what is `intact`, with nothing lost or found."""
+        return not self._damaged and self._zeros is None
+
+    def feed(self, data: bytes) -> Iterator[Found]:
+        """Take the next bytes; the events that they complete. Read all before feeding again."""
+        data = self._rest + data
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            yield from self._line(data[start:end])
+            start = end + 1
+        self._rest = data[start:]
+
+    def finish(self) -> Iterator[Found]:
+        """Take note that there is no more; the events that are lost at the end."""
+        if self._rest:
+            self._settle_zeros()
+        torn = len(self._rest) or (self._zeros[2] if self._zeros is not None else 0)
+        for number in self._damaged:  # nothing readable follows that would tell how many are lost
+            yield from self._lose(
+                self.head + 1, f"line {number} of the log is damaged", self.intact
+            )
+        self._damaged.clear()
+        if torn:
+            self.damages.other(f"the last line was unfinished: {torn} bytes were cut off")
+
+    def _line(self, line: bytes) -> Iterator[Found]:
+        self._settle_zeros()
+        self.lines += 1
+        length = len(line) + 1
+        try:
+            event = _decode_line(_bare(line, first=self.lines == 1))
+            yield from self._take(event, self.intact, self.intact + length)
+        except _Damaged as error:
+            if b"\0" in line:
+                self._zeros = self.lines, str(error), length
+            else:
+                self._damage(self.lines, str(error), length)
+        else:
+            self._damaged.clear()
+            self.intact += length
+
+    def _settle_zeros(self) -> None:
+        """Take a line that could have been a torn end for damage, as something follows it."""
+        if self._zeros is not None:
+            zeros, self._zeros = self._zeros, None
+            self._damage(*zeros)
+
+    def _damage(self, number: int, why: str, length: int) -> None:
+        self.damages.line(number, why)
+        self._damaged.append(number)
+        self.intact += length
+
+    def _take(self, event: Event, start: int, end: int) -> Iterator[Found]:
+        expected = self.head + 1
+        if event.seq < expected:
+            self.damages.other(f"line {self.lines} repeats event {event.seq} and is left out")
+            return
+        if event.seq - expected > MAX_GAP:
+            raise _Damaged(f"event {event.seq} does not follow event {self.head}")
+        if event.seq > expected:
+            missing = f"event {expected}"
+            if event.seq - expected > 1:
+                missing = f"events {expected} to {event.seq - 1}"
+            self.damages.other(f"{missing} before line {self.lines} can't be read")
+            yield from self._lose(event.seq - 1, LOST, start, event.at)
+        self.head, self.at = event.seq, event.at
+        yield Found(event, start, end)
+
+    def _lose(self, upto: int, why: str, place: int, at: float = 0.0) -> Iterator[Found]:
+        """Placeholders for lost events, at the time of a neighbour."""
+        when = at if self.at is None else self.at
+        for seq in range(self.head + 1, upto + 1):
+            self.head = seq
+            yield Found(Event(seq, when, ROOM, Unreadable(why)), place, place, lost=True)
+
+
 @dataclass(slots=True)
 class LogContent:
     """What was found in a log. `intact` is its length in bytes without a torn end."""
 
     events: list[Event] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    damages: Damages = field(default_factory=Damages)
     intact: int = 0
 
     @property
@@ -43,8 +200,7 @@ class LogContent:
 
     def told(self) -> list[str]:
         """The problems that a person is told, and how many there are beyond them."""
-        rest = len(self.problems) - NAMED
-        return [*self.problems[:NAMED], *([f"the log has {rest:,} more problems"] * (rest > 0))]
+        return self.damages.told()
 
 
 class _Damaged(Exception):
@@ -74,53 +230,11 @@ def encode_line(event: Event) -> bytes:
 
 
 def read_lines(data: bytes) -> LogContent:
-    """Read all that can be believed.
-
-    The end is torn if the last line is unfinished, or full of zeros as after a power cut. A
-    damaged line anywhere else counts as one lost event or more, whatever the numbers around it say.
-    """
-    content = LogContent()
-    damaged: list[int] = []
-    reasons: dict[int, str] = {}
-    start = number = 0
-    while (end := data.find(b"\n", start)) >= 0:
-        number += 1
-        try:
-            _take(content, _decode_line(_bare(data[start:end], first=number == 1)), number)
-        except _Damaged as error:
-            if b"\0" in data[start:end] and end + 1 == len(data):
-                break
-            reasons[number] = str(error)
-            damaged.append(number)
-        else:
-            damaged.clear()
-        start = end + 1
-    content.intact = start
-    content.problems[:0] = _damage(reasons)
-    for number in damaged:  # nothing readable follows that would tell how many are lost
-        _lose(content, content.head + 1, f"line {number} of the log is damaged")
-    if torn := len(data) - content.intact:
-        content.problems.append(f"the last line was unfinished: {torn} bytes were cut off")
-    return content
-
-
-def _bare(line: bytes, *, first: bool) -> bytes:
-    """A line without what an editor added that only looked at it."""
-    if first:
-        line = line.removeprefix(_MARK)
-    return line.removesuffix(b"\r")
-
-
-def _damage(reasons: dict[int, str]) -> list[str]:
-    """What is damaged, in one line however much it is."""
-    if not reasons:
-        return []
-    numbers = list(reasons)
-    if len(numbers) == 1:
-        return [f"line {numbers[0]} is damaged: {reasons[numbers[0]]}"]
-    named = ", ".join(map(str, numbers[:NAMED]))
-    more = f" and {len(numbers) - NAMED:,} more" if len(numbers) > NAMED else ""
-    return [f"lines {named}{more} are damaged"]
+    """Read all that can be believed, as `LogScan` says."""
+    scan = LogScan()
+    events = [found.event for found in scan.feed(data)]
+    events += [found.event for found in scan.finish()]
+    return LogContent(events, scan.damages, scan.intact)
 
 
 def put_in_order(content: LogContent) -> None:
@@ -130,37 +244,26 @@ def put_in_order(content: LogContent) -> None:
     """
     state = RoomState()
     for place, event in enumerate(content.events):
-        try:
-            state.apply(event)
-        except IllegalEvent as error:
-            content.problems.append(f"{error}; it is left out")
-            stand_in = Event(event.seq, event.at, event.by, Unreadable(str(error)))
-            content.events[place] = stand_in
-            state.apply(stand_in)
+        stand_in = fitting(state, event, content.damages)
+        content.events[place] = stand_in
 
 
-def _take(content: LogContent, event: Event, number: int) -> None:
-    expected = content.head + 1
-    if event.seq < expected:
-        content.problems.append(f"line {number} repeats event {event.seq} and is left out")
-        return
-    if event.seq - expected > MAX_GAP:
-        raise _Damaged(f"event {event.seq} does not follow event {content.head}")
-    if event.seq > expected:
-        missing = f"event {expected}"
-        if event.seq - expected > 1:
-            missing = f"events {expected} to {event.seq - 1}"
-        content.problems.append(f"{missing} before line {number} can't be read")
-        _lose(content, event.seq - 1, "the log is damaged here", event.at)
-    content.events.append(event)
+def fitting(state: RoomState, event: Event, damages: Damages) -> Event:
+    """Apply an event; or a placeholder, which is returned, if it contradicts those before it."""
+    try:
+        state.apply(event)
+    except IllegalEvent as error:
+        damages.other(f"{error}; it is left out")
+        event = Event(event.seq, event.at, event.by, Unreadable(str(error)))
+        state.apply(event)
+    return event
 
 
-def _lose(content: LogContent, upto: int, why: str, at: float = 0.0) -> None:
-    """Put placeholders for lost events, at the time of a neighbour."""
-    when = content.events[-1].at if content.events else at
-    content.events += [
-        Event(seq, when, ROOM, Unreadable(why)) for seq in range(content.head + 1, upto + 1)
-    ]
+def _bare(line: bytes, *, first: bool) -> bytes:
+    """A line without what an editor added that only looked at it."""
+    if first:
+        line = line.removeprefix(_MARK)
+    return line.removesuffix(b"\r")
 
 
 def _decode_line(line: bytes) -> Event:

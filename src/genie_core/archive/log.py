@@ -3,43 +3,63 @@
 import asyncio
 import os
 import threading
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from genie_core.archive.errors import check_ordinary, disk_access
-from genie_core.archive.lines import LogContent, encode_line, put_in_order, read_lines
+from genie_core.archive.index import INDEX_NAME, Base, LogIndex
+from genie_core.archive.lines import Found, encode_line
+from genie_core.archive.survey import read_part, take_stock
 from genie_core.durable import make_private_folder, sync_folder
-from genie_core.room.event import Event, Unreadable
+from genie_core.room.event import Event, FileRef, Unreadable
+from genie_core.room.fold import RoomState
 
 _sync: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
 class OpenedLog(NamedTuple):
-    """A log with what was in it. `problems` are lines to show to a person, usually none."""
+    """A log with the end of what was in it.
+
+    `events` are the latest ones; `base` is the room before them, which is a new one for a log that
+    is not long. `problems` are lines to show to a person, usually none.
+    """
 
     log: "EventLog"
+    base: Base
     events: list[Event]
     problems: list[str]
 
+    def state(self) -> RoomState:
+        """The room after the last event; each call makes another one."""
+        state = self.base.room()
+        for event in self.events:
+            state.apply(event)
+        return state
+
 
 class EventLog:
-    """Appends events to a file. All file work of `append` is done in a worker thread.
+    """Appends events to a file, beside which it keeps an index up to date.
 
-    Only one process may have a log open; `hold` sees to that.
+    All file work of `append` is done in a worker thread. Only one process may have a log open;
+    `hold` sees to that.
     """
 
-    def __init__(self, descriptor: int, content: LogContent) -> None:
+    def __init__(self, path: Path, descriptor: int, index: LogIndex, last: Event | None) -> None:
+        self._path = path
         self._descriptor: int | None = descriptor
-        self._size = content.intact
-        self._head = content.head
-        self._last = content.events[-1] if content.events else None
+        self._index = index
+        self._last = last
         self._torn = False
         self._lock = threading.Lock()
 
     @classmethod
-    def open(cls, path: Path) -> OpenedLog:
-        """Read a log, or start one. Blocks; a torn end is cut off before anything is appended.
+    def open(cls, path: Path, first: Event | None = None) -> OpenedLog:
+        """Read the end of a log, or start one. Blocks; a torn end is cut off.
+
+        Without an index beside it, or with one that is not true any more, all of it is read.
+        `first` takes the place of a first event that is lost.
 
         Raises:
             DamagedRoom: what is there is no file.
@@ -48,14 +68,37 @@ class EventLog:
         """
         with disk_access("open", path):
             make_private_folder(path.parent)
-            descriptor, content = _opened(path)
-        put_in_order(content)
-        return OpenedLog(cls(descriptor, content), content.events, content.told())
+            descriptor, index, events = _opened(path, first)
+        log = cls(path, descriptor, index, events[-1] if events else None)
+        return OpenedLog(log, index.base(), events, index.damages.told())
 
     @property
     def head(self) -> int:
         """Sequence number of the last event on disk."""
-        return self._head
+        return self._index.covered
+
+    @property
+    def files(self) -> list[FileRef]:
+        """The files that its messages have brought; while nothing is written."""
+        return list(self._index.state.files.values())
+
+    @property
+    def messages(self) -> int:
+        """How many messages there are in it; while nothing is written."""
+        return self._index.state.messages
+
+    def read(self, after: int, most: int) -> list[Event]:
+        """The events on disk that follow `after`, at most so many; also while others are written.
+
+        Blocks, for as long as reading a part of a file takes. For a log that is closed there are
+        none.
+
+        Raises:
+            OSError: the file can't be read.
+
+        """
+        descriptor = self._descriptor
+        return [] if descriptor is None else read_part(descriptor, self._index, after, most)
 
     async def append(self, events: Sequence[Event]) -> None:
         """Write events that follow those on disk; they are safe when this returns.
@@ -74,9 +117,10 @@ class EventLog:
     def close(self) -> None:
         """Close the file, after a write that is under way."""
         with self._lock:
-            if self._descriptor is not None:
-                os.close(self._descriptor)
-                self._descriptor = None
+            descriptor, self._descriptor = self._descriptor, None
+            if descriptor is not None:
+                self._save_index(descriptor)
+                os.close(descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -87,15 +131,19 @@ class EventLog:
     def write(self, events: Sequence[Event]) -> None:
         """Do what `append` does, and block while the disk works."""
         with self._lock:
-            fresh = [event for event in events if event.seq > self._head]
+            head = self.head
+            fresh = [event for event in events if event.seq > head]
             if any(self._is_another(event) for event in events):
-                raise ValueError(f"event {self._head} is another one than on disk")
-            for seq, event in enumerate(fresh, self._head + 1):
+                raise ValueError(f"event {head} is another one than on disk")
+            for seq, event in enumerate(fresh, head + 1):
                 if event.seq != seq:
                     raise ValueError(f"event {event.seq} does not follow event {seq - 1} on disk")
             if fresh:
-                self._write(b"".join(map(encode_line, fresh)))
-                self._head, self._last = fresh[-1].seq, fresh[-1]
+                lines = [encode_line(event) for event in fresh]
+                data = b"".join(lines)
+                self._write(data)
+                self._last = fresh[-1]
+                self._note(fresh, lines, data)
 
     def _is_another(self, event: Event) -> bool:
         """Whether an event contradicts the last one on disk, which stands for all before it."""
@@ -118,29 +166,43 @@ class EventLog:
             self._torn = True
             self._cut_back(self._descriptor)
             raise
-        self._size += len(data)
+
+    def _note(self, events: Sequence[Event], lines: Sequence[bytes], data: bytes) -> None:
+        """Bring the index up to what was written."""
+        index, known = self._index, self._index.bases[-1]
+        start = index.size
+        for event, line in zip(events, lines, strict=True):
+            index.take(Found(event, start, start + len(line)))
+            start += len(line)
+        index.cover(start, index.lines + len(lines), zlib.crc32(data, index.crc))
+        if index.bases[-1] is not known and self._descriptor is not None:
+            self._save_index(self._descriptor)
+
+    def _save_index(self, descriptor: int) -> None:
+        self._index.save(self._path.with_name(INDEX_NAME), descriptor)
 
     def _cut_back(self, descriptor: int) -> None:
         """Remove what a failed write left. If even that fails, the next write tries again."""
-        os.ftruncate(descriptor, self._size)
+        os.ftruncate(descriptor, self._index.size)
         self._torn = False
 
 
-def _opened(path: Path) -> tuple[int, LogContent]:
+def _opened(path: Path, first: Event | None) -> tuple[int, LogIndex, list[Event]]:
     """Open a log and read it, without the torn end if there is one."""
     created = not path.exists()
     if not created:
         check_ordinary(path)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        data = path.read_bytes()
-        content = read_lines(data)
-        if content.intact < len(data):
-            os.ftruncate(descriptor, content.intact)
+        index = LogIndex.load(path.with_name(INDEX_NAME), descriptor)
+        index.first = first
+        events = take_stock(descriptor, index)
+        if index.size < os.fstat(descriptor).st_size:
+            os.ftruncate(descriptor, index.size)
             os.fsync(descriptor)
         if created:
             sync_folder(path.parent)
     except BaseException:
         os.close(descriptor)
         raise
-    return descriptor, content
+    return descriptor, index, events

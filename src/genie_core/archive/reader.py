@@ -1,71 +1,120 @@
 """A room's log, read only: nothing is locked or changed, and it may grow meanwhile."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from genie_core.archive.errors import check_ordinary, disk_access
-from genie_core.archive.lines import put_in_order, read_lines
+from genie_core.archive.index import INDEX_NAME, LogIndex
+from genie_core.archive.survey import read_part, take_stock
+from genie_core.room.checkpoint import decode_state, encode_state
 from genie_core.room.event import Event
 from genie_core.room.fold import RoomState
 
+PART: Final = 1_024
+"""Events that are held at once where all are read."""
+
 
 class LogReader:
-    """Reads a log as far as it went when it was opened or last refreshed. All methods block."""
+    """Reads a log as far as it went when it was opened or last refreshed. All methods block.
 
-    def __init__(self, path: Path, events: list[Event], problems: list[str]) -> None:
+    Whatever the system refuses is a `DiskFailure`. `problems` are lines to show to a person.
+    """
+
+    def __init__(self, path: Path, descriptor: int | None, index: LogIndex) -> None:
         self._path = path
-        self._events = events
-        self.problems = problems
+        self._descriptor = descriptor
+        self._index = index
+        self.problems: list[str] = index.damages.told()
 
     @classmethod
-    def open(cls, path: Path) -> Self:
-        """Read a log; one that is missing is empty.
+    def open(cls, path: Path, first: Event | None = None) -> Self:
+        """Read a log; one that is missing is empty. `first` stands for a first event that is lost.
 
         Raises:
             DamagedRoom: what is there is no file.
             DiskFailure: the file can't be read.
 
         """
-        content = read_lines(b"")
         with disk_access("read", path):
-            if path.exists():
-                check_ordinary(path)
-                content = read_lines(path.read_bytes())
-        put_in_order(content)
-        return cls(path, content.events, content.told())
+            return cls(path, *_opened(path, first))
 
     @property
     def head(self) -> int:
         """Sequence number of the last event that is known."""
-        return self._events[-1].seq if self._events else 0
+        return self._index.covered
 
     def state(self) -> RoomState:
         """The room after the last event; each call makes another one."""
-        state = RoomState()
-        for event in self._events:
-            state.apply(event)
-        return state
+        return decode_state(encode_state(self._index.state))
 
     def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
         """The events from the one behind `after` up to `upto`, that one included, in order."""
-        yield from self._events[after:upto]
+        last = self.head if upto is None else min(upto, self.head)
+        while part := self.read(after, min(PART, last - after)):
+            yield from part
+            after = part[-1].seq
 
     def read(self, after: int, most: int) -> list[Event]:
         """The events that follow `after`, at most so many."""
-        return self._events[after : after + most]
+        if self._descriptor is None:
+            return []
+        with disk_access("read", self._path):
+            return read_part(self._descriptor, self._index, after, most)
 
     def refresh(self) -> int:
-        """Take in what was appended since; returns the head by then."""
-        fresh = LogReader.open(self._path)
-        self._events, self.problems = fresh._events, fresh.problems
+        """Take in what was appended since; returns the head by then.
+
+        A log that was replaced meanwhile, or that was cut, is read anew.
+        """
+        with disk_access("read", self._path):
+            if self._is_replaced():
+                self._reopen()
+            elif self._descriptor is not None:
+                take_stock(self._descriptor, self._index)
         return self.head
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; there is nothing to be read then."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def _is_replaced(self) -> bool:
+        try:
+            told = self._path.stat()
+        except FileNotFoundError:
+            return False
+        if self._descriptor is None:
+            return True
+        known = os.fstat(self._descriptor)
+        other = (told.st_dev, told.st_ino) != (known.st_dev, known.st_ino)
+        return other or told.st_size < self._index.size
+
+    def _reopen(self) -> None:
+        first = self._index.first
+        self.close()
+        self._descriptor, self._index = _opened(self._path, first)
+        self.problems = self._index.damages.told()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _opened(path: Path, first: Event | None) -> tuple[int | None, LogIndex]:
+    if not path.exists():
+        return None, LogIndex()
+    check_ordinary(path)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        index = LogIndex.load(path.with_name(INDEX_NAME), descriptor)
+        index.first = first
+        take_stock(descriptor, index)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor, index

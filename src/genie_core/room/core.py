@@ -53,12 +53,13 @@ from genie_core.room.frame import (
     Share,
     Stop,
     Store,
+    Suspending,
     Trouble,
     Typing,
     Welcome,
 )
 from genie_core.room.heritage import Heritage
-from genie_core.room.history import History
+from genie_core.room.history import History, Past
 from genie_core.room.limits import Limits
 from genie_core.room.moderator import Moderator
 from genie_core.room.names import check_name
@@ -68,12 +69,16 @@ from genie_core.room.person import Terminal
 from genie_core.room.roster import Roster
 
 REASON_CHARS: Final = 200
+SUSPENDING: Final = "suspending"
 FAREWELL_CHARS: Final = 80
 """Longest reason of somebody who leaves, which is recorded each time."""
 
 
 class Room:
     """A room, built from its past events; they don't decide about its id and title.
+
+    A long log need not be given whole: `base` is the room before the first of `events` then, and
+    `past` is where those before can be read.
 
     Call `open` once, then `connect`, `receive` and `disconnect` for each connection. After any
     call, `stirred` names the peers to `pull` for, and `pending` the events to write; `commit` tells
@@ -90,9 +95,11 @@ class Room:
         passes: Passes | None = None,
         ask: bool = False,
         files: Mapping[str, FileRef] | None = None,
+        base: RoomState | None = None,
+        past: Past | None = None,
     ) -> None:
         self.limits: Final = limits or Limits()
-        self._history = History(events)
+        self._history = History(events, base, past)
         self._roster = Roster(self.limits)
         self._budget = Budget(self.limits)
         self._filing = Filing(self._roster, self.limits, files or {})
@@ -113,6 +120,7 @@ class Room:
         self._title = title
         self._deed: Deed | None = None
         self._trouble = ""
+        self._ends_at: float | None = None
         self._closed = True
 
     @property
@@ -267,6 +275,23 @@ class Room:
         slow = peer.farewell is not None and peer.farewell.code == "slow"
         self._unseat(peer, "too slow" if slow else reason, now)
 
+    def begin_suspending(self, within: float, now: float) -> int:
+        """Take no more messages, and tell everybody that the room is suspended so many seconds on.
+
+        What engines report is recorded as before. Returns the number of the last event so far:
+        those after it are no messages.
+        """
+        if not self._closed and self._ends_at is None:
+            self._ends_at = now + within
+            self._floor.closing = True
+            for peer in self._roster.seated:
+                self._tell_of_end(peer, now)
+        return self._history.head
+
+    def _tell_of_end(self, peer: Peer, now: float) -> None:
+        if self._ends_at is not None and SUSPENDING in peer.hello.knows:
+            self._roster.reply(peer, Suspending(max(0.0, self._ends_at - now)))
+
     def suspend(self, reason: str, now: float) -> None:
         """Close the doors. Everybody gets what is left of the log, and then a farewell.
 
@@ -382,6 +407,7 @@ class Room:
             self._door.recall_knocks(peer)
         if self._trouble:
             self._roster.reply(peer, Trouble(self._trouble))
+        self._tell_of_end(peer, now)
 
     def _replace(self, name: str, device: str) -> None:
         before = self._roster.terminal(name, device)

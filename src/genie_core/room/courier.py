@@ -7,7 +7,7 @@ asked without a connection, and what a lost one leaves behind goes on with the n
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -173,9 +173,9 @@ class Courier:
 
     # -- what comes from the room
 
-    def recall(self, event: Event) -> None:
-        """Take note of an event from the own copy; fetches what has never arrived."""
-        for file in files_of([event]):
+    def recall(self, files: Iterable[FileRef]) -> None:
+        """Take note of files that the own copy names; fetches what has never arrived."""
+        for file in files:
             self._named[file.digest] = file
             if (outgoing := self._outgoing.get(file.digest)) is not None:
                 outgoing.named = True
@@ -190,7 +190,7 @@ class Courier:
             self._lacked = None
         elif isinstance(event.body, Recovered) and self._lacked is not None:
             self._lacked.update(file.digest for file in files_of([event]))
-        self.recall(event)
+        self.recall(files_of([event]))
 
     def on_answer(self, answer: Stored | Piece | Refused) -> None:
         """Take in what the room says about a file."""

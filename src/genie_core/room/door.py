@@ -250,12 +250,13 @@ class Door:
             return True
         if not hello.mark or hello.since <= 0:
             return False
-        return event_mark(self._history.events[hello.since - 1]) not in (0, hello.mark)
+        event = self._history.event(hello.since)
+        return event is not None and event_mark(event) not in (0, hello.mark)
 
     def _points(self) -> Points:
         ends = [self._history.head, *(seq - 1 for seq in reversed(self._history.state.hostings))]
-        events = self._history.events
-        marks = [(seq, event_mark(events[seq - 1])) for seq in ends[:MAX_POINTS] if seq]
+        events = (self._history.event(seq) for seq in ends[:MAX_POINTS])
+        marks = ((event.seq, event_mark(event)) for event in events if event is not None)
         return Points(tuple((seq, mark) for seq, mark in marks if mark))
 
     def _knows(self, peer: Peer) -> bool:

@@ -29,6 +29,7 @@ from genie_core.room.frame import (
     Progressed,
     Publish,
     Refusal,
+    Refused,
     Rule,
     Ruled,
     Say,
@@ -53,12 +54,14 @@ PATH_CHARS: Final = 400
 """Longest path of an agent, or line about what it does, that is passed on."""
 
 TOO_MUCH: Final = "too much at once; slow down"
+CLOSING: Final = "the host suspends the room; this is sent when it is back"
 
 
 class Floor:
     """Judges the frames of seated peers and records what is in order.
 
     Everything refused is answered; ephemeral frames that don't fit are dropped without a word.
+    While it is `closing` messages are put off: their authors keep them for when the room is back.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Floor:
         self._filing = filing
         self._limits = limits
         self._published = _Recent()
+        self.closing = False
 
     @property
     def _state(self) -> RoomState:
@@ -82,8 +86,12 @@ class Floor:
 
     def say(self, peer: Peer, say: Say, now: float) -> None:
         """Record a message. The same id by the same author is recorded once."""
-        if self._history.has_said(peer.name, say.id):
+        if self._state.has_said(peer.name, say.id):
             return  # the recorded event is the answer
+        if self.closing:
+            # No strike: a program that doesn't know of this tries again each second.
+            self._roster.reply(peer, Refused("too_fast", CLOSING, say.id[:ID_CHARS]))
+            return
         refusal = self._objection_to(peer, say, now)
         if refusal is not None:
             self._roster.refuse(peer, *refusal, say.id[:ID_CHARS])

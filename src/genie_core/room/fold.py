@@ -111,6 +111,10 @@ class RoomState:
         """Take such ids over from another state."""
         self._ids.update(dict.fromkeys(ids))
 
+    def become(self, other: "RoomState") -> None:
+        """Take everything over from another state, which must not be used any more."""
+        self.__dict__.update(other.__dict__)
+
     def apply(self, event: Event) -> bool:
         """Take the next event in; False if it was known already."""
         if event.seq <= self.head:

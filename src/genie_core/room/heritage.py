@@ -47,8 +47,6 @@ class Heritage:
         self._roster = roster
         self._budget = budget
         self._limits = limits
-        recovered = (each.body.event for each in history.events if isinstance(each.body, Recovered))
-        self._seen = {(original.seq, event_mark(original)) for original in recovered}
 
     def take(self, peer: Peer, events: tuple[Event, ...], now: float) -> None:
         """Take in events that somebody's copy has, in their order."""
@@ -75,7 +73,7 @@ class Heritage:
         if self._history.congested:
             self._refuse(peer, "disk", NO_DISK)
             return False
-        if len(self._seen) >= MAX_RECOVERED:
+        if len(self._history.state.inherited) >= MAX_RECOVERED:
             self._refuse(peer, "no_space", "this room has recovered enough")
             return False
         if not (
@@ -84,7 +82,6 @@ class Heritage:
             self._refuse(peer, "too_fast", TOO_MUCH)
             return False
         self._history.record(peer.name, Recovered(event), now)
-        self._seen.add((event.seq, event_mark(event)))
         peer.strikes = 0
         return True
 
@@ -107,12 +104,12 @@ class Heritage:
             return False
 
     def _is_new(self, event: Event) -> bool:
-        if (event.seq, event_mark(event)) in self._seen:
+        state = self._history.state
+        if (event.seq, event_mark(event)) in state.inherited:
             return False
-        if isinstance(event.body, Said) and self._history.has_said(event.by, event.body.id):
+        if isinstance(event.body, Said) and state.has_said(event.by, event.body.id):
             return False
-        events = self._history.events
-        return event.seq > len(events) or events[event.seq - 1] != event
+        return self._history.event(event.seq) != event
 
 
 def _is_name(by: str) -> bool:

@@ -1,12 +1,13 @@
-"""A room's log in memory: the source of all catching up."""
+"""A room's log as it is handed out: the source of all catching up."""
 
+import logging
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
-from genie_core.room.event import AnyBody, Event, Recovered, Said
+from genie_core.room.event import AnyBody, Event
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import Entries
 
@@ -15,25 +16,44 @@ BATCH_BYTES: Final = 128 * 1024
 PENDING_EVENTS: Final = 20_000
 """Events that may wait for a disk that fails; beyond them nothing new is taken."""
 
+TAIL: Final = 4_096
+"""Of the events that are on disk, about so many of the latest are held in memory, too."""
+
 NO_DISK: Final = "the host can't write to its disk"
 
 _KEPT_BATCHES: Final = 32
+
+logger = logging.getLogger(__name__)
 _encode: Final = msgspec.json.Encoder().encode
+
+
+class Past(Protocol):
+    """Where events that are on disk can be read again."""
+
+    def read(self, after: int, most: int) -> list[Event]:
+        """The events that follow `after`, at most so many. May block for as long as a disk takes.
+
+        Raises:
+            OSError: they can't be read.
+
+        """
 
 
 class History:
     """All events so far, and up to where they are safe on disk.
 
-    Only safe events are handed out by `after`; peers with the same position share one frame.
+    Only safe events are handed out by `after`; peers with the same position share one frame. With
+    a `past` to read them from, the older ones are not held in memory. `base` is the room before the
+    first of `events`; it belongs to the history from then on.
     """
 
-    def __init__(self, events: Iterable[Event]) -> None:
-        self.state = RoomState()
-        self.events: list[Event] = []
-        self._said: set[tuple[str, str]] = set()
-        for event in events:
-            if self.state.apply(event):
-                self._keep(event)
+    def __init__(
+        self, events: Iterable[Event], base: RoomState | None = None, past: Past | None = None
+    ) -> None:
+        self.state = base or RoomState()
+        self._past = past
+        self._before = self.state.head
+        self._events = [event for event in events if self.state.apply(event)]
         self.durable = self.head
         self._batches: OrderedDict[tuple[int, int], Entries] = OrderedDict()
 
@@ -51,22 +71,29 @@ class History:
         """Add an event. It stays pending until `commit`."""
         event = Event(self.head + 1, now, by, body)
         self.state.apply(event)
-        self._keep(event)
+        self._events.append(event)
         return event
 
-    def has_said(self, author: str, id_: str) -> bool:
-        """Whether the log has this message of theirs, also if it was recovered."""
-        return (author, id_) in self._said
+    def event(self, seq: int) -> Event | None:
+        """One event, by its number; None if there is none, or it can't be read."""
+        if seq > self._before:
+            return self._events[seq - self._before - 1] if seq <= self.head else None
+        found = self._read(seq - 1, 1) if seq > 0 else []
+        return found[0] if found else None
 
     def pending(self) -> list[Event]:
         """The events that are not known to be on disk, in order."""
-        return self.events[self.durable :]
+        return self._events[self.durable - self._before :]
 
     def commit(self, seq: int) -> None:
         """Take note that everything up to `seq` is on disk."""
         if seq > self.head:
             raise ValueError(f"event {seq} was never recorded")
         self.durable = max(self.durable, seq)
+        surplus = self.durable - self._before - TAIL
+        if self._past is not None and surplus >= TAIL:
+            del self._events[:surplus]
+            self._before += surplus
 
     def after(self, position: int) -> Entries | None:
         """The next safe events after `position`, in a frame of bounded size; None if up to date."""
@@ -75,23 +102,39 @@ class History:
         key = (position, self.durable)
         batch = self._batches.get(key)
         if batch is None:
-            batch = self._batches[key] = self._gather(position)
+            batch = self._gather(position)
+            if batch is None:
+                return None
+            self._batches[key] = batch
             if len(self._batches) > _KEPT_BATCHES:
                 self._batches.popitem(last=False)
         return batch
 
-    def _keep(self, event: Event) -> None:
-        self.events.append(event)
-        original = event.body.event if isinstance(event.body, Recovered) else event
-        if isinstance(original.body, Said):
-            self._said.add((original.by, original.body.id))
-
-    def _gather(self, position: int) -> Entries:
+    def _gather(self, position: int) -> Entries | None:
         chosen: list[Event] = []
         size = 0
-        for event in self.events[position : min(position + BATCH_EVENTS, self.durable)]:
+        for event in self._safe(position, BATCH_EVENTS):
             size += len(_encode(event))
             if chosen and size > BATCH_BYTES:
                 break
             chosen.append(event)
-        return Entries(tuple(chosen))
+        return Entries(tuple(chosen)) if chosen else None
+
+    def _safe(self, after: int, most: int) -> list[Event]:
+        if after < self._before:
+            return self._read(after, most)
+        first = after - self._before
+        return self._events[first : min(first + most, self.durable - self._before)]
+
+    def _read(self, after: int, most: int) -> list[Event]:
+        """Read from the disk, in place: a part of a file that was written not long ago.
+
+        What can't be read is not there for now; the peer that asks is not served until it can.
+        """
+        if self._past is None:
+            return []
+        try:
+            return self._past.read(after, most)
+        except OSError:
+            logger.warning("the log can't be read", exc_info=True)
+            return []

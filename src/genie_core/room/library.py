@@ -1,6 +1,6 @@
 """Where a seat keeps the room's files, and the place of those who keep none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -35,8 +35,8 @@ class Library(Protocol):
     def drop(self, digest: str) -> None:
         """Stop to send a file, unless a message names it."""
 
-    def recall(self, event: Event) -> None:
-        """Take note of an event from the own copy; fetches what has never arrived."""
+    def recall(self, files: Iterable[FileRef]) -> None:
+        """Take note of files that the own copy names; fetches what has never arrived."""
 
     def on_event(self, event: Event) -> None:
         """Take note of an event that is new; fetches what a message brings."""
@@ -79,7 +79,7 @@ class NoLibrary:
     def drop(self, digest: str) -> None:
         """Send none."""
 
-    def recall(self, event: Event) -> None:
+    def recall(self, files: Iterable[FileRef]) -> None:
         """Fetch none."""
 
     def on_event(self, event: Event) -> None:

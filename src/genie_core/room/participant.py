@@ -18,7 +18,7 @@ from genie_core.progress import What
 from genie_core.redaction import mask_known
 from genie_core.room.authorship import shown
 from genie_core.room.deed import Deed
-from genie_core.room.departure import Step, take_steps
+from genie_core.room.departure import Ending, Grace, Receipt, Step, make_receipt, take_steps
 from genie_core.room.engine_room import EngineRoom
 from genie_core.room.errors import Diverged, LeftInDisorder, RoomError, TooManyUnsent
 from genie_core.room.event import (
@@ -77,6 +77,9 @@ from genie_core.room.workbench import Workbench
 logger = logging.getLogger(__name__)
 
 ENGINE_TIMEOUT: Final = 20.0
+"""Seconds that putting the engine away may take after the grace."""
+
+ANNOUNCE_TIMEOUT: Final = 2.0
 STEP_TIMEOUT: Final = 10.0
 """Seconds that one step of leaving may take before it is left behind."""
 
@@ -108,7 +111,11 @@ class Participant:
         self._welcomed = asyncio.Event()
         self._closed = LinkStatus(Link.CLOSED)
         self._connection: asyncio.Task[None] | None = None
-        self._leaving: asyncio.Task[None] | None = None
+        self._leaving: asyncio.Task[Receipt] | None = None
+        self._grace: Grace | None = None
+        self._doing = ""
+        self._left_behind: set[int] = set()
+        self._moved = asyncio.Event()
         self._parting: Parting | None = None
         self._successor: Deed | None = None
         self._library = plan.library or NoLibrary()
@@ -344,15 +351,27 @@ class Participant:
 
     # -- coming and going
 
-    def replay(self, events: Iterable[Event]) -> None:
-        """Take in what a saved copy of the log holds; before `start`.
+    def replay(self, events: Iterable[Event], base: RoomState | None = None) -> None:
+        """Take in what a saved log holds; before `start`.
 
-        The listener hears of it when the room has agreed that it is the same log.
+        `base` is the room before the first of the events, and must not be used any more. The
+        listener hears of the events when the room has agreed that it is the same log.
         """
+        if base is not None:
+            self._plan.withheld.uncover_all(base.proposals.values())
+            self._state.become(base)
         for event in events:
-            if self._state.apply(event):
-                self._unheard.append(event)
-                self._library.recall(event)
+            shown = self._plan.withheld.uncover(event)
+            if self._state.apply(shown):
+                self._unheard.append(shown)
+        self._library.recall(self._state.files.values())
+
+    async def past(self, before: int, most: int) -> list[Event]:
+        """The events before one, at most so many, from the log on this machine; in order."""
+        if self._plan.past is None:
+            return []
+        first = max(0, before - 1 - most)
+        return await asyncio.to_thread(self._plan.past.read, first, before - 1 - first)
 
     async def start(self) -> None:
         """Connect, and return once the room has let this person in.
@@ -378,31 +397,69 @@ class Participant:
         if connection.done():
             connection.result()
 
-    async def leave(self, reason: str = "") -> None:
-        """End in good order; several callers share one leaving."""
-        if self._leaving is None:
-            self._leaving = asyncio.create_task(self._leave(reason), name="leaving")
-        await asyncio.shield(self._leaving)
+    @property
+    def ending(self) -> Ending | None:
+        """How far `leave` has come; None before it is called."""
+        if self._grace is None:
+            return None
+        return Ending(self._doing, self._grace.left, tuple(self._engines.runs))
 
-    async def _leave(self, reason: str) -> None:
+    def hurry(self) -> None:
+        """End running work at once, once `leave` has been called."""
+        if self._grace is not None:
+            self._grace.end()
+
+    async def leave(self, reason: str = "", grace: float | None = None) -> Receipt:
+        """End in good order; several callers share one leaving, and the first one's grace."""
+        if self._leaving is None:
+            seconds = self._plan.grace if grace is None else grace
+            self._grace = Grace(seconds)
+            self._leaving = asyncio.create_task(self._leave(reason, self._grace), name="leaving")
+        return await asyncio.shield(self._leaving)
+
+    async def _leave(self, reason: str, grace: Grace) -> Receipt:
         """Take every step, whatever becomes of the others, and tell what went wrong in the end."""
+        runs = {exchange.seq for exchange in self._engines.runs}
         steps: list[Step] = [
-            ("ending your agents", self._end_engine, ENGINE_TIMEOUT),
+            ("telling the others", partial(self._announce_end, grace, runs), ANNOUNCE_TIMEOUT),
+            ("ending your agents", partial(self._end_engine, grace), grace.left + ENGINE_TIMEOUT),
             ("saying goodbye", partial(self._client.bye, reason), STEP_TIMEOUT),
             ("closing the room", partial(self._close_room, reason), STEP_TIMEOUT),
             ("disconnecting", self._disconnect, STEP_TIMEOUT),
             ("ending transfers", self._library.aclose, STEP_TIMEOUT),
             ("closing the files", self._plan.put_away, STEP_TIMEOUT),
         ]
-        problems = await take_steps(steps)
-        if (unsent := self.unsent) and self._parting is None:
-            problems.append(f"{len(unsent)} of your messages never reached the room's disk")
+        problems = await take_steps(steps, self._begin_step)
+        unsent = len(self.unsent) if self._parting is None else 0
+        if unsent and not self.saved:
+            problems.append(f"{unsent} of your messages never reached the room's disk")
+        receipt = make_receipt(
+            self._state, self._name, runs, self._left_behind, unsent=unsent, problems=problems
+        )
         if problems:
-            raise LeftInDisorder(problems)
+            raise LeftInDisorder(receipt)
+        return receipt
 
-    async def _end_engine(self) -> None:
+    def _begin_step(self, what: str) -> None:
+        self._doing = what
+
+    async def _announce_end(self, grace: Grace, runs: set[int]) -> None:
+        """Let the host take no more messages, and wait for those it has taken already.
+
+        They are among `runs` then, as they were said in time.
+        """
+        if self._plan.begin_closing is None:
+            return
+        last = self._plan.begin_closing(grace.left if runs else 0.0)
+        while self._state.head < last and self._link.link is Link.ONLINE:
+            self._moved.clear()
+            await self._moved.wait()
+        runs.update(exchange.seq for exchange in self._engines.runs)
+
+    async def _end_engine(self, grace: Grace) -> None:
         hosts = self._plan.close_room is not None
-        await self._engines.close("the room was suspended" if hosts else f"{self._name} left")
+        reason = "the room was suspended" if hosts else f"{self._name} left"
+        self._left_behind = await self._engines.close(reason, grace)
 
     async def _close_room(self, reason: str) -> None:
         if self._plan.close_room is not None:
@@ -501,6 +558,7 @@ class Participant:
         self._act_on(shown, host)
         self._engines.accept(shown)
         self._listener.on_event(shown)
+        self._moved.set()
         self._check_caught_up()
 
     def _act_on(self, event: Event, before: str) -> None:
@@ -572,6 +630,7 @@ class Participant:
 
     def _show_link(self, status: LinkStatus) -> None:
         self._link = status
+        self._moved.set()
         self._note_connection(status)
         self._listener.on_link(status)
 

@@ -7,8 +7,10 @@ from typing import TypeAlias
 from genie_core.message import Message
 from genie_core.room.client import RoomClient
 from genie_core.room.deed import Deed
+from genie_core.room.departure import GRACE
 from genie_core.room.event import Event
 from genie_core.room.follower import Follower
+from genie_core.room.history import Past
 from genie_core.room.judge import AskAlways, Judge
 from genie_core.room.library import Library
 from genie_core.room.seat import Hosting
@@ -46,6 +48,9 @@ class Plan:
     `connect` makes the client that delivers to a follower. `loader` is None for a guest. `keep`
     takes each event for the own copy of the log, without waiting; a host needs none. `close_room`
     is a host's last word, after its client has said goodbye. `put_away` is the last step.
+    `begin_closing` is a host's first one: it tells everybody that the room is suspended within so
+    many seconds, and returns the number of the last event that may be a message. `grace` is how
+    many seconds running work gets in the end. `past` is where the room's log can be read.
     `library` keeps the room's files here, `withheld` what guests' tool calls are made with. `deed`
     states where this person would host; `learn` takes note of where somebody does. `reload` prepares
     loading the engine with the model of that name, for one that could not be loaded.
@@ -67,3 +72,6 @@ class Plan:
     learn: Callable[[Deed], None] | None = None
     saved: Callable[[], str] = str
     reload: Callable[[str], EngineLoader] | None = None
+    begin_closing: Callable[[float], int] | None = None
+    grace: float = GRACE
+    past: Past | None = None

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from genie_core.progress import What
 from genie_core.room.deed import Deed
+from genie_core.room.departure import Ending, Receipt
 from genie_core.room.event import Event, FileRef, Measure, Quote, Role, Scope
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
@@ -30,11 +31,16 @@ class Link(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LinkStatus:
-    """How the connection is. `retry_in` is in seconds, None when nothing is planned."""
+    """How the connection is. `retry_in` is in seconds, None when nothing is planned.
+
+    `closing_in` is how many seconds may pass until the host suspends the room, which takes no
+    messages any more; None while that is not so.
+    """
 
     link: Link
     detail: str = ""
     retry_in: float | None = None
+    closing_in: float | None = None
 
 
 class EngineState(Enum):
@@ -329,14 +335,29 @@ class Seat(Protocol):
         Raises a `GenieError`, and changes nothing, if there is no engine or it can't use it.
         """
 
+    async def past(self, before: int, most: int) -> list[Event]:
+        """The events before one, at most so many, in order; none where there is no log to read.
+
+        What this machine alone knows of them is not told. An `OSError` says that it can't be read.
+        """
+
     def prefer(self, text: str) -> bool:
         """Tell the room how this person likes to be answered. False without a connection."""
 
     def stop(self, message: int | None = None) -> int:
         """Stop the run for a message, or all runs one may stop; returns how many were asked to."""
 
-    async def leave(self, reason: str = "") -> None:
-        """End in good order: park approvals, give running work a short grace, save, disconnect.
+    @property
+    def ending(self) -> Ending | None:
+        """How far `leave` has come; None before it is called."""
 
-        A host's seat also closes the room for the others. Always returns within some seconds.
+    def hurry(self) -> None:
+        """End running work at once, once `leave` has been called."""
+
+    async def leave(self, reason: str = "", grace: float | None = None) -> Receipt:
+        """End in good order: park approvals, give running work some seconds, save, disconnect.
+
+        `grace` is that many seconds, None what the person has set. A host's seat also closes the
+        room for the others. Always returns within the grace and some seconds more. Raises a
+        `LeftInDisorder`, with a receipt, if not everything could be done.
         """

@@ -26,6 +26,7 @@ from genie_core.room.frame import (
     ServerFrame,
 )
 from genie_core.room.gate import Gate
+from genie_core.room.history import Past
 from genie_core.room.limits import Limits
 from genie_core.room.outlet import Outlet
 from genie_core.room.passes import Passes
@@ -103,6 +104,8 @@ class RoomServer:
         keep_passes: Callable[[Passes], None] | None = None,
         ask: bool = False,
         files: FileStore | None = None,
+        base: RoomState | None = None,
+        past: Past | None = None,
         limits: Limits | None = None,
         stall_timeout: float = 10.0,
         clock: Callable[[], float] = time.time,
@@ -116,6 +119,8 @@ class RoomServer:
             passes=passes,
             ask=ask,
             files=files.known if files is not None else None,
+            base=base,
+            past=past,
         )
         self._sink = sink
         self._host = host
@@ -218,6 +223,15 @@ class RoomServer:
         self._local.add(task)
         task.add_done_callback(self._local.discard)
         return near
+
+    def begin_suspending(self, within: float) -> int:
+        """Take no more messages, and tell everybody that `suspend` follows within so many seconds.
+
+        Returns the number of the last event so far: those after it are no messages.
+        """
+        last = self._room.begin_suspending(within, self._clock())
+        self._stir()
+        return last
 
     async def suspend(self, reason: str = "", grace: float = 5.0) -> bool:
         """Close the doors: write and deliver what is left, say farewell, disconnect.

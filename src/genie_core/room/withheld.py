@@ -7,7 +7,7 @@ machine will do, not what a host says it would.
 
 import logging
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ import msgspec
 
 from genie_core.durable import make_private_folder, replace_file
 from genie_core.room.event import Asked, Event, Settled
+from genie_core.room.exchange import Proposal
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +92,12 @@ class Withheld:
             shown = msgspec.structs.replace(body, arguments=self._kept[body.approval])
             return msgspec.structs.replace(event, body=shown)
         return event
+
+    def uncover_all(self, proposals: Iterable[Proposal]) -> None:
+        """Show calls that were asked for before as this machine may show them."""
+        for proposal in proposals:
+            if proposal.withheld and proposal.id in self._kept:
+                proposal.arguments = self._kept[proposal.id]
 
     def settle(self, settled: Settled) -> None:
         """Forget what is decided for good.

@@ -18,7 +18,7 @@ async def test_events_from_before_the_file_was_known_are_written_too(tmp_path: P
     reports: list[str] = []
     copy = LogCopy(reports.append)
     copy.keep(event(1))
-    log, _, _ = EventLog.open(tmp_path / "events.jsonl")
+    log, *_ = EventLog.open(tmp_path / "events.jsonl")
     copy.attach(log)
     copy.keep(event(2))
     await copy.aclose()
@@ -29,7 +29,7 @@ async def test_events_from_before_the_file_was_known_are_written_too(tmp_path: P
 async def test_what_the_file_has_already_is_passed_over(tmp_path: Path) -> None:
     for last in (2, 4):
         copy = LogCopy(lambda _: None)
-        log, _, _ = EventLog.open(tmp_path / "events.jsonl")
+        log, *_ = EventLog.open(tmp_path / "events.jsonl")
         copy.attach(log)
         for seq in range(1, last + 1):
             copy.keep(event(seq))
@@ -48,7 +48,7 @@ async def test_a_disk_that_fails_is_reported_once_and_keeps_nobody_waiting(
     monkeypatch.setattr(EventLog, "append", full)
     reports: list[str] = []
     copy = LogCopy(reports.append)
-    log, _, _ = EventLog.open(tmp_path / "events.jsonl")
+    log, *_ = EventLog.open(tmp_path / "events.jsonl")
     copy.attach(log)
     for seq in range(1, 10):
         copy.keep(event(seq))

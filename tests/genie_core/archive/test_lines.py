@@ -31,7 +31,7 @@ def checked(text: bytes) -> bytes:
 def test_what_was_written_is_read() -> None:
     content = read_lines(WHOLE)
     assert content.events == EVENTS
-    assert content.problems == []
+    assert content.told() == []
     assert content.intact == len(WHOLE)
 
 
@@ -44,7 +44,7 @@ def test_each_line_is_plain_json_with_its_checksum_last() -> None:
 
 def test_an_empty_log_has_no_problems() -> None:
     content = read_lines(b"")
-    assert (content.events, content.problems, content.intact, content.head) == ([], [], 0, 0)
+    assert (content.events, content.told(), content.intact, content.head) == ([], [], 0, 0)
 
 
 def test_cut_off_anywhere_all_whole_lines_remain() -> None:
@@ -53,7 +53,7 @@ def test_cut_off_anywhere_all_whole_lines_remain() -> None:
         whole = WHOLE[:cut].count(b"\n")
         assert content.events == EVENTS[:whole]
         assert content.intact == sum(map(len, LINES[:whole]))
-        assert bool(content.problems) == (cut != content.intact)
+        assert bool(content.told()) == (cut != content.intact)
 
 
 @pytest.mark.parametrize("tail", [b"\0" * 300, b"\0" * 300 + b"\n", b"garbage", b'{"seq":7'])
@@ -61,8 +61,8 @@ def test_an_end_that_never_reached_the_disk_is_cut_off(tail: bytes) -> None:
     content = read_lines(WHOLE + tail)
     assert content.events == EVENTS
     assert content.intact == len(WHOLE)
-    assert len(content.problems) == 1 or tail.endswith(b"\n")
-    assert str(len(tail)) in content.problems[-1]
+    assert len(content.told()) == 1 or tail.endswith(b"\n")
+    assert str(len(tail)) in content.told()[-1]
 
 
 @pytest.mark.parametrize("bad", range(len(LINES)))
@@ -70,7 +70,7 @@ def test_a_damaged_line_is_named_and_the_rest_stays_readable(bad: int) -> None:
     damaged = bytearray(LINES[bad])
     damaged[len(damaged) // 2] ^= 1
     content = read_lines(b"".join([*LINES[:bad], bytes(damaged), *LINES[bad + 1 :]]))
-    assert any(f"line {bad + 1} is damaged" in problem for problem in content.problems)
+    assert any(f"line {bad + 1} is damaged" in problem for problem in content.told())
     assert [event.seq for event in content.events] == [1, 2, 3, 4, 5, 6]
     assert content.intact == len(WHOLE)
     for event, original in zip(content.events, EVENTS, strict=True):
@@ -88,7 +88,7 @@ def test_a_damaged_line_is_named_and_the_rest_stays_readable(bad: int) -> None:
 def test_lines_that_are_missing_altogether_leave_placeholders() -> None:
     content = read_lines(b"".join([*LINES[:1], *LINES[4:]]))
     assert [type(event.body) for event in content.events[1:4]] == [Unreadable] * 3
-    assert content.problems == ["events 2 to 4 before line 2 can't be read"]
+    assert content.told() == ["events 2 to 4 before line 2 can't be read"]
 
 
 def test_a_newline_that_was_damaged_costs_both_lines_and_no_more() -> None:
@@ -107,7 +107,7 @@ def test_a_newline_that_was_damaged_costs_both_lines_and_no_more() -> None:
 def test_events_of_an_unknown_kind_are_kept_as_placeholders() -> None:
     later = checked(b'{"seq":7,"at":106.0,"by":"hana","body":{"type":"waved","hand":"left"}}')
     content = read_lines(WHOLE + later)
-    assert content.problems == []
+    assert content.told() == []
     assert content.events[-1].by == "hana"
     assert content.events[-1].body == Unreadable("this version does not know events like 'waved'")
 
@@ -119,14 +119,14 @@ def test_an_impossible_time_counts_as_damage(at: float, kind: str) -> None:
         b'{"seq":7,"at":%r,"by":"","body":{"type":"%b","host":"x"}}' % (at, kind.encode())
     )
     content = read_lines(WHOLE + line)
-    assert content.problems == ["line 7 is damaged: its time can't be"]
+    assert content.told() == ["line 7 is damaged: its time can't be"]
     assert content.events[-1] == Event(7, 105.0, "", Unreadable("line 7 of the log is damaged"))
 
 
 def test_a_repeated_line_is_left_out() -> None:
     content = read_lines(WHOLE + LINES[2])
     assert content.events == EVENTS
-    assert content.problems == ["line 7 repeats event 3 and is left out"]
+    assert content.told() == ["line 7 repeats event 3 and is left out"]
 
 
 @pytest.mark.parametrize("seq", [10**9, -(10**9), 0])
@@ -134,7 +134,7 @@ def test_an_absurd_number_costs_no_memory(seq: int) -> None:
     odd = encode_line(Event(seq, 0.0, "", Hosted("x")))
     content = read_lines(WHOLE + odd + encode_line(Event(8, 0.0, "", Hosted("x"))))
     assert len(content.events) == 8
-    assert len(content.problems) >= 1
+    assert len(content.told()) >= 1
 
 
 @given(st.binary(max_size=300), st.integers(0, len(WHOLE)), st.integers(0, len(WHOLE)))
@@ -151,7 +151,7 @@ def test_no_damage_is_worse_than_lost_events(junk: bytes, start: int, end: int) 
 def test_what_editors_add_does_no_harm(change: Callable[[bytes], bytes]) -> None:
     data = change(WHOLE)
     content = read_lines(data)
-    assert (content.events, content.problems, content.intact) == (EVENTS, [], len(data))
+    assert (content.events, content.told(), content.intact) == (EVENTS, [], len(data))
 
 
 def test_much_damage_is_told_in_one_line() -> None:
@@ -174,7 +174,7 @@ def test_flipped_bits_are_noticed() -> None:
         data = bytearray(WHOLE)
         data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
         content = read_lines(bytes(data))
-        assert content.problems
+        assert content.told()
         assert all(
             event in EVENTS or isinstance(event.body, Unreadable) for event in content.events
         )

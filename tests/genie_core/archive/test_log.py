@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from genie_core.archive.errors import DiskFailure
-from genie_core.archive.lines import LogContent, encode_line, read_lines
+from genie_core.archive.index import INDEX_NAME, TAIL, LogIndex
+from genie_core.archive.lines import encode_line, read_lines
 from genie_core.archive.log import EventLog
+from genie_core.room.checkpoint import encode_state
 from genie_core.room.event import Answered, AnyBody, Event, Hosted, Said, Settled, Unreadable
 from genie_core.room.fold import RoomState
 
@@ -26,14 +28,14 @@ def path(tmp_path: Path) -> Path:
 
 
 async def test_what_was_appended_is_there_next_time(path: Path) -> None:
-    log, past, problems = EventLog.open(path)
+    log, _, past, problems = EventLog.open(path)
     with log:
         assert (past, problems, log.head) == ([], [], 0)
         await log.append(events(1, 4))
         await log.append([])
         await log.append(events(4, 6))
         assert log.head == 5
-    log, past, problems = EventLog.open(path)
+    log, _, past, problems = EventLog.open(path)
     with log:
         assert (past, problems, log.head) == (events(1, 6), [], 5)
         await log.append(events(6, 7))
@@ -94,7 +96,7 @@ async def test_a_log_that_contradicts_itself_is_reported_and_the_rest_is_readabl
     with EventLog.open(path).log as log:
         await log.append([*events(1, 3), wrong, *events(4, 6)])
     before = path.read_bytes()
-    log, past, problems = EventLog.open(path)
+    log, _, past, problems = EventLog.open(path)
     with log:
         await log.append(events(6, 7))
     assert len(problems) == 1
@@ -135,13 +137,13 @@ async def test_a_torn_end_is_cut_off_before_anything_is_appended(path: Path, los
     with EventLog.open(path).log as log:
         await log.append(events(1, 4))
     os.truncate(path, path.stat().st_size - lost)
-    log, past, problems = EventLog.open(path)
+    log, _, past, problems = EventLog.open(path)
     with log:
         assert past == events(1, 3)
         assert len(problems) == 1
         assert "unfinished" in problems[0]
         await log.append([Event(3, 9.0, "", Hosted("hana"))])
-    log, past, problems = EventLog.open(path)
+    log, _, past, problems = EventLog.open(path)
     log.close()
     assert problems == []
     assert past == [*events(1, 3), Event(3, 9.0, "", Hosted("hana"))]
@@ -153,7 +155,7 @@ async def test_a_damaged_line_does_not_stop_the_room(path: Path) -> None:
     lines = path.read_bytes().splitlines(keepends=True)
     lines[2] = lines[2].replace(b"alice", b"mallo")
     path.write_bytes(b"".join(lines))
-    log, past, problems = EventLog.open(path)
+    log, _, past, problems = EventLog.open(path)
     with log:
         assert any("line 3 is damaged" in problem for problem in problems)
         assert [event.seq for event in past] == [1, 2, 3, 4, 5]
@@ -206,9 +208,9 @@ def test_a_write_that_does_not_fit_leaves_nothing_and_can_be_repeated(path: Path
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-async def test_a_full_disk_is_an_os_error() -> None:
+async def test_a_full_disk_is_an_os_error(tmp_path: Path) -> None:
     descriptor = os.open("/dev/full", os.O_RDWR)
-    log = EventLog(descriptor, LogContent())
+    log = EventLog(tmp_path / "events.jsonl", descriptor, LogIndex(), None)
     with log, pytest.raises(OSError) as full:
         await log.append(events(1, 2))
     assert full.value.errno in (errno.ENOSPC, errno.EINVAL)
@@ -222,7 +224,7 @@ from genie_core.archive.log import EventLog
 from genie_core.room.event import Event, Said
 
 async def main() -> None:
-    log, past, _ = EventLog.open(Path(sys.argv[1]))
+    log, _, past, _ = EventLog.open(Path(sys.argv[1]))
     seq = len(past) + 1
     while True:
         group = [Event(seq + n, 1.0, "a", Said(str(seq + n), "x" * (n * 37 % 500))) for n in range(20)]
@@ -255,9 +257,68 @@ def test_a_killed_writer_loses_nothing_that_it_acknowledged(path: Path) -> None:
         assert all(isinstance(event.body, Said) for event in opened.events)
 
 
-def test_a_long_log_is_read_whole(path: Path) -> None:
+def test_of_a_long_log_the_end_is_handed_out_and_the_rest_can_be_read(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"".join(map(encode_line, events(1, 20_001))))
     opened = EventLog.open(path)
-    opened.log.close()
-    assert opened.events == events(1, 20_001)
+    with opened.log as log:
+        assert TAIL <= len(opened.events) < 20_000
+        assert opened.events == events(opened.base.seq + 1, 20_001)
+        assert opened.base.room().head == opened.base.seq
+        assert opened.state().messages == 20_000
+        assert log.read(0, 3) == events(1, 4)
+        assert log.read(9_998, 600) == events(9_999, 10_599)
+        assert log.read(19_999, 5) == events(20_000, 20_001)
+        assert log.read(20_000, 5) == []
+    assert log.read(0, 3) == []
+
+
+def test_an_index_spares_reading_and_changes_nothing(path: Path) -> None:
+    with EventLog.open(path).log as log:
+        for first in range(1, 12_001, 100):
+            log.write(events(first, first + 100))
+    index = path.with_name(INDEX_NAME)
+    assert stat.S_IMODE(index.stat().st_mode) == 0o600
+    with (first := EventLog.open(path)).log:
+        known = index.read_bytes()
+    index.unlink()
+    with (second := EventLog.open(path)).log as log:
+        assert log.read(0, 20_000) == events(1, 12_001)
+    assert encode_state(first.state()) == encode_state(second.state())
+    assert index.exists()
+    index.write_bytes(known[: len(known) // 2])
+    with (third := EventLog.open(path)).log:
+        assert encode_state(third.state()) == encode_state(second.state())
+
+
+@pytest.mark.parametrize("place", [0.01, 0.3, 0.7, 0.99])
+def test_an_index_is_not_believed_once_the_log_was_edited(path: Path, place: float) -> None:
+    with EventLog.open(path).log as log:
+        for first in range(1, 12_001, 100):
+            log.write(events(first, first + 100))
+    data = bytearray(path.read_bytes())
+    data[int(len(data) * place)] ^= 1
+    path.write_bytes(data)
+    with (opened := EventLog.open(path)).log as log:
+        assert len(opened.problems) >= 1
+        assert "damaged" in opened.problems[0]
+        everything = log.read(0, 20_000)
+    assert [event.seq for event in everything] == list(range(1, 12_001))
+    lost = [event for event in everything if isinstance(event.body, Unreadable)]
+    assert 1 <= len(lost) <= 2
+    with (again := EventLog.open(path)).log:
+        assert again.problems == opened.problems
+
+
+def test_a_log_that_was_cut_is_read_without_its_index(path: Path) -> None:
+    with EventLog.open(path).log as log:
+        for first in range(1, 12_001, 100):
+            log.write(events(first, first + 100))
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    with (opened := EventLog.open(path)).log as log:
+        assert 0 < log.head < 12_000
+        assert opened.events[-1].seq == log.head
+        log.write(events(log.head + 1, log.head + 2))
+    with (again := EventLog.open(path)).log:
+        assert again.log.head == log.head

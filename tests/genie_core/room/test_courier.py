@@ -111,7 +111,7 @@ class Line:
         self.courier.on_event(Event(1, 0.0, "alice", Said("id", "see", files=files)))
 
     def recall(self, *files: FileRef) -> None:
-        self.courier.recall(Event(1, 0.0, "alice", Said("id", "see", files=files)))
+        self.courier.recall(files)
 
     def hosted(self) -> None:
         self.courier.on_event(Event(2, 0.0, "", Hosted("heir")))

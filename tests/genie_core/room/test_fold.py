@@ -9,6 +9,7 @@ from genie_core.room.event import (
     Equipped,
     Event,
     Failed,
+    FileRef,
     Hosted,
     Joined,
     Left,
@@ -23,8 +24,10 @@ from genie_core.room.event import (
     Unreadable,
 )
 from genie_core.room.exchange import Phase
-from genie_core.room.fold import IllegalEvent, RoomState
+from genie_core.room.fold import WINDOW, IllegalEvent, RoomState
 from genie_core.room.person import Presence
+
+PICTURE = FileRef("a" * 64, "picture.png", 10)
 
 
 class Log:
@@ -283,3 +286,53 @@ def test_a_real_answer_takes_the_place_of_a_recovered_one() -> None:
     assert (exchange.phase, exchange.answer_voucher) == (Phase.ANSWERED, "bob")
     log.add("hana", Decided(5, "delegate"), Answered(5, "anew"))
     assert (exchange.answer, exchange.answer_voucher) == (Answered(5, "anew"), "")
+
+
+def test_what_was_said_is_known_by_its_author_and_id() -> None:
+    state = RoomState()
+    for event in [
+        Event(1, 0.0, "", Opened("r", "t")),
+        Event(2, 0.0, "alice", Said("1", "x")),
+        Event(3, 0.0, "bob", Recovered(Event(9, 0.0, "carol", Said("2", "y")))),
+        Event(4, 1.0, "dave", Said("3", "z")),
+    ]:
+        state.apply(event)
+    known = [("alice", "1"), ("carol", "2"), ("dave", "3")]
+    assert all(state.has_said(*each) for each in known)
+    assert not state.has_said("bob", "2")
+    assert not state.has_said("alice", "2")
+    assert state.messages == 3
+
+
+def test_old_messages_are_forgotten_unless_something_is_left_to_be_done() -> None:
+    state = RoomState()
+    events = [
+        Event(1, 0.0, "", Opened("r", "t")),
+        Event(2, 0.0, "ann", Said("running", "x", "ann")),
+        Event(3, 0.0, "ann", Said("parked", "x", "ann")),
+        Event(4, 0.0, "ann", Decided(3, "delegate", query="x")),
+        Event(5, 0.0, "ann", Asked(3, "a1", "genie", "shell", {})),
+        Event(6, 0.0, "ann", Settled(3, "a1", "parked")),
+        Event(7, 0.0, "ann", Failed(3, "lost", "gone")),
+        Event(8, 0.0, "ann", Said("answered", "x", "ann", files=(PICTURE,))),
+        Event(9, 0.0, "ann", Decided(8, "delegate", query="x")),
+        Event(10, 0.0, "ann", Asked(8, "a2", "genie", "shell", {})),
+        Event(11, 0.0, "ann", Settled(8, "a2", "approved")),
+        Event(12, 0.0, "ann", Answered(8, "y")),
+    ]
+    events += [Event(n, 0.0, "bob", Said(str(n), "x")) for n in range(13, 13 + 5 * WINDOW)]
+    for event in events:
+        state.apply(event)
+        assert len(state.exchanges) < 2 * WINDOW
+    assert {2, 3} <= state.exchanges.keys()
+    assert 8 not in state.exchanges
+    assert state.proposals.keys() == state.parked.keys() == {"a1"}
+    assert state.running.keys() == {2}
+    assert state.messages == 3 + 5 * WINDOW
+    assert state.files == {PICTURE.digest: PICTURE}
+    assert state.floor == max(set(range(13, state.head)) - state.exchanges.keys())
+    late = Event(state.head + 1, 1.0, "ann", Answered(8, "again"))
+    assert state.apply(late)
+    beyond = Event(state.head + 1, 1.0, "ann", Answered(state.head + 5, "never said"))
+    with pytest.raises(IllegalEvent):
+        state.apply(beyond)

@@ -1,7 +1,8 @@
 import pytest
 
-from genie_core.room.event import Event, Hosted, Opened, Recovered, Said
-from genie_core.room.history import BATCH_BYTES, BATCH_EVENTS, History
+from genie_core.room.event import Event, Hosted, Opened, Said
+from genie_core.room.fold import RoomState
+from genie_core.room.history import BATCH_BYTES, BATCH_EVENTS, TAIL, History
 
 
 def filled(count: int, text: str = "x") -> History:
@@ -61,18 +62,65 @@ def test_batches_are_bounded_in_number_and_bytes() -> None:
 def test_known_events_are_not_taken_twice() -> None:
     opened = Event(1, 0.0, "", Opened("r", "t"))
     history = History([opened, opened, Event(2, 0.0, "", Hosted("hana"))])
-    assert [event.seq for event in history.events] == [1, 2]
+    assert history.head == 2
+    assert history.event(1) == opened
+    assert history.event(3) is None
 
 
-def test_what_was_said_is_known_by_its_author_and_id() -> None:
-    past = [
-        Event(1, 0.0, "", Opened("r", "t")),
-        Event(2, 0.0, "alice", Said("1", "x")),
-        Event(3, 0.0, "bob", Recovered(Event(9, 0.0, "carol", Said("2", "y")))),
-    ]
-    history = History(past)
-    history.record("dave", Said("3", "z"), 1.0)
-    known = [("alice", "1"), ("carol", "2"), ("dave", "3")]
-    assert all(history.has_said(*each) for each in known)
-    assert not history.has_said("bob", "2")
-    assert not history.has_said("alice", "2")
+class Disk:
+    """What is on disk of a history."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.broken = False
+
+    def write(self, history: History) -> None:
+        self.events += history.pending()
+        history.commit(history.head)
+
+    def read(self, after: int, most: int) -> list[Event]:
+        if self.broken:
+            raise OSError("the disk is gone")
+        return self.events[after : after + most]
+
+
+def handed_out(history: History) -> list[Event]:
+    events: list[Event] = []
+    while (batch := history.after(len(events))) is not None:
+        events += batch.events
+    return events
+
+
+def test_what_is_on_disk_is_read_from_there_and_nothing_is_missing() -> None:
+    disk = Disk()
+    history = History([], past=disk)
+    for n in range(1, 3 * TAIL):
+        history.record("alice", Said(str(n), "x"), float(n))
+        if not n % 50:
+            disk.write(history)
+    pending = history.pending()
+    assert [event.seq for event in pending] == list(range(len(disk.events) + 1, 3 * TAIL))
+    assert handed_out(history) == disk.events
+    assert history.event(1) == disk.events[0]
+    disk.broken = True
+    assert history.after(0) is None
+    assert history.event(1) is None
+    late = history.after(len(disk.events) - 3)
+    assert late is not None
+    assert [event.seq for event in late.events] == [e.seq for e in disk.events[-3:]]
+
+
+def test_a_history_goes_on_from_a_state() -> None:
+    disk = Disk()
+    first = History([], past=disk)
+    for n in range(1, 11):
+        first.record("alice", Said(str(n), "x"), float(n))
+    disk.write(first)
+    base = RoomState()
+    for event in disk.events[:6]:
+        base.apply(event)
+    history = History(disk.events[6:], base, disk)
+    assert (history.head, history.durable, history.pending()) == (10, 10, [])
+    assert handed_out(history) == disk.events
+    history.record("bob", Said("11", "y"), 11.0)
+    assert [event.seq for event in history.pending()] == [11]

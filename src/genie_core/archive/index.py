@@ -1,0 +1,232 @@
+"""What is known about a log without reading it: where its events are, and what they amount to.
+
+The index is a file beside the log that can always be made anew. It is believed if the bytes of the
+log that it speaks of are those that it was made from, going by their checksum.
+"""
+
+import logging
+import os
+import zlib
+from bisect import bisect_right
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from genie_core.archive.lines import Damages, Found, fitting
+from genie_core.room.checkpoint import VERSION as STATE_VERSION
+from genie_core.room.checkpoint import decode_state, encode_state
+from genie_core.room.event import Event, Unreadable
+from genie_core.room.fold import RoomState
+
+INDEX_NAME: Final = "events.idx"
+VERSION: Final = 1
+
+STRIDE: Final = 256
+"""Events from one place that is written down to the next."""
+
+BASE_EVERY: Final = 4_096
+"""Events at least from one state that is written down to the next; the last two are kept."""
+
+TAIL: Final = 2_048
+"""How many of the latest events an opened log hands out at least, if it has as many."""
+
+PIECE: Final = 1024 * 1024
+"""Bytes that are read at once."""
+
+logger = logging.getLogger(__name__)
+
+
+class Base(msgspec.Struct, frozen=True):
+    """A log up to an event: its size in bytes and lines, their checksum, and the room by then."""
+
+    seq: int = 0
+    size: int = 0
+    lines: int = 0
+    crc: int = 0
+    at: float | None = None
+    state: bytes = b""
+    damages: bytes = b""
+
+    def room(self) -> RoomState:
+        """The room after that event; each call makes another one."""
+        return decode_state(self.state) if self.state else RoomState()
+
+
+class _Stored(msgspec.Struct):
+    """The index as a file. `stamp` is what the system said of the log when it was written."""
+
+    version: int
+    state_version: int
+    stamp: tuple[int, int, int]
+    places: list[tuple[int, int]]
+    stand_ins: dict[int, Event]
+    bases: list[Base]
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(_Stored).decode
+_decode_damages: Final = msgspec.msgpack.Decoder(Damages).decode
+
+
+class LogIndex:
+    """Grows with the log: `take` is called for all of its events, in order, `cover` now and then.
+
+    `head` is the last event, `state` the room by then. `size`, `lines` and `crc` are those of what
+    is covered. `first` takes the place of a first event that is lost.
+    """
+
+    def __init__(self, base: Base | None = None) -> None:
+        start = base or Base()
+        self.first: Event | None = None
+        self.state = start.room()
+        self.damages = _decode_damages(start.damages) if start.damages else Damages()
+        self.head, self.at = start.seq, start.at
+        self.size, self.lines, self.crc = start.size, start.lines, start.crc
+        self._covered = start.seq, start.size
+        self.bases = [start]
+        self._places: list[tuple[int, int]] = []
+        self._stand_ins: dict[int, Event] = {}
+
+    def take(self, found: Found) -> Event:
+        """Take in the next event; returns it, or what stands for it."""
+        event = found.event
+        if event.seq == 1 and self.first is not None and isinstance(event.body, Unreadable):
+            event = self.first
+        event = fitting(self.state, event, self.damages)
+        if event is not found.event:
+            self._stand_ins[event.seq] = event
+        self.head, self.at = event.seq, event.at
+        last = self._places[-1][0] if self._places else 1 - STRIDE
+        if not found.lost and event.seq >= last + STRIDE:
+            self._places.append((event.seq, found.start))
+        return event
+
+    def cover(self, size: int, lines: int, crc: int) -> None:
+        """Take note of how much of the file all that was taken in takes."""
+        self.size, self.lines, self.crc = size, lines, crc
+        self._covered = self.head, size
+        if self.head - self.bases[-1].seq >= BASE_EVERY:
+            state, damages = encode_state(self.state), _encode(self.damages)
+            base = Base(self.head, size, lines, crc, self.at, state, damages)
+            self.bases = [self.bases[-1], base]
+
+    def base(self) -> Base:
+        """The later of the two bases that leaves a `TAIL` of events behind it, or else the earlier."""
+        last = self.bases[-1]
+        return last if self.head - last.seq >= TAIL else self.bases[0]
+
+    @property
+    def covered(self) -> int:
+        """The last event that is covered; another thread may read up to there at any time."""
+        return self._covered[0]
+
+    def span(self, after: int) -> tuple[int, int, int, int]:
+        """Where to read to get at the event behind `after`, which is covered.
+
+        Returns the event before the first one there, the place of that in the file, the last event
+        to be had, and where that part ends.
+        """
+        last, size = self._covered
+        at = bisect_right(self._places, after + 1, key=_seq)
+        seq, start = self._places[at - 1] if at else (1, 0)
+        if at < len(self._places) and self._places[at][0] <= last:
+            upto, end = self._places[at]
+            return seq - 1, start, upto - 1, end
+        return seq - 1, start, last, size
+
+    def stand_in(self, event: Event) -> Event:
+        """What takes the place of an event that was read from the file."""
+        return self._stand_ins.get(event.seq, event)
+
+    def save(self, path: Path, descriptor: int) -> None:
+        """Write it beside the log, which is open. Blocks; a disk that refuses costs only time."""
+        reach = self.bases[-1].seq
+        if not reach:
+            return
+        stored = _Stored(
+            VERSION,
+            STATE_VERSION,
+            _stamp(descriptor),
+            [place for place in self._places if place[0] <= reach],
+            {seq: event for seq, event in self._stand_ins.items() if seq <= reach},
+            [base for base in self.bases if base.seq],
+        )
+        try:
+            _write(path, _encode(stored))
+        except OSError:
+            logger.warning("the index of a log can't be written", exc_info=True)
+
+    @classmethod
+    def load(cls, path: Path, descriptor: int) -> "LogIndex":
+        """The index of an open log as far as it is true of it, else an empty one. Blocks.
+
+        Raises:
+            OSError: the log can't be read.
+
+        """
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return cls()
+        try:
+            return cls._of(_decode(data), descriptor) or cls()
+        except (ValueError, RecursionError):
+            logger.warning("the index of a log can't be understood, and is made anew")
+            return cls()
+
+    @classmethod
+    def _of(cls, stored: _Stored, descriptor: int) -> "LogIndex | None":
+        if (stored.version, stored.state_version) != (VERSION, STATE_VERSION) or not stored.bases:
+            return None
+        *_, last = stored.bases
+        same = _stamp(descriptor) == stored.stamp
+        if not same and checksum(descriptor, 0, last.size) != last.crc:
+            return None
+        chosen = last
+        if _is_near_end(last, descriptor):
+            if len(stored.bases) == 1:
+                return None  # reading all of it is as good
+            chosen = stored.bases[0]
+        index = cls(chosen)
+        reach = index.head
+        index._places = [place for place in stored.places if place[0] <= reach]
+        index._stand_ins = {seq: each for seq, each in stored.stand_ins.items() if seq <= reach}
+        return index
+
+
+def checksum(descriptor: int, start: int, end: int, crc: int = 0) -> int:
+    """The checksum of a part of a file, going on from that of what precedes it. Blocks."""
+    while start < end:
+        data = os.pread(descriptor, min(PIECE, end - start), start)
+        if not data:
+            return -1  # the file is shorter; no checksum is negative
+        crc = zlib.crc32(data, crc)
+        start += len(data)
+    return crc
+
+
+def _is_near_end(base: Base, descriptor: int) -> bool:
+    """Whether fewer than `TAIL` events follow, going by the bytes that an event takes here."""
+    beyond = os.fstat(descriptor).st_size - base.size
+    return beyond * base.seq < 2 * TAIL * base.size
+
+
+def _stamp(descriptor: int) -> tuple[int, int, int]:
+    told = os.fstat(descriptor)
+    return told.st_ino, told.st_size, told.st_mtime_ns
+
+
+def _seq(place: tuple[int, int]) -> int:
+    return place[0]
+
+
+def _write(path: Path, data: bytes) -> None:
+    fresh = path.with_name(f"{path.name}.new")
+    with suppress(FileNotFoundError):
+        fresh.unlink()
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as out:
+        out.write(data)
+    fresh.replace(path)
