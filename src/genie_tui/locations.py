@@ -44,11 +44,15 @@ def short_path(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Locations:
-    """The folders of one installation. None of them needs to exist yet."""
+    """The folders of one installation. None of them needs to exist yet.
+
+    What can be made anew is below the data where nothing else is said.
+    """
 
     config: Path
     data: Path
     log: Path
+    cache: Path | None = None
 
     @property
     def settings_file(self) -> Path:
@@ -96,6 +100,11 @@ class Locations:
         return self.data / "no-counsel"
 
     @property
+    def search(self) -> Path:
+        """Where the words of all sessions are found; made anew when it is missing."""
+        return (self.cache or self.data / "cache") / "search.sqlite3"
+
+    @property
     def log_file(self) -> Path:
         """Where details go that a screen has no room for."""
         return self.log / "genie-tui.log"
@@ -106,9 +115,10 @@ def find_locations(env: Mapping[str, str]) -> Locations:
     home = env.get("GENIE_HOME")
     if home:
         base = folder_at(home)
-        return Locations(base / "config", base / "data", base / "log")
+        return Locations(base / "config", base / "data", base / "log", base / "cache")
     return Locations(
         platformdirs.user_config_path(APP, appauthor=False),
         platformdirs.user_data_path(APP, appauthor=False),
         platformdirs.user_log_path(APP, appauthor=False),
+        platformdirs.user_cache_path(APP, appauthor=False),
     )

@@ -14,13 +14,14 @@ def test_one_variable_moves_everything(tmp_path: Path) -> None:
         places.keys,
         places.certificate,
         places.log_file,
+        places.search,
     ):
         assert path.is_relative_to(tmp_path)
 
 
 def test_without_it_the_platform_decides_and_the_folders_are_ours_alone() -> None:
     places = find_locations({})
-    for path in (places.config, places.data, places.log):
+    for path in (places.config, places.data, places.log, places.search):
         assert "genie-tui" in path.parts
 
 

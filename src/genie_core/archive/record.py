@@ -15,6 +15,7 @@ TITLE_CHARS: Final = 120
 PREVIEW_CHARS: Final = 120
 TAG_CHARS: Final = 32
 MOST_TAGS: Final = 20
+MOST_NAMES: Final = 20
 
 AGENT: Final = "genie"
 """Who speaks in an agent's answer."""
@@ -33,8 +34,9 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
     this person's. `seen` is the last event that they have seen, 0 if that is not known.
 
     The fields from `last_activity` to `head` summarise the log, so that a list of rooms need not
-    read it: `parked` counts tool calls that wait for this person, `unread` messages and answers
-    behind `seen`, `preview` is the last of them in one line, and `head` the last event's number.
+    read it: `names` are those of the people who came last, `parked` counts tool calls that wait for
+    this person, `unread` messages and answers behind `seen`, `preview` is the last of them in one
+    line, and `head` the last event's number.
     """
 
     version: int = FORMAT
@@ -55,6 +57,7 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
     seen: int = 0
     last_activity: float = 0.0
     people: int = 0
+    names: tuple[str, ...] = ()
     messages: int = 0
     parked: int = 0
     unread: int = 0
@@ -126,6 +129,7 @@ def summary_of(state: RoomState, seen: int, name: str) -> dict[str, Any]:
     return {
         "host": state.host,
         "people": len(state.people),
+        "names": tuple(state.people)[-MOST_NAMES:],
         "messages": state.messages,
         "parked": len(state.parked_for(name)),
         "unread": unread_in(state, seen, name),

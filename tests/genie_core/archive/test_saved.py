@@ -86,6 +86,7 @@ def test_the_summary_follows_the_room(saved: SavedRoom) -> None:
     saved.summarise(state, last_activity=200.0)
     record = SavedRoom.load(saved.folder).record
     assert (record.host, record.people, record.messages) == ("hana", 2, 1)
+    assert record.names == ("hana", "bob")
     assert record.last_activity == 200.0
     assert record.model == "some model"
 

@@ -1,0 +1,155 @@
+"""The saved sessions of one person, as the screen that lists them needs them.
+
+Cheap to import; every method reads or writes files, so call them off the event loop. What goes
+wrong is a `GenieError` whose text is one line for the person.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from genie_tui.locations import Locations
+from genie_tui.session_row import SessionRow, Way
+
+if TYPE_CHECKING:
+    from genie_core.archive.catalogue import Catalogue, Listing
+    from genie_core.archive.retention import Limits
+    from genie_core.archive.saved import SavedRoom
+    from genie_core.archive.search import Found
+
+PREVIEWED: Final = 12
+"""So many of the last messages and answers are shown beside the list."""
+
+LOOKED_AT: Final = 400
+"""So many of the last events are looked through for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A message or an answer; `at` is in seconds since the epoch."""
+
+    at: float
+    by: str
+    text: str
+
+
+class SessionStore:
+    """Lists, searches and changes what is in this person's folders."""
+
+    def __init__(
+        self,
+        name: str,
+        locations: Locations,
+        limits: "Callable[[], Limits] | None" = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._name = name
+        self._locations = locations
+        self._limits = limits
+        self._clock = clock
+
+    def rows(self, *, sized: bool = True) -> list[SessionRow]:
+        """Every session. Measuring them takes a while if there are many."""
+        listings = self._catalogue().all(sized=sized)
+        due = self._due(listings) if sized else {}
+        return [self._row(each, due.get(each.id, ""), sized=sized) for each in listings]
+
+    def search(self, text: str, is_wanted: Callable[[], bool]) -> "Found":
+        """What is said in sessions. Reading new ones ends early once it `is_wanted` no more."""
+        from genie_core.archive.search import SearchIndex
+        from genie_core.archive.search_hit import searched
+
+        sessions = searched(self._locations.sessions, self._catalogue().all())
+        return SearchIndex(self._locations.search).look_up(sessions, text, is_wanted=is_wanted)
+
+    def last_lines(self, id_: str) -> list[Line]:
+        """The last messages and answers of a session, oldest first."""
+        from genie_core.archive.reader import LogReader
+        from genie_core.archive.saved import LOG_NAME
+        from genie_core.archive.search_entries import spoken
+
+        with LogReader.open(self._catalogue().folder(id_) / LOG_NAME) as reader:
+            events = reader.read(max(reader.head - LOOKED_AT, 0), LOOKED_AT)
+        return [Line(each.at, each.by, each.text) for each in spoken(events)][-PREVIEWED:]
+
+    def rename(self, id_: str, title: str) -> None:
+        """Call a session otherwise."""
+        saved = self._saved(id_)
+        with saved.held(self._name):
+            saved.rename(title)
+
+    def tag(self, id_: str, tags: Sequence[str]) -> None:
+        """Give a session exactly these tags."""
+        saved = self._saved(id_)
+        kept = {tag.casefold() for tag in tags}
+        saved.tag(tags, [tag for tag in saved.record.tags if tag.casefold() not in kept])
+
+    def delete(self, id_: str) -> None:
+        """Move a session to the system's trash."""
+        from genie_core.archive.trash import trash
+
+        trash(self._catalogue().folder(id_))
+
+    def fork(self, id_: str, at: int | None = None) -> str:
+        """Make a session of what one was after an event, by default its last; returns its id."""
+        from genie_core.archive.fork import fork
+
+        return fork(self._catalogue(), self._saved(id_), self._clock(), at).saved.id
+
+    def _catalogue(self) -> "Catalogue":
+        from genie_core.archive.catalogue import Catalogue
+
+        return Catalogue(self._locations.sessions)
+
+    def _saved(self, id_: str) -> "SavedRoom":
+        from genie_core.archive.saved import SavedRoom
+
+        return SavedRoom.load(self._catalogue().folder(id_))
+
+    def _due(self, listings: "Sequence[Listing]") -> dict[str, str]:
+        if self._limits is None:
+            return {}
+        from genie_core.archive.retention import due
+
+        found = due(listings, self._limits(), self._clock())
+        return {each.listing.id: each.why for each in found}
+
+    def _row(self, listing: "Listing", due: str, *, sized: bool) -> SessionRow:
+        size = listing.size if sized else None
+        record = listing.record
+        if record is None:
+            return SessionRow(
+                listing.id,
+                listing.title,
+                Way.WATCH,
+                last_activity=listing.last_activity,
+                size=size,
+                note=listing.note,
+            )
+        return SessionRow(
+            listing.id,
+            record.shown_title,
+            self._way(listing),
+            host=record.host,
+            people=listing.people,
+            names=record.names,
+            last_activity=listing.last_activity,
+            size=size,
+            messages=listing.messages,
+            unread=record.unread,
+            parked=record.parked,
+            tags=record.tags,
+            preview=record.preview,
+            note=listing.note,
+            due=due,
+        )
+
+    def _way(self, listing: "Listing") -> Way:
+        record = listing.record
+        if record is None:
+            return Way.WATCH
+        if record.kind == "hosted":
+            return Way.HOST
+        mine = record.name == self._name and bool(record.address or record.addresses)
+        return Way.JOIN if mine else Way.WATCH
