@@ -59,6 +59,7 @@ class Actor(ABC, Generic[Request, Reply]):
         self._task: Task[None] | None = None
         self._news: Future[None] | None = None
         self._serving: Task[Reply] | None = None
+        self._abandoned: dict[Task[Reply], Request] = {}
         self._stopping = False
 
     @property
@@ -70,6 +71,11 @@ class Actor(ABC, Generic[Request, Reply]):
     def active(self) -> bool:
         """Whether the task exists, and with it whatever `resources` holds."""
         return self._task is not None
+
+    @property
+    def abandoned(self) -> list[Request]:
+        """The requests whose work was left behind and still goes on."""
+        return list(self._abandoned.values())
 
     @abstractmethod
     def resources(self) -> AbstractAsyncContextManager[None]:
@@ -193,13 +199,15 @@ class Actor(ABC, Generic[Request, Reply]):
             if work.done():
                 _pass_on(work, letter.reply, self._name)
             else:
-                self._leave_behind(work, letter.reply)
+                self._leave_behind(work, letter)
         return work.done()
 
-    def _leave_behind(self, work: "Task[Reply]", reply: "Future[Reply]") -> None:
+    def _leave_behind(self, work: "Task[Reply]", letter: _Letter[Request, Reply]) -> None:
         log.warning("%s does not end though it was cancelled; going on without it", self._name)
-        if not reply.done():
-            reply.set_exception(ActorStopped(self._name))
+        if not letter.reply.done():
+            letter.reply.set_exception(ActorStopped(self._name))
+        self._abandoned[work] = letter.request
+        work.add_done_callback(lambda _: self._abandoned.pop(work, None))
         abandon(work)
 
     def _next_letter(self) -> _Letter[Request, Reply] | None:

@@ -86,6 +86,12 @@ class GroupSession:
         """The executions that have not ended, oldest first."""
         return [execution for execution in self._executions if not execution.done]
 
+    @property
+    def left_behind(self) -> list[Execution]:
+        """Executions that were cancelled, but whose agents did not end and were left behind."""
+        queries = [query for agent in self._agents.values() for query in agent.abandoned]
+        return [query.watcher for query in queries if isinstance(query.watcher, Execution)]
+
     def handle(self, message: Message) -> Execution:
         """Add a message to the chat and begin to work on it.
 

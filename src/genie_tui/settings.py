@@ -26,7 +26,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     `GENIE_<TABLE>_<FIELD>`. No `name` means the login name, an empty `model` the offline helper, an
     empty `reasoner_model` the same one, an empty `template` the usual one, an empty `workspace` no
     access to files, no `tools` or `servers` all there are. `port` 0 takes the usual port, or the
-    next one that is free.
+    next one that is free. `grace` is in seconds.
     """
 
     name: str | None = None
@@ -46,6 +46,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     local: bool = False
     ask: bool = False
     announce: bool = True
+    grace: Annotated[float, msgspec.Meta(ge=0, le=3_600)] = 10.0
     budget: BudgetTable = BudgetTable()
     tool_limits: ToolLimitsTable = ToolLimitsTable()
     limits: Limits = Limits()

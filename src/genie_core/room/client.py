@@ -44,6 +44,7 @@ from genie_core.room.frame import (
     Stopping,
     Stored,
     Streamed,
+    Suspending,
     Trouble,
     Typed,
     Welcome,
@@ -59,6 +60,9 @@ from genie_core.room.signatory import Signatory
 from genie_core.room.websocket import Connector
 
 BYE_GRACE: Final = 3.0
+
+LONGEST_GRACE: Final = 3_600.0
+"""Seconds until a suspend that are believed; more may be said by anybody."""
 
 logger = logging.getLogger(__name__)
 
@@ -451,6 +455,12 @@ class RoomClient:
                 self._follower.on_stopping(message, by)
             case Trouble(text=text):
                 self._troubled(text)
+            case Suspending(within=within) if self._outbox.close():
+                self._note_outbox()
+                seconds = min(max(0.0, within), LONGEST_GRACE)
+                self._report(LinkStatus(Link.ONLINE, self._trouble, closing_in=seconds))
+            case Suspending():
+                pass  # it is told once
             case Inherited(seq=seq):
                 self._outbox.inherited(seq)
                 self._note_outbox()

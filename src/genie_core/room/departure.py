@@ -1,26 +1,200 @@
-"""Going in good order: every step is taken, whatever becomes of the others."""
+"""Going in good order: every step is taken, whatever becomes of the others.
+
+What is still at work gets a `Grace`, and a `Receipt` says in the end what became of it.
+"""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from genie_core.patience import abandon
+from genie_core.room.event import FileRef
+from genie_core.room.exchange import RUNNING, Exchange, Phase, Proposal
+
+if TYPE_CHECKING:
+    from genie_core.room.fold import RoomState
 
 logger = logging.getLogger(__name__)
 
 Step: TypeAlias = tuple[str, Callable[[], Awaitable[None]], float]
 """What is done, as in "closing the room"; how; and how many seconds it may take."""
 
+GRACE: Final = 10.0
+"""Seconds that running work gets to end by itself when somebody leaves, unless they set it."""
 
-async def take_steps(steps: Iterable[Step]) -> list[str]:
-    """Take steps in order, leaving behind what takes too long; returns what went wrong."""
+QUICK_GRACE: Final = 3.0
+"""The same where nobody waits at the screen: on signals, and on moving to another seat."""
+
+CANCEL_GRACE: Final = 1.0
+"""Seconds that a step gets to end once its time is over."""
+
+EXCERPT_CHARS: Final = 80
+
+
+async def take_steps(
+    steps: Iterable[Step], begun: Callable[[str], None] = lambda _: None
+) -> list[str]:
+    """Take steps in order, leaving behind what takes too long; returns what went wrong.
+
+    Each is a task of its own, so that not even one that ignores its cancellation keeps the others
+    from being taken. `begun` is told of each step.
+    """
     problems: list[str] = []
     for what, step, seconds in steps:
-        try:
-            async with asyncio.timeout(seconds):
-                await step()
-        except TimeoutError:
-            problems.append(f"{what} took too long")
-        except Exception as error:  # the steps that follow are needed all the more
-            logger.exception("%s failed", what)
-            problems.append(f"{what} failed: {str(error) or type(error).__name__}")
+        begun(what)
+        problem = await _take(what, step, seconds)
+        if problem:
+            problems.append(problem)
     return problems
+
+
+async def _take(what: str, step: Callable[[], Awaitable[None]], seconds: float) -> str:
+    """Take one step; returns what went wrong."""
+    task = asyncio.create_task(_run(step), name=what)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if not done:
+            task.cancel()
+            await asyncio.wait({task}, timeout=CANCEL_GRACE)
+            return f"{what} took too long"
+    finally:
+        abandon(task)
+    with suppress(asyncio.CancelledError):
+        error = task.exception()
+        if error is not None:  # the steps that follow are needed all the more
+            logger.error("%s failed", what, exc_info=error)
+            return f"{what} failed: {str(error) or type(error).__name__}"
+    return ""
+
+
+async def _run(step: Callable[[], Awaitable[None]]) -> None:
+    await step()
+
+
+class Grace:
+    """The time that running work still has, which can be cut short."""
+
+    def __init__(self, seconds: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._until = self._loop.time() + max(0.0, seconds)
+        self._over = asyncio.Event()
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is over."""
+        return 0.0 if self._over.is_set() else max(0.0, self._until - self._loop.time())
+
+    def end(self) -> None:
+        """Let it be over now."""
+        self._over.set()
+
+    async def wait_for(self, idle: asyncio.Event) -> bool:
+        """Wait until all work has ended, but not longer; returns whether it has."""
+        waits = [asyncio.create_task(each.wait()) for each in (idle, self._over)]
+        try:
+            await asyncio.wait(waits, timeout=self.left, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+        return idle.is_set()
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How far leaving has come.
+
+    `doing` is the step that is being taken. `left` is how many seconds running work still has, and
+    `runs` are the messages that it is for.
+    """
+
+    doing: str = ""
+    left: float = 0.0
+    runs: tuple[Exchange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A message that was being worked on. `text` is the start of it, in one line.
+
+    `detail` says more where there is more to say: the tool that waits, or why it failed.
+    """
+
+    message: int
+    author: str
+    text: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of everything that was under way when somebody left.
+
+    `left_behind` are those whose agent did not end though it was told to. `parked` are all tool
+    calls that wait for this person's answer, those from earlier included. `unsent` counts the
+    messages typed here that go out when they are back.
+    """
+
+    finished: tuple[Item, ...] = ()
+    cancelled: tuple[Item, ...] = ()
+    parked: tuple[Item, ...] = ()
+    left_behind: tuple[Item, ...] = ()
+    unsent: int = 0
+    problems: tuple[str, ...] = ()
+
+
+def make_receipt(
+    state: "RoomState",
+    owner: str,
+    runs: Iterable[int],
+    left_behind: Collection[int] = (),
+    *,
+    unsent: int = 0,
+    problems: Iterable[str] = (),
+) -> Receipt:
+    """Sum up what became of these messages' runs, going by the room's state afterwards."""
+    known = [state.exchanges[seq] for seq in sorted(set(runs)) if seq in state.exchanges]
+    parked = state.parked_for(owner)
+    waiting = {proposal.message for proposal in parked}
+    ended = [one for one in known if one.seq not in waiting and one.seq not in left_behind]
+    return Receipt(
+        finished=tuple(_item(one) for one in ended if _is_finished(one)),
+        cancelled=tuple(_item(one, _trouble(one)) for one in ended if not _is_finished(one)),
+        parked=tuple(_waiting(state, proposal) for proposal in parked),
+        left_behind=tuple(_item(one) for one in known if one.seq in left_behind),
+        unsent=unsent,
+        problems=tuple(problems),
+    )
+
+
+def _is_finished(exchange: Exchange) -> bool:
+    return exchange.phase in (Phase.ANSWERED, Phase.IGNORED)
+
+
+def _trouble(exchange: Exchange) -> str:
+    if exchange.phase in RUNNING:
+        return "its end could not be recorded"
+    return exchange.error.error if exchange.error is not None else ""
+
+
+def _item(exchange: Exchange, detail: str = "") -> Item:
+    return Item(exchange.seq, exchange.author, excerpt(exchange), detail)
+
+
+def _waiting(state: "RoomState", proposal: Proposal) -> Item:
+    exchange = state.exchanges.get(proposal.message)
+    if exchange is None:
+        return Item(proposal.message, "", "", proposal.tool)
+    return _item(exchange, proposal.tool)
+
+
+def excerpt(exchange: Exchange) -> str:
+    """The start of a message in one line, or the names of its files if there is no text."""
+    text = " ".join(exchange.said.text.split()) or _names(exchange.said.files)
+    return text if len(text) <= EXCERPT_CHARS else f"{text[: EXCERPT_CHARS - 1]}…"
+
+
+def _names(files: Iterable[FileRef]) -> str:
+    return ", ".join(file.name for file in files)

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 from genie_core.errors import GenieError
 from genie_core.redaction import mask_known
 from genie_core.room.authorship import Author
+from genie_core.room.departure import Grace
 from genie_core.room.errors import NoEngine
 from genie_core.room.event import Event, Failed, Said
 from genie_core.room.exchange import Exchange
@@ -24,9 +25,6 @@ from genie_core.room.workbench import Workbench
 logger = logging.getLogger(__name__)
 
 BROKE: Final = "your engine broke; the log file has the details"
-
-GRACE: Final = 3.0
-"""Seconds that running work gets to end by itself when a participant leaves."""
 
 
 class Owner(Reporter, Protocol):
@@ -141,20 +139,29 @@ class EngineRoom:
         """Stop a run on somebody's word; False if it is not running here."""
         return self._handler is not None and self._handler.stop(message, by)
 
+    @property
+    def runs(self) -> list[Exchange]:
+        """The messages that this terminal's engine is at work on, oldest first."""
+        return [exchange for exchange in self._state.running.values() if self.has(exchange)]
+
     def has(self, exchange: Exchange) -> bool:
         """Whether a run is the business of this very terminal."""
         mine = exchange.handler == self._name
         return mine and not self._state.is_elsewhere(exchange, self._device)
 
-    async def close(self, reason: str) -> None:
-        """End what runs, within `GRACE` seconds plus some, and put the engine away."""
+    async def close(self, reason: str, grace: Grace) -> set[int]:
+        """End what runs, within the grace plus some seconds, and put the engine away.
+
+        Returns the messages whose agents did not end though they were told to.
+        """
+        left_behind: set[int] = set()
         if self._handler is not None:
             if self._status.auto:
                 self._handler.auto = False
                 self._show(replace(self._status, auto=False))
-            await self._handler.close(GRACE, reason)
+            left_behind = await self._handler.close(grace, reason)
         else:
-            for exchange in self._share():
+            for exchange in self.runs:
                 lost = f"{self._name} left before it began"
                 self._owner.publish(Failed(exchange.seq, "lost", lost))
         self._putting_away.set()
@@ -163,6 +170,7 @@ class EngineRoom:
                 self._serving.cancel()
             with suppress(asyncio.CancelledError):
                 await self._serving
+        return left_behind
 
     async def _load_again(self, name: str) -> str:
         reload = self._plan.reload
@@ -234,15 +242,12 @@ class EngineRoom:
         self._handler = self._workbench = None
         self._show(replace(self._status, state=EngineState.FAILED, detail=why, auto=False))
         self._owner.warn(why)
-        for exchange in self._share():
+        for exchange in self.runs:
             self._refuse_work(exchange)
 
     def _show(self, status: EngineStatus) -> None:
         self._status = status
         self._owner.show_engine(status)
-
-    def _share(self) -> list[Exchange]:
-        return [exchange for exchange in self._state.running.values() if self.has(exchange)]
 
     def _refuse_work(self, exchange: Exchange) -> None:
         if self.has(exchange):

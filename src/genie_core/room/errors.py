@@ -30,6 +30,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from genie_core.errors import GenieError
+from genie_core.room.departure import Receipt
 from genie_core.room.frame import Refusal
 
 
@@ -151,11 +152,14 @@ class KnownRoom(RoomError):
 
 
 class LeftInDisorder(RoomError):
-    """A participant left, but not everything that belongs to it could be done."""
+    """A participant left, but not everything that belongs to it could be done.
 
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__(f"left the room, but {'; '.join(problems)}")
-        self.problems = tuple(problems)
+    The `receipt` says what became of the work that was under way.
+    """
+
+    def __init__(self, receipt: Receipt) -> None:
+        super().__init__(f"left the room, but {'; '.join(receipt.problems)}")
+        self.receipt = receipt
 
 
 class TooLong(RoomError):

@@ -16,6 +16,9 @@ from genie_core.room.limits import Limits
 VERSION: Final = 3
 """Version of the protocol; a peer that speaks another one is refused with both numbers."""
 
+KNOWN: Final = ("suspending",)
+"""The frames that came to this version later, which this program understands."""
+
 Refusal: TypeAlias = Literal[
     "version",
     "wrong_room",
@@ -60,7 +63,8 @@ class Hello(Frame, tag="hello", frozen=True):
     welcome. `mark` is that event's checksum, by which the room sees whether both have the same log;
     0 leaves it unchecked. `room` guards against another room at the same address; empty accepts
     any. `token` is for the host's own participant, which proves nothing else. `preferences` say
-    how the participant likes to be answered.
+    how the participant likes to be answered. `knows` names the frames beyond those of the first
+    program of this `version` that they understand; no others are sent to them.
     """
 
     name: str
@@ -75,6 +79,7 @@ class Hello(Frame, tag="hello", frozen=True):
     nonce: str = ""
     device: str = ""
     preferences: str = ""
+    knows: tuple[str, ...] = ()
 
 
 class Prove(Frame, tag="prove", frozen=True):
@@ -339,6 +344,15 @@ class Trouble(Frame, tag="trouble", frozen=True):
     text: str
 
 
+class Suspending(Frame, tag="suspending", frozen=True):
+    """The host suspends the room in at most so many seconds, and takes no messages any more.
+
+    For those only who know it; see `Hello.knows`.
+    """
+
+    within: float
+
+
 class Points(Frame, tag="points", frozen=True):
     """Where this log and another one of the same room may have parted.
 
@@ -419,6 +433,7 @@ ServerFrame: TypeAlias = (
     | Progressed
     | Stopping
     | Trouble
+    | Suspending
     | Points
     | Inherited
     | Ruled

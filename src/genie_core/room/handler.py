@@ -22,6 +22,7 @@ from genie_core.room.authorship import Author
 from genie_core.room.consent import Consent, arguments, binding, unmasked
 from genie_core.room.context import Missing, Place, as_answer, as_message, late_file, missing
 from genie_core.room.court import Court, Ruling
+from genie_core.room.departure import Grace
 from genie_core.room.discreet import Discreet
 from genie_core.room.event import (
     Answered,
@@ -63,7 +64,7 @@ class Handler:
     event after those, in order. The `judge` decides which calls a person is asked about; while
     `auto` is true, those for the owner's own messages are allowed unless it denies them. What it
     denies, nobody can allow, whatever they make of the arguments. `close` parks what waits for a
-    person and ends the session; it always returns within `grace` plus a few seconds.
+    person and ends the session; it always returns within the grace plus a few seconds.
     """
 
     def __init__(
@@ -219,16 +220,26 @@ class Handler:
         current = self._runs.get(message)
         return current is not None and current.execution.cancel(f"stopped by {by}")
 
-    async def close(self, grace: float, reason: str) -> None:
-        """Park approvals, let running work end within `grace` seconds, cancel the rest, save."""
+    async def close(self, grace: Grace, reason: str) -> set[int]:
+        """Park approvals, let running work end while there is grace, cancel the rest, save.
+
+        Returns the messages whose agents did not end though they were told to.
+        """
         self._closing = reason
         for current in list(self._runs.values()):
             if current.pending:
                 self._park(current)
-        if not await self._idle_within(grace):
+        ran: dict[Execution, int] = {}
+        if not await grace.wait_for(self._idle):
             for current in list(self._runs.values()):
+                ran[current.execution] = current.exchange.seq
                 current.execution.cancel(reason)
             await self._idle_within(END_TIMEOUT)
+        await self._end_session()
+        stuck = {run.exchange.seq for run in self._runs.values()}
+        return stuck | {ran[each] for each in self._session.left_behind if each in ran}
+
+    async def _end_session(self) -> None:
         self._session.stop()
         try:
             async with asyncio.timeout(END_TIMEOUT):

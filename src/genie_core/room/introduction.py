@@ -9,6 +9,7 @@ from typing import Final
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import ConnectionLost, Diverged, KnownRoom, RoomRefused
 from genie_core.room.frame import (
+    KNOWN,
     Challenge,
     Hello,
     Hold,
@@ -107,6 +108,7 @@ class Introduction:
             nonce=nonce,
             device=self.device,
             preferences=self.preferences,
+            knows=KNOWN,
         )
 
     def _proof(self, challenge: Challenge, nonce: str, channel: str) -> Prove:

@@ -69,6 +69,7 @@ class Outbox:
         self._typing_from = 0.0
         self._delta_from = 0.0
         self._paused_until = 0.0
+        self._closing = False
         self._speech, self._work = self._paces()
 
     @property
@@ -78,8 +79,16 @@ class Outbox:
 
     @property
     def settled(self) -> bool:
-        """Whether everything that must not get lost is acknowledged."""
-        return not (self._says or self._reports or self._bequest)
+        """Whether everything that must not get lost is acknowledged, as far as it can be."""
+        return not (self._reports or self._bequest or (self._says and not self._closing))
+
+    def close(self) -> bool:
+        """Keep messages to oneself until the next connection; the room takes none any more.
+
+        False if it was said before.
+        """
+        was, self._closing = self._closing, True
+        return not was
 
     def say(self, unsent: Unsent) -> None:
         """Add a message.
@@ -153,6 +162,7 @@ class Outbox:
         self._limits = limits
         self._speech, self._work = self._paces()
         self._paused_until = 0.0
+        self._closing = False
         self._to_say = deque(self._says)
         self._to_report = deque(self._reports)
         self._bequeathed = 0
@@ -186,7 +196,7 @@ class Outbox:
         """Seconds until `take` has something again; None if that needs something new."""
         waits: list[float] = []
         paused = max(0.0, self._paused_until - now)
-        if self._to_say:
+        if self._to_say and not self._closing:
             waits.append(max(paused, self._speech.wait(now)))
         if self._to_report:
             waits.append(max(paused, self._work.wait(now)))
@@ -247,7 +257,7 @@ class Outbox:
 
     def _take_says(self, now: float) -> list[ClientFrame]:
         frames: list[ClientFrame] = []
-        while self._to_say:
+        while self._to_say and not self._closing:
             unsent = self._says.get(self._to_say[0])
             if unsent is not None:
                 if not self._speech.take(now):

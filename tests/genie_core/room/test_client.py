@@ -17,7 +17,7 @@ from tests.genie_core.room.wire import Proxy
 from tests.ports import free_port
 from websockets.asyncio.server import ServerConnection, serve
 
-from genie_core.room.client import Backoff, RoomClient
+from genie_core.room.client import LONGEST_GRACE, Backoff, RoomClient
 from genie_core.room.codec import encode, event_mark
 from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.errors import (
@@ -31,6 +31,7 @@ from genie_core.room.errors import (
 )
 from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Moderated, Recovered, Said
 from genie_core.room.frame import (
+    KNOWN,
     Admit,
     Entries,
     Hello,
@@ -39,6 +40,7 @@ from genie_core.room.frame import (
     Refused,
     Say,
     Share,
+    Suspending,
     Trouble,
     Welcome,
 )
@@ -442,6 +444,24 @@ async def test_trouble_is_told_when_it_changes_and_after_coming_back() -> None:
         Severity.ERROR,
         Severity.INFO,
     ]
+
+
+async def test_a_suspend_is_announced_once_and_messages_are_kept_until_the_room_is_back() -> None:
+    room = ScriptedRoom()
+    async with participant(room.connector, "bob") as bob:
+        end, hello = await room.let_in(0)
+        assert hello.knows == KNOWN
+        await end.send([Suspending(1e300), Suspending(2.0), Suspending(3.0)])
+        await bob.seen.until(lambda r: r.links[-1].closing_in is not None)
+        assert bob.seen.links[-1].closing_in == LONGEST_GRACE
+        id_ = bob.client.say("too late?")
+        await end.send([Refused("suspended", "the host suspended the room", final=True)])
+        await bob.seen.until(lambda r: r.links[-1].link is Link.RETRYING)
+        end, _ = await room.let_in(0)
+        frame = await end.receive()
+        assert isinstance(frame, Say)
+        assert frame.id == id_
+        assert sum(link.closing_in is not None for link in bob.seen.links) == 1
 
 
 async def test_each_event_is_delivered_once_and_a_gap_ends_the_connection() -> None:

@@ -29,8 +29,10 @@ from genie_core.room.event import (
     Suspended,
     Unreadable,
 )
+from genie_core.room.exchange import Phase
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
+    KNOWN,
     VERSION,
     Bye,
     ClientFrame,
@@ -46,6 +48,7 @@ from genie_core.room.frame import (
     Stop,
     Stopping,
     Streamed,
+    Suspending,
     Trouble,
     Typed,
     Typing,
@@ -473,6 +476,29 @@ def test_stopping_needs_the_handler_to_be_there() -> None:
 
 
 # -- going
+
+
+def test_while_the_room_is_being_suspended_reports_count_and_messages_are_put_off() -> None:
+    bench = Bench()
+    host, bob, old = bench.join_host(), bench.join("bob", knows=KNOWN), bench.join("carl")
+    seq = bench.say(host)
+    for peer in (host, bob, old):
+        bench.pull(peer)
+    assert bench.room.begin_suspending(10.0, bench.now) == seq
+    assert bench.pull(bob) == [Suspending(10.0)]
+    assert bench.pull(old) == []  # a program that would not understand it
+    for _ in range(3):
+        bench.send(old, Say("x", "is there time?"))
+        refused = only_refusal(bench.pull(old))
+        assert (refused.code, refused.ref, refused.final) == ("too_fast", "x", False)
+    bench.now += 4.0
+    late = bench.connect(Hello("dan", knows=KNOWN))
+    assert Suspending(6.0) in bench.pull(late)
+    bench.send(host, Publish("1", Decided(seq, "ignore")))
+    assert bench.room.state.exchanges[seq].phase is Phase.IGNORED
+    assert list(bench.room.state.exchanges) == [seq]
+    bench.room.suspend("", bench.now)
+    assert bench.room.begin_suspending(1.0, bench.now) == bench.room.state.head
 
 
 def test_leaving_is_recorded_with_its_reason() -> None:

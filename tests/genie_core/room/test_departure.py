@@ -1,6 +1,24 @@
 import asyncio
+from contextlib import suppress
 
-from genie_core.room.departure import take_steps
+from genie_core.room.departure import EXCERPT_CHARS, Grace, Item, Receipt, make_receipt, take_steps
+from genie_core.room.event import (
+    ROOM,
+    Answered,
+    AnyBody,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    FileRef,
+    Hosted,
+    Joined,
+    Opened,
+    Said,
+    Settled,
+)
+from genie_core.room.fold import RoomState
 
 
 async def test_every_step_is_taken_in_order_whatever_becomes_of_the_others() -> None:
@@ -34,3 +52,87 @@ async def test_every_step_is_taken_in_order_whatever_becomes_of_the_others() -> 
         "saving failed: the disk is gone",
         "looking failed: KeyError",
     ]
+
+
+async def test_a_step_that_ignores_its_cancellation_is_left_behind() -> None:
+    released, taken = asyncio.Event(), list[str]()
+
+    async def stubborn() -> None:
+        while not released.is_set():
+            with suppress(asyncio.CancelledError):
+                await released.wait()
+
+    async def after() -> None:
+        assert not released.is_set()
+
+    async with asyncio.timeout(60):
+        problems = await take_steps(
+            [("ending", stubborn, 0.0), ("closing", after, 60.0)], taken.append
+        )
+    released.set()
+    assert problems == ["ending took too long"]
+    assert taken == ["ending", "closing"]
+
+
+async def test_a_grace_ends_with_the_work_or_when_it_is_cut_short_or_over() -> None:
+    idle = asyncio.Event()
+    assert not await Grace(0).wait_for(idle)
+    long = Grace(1_000.0)
+    assert 0 < long.left <= 1_000
+    waiting = asyncio.create_task(long.wait_for(idle))
+    long.end()
+    async with asyncio.timeout(60):
+        assert not await waiting
+    assert long.left == 0
+    assert not await long.wait_for(idle)
+    idle.set()
+    async with asyncio.timeout(60):
+        assert await Grace(1_000.0).wait_for(idle)
+
+
+def after(*bodies: tuple[str, AnyBody]) -> RoomState:
+    """A state in which these things happened, by whom each."""
+    state = RoomState()
+    for seq, (by, body) in enumerate(bodies, start=1):
+        state.apply(Event(seq, float(seq), by, body))
+    return state
+
+
+def test_a_receipt_goes_by_what_the_room_knows_in_the_end() -> None:
+    long = "word " * 40
+    state = after(
+        (ROOM, Opened("r", "Room")),
+        (ROOM, Hosted("ann")),
+        ("ann", Joined("host", engine=True)),
+        ("ann", Said("3", "before", handler="ann")),
+        ("ann", Said("4", long, handler="ann")),
+        ("ann", Said("5", "silent", handler="ann")),
+        ("ann", Said("6", "broken", handler="ann")),
+        ("bob", Said("7", "", handler="ann", files=(FileRef("a" * 64, "plan.pdf", 5),))),
+        ("ann", Said("8", "asks", handler="ann")),
+        ("ann", Said("9", "lost", handler="ann")),
+        ("ann", Decided(5, "delegate", query="q")),
+        ("ann", Answered(5, "yes")),
+        ("ann", Decided(6, "ignore")),
+        ("ann", Failed(7, "agent", "no network")),
+        ("ann", Cancelled(8, "suspended")),
+        ("ann", Decided(9, "delegate", query="q")),
+        ("ann", Asked(9, "a1", "system", "delete", {})),
+        ("ann", Settled(9, "a1", "parked")),
+        ("ann", Cancelled(9, "suspended")),
+    )
+    receipt = make_receipt(state, "ann", range(5, 11), unsent=2, problems=["the disk is full"])
+    assert [each.message for each in receipt.finished] == [5, 6]
+    assert receipt.finished[0].text.startswith("word word")
+    assert len(receipt.finished[0].text) == EXCERPT_CHARS
+    assert receipt.cancelled == (
+        Item(7, "ann", "broken", "no network"),
+        Item(8, "bob", "plan.pdf"),
+        Item(10, "ann", "lost", "its end could not be recorded"),
+    )
+    assert receipt.parked == (Item(9, "ann", "asks", "delete"),)
+    assert (receipt.unsent, receipt.problems) == (2, ("the disk is full",))
+    stuck = make_receipt(state, "ann", [8], {8})
+    assert [each.message for each in stuck.left_behind] == [8]
+    assert not stuck.cancelled
+    assert make_receipt(RoomState(), "ann", [1]) == Receipt()

@@ -17,6 +17,7 @@ from genie_core.agent.approval import ask_about
 from genie_core.progress import Usage, doing, spent
 from genie_core.room.consent import CHANGED
 from genie_core.room.court import UNJUDGED
+from genie_core.room.departure import Grace
 from genie_core.room.event import (
     Answered,
     Asked,
@@ -516,7 +517,7 @@ async def working(
         handler.begin((), log.state.head)
         log.handler = handler
         yield handler
-        await handler.close(5.0, "over")
+        await handler.close(Grace(5.0), "over")
         log.handler = None
 
 

@@ -84,6 +84,22 @@ def test_several_messages_that_were_too_much_keep_their_order() -> None:
     assert ids(outbox.take(60.0)) == ["2", "3", "4", "5"]
 
 
+def test_messages_wait_for_the_room_to_come_back_when_it_is_being_suspended() -> None:
+    outbox = filled(2)
+    report = Answered(1, "done")
+    outbox.publish("r1", report)
+    assert outbox.close()
+    assert not outbox.close()
+    assert outbox.take(0) == [Publish("r1", report)]
+    assert outbox.due(5) is None
+    assert not outbox.settled
+    outbox.acknowledge(Event(9, 0.0, "ann", report))
+    assert outbox.settled  # the rest is not to be had now
+    outbox.connected(Limits())
+    assert not outbox.settled
+    assert ids(outbox.take(10)) == [each.id for each in outbox.unsent]
+
+
 def test_what_is_refused_for_good_is_given_back() -> None:
     outbox = filled(1)
     outbox.publish("p", Decided(1, "ignore"))
