@@ -1,0 +1,78 @@
+"""A saved room with something of everything that an export is about."""
+
+import zlib
+from hashlib import sha256
+from pathlib import Path
+
+from genie_core.archive.blobs import BLOBS_NAME, BlobStore
+from genie_core.archive.labels import Label, Labels
+from genie_core.archive.lines import encode_line
+from genie_core.archive.record import RoomRecord
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.event import (
+    Answered,
+    AnyBody,
+    Asked,
+    Decided,
+    Event,
+    FileRef,
+    Hosted,
+    Joined,
+    Opened,
+    Said,
+    Settled,
+)
+
+ID = "2026-11-21-standup-3fk9"
+BORN = 1_795_000_000.0
+FILE = b"a note of ann's\n" * 400
+DIGEST = sha256(FILE).hexdigest()
+REF = FileRef(DIGEST, "notes.txt", len(FILE), "text/plain")
+BODIES: list[tuple[str, AnyBody]] = [
+    ("", Opened(ID, "Standup")),
+    ("", Hosted("ann")),
+    ("ann", Joined("host", engine=True, agent="offline helper")),
+    ("ann", Said("m1", "what is 17*23? see the file", handler="ann", files=(REF,))),
+    ("ann", Decided(4, "delegate", "a question", query="what is 17*23?")),
+    ("ann", Asked(4, "a1", "system", "calculate", {"what": "17*23"}, withheld=True)),
+    ("ann", Settled(4, "a1", "approved")),
+    ("ann", Answered(4, "391", receiver="ann", elapsed=2.5)),
+    ("ann", Said("m2", "thanks!", handler="ann")),
+    ("ann", Decided(9, "ignore", "nothing is asked")),
+]
+
+
+def unknown_line(seq: int) -> bytes:
+    """An entry of a kind that a later version may know."""
+    data = b'{"seq":%d,"at":%r,"by":"ann","body":{"type":"danced","far":[1]}' % (seq, BORN)
+    return data + b',"crc":"%08x"}\n' % zlib.crc32(data)
+
+
+def log_bytes() -> bytes:
+    events = [Event(n, BORN + n, by, body) for n, (by, body) in enumerate(BODIES, 1)]
+    return b"".join(map(encode_line, events)) + unknown_line(len(BODIES) + 1)
+
+
+def saved_room(base: Path, **fields: object) -> SavedRoom:
+    """The room, complete with what must never leave its folder."""
+    particulars = {"id": ID, "title": "Standup", "kind": "hosted", "created": BORN, "host": "ann"}
+    record = RoomRecord(**{**particulars, **fields})  # type: ignore[arg-type]  # tests choose
+    folder = ID if record.kind == "hosted" else f"{ID}@{record.name}"
+    saved = SavedRoom(base / folder, record)
+    saved.write()
+    saved.log_path.write_bytes(log_bytes())
+    with saved.reader() as log:
+        saved.summarise(log.state(), BORN + 10)
+    Labels.read(saved.folder).put(Label(9, "wrong", "ignore", BORN + 20, "ann"))
+    (saved.folder / "passes.json").write_text('{"bob": "the pass of bob"}')
+    (saved.folder / "withheld.jsonl").write_text('{"arguments": "withheld from all"}\n')
+    (saved.folder / "view.json").write_text('{"draft": "an unfinished thought"}')
+    saved.engine_path.mkdir()
+    (saved.engine_path / "memory.json").write_text('"what an agent remembers"')
+    (base / "from").write_bytes(FILE)
+    BlobStore(saved.folder / BLOBS_NAME).add(base / "from")
+    (base / "from").unlink()
+    return saved
+
+
+SECRETS = (b"the pass of bob", b"withheld from all", b"unfinished thought", b"agent remembers")
