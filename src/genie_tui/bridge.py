@@ -6,7 +6,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
 from textual.message_pump import MessagePump
@@ -26,6 +26,10 @@ from genie_core.room.seat import (
 )
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import Opening
+
+if TYPE_CHECKING:
+    from genie_core.archive.labels import Labels
+    from genie_tui.replay.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,18 @@ class Doorman(Protocol):
 
         At most 200, and as many of the newest as have 50,000 characters. Reads files, so call it
         off the event loop. Raises a `GenieError` if there is no such room, or none that is meant.
+        """
+
+    def recording(self, saved: str) -> "Recording":
+        """Open a saved room to watch it, by the name of its folder, without holding it.
+
+        Reads files, so call it off the event loop; raises `GenieError`.
+        """
+
+    def labels(self, saved: str) -> "Labels":
+        """What this person said of decisions in a saved room, by the name of its folder.
+
+        Reads a file, so call it off the event loop; raises `GenieError`.
         """
 
     def preferences(self, name: str) -> str:

@@ -16,6 +16,8 @@ from genie_tui.settings import Settings
 
 if TYPE_CHECKING:
     from genie_core.archive.catalogue import Listing
+    from genie_core.archive.labels import Labels
+    from genie_tui.replay.recording import Recording
 
 
 class House:
@@ -78,6 +80,18 @@ class House:
         from genie_core.archive.excerpt import excerpt, find_room
 
         return excerpt(find_room(self._locations.sessions, wanted), last)
+
+    def recording(self, saved: str) -> "Recording":
+        """Open a saved room to watch it; see `Doorman.recording`."""
+        from genie_tui.replay.recording import open_recording
+
+        return open_recording(self._locations.sessions, saved)
+
+    def labels(self, saved: str) -> "Labels":
+        """What this person said of decisions in a room; see `Doorman.labels`."""
+        from genie_core.archive.labels import Labels
+
+        return Labels.read(self._locations.sessions / saved)
 
     def preferences(self, name: str) -> str:
         """How a person likes to be answered; see `Doorman.preferences`."""

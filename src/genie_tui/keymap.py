@@ -31,6 +31,7 @@ class Scope(Enum):
     PREFERENCES = "Your preferences"
     LOBBY = "Lobby"
     OFFERS = "Choosing a model in the lobby"
+    REPLAY = "Watching a replay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +238,14 @@ ACTIONS: Final = (
     Action(Scope.TIMELINE, ("y",), "copy", "Copy the selected message", "copy"),
     Action(
         Scope.TIMELINE,
+        ("exclamation_mark",),
+        "wrong",
+        "Mark the decision about the selected message as wrong, or no longer",
+        "mark_wrong",
+        display="!",
+    ),
+    Action(
+        Scope.TIMELINE,
         ("enter",),
         "details",
         "Read all of the selected message, with what it quotes from other rooms",
@@ -412,6 +421,14 @@ ACTIONS: Final = (
         Scope.LEDGER, ("enter",), "details", "Show or hide a row's details", "choose", shown=True
     ),
     Action(
+        Scope.LEDGER,
+        ("exclamation_mark",),
+        "wrong",
+        "Mark the row's decision as wrong, or no longer",
+        "mark_wrong",
+        display="!",
+    ),
+    Action(
         Scope.ACTIVITY,
         ("f",),
         "filter",
@@ -428,6 +445,127 @@ ACTIONS: Final = (
     Action(Scope.LOBBY, ("f7",), "models", "Go to the models that are offered", "offers"),
     Action(Scope.OFFERS, ("enter",), "choose", "Write it into your settings"),
     Action(Scope.OFFERS, ("escape",), "not now", "Put them away until the next start", "not_now"),
+    Action(Scope.REPLAY, ("space",), "play", "Play or pause", "play", shown=True),
+    Action(
+        Scope.REPLAY, ("right",), "next", "Show the next event", "step(1)", display="→", shown=True
+    ),
+    Action(
+        Scope.REPLAY, ("left",), "back", "Go back by an event", "step(-1)", display="←", shown=True
+    ),
+    Action(
+        Scope.REPLAY,
+        ("n", "shift+right"),
+        "message",
+        "Go to the next message",
+        "jump('message', 1)",
+        display="n shift+→",
+    ),
+    Action(
+        Scope.REPLAY,
+        ("N", "shift+left"),
+        "message before",
+        "Go to the message before",
+        "jump('message', -1)",
+        display="N shift+←",
+    ),
+    Action(
+        Scope.REPLAY,
+        ("d",),
+        "decision",
+        "Go to the next decision",
+        "jump('decision', 1)",
+        shown=True,
+    ),
+    Action(
+        Scope.REPLAY, ("D",), "decision before", "Go to the decision before", "jump('decision', -1)"
+    ),
+    Action(
+        Scope.REPLAY,
+        ("a",),
+        "approval",
+        "Go to the next approval",
+        "jump('approval', 1)",
+        shown=True,
+    ),
+    Action(
+        Scope.REPLAY, ("A",), "approval before", "Go to the approval before", "jump('approval', -1)"
+    ),
+    Action(
+        Scope.REPLAY, ("f",), "failure", "Go to the next failure", "jump('failure', 1)", shown=True
+    ),
+    Action(
+        Scope.REPLAY, ("F",), "failure before", "Go to the failure before", "jump('failure', -1)"
+    ),
+    Action(
+        Scope.REPLAY,
+        ("p",),
+        "person",
+        "Go to where a person next answered a tool call",
+        "jump('verdict', 1)",
+    ),
+    Action(
+        Scope.REPLAY,
+        ("P",),
+        "person before",
+        "Go to where a person answered a tool call before",
+        "jump('verdict', -1)",
+    ),
+    Action(Scope.REPLAY, ("plus", "equals_sign"), "faster", "Play faster", "speed(1)", display="+"),
+    Action(Scope.REPLAY, ("minus",), "slower", "Play slower", "speed(-1)", display="-"),
+    Action(Scope.REPLAY, ("home",), "start", "Go to the start", "start"),
+    Action(Scope.REPLAY, ("end",), "end", "Go to the end", "end"),
+    Action(
+        Scope.REPLAY,
+        tuple("0123456789"),
+        "part",
+        "Go to so many tenths of the whole",
+        display="0 … 9",
+    ),
+    Action(
+        Scope.REPLAY, ("slash",), "search", "Go to where a text is said next", "search", shown=True
+    ),
+    Action(Scope.REPLAY, ("g",), "again", "Search for the same text further on", "again(1)"),
+    Action(Scope.REPLAY, ("G",), "again back", "Search for the same text before", "again(-1)"),
+    Action(Scope.REPLAY, ("up", "k"), "up", "Select the message before", "select(-1)"),
+    Action(Scope.REPLAY, ("down", "j"), "down", "Select the message after", "select(1)"),
+    Action(Scope.REPLAY, ("pageup",), "page up", "Read back by a page", "page(-1)"),
+    Action(Scope.REPLAY, ("pagedown",), "page down", "Read on by a page", "page(1)"),
+    Action(
+        Scope.REPLAY,
+        ("w",),
+        "why silent",
+        "Say why nobody answered the selected message; without one, below each message",
+        "why",
+        shown=True,
+    ),
+    Action(
+        Scope.REPLAY,
+        ("exclamation_mark",),
+        "wrong",
+        "Mark the decision about the selected message as wrong, or no longer",
+        "mark_wrong",
+        display="!",
+    ),
+    Action(Scope.REPLAY, ("enter",), "details", "Read all of the selected message", "details"),
+    Action(Scope.REPLAY, ("y",), "copy", "Copy the selected message", "copy"),
+    Action(
+        Scope.REPLAY,
+        ("f2",),
+        "activity",
+        "Go to what was decided and why, and back",
+        "activity",
+        priority=True,
+    ),
+    Action(
+        Scope.REPLAY,
+        ("ctrl+g",),
+        "approvals",
+        "Show the tool calls that waited, or the activity again",
+        "approvals",
+        priority=True,
+    ),
+    Action(Scope.REPLAY, ("f3",), "panel", "Show or hide the side panel", "panel", priority=True),
+    Action(Scope.REPLAY, ("escape", "q"), "leave", "Leave the replay", "leave", shown=True),
 )
 
 

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.worker import WorkerCancelled, WorkerFailed
 
+from genie_core.archive.labels import Labels
 from genie_core.errors import GenieError
 from genie_core.room.deed import Deed
 from genie_core.room.event import (
@@ -49,6 +50,7 @@ from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import NewRoom, Opening
+from genie_tui.replay.recording import Recording, open_recording
 from genie_tui.screens.room import RoomScreen
 
 START = 1_790_000_000.0
@@ -296,6 +298,7 @@ class ScriptedDoorman:
     quotes: dict[str, Quote] = field(default_factory=dict)
     wishes: dict[str, str] = field(default_factory=dict)
     wishes_error: GenieError | None = None
+    folder: Path = Path("/nonexistent")
 
     async def open(self, opening: Opening, listener: Listener) -> ScriptedSeat:
         self.openings.append(opening)
@@ -327,6 +330,12 @@ class ScriptedDoorman:
         self.nearby = rooms
         if self.on_change is not None:
             self.on_change(rooms)
+
+    def recording(self, saved: str) -> Recording:
+        return open_recording(self.folder, saved)
+
+    def labels(self, saved: str) -> Labels:
+        return Labels.read(self.folder)
 
     def preferences(self, name: str) -> str:
         return self.wishes.get(name, "")

@@ -31,12 +31,14 @@ from genie_tui.screens.consent_desk import ConsentDesk
 from genie_tui.screens.cost_desk import CostDesk
 from genie_tui.screens.file_desk import FileDesk
 from genie_tui.screens.host_desk import HostDesk
+from genie_tui.screens.label_desk import LabelDesk
 from genie_tui.screens.model_desk import ModelDesk
 from genie_tui.screens.preferences_desk import PreferencesDesk
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.door import Door
+from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.timeline import Timeline
 
 
@@ -66,6 +68,7 @@ class Desks:
         self.consent = ConsentDesk(screen, lambda: screen.query_one(Approvals), clock)
         self.costs = CostDesk(screen)
         self.preferences = PreferencesDesk(screen, doorman)
+        self.labels = LabelDesk(screen, self.timeline, lambda: screen.query_one(Ledger))
         self.candidates = Candidates(
             screen, self.composer, seat, self.files, self.cargo.cargo, self.door
         )

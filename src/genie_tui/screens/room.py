@@ -1,6 +1,7 @@
 """The room screen: everything on it is a fold over the room's events."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, Final
 
 from textual import events, on
@@ -14,6 +15,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Footer, TextArea
 
+from genie_core.archive.errors import RoomInUse
 from genie_core.errors import GenieError
 from genie_core.room.seat import (
     Answer,
@@ -42,8 +44,8 @@ from genie_tui.bridge import (
     UnsentChanged,
 )
 from genie_tui.commands import Invocation, Mistake, parse
-from genie_tui.keymap import Scope, bindings
-from genie_tui.opening import NewRoom, Opening
+from genie_tui.keymap import Scope, bindings, by_key
+from genie_tui.opening import NewRoom, Opening, ReplayRoom
 from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions
 from genie_tui.screens.desks import Desks
@@ -58,6 +60,7 @@ from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.door import Door, HostOffer
 from genie_tui.widgets.full_text import call_text, message_text, message_title
 from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.status_bar import StatusBar
@@ -87,11 +90,15 @@ class RoomScreen(Screen[None]):
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {RoomActions}
 
     class OpeningFailed(Message):
-        """The room can't be entered; `text` is one line that says why."""
+        """The room can't be entered; `text` is one line that says why.
 
-        def __init__(self, text: str) -> None:
+        `instead` is a way to see at least what goes on there, if there is one.
+        """
+
+        def __init__(self, text: str, instead: ReplayRoom | None = None) -> None:
             super().__init__()
             self.text = text
+            self.instead = instead
 
     class HandOver(Message):
         """Somebody is willing to host: leave, so that the room becomes theirs."""
@@ -175,6 +182,10 @@ class RoomScreen(Screen[None]):
     async def _open(self) -> None:
         try:
             seat = await self._doorman.open(self._opening, self._bridge)
+        except RoomInUse as error:
+            note = f"Only watched, nothing can be said here: {error}."
+            instead = ReplayRoom(error.room, follow=True, note=note)
+            self.post_message(self.OpeningFailed(str(error), instead))
         except GenieError as error:
             self.post_message(self.OpeningFailed(str(error)))
         else:
@@ -188,6 +199,7 @@ class RoomScreen(Screen[None]):
         self._bell.enter(state, me)
         self._timeline.shelf.place = seat.file
         self._timeline.bind_state(state, me)
+        self._desks.labels.begin(partial(self._doorman.labels, seat.saved), me)
         self.query_one(Activity).ledger.bind_person(me)
         self.query_one(Activity).ledger.bind_doings(self._doings)
         self._roster.bind_state(state, me)
@@ -201,7 +213,10 @@ class RoomScreen(Screen[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Let what nobody else takes be typed where it belongs, so that no text is lost."""
-        away = self.focused is None or isinstance(self.focused, Timeline)
+        reads = isinstance(self.focused, Timeline)
+        if reads and event.key in by_key(Scope.TIMELINE):
+            return
+        away = self.focused is None or reads
         if away and event.is_printable and event.character and not self._editor.read_only:
             event.stop()
             self._go_back()
@@ -358,6 +373,10 @@ class RoomScreen(Screen[None]):
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
         title, text = message_title(message.exchange), message_text(message.exchange)
         await self.app.push_screen(FullViewScreen(title, text))
+
+    @on(MarkWanted)
+    def _mark_wanted(self, message: MarkWanted) -> None:
+        self._desks.labels.mark(message)
 
     def action_approvals(self) -> None:
         """Go to the oldest approval, or back if the focus is there already."""

@@ -4,7 +4,7 @@ Drawn line by line, so that a row costs nothing until it is seen.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import ClassVar, Final
 
 from rich.segment import Segment
@@ -23,8 +23,9 @@ from genie_tui.keymap import Scope, bindings
 from genie_tui.moments import clock_time
 from genie_tui.text import visible_line
 from genie_tui.widgets.doings import Doings
-from genie_tui.widgets.ledger_log import Filter, LedgerLog, Row
+from genie_tui.widgets.ledger_log import Filter, Kind, LedgerLog, Row
 from genie_tui.widgets.ledger_text import Headline, headline, searchable
+from genie_tui.widgets.marked import MarkWanted, Verdict, exchanged
 
 LINES: Final = 2
 """Lines per row."""
@@ -76,6 +77,7 @@ class Ledger(ScrollView, can_focus=True):
         self._text = ""
         self._me = ""
         self._doings = Doings()
+        self._wrong: set[int] = set()
         self._strips: LRUCache[tuple[int, bool], tuple[Strip, ...]] = LRUCache(512)
 
     @property
@@ -87,6 +89,14 @@ class Ledger(ScrollView, can_focus=True):
     def selected(self) -> Row | None:
         """The row under the cursor."""
         return None if self.cursor is None else self._log.rows[self._shown[self.cursor]]
+
+    def begin_anew(self) -> None:
+        """Show no rows, before others are told from their beginning."""
+        self.cursor = None
+        self._log = LedgerLog()
+        self._shown = []
+        self._strips.clear()
+        self._laid_out()
 
     def bind_person(self, me: str) -> None:
         """Say whose rows "mine" are."""
@@ -101,6 +111,12 @@ class Ledger(ScrollView, can_focus=True):
         number = self._log.working(message)
         if number is not None:
             self._forget(number)
+            self.refresh()
+
+    def show_wrong(self, messages: Collection[int]) -> None:
+        """Show exactly these messages as those whose decisions the person marked as wrong."""
+        if exchanged(self._wrong, messages):
+            self._strips.clear()
             self.refresh()
 
     def notes(self, row: Row) -> tuple[str, ...]:
@@ -173,6 +189,11 @@ class Ledger(ScrollView, can_focus=True):
         if self.selected is not None:
             self.post_message(self.Chosen(self.selected))
 
+    def action_mark_wrong(self) -> None:
+        """Ask for the selected row's decision to be marked, or not any more."""
+        if (row := self.selected) is not None:
+            self.post_message(MarkWanted(row.said.seq, _decision(row)))
+
     def render_line(self, y: int) -> Strip:
         """Draw one line of the list."""
         place, line = divmod(y + self.scroll_offset.y, LINES)
@@ -200,6 +221,8 @@ class Ledger(ScrollView, can_focus=True):
             Segment(f"{line.glyph} {line.verdict}", self._component(line.tone.value)),
             Segment(author, self._component("time")),
         ]
+        if row.kind is Kind.DECISION and row.said.seq in self._wrong:
+            first.append(Segment("  ! marked wrong", self._component("asks")))
         subject = self._component("busy" if doing else "subject")
         below = Strip([Segment(" " * INDENT + (doing or line.subject), subject)])
         took = f" {line.took} " if line.took else " "
@@ -268,6 +291,13 @@ class Ledger(ScrollView, can_focus=True):
             self.scroll_to(y=y, animate=False, force=True)
         elif y + LINES > top + height:
             self.scroll_to(y=y + LINES - height, animate=False, force=True)
+
+
+def _decision(row: Row) -> Verdict | None:
+    """What was decided about a row's message; nothing is asked or answered before it is."""
+    if row.kind is not Kind.DECISION:
+        return "delegate"
+    return row.closed.body.decision if row.closed and isinstance(row.closed.body, Decided) else None
 
 
 def _where_cost_fits(line: Headline, width: int, first: int, second: int) -> tuple[str, str]:

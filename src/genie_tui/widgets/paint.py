@@ -6,6 +6,7 @@ another, like a note, or like what somebody does.
 """
 
 import logging
+from collections.abc import Collection
 from typing import Final
 
 from rich.segment import Segment
@@ -23,6 +24,7 @@ from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.entry import (
     Day,
     Divider,
+    Earlier,
     Entry,
     Note,
     Reply,
@@ -65,8 +67,10 @@ def estimate(entry: Entry, width: int) -> int:
     """About how many lines an entry takes: exact for short plain messages, and always cheap."""
     room = max(1, width - GUTTER - 1)
     match entry:
-        case Day() | Divider():
+        case Day() | Divider() | Earlier(between=True):
             return 2
+        case Earlier():
+            return 1
         case Note(opens=opens, text=text):
             return opens + _rows(text, room)
         case (
@@ -95,7 +99,8 @@ def _rows(text: str, room: int) -> int:
 class Painter:
     """Draws entries at a width. `reasons` adds why nobody answered a message.
 
-    `shelf` tells how far files have come, `doings` what agents are at.
+    `shelf` tells how far files have come, `doings` what agents are at. `wrong` are the messages whose
+    decisions the person marked as wrong.
     """
 
     def __init__(
@@ -106,7 +111,9 @@ class Painter:
         reasons: bool,
         shelf: Shelf | None = None,
         doings: Doings | None = None,
+        wrong: Collection[int] = (),
     ) -> None:
+        self._wrong = wrong
         self._doings = doings or Doings()
         self._shelf = shelf or Shelf()
         self._canvas = Canvas(palette)
@@ -139,6 +146,8 @@ class Painter:
                 return [[], self._canvas.rule(title, self._width)]
             case Divider(text=text):
                 return [[], self._canvas.rule(text, self._width)]
+            case Earlier():
+                return self._earlier(entry)
             case Note():
                 return self._note(entry)
             case Speech():
@@ -147,6 +156,10 @@ class Painter:
                 return self._reply(entry)
             case Waiting():
                 return self._waiting(entry)
+
+    def _earlier(self, earlier: Earlier) -> list[Line]:
+        rule = self._canvas.rule(_what_is_missing(earlier), self._width)
+        return [*_gap(opens=earlier.between), rule]
 
     def _note(self, note: Note) -> list[Line]:
         style = self._palette["failed" if note.tone is Tone.FAILED else "muted"]
@@ -178,6 +191,8 @@ class Painter:
             lines += self._works(speech.message)
         if self._reasons and exchange is not None:
             lines += self._silence(exchange)
+        if speech.message in self._wrong:
+            lines += self._marked(exchange)
         if speech.emote and not speech.voucher:
             return [*_gap(opens=speech.opens), *lines]
         when = _when(speech.at, speech.voucher)
@@ -277,6 +292,14 @@ class Painter:
         lines = self._canvas.lines(Text(why, self._palette["muted"]), self._room - 2)
         return beside(mark("   · ", self._palette["muted"]), lines, self._below_it)
 
+    def _marked(self, exchange: Exchange | None) -> list[Line]:
+        """That the person does not agree, with what was decided."""
+        decision = exchange.decision.decision if exchange and exchange.decision else ""
+        was = {"ignore": " to stay silent", "delegate": " to answer"}.get(decision, "")
+        text = Text(f"you marked the decision{was} as wrong", self._palette["waiting"])
+        lines = self._canvas.lines(text, self._room - 2)
+        return beside(mark("   ! ", self._palette["waiting"]), lines, self._below_it)
+
     @property
     def _below_it(self) -> Line:
         return [*self._body, Segment("  ")]
@@ -305,6 +328,18 @@ class Painter:
             text, missing = beginning(reply.text)
             lines += markdown(text, self._canvas, self._room) + self._folded(missing)
         return [[], *beside(_in_gutter("┏", agent), lines, _in_gutter("┃", agent))]
+
+
+def _what_is_missing(earlier: Earlier) -> str:
+    count = earlier.messages
+    many = "message" if count == 1 else "messages"
+    if earlier.lost:
+        return f"{count or ''} earlier {many} can't be read here".lstrip()
+    if earlier.between:
+        return f"⋮ {count:,} more {many}" if count else "⋮ more messages"
+    if count is None:
+        return "↑ earlier messages"
+    return f"↑ {count:,} earlier {many}" if count else "↑ what came before"
 
 
 def _timing(reply: Reply) -> str:

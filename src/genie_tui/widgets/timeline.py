@@ -1,6 +1,6 @@
 """The room's conversation, drawn line by line so that its length does not matter."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from time import perf_counter
 from typing import ClassVar, Final
 
@@ -23,6 +23,7 @@ from genie_tui.shelf import Shelf
 from genie_tui.widgets.conversation import Conversation
 from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.entry import message_of, said_in
+from genie_tui.widgets.marked import MarkWanted, exchanged
 from genie_tui.widgets.paint import GUTTER, Painter, estimate
 from genie_tui.widgets.palette import NAMES, Palette, component
 from genie_tui.widgets.stream import OFTEN, pause
@@ -121,6 +122,7 @@ class Timeline(ScrollView, can_focus=True):
         self._painter: Painter | None = None
         self._width = 0
         self._reasons = False
+        self._wrong: set[int] = set()
         self._selected: int | None = None
         self._following = True
         self._below = 0
@@ -200,6 +202,11 @@ class Timeline(ScrollView, can_focus=True):
             self._reasons = on
             self._redraw_all()
 
+    def show_wrong(self, messages: Collection[int]) -> None:
+        """Show exactly these messages as those whose decisions the person marked as wrong."""
+        for message in exchanged(self._wrong, messages):
+            self._redraw_message(message)
+
     # What is in view
 
     def render_line(self, y: int) -> Strip:
@@ -269,6 +276,12 @@ class Timeline(ScrollView, can_focus=True):
         """Ask to read all of the selected message."""
         if (exchange := self.chosen) is not None:
             self.post_message(self.DetailsRequested(exchange))
+
+    def action_mark_wrong(self) -> None:
+        """Ask for the decision about the selected message to be marked, or not any more."""
+        if (exchange := self.chosen) is not None:
+            decision = exchange.decision.decision if exchange.decision else None
+            self.post_message(MarkWanted(exchange.seq, decision))
 
     def action_select(self, step: int) -> None:
         """Move the selection to the next message in a direction, and past the last to the end."""
@@ -345,7 +358,12 @@ class Timeline(ScrollView, can_focus=True):
     def _new_painter(self) -> None:
         self._palette = Palette.of(self)
         self._painter = Painter(
-            self._palette, self._width, reasons=self._reasons, shelf=self.shelf, doings=self.doings
+            self._palette,
+            self._width,
+            reasons=self._reasons,
+            shelf=self.shelf,
+            doings=self.doings,
+            wrong=self._wrong,
         )
 
     def _restyle(self) -> None:

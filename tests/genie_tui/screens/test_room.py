@@ -727,3 +727,14 @@ async def test_what_was_said_at_the_door_is_over_in_the_room() -> None:
         await pilot.pause()
         assert str(screen.query_one(StatusBar).render()) == before
         assert not screen.query_one(Banner).display
+
+
+async def test_the_keys_for_reading_are_not_typed(seat: ScriptedSeat) -> None:
+    seat.say_here("to be copied")
+    async with in_room(seat) as (screen, pilot):
+        await pilot.press("f5", "k", "y")
+        await pilot.pause()
+        assert screen.app.clipboard == "to be copied"
+        assert screen.draft == ""
+        await pilot.press("o", "k")
+        assert screen.draft == "ok"
