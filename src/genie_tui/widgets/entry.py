@@ -31,6 +31,18 @@ class Divider:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """Messages belong here that are not shown; so many, None if that is not known.
+
+    `between` two parts that are shown, otherwise above all of them. `lost` if they can't be had.
+    """
+
+    messages: int | None
+    between: bool = False
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FileLine:
     """A file of a message; `number` counts them from 1, `about` is its type and size."""
 
@@ -111,7 +123,7 @@ class Waiting:
     quotes: tuple[QuoteLine, ...] = ()
 
 
-Entry: TypeAlias = Day | Divider | Note | Speech | Reply | Waiting
+Entry: TypeAlias = Earlier | Day | Divider | Note | Speech | Reply | Waiting
 
 
 def message_of(entry: Entry) -> int:
@@ -119,7 +131,7 @@ def message_of(entry: Entry) -> int:
     match entry:
         case Note(message=message) | Speech(message=message) | Reply(message=message):
             return message
-        case Day() | Divider() | Waiting():
+        case Earlier() | Day() | Divider() | Waiting():
             return 0
 
 
@@ -128,5 +140,5 @@ def said_in(entry: Entry) -> str | None:
     match entry:
         case Speech(text=text) | Reply(text=text) | Waiting(text=text):
             return text
-        case Day() | Divider() | Note():
+        case Earlier() | Day() | Divider() | Note():
             return None

@@ -19,7 +19,7 @@ from genie_core.room.event import (
     Stage,
     Suspended,
 )
-from genie_core.room.exchange import Exchange, Phase
+from genie_core.room.exchange import Exchange
 from genie_core.room.fold import RoomState
 from genie_tui.moments import local_time
 from genie_tui.text import visible, visible_line
@@ -38,11 +38,13 @@ QUOTED: Final = 120
 class Transcript:
     """The entries so far. `add` appends at most a date and one entry for an event.
 
-    `head` is the sequence number of the last event that is in it.
+    `head` is the sequence number of the last event that is in it, and `seqs` has one for each
+    entry. What the state has forgotten is not shown; `forget` drops entries, too.
     """
 
     def __init__(self, state: RoomState) -> None:
         self.entries: list[Entry] = []
+        self.seqs: list[int] = []
         self.head = 0
         self._state = state
         self._place: dict[int, int] = {}
@@ -64,24 +66,59 @@ class Transcript:
         """Append what many events show, which stand for all of them up to `head`."""
         for event in events:
             self.add(event)
-        self.head, self._host = head, self._state.host
+        self.head = head
+        if head == self._state.head:
+            self._host = self._state.host
 
     def add(self, event: Event) -> None:
         """Append what the event shows, if anything."""
         self.head = max(self.head, event.seq)
-        entry = self._entry(event)
-        if entry is None:
-            return
-        now = local_time(event.at)
-        if now.timestamp() >= self._until:
-            self._turn_page(now)
-            entry = self._entry(event) or entry  # a group never spans two days
+        entry = self._entry(event) if event.seq > self._state.floor else None
+        if entry is not None:
+            now = local_time(event.at)
+            if now.timestamp() >= self._until:
+                self._turn_page(now, event.seq)
+                entry = self._entry(event) or entry  # a group never spans two days
+            self._append(entry, event.seq)
+        self._note_presence(event)
+
+    def forget(self, count: int) -> int:
+        """Drop the first entries, so many; returns how many messages were among them.
+
+        What comes first then has its date above it, and its author's name.
+        """
+        gone = sum(isinstance(entry, Speech) for entry in self.entries[:count])
+        kept = list(zip(self.entries[count:], self.seqs[count:], strict=True))
+        self.entries, self.seqs = [], []
+        self._place, self._files = {}, {}
+        if kept and (at := _moment(kept[0][0])) is not None:
+            self._append(Day(local_time(at).date()), kept[0][1])
+        for entry, seq in kept:
+            first = len(self.entries) <= 1 and isinstance(entry, Speech)
+            self._append(replace(entry, opens=True) if first else entry, seq)
+        return gone
+
+    def _append(self, entry: Entry, seq: int) -> None:
         if isinstance(entry, Speech):
             self._place[entry.message] = len(self.entries)
             for file in entry.files:
                 self._files.setdefault(file.digest, []).append(entry.message)
         self.entries.append(entry)
-        self._note_presence(event)
+        self.seqs.append(seq)
+
+    def _answer(self, event: Event, answered: Answered) -> Reply:
+        exchange = self._state.exchanges.get(answered.message)
+        if exchange is not None:
+            return self.reply(exchange, answered.text, event.at, answered.elapsed)
+        by, receiver = visible_line(event.by), visible_line(answered.receiver or event.by)
+        owner = by if by != receiver else ""
+        text = visible(answered.text)
+        return Reply(answered.message, event.at, receiver, owner, text, "", answered.elapsed)
+
+    def _author(self, event: Event, message: int) -> str:
+        """Whose message it is; the name of whoever handled it if that is forgotten."""
+        exchange = self._state.exchanges.get(message)
+        return visible_line(exchange.author if exchange is not None else event.by)
 
     def reply(self, exchange: Exchange, text: str, at: float, elapsed: float | None) -> Reply:
         """An answer to a message, as it would stand at the end now."""
@@ -112,25 +149,25 @@ class Transcript:
             and at - last.at < GROUPED
         )
 
-    def _turn_page(self, now: datetime) -> None:
+    def _turn_page(self, now: datetime, seq: int) -> None:
         day = now.date()
         midnight = datetime.combine(day + timedelta(days=1), time.min)
         self._until = midnight.astimezone().timestamp()
-        self.entries.append(Day(day))
+        self._append(Day(day), seq)
 
     def _entry(self, event: Event) -> Entry | None:
         match event.body:
             case Said() as said:
                 return self._speech(event.seq, event, said)
-            case Answered(message=message, text=text, elapsed=elapsed):
-                return self.reply(self._state.exchanges[message], text, event.at, elapsed)
+            case Answered() as answered:
+                return self._answer(event, answered)
             case Failed(message=message, stage=stage, error=error):
-                author = visible_line(self._state.exchanges[message].author)
+                author = self._author(event, message)
                 why = f"{_where(stage)}{visible_line(why_failed(error))}"
                 text = f"genie could not answer {author}: {why}"
                 return self._note(event, "✗", text, Tone.FAILED, message)
             case Cancelled(message=message, reason=reason):
-                author = visible_line(self._state.exchanges[message].author)
+                author = self._author(event, message)
                 return self._note(event, "■", _stopped(author, reason), message=message)
             case Settled() as settled:
                 return self._settled(event, settled)
@@ -216,6 +253,14 @@ class Transcript:
         return Note(event.at, mark, text, opens, tone, message)
 
 
+def _moment(entry: Entry) -> float | None:
+    """When it was; None for what is a date itself or has none."""
+    match entry:
+        case Note(at=at) | Speech(at=at) | Reply(at=at):
+            return at
+    return None
+
+
 def _where(stage: Stage) -> str:
     return "" if stage in ("agent", "lost") else f"{part(stage)} failed: "
 
@@ -224,31 +269,3 @@ def _stopped(author: str, reason: str) -> str:
     if reason.startswith("stopped by "):
         return f"genie's work for {author} was {visible_line(reason)}"
     return because(f"genie's work for {author} was stopped", reason)
-
-
-def past(state: RoomState) -> Iterable[Event]:
-    """The events that a state still knows, in order: what was said, answered, broken and stopped.
-
-    Their sequence numbers are right only for what was said and answered.
-    """
-    known: list[Event] = []
-    for exchange in state.exchanges.values():
-        known.append(_told(exchange, exchange.seq, exchange.at, exchange.author, exchange.said))
-        ended = exchange.ended_at if exchange.ended_at is not None else exchange.at
-        if exchange.answer is not None:
-            seq = exchange.answered_seq or exchange.seq
-            known.append(_told(exchange, seq, ended, exchange.handler, exchange.answer))
-        if exchange.error is not None:
-            known.append(Event(exchange.seq, ended, exchange.handler, exchange.error))
-        if exchange.phase is Phase.CANCELLED:
-            stopped = Cancelled(exchange.seq)
-            known.append(Event(exchange.seq, ended, exchange.handler, stopped))
-    return sorted(known, key=lambda event: (event.at, event.seq))
-
-
-def _told(exchange: Exchange, seq: int, at: float, by: str, body: Said | Answered) -> Event:
-    """An event as it was, or as it was recovered."""
-    event = Event(seq, at, by, body)
-    if not exchange.voucher:
-        return event
-    return Event(seq, at, exchange.voucher, Recovered(event))

@@ -24,7 +24,7 @@ class Window:
     """Draws entries on demand and knows which lines they occupy.
 
     `draw` turns the entry with an index into lines, `estimate` guesses how many there will be and
-    must be cheap. An index keeps its meaning until `replace_from` is called with a lower one.
+    must be cheap. An index keeps its meaning until `replace_from` or `splice` says otherwise.
     """
 
     def __init__(self, draw: Draw, estimate: Estimate) -> None:
@@ -48,6 +48,29 @@ class Window:
             self._forget(stale)
         self._heights.cut(index)
         self._heights.extend(map(self._estimate, range(index, length)))
+
+    def splice(self, index: int, removed: int, added: int) -> None:
+        """Say that `added` new entries stand where `removed` stood, from `index` on.
+
+        Those behind keep their looks under other indices. The time it takes grows with the number
+        of entries, so it is for changes that are rare.
+        """
+        behind, shift = index + removed, added - removed
+        before = [self._heights[each] for each in range(index)]
+        after = [self._heights[each] for each in range(behind, len(self._heights))]
+        kept = {
+            each: each if each < index else each + shift
+            for each in self._exact
+            if not index <= each < behind
+        }
+        self._drawn = OrderedDict(
+            (kept[each], lines) for each, lines in self._drawn.items() if each in kept
+        )
+        self._exact = set(kept.values())
+        self._heights.cut(0)
+        self._heights.extend(before)
+        self._heights.extend(map(self._estimate, range(index, index + added)))
+        self._heights.extend(after)
 
     def redraw(self, index: int) -> None:
         """Say that an entry looks different now."""
@@ -101,6 +124,15 @@ class Window:
         self._measure_on(first, 2 * rows + inside)
         self._measure_back(first, rows)
         return self.clamp(self._heights.start(first) + inside, rows)
+
+    def settle_by(self, index: int, distance: int, rows: int) -> int:
+        """Measure what is near an entry and return the first visible line.
+
+        That is the one from which the entry starts `distance` lines below, or above if negative.
+        """
+        self._measure_back(index, rows + max(0, distance))
+        self._measure_on(index, 2 * rows + max(0, -distance))
+        return self.clamp(self._heights.start(index) - distance, rows)
 
     def clamp(self, top: int, rows: int) -> int:
         """The nearest line that can be the first visible one."""

@@ -28,7 +28,8 @@ from genie_core.room.event import (
     Suspended,
 )
 from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone
-from genie_tui.widgets.transcript import GROUPED, Transcript, past
+from genie_tui.widgets.past_state import told
+from genie_tui.widgets.transcript import GROUPED, Transcript
 
 
 @pytest.fixture(autouse=True)
@@ -143,20 +144,6 @@ def test_text_and_names_are_spelt_out() -> None:
     assert speech.text == "x␛[2J"
 
 
-def test_a_state_alone_gives_back_what_was_said_and_answered() -> None:
-    log = RoomLog()
-    log.add(Joined("host", engine=True), "ann")
-    asked = log.ask("ann", "q?")
-    log.say("bob", "meanwhile")
-    log.answer(asked, "a!")
-    broken = log.say("ann", "again", handler="ann")
-    log.add(Failed(broken.seq, "agent", "boom"), "ann")
-    stopped = log.ask("ann", "more")
-    log.add(Cancelled(stopped.seq), "ann")
-    bodies = [type(event.body).__name__ for event in past(log.state)]
-    assert bodies == ["Said", "Said", "Answered", "Said", "Failed", "Said", "Cancelled"]
-
-
 @pytest.mark.parametrize("at", [nan, inf, -inf, 1e300, -1e18])
 def test_a_host_with_a_broken_clock_does_not_end_the_day(at: float) -> None:
     log = RoomLog()
@@ -167,7 +154,7 @@ def test_a_host_with_a_broken_clock_does_not_end_the_day(at: float) -> None:
         transcript.add(event)
     assert sum(isinstance(entry, Speech) for entry in transcript.entries) == 3
     assert sum(isinstance(entry, Day) for entry in transcript.entries) <= 2
-    assert past(log.state)
+    assert told(log.state)
 
 
 def test_another_host_divides_the_conversation() -> None:
@@ -192,7 +179,7 @@ def test_a_new_host_after_what_was_known_divides_too() -> None:
     log.add(Opened("r1", "Garden"))
     log.add(Hosted("ann"))
     transcript = Transcript(log.state)
-    transcript.read(past(log.state), head=log.state.head)
+    transcript.read(told(log.state), head=log.state.head)
     transcript.add(log.add(Hosted("bob")))
     assert isinstance(transcript.entries[-1], Divider)
 
@@ -230,7 +217,7 @@ def test_the_state_alone_tells_what_was_recovered() -> None:
     log.add(Recovered(Event(40, 100.0, "ann", Said("x", "then"))), "bob")
     log.add(Recovered(Event(41, 105.0, "ann", Answered(40, "so"))), "bob")
     transcript = Transcript(log.state)
-    transcript.read(past(log.state), head=log.state.head)
+    transcript.read(told(log.state), head=log.state.head)
     _, then, answer = transcript.entries
     assert isinstance(then, Speech)
     assert then.voucher == "bob"

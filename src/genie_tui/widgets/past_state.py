@@ -1,0 +1,152 @@
+"""The events that a state still knows, so that what it amounts to can be shown without its log."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from math import inf
+from typing import TypeAlias
+
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    Recovered,
+    Said,
+    Settled,
+)
+from genie_core.room.exchange import Exchange, Phase, Proposal
+from genie_core.room.fold import RoomState
+
+Deed: TypeAlias = tuple[type, int, str]
+"""A kind of event, the message it is about and the tool call, if it is about one."""
+
+
+def told(state: RoomState, but_for: Iterable[Event] = ()) -> list[Event]:
+    """What was said and done about it, in order, as far as the state has not forgotten it.
+
+    Left out is what `but_for` tell, the first of which says where they begin. The sequence numbers
+    are right for what was said, asked and answered; all else has that of its message.
+    """
+    following = list(but_for)
+    upto = following[0].seq if following else state.head + 1
+    elsewhere = {deed for event in following if (deed := _deed(event)) is not None}
+    kept = [exchange for exchange in state.exchanges.values() if exchange.seq > state.floor]
+    told_of = [list(_about(state, exchange)) for exchange in kept]
+    sure = _Moments(event for events in told_of for event in events if _is_sure(event))
+    known = [
+        (place, event)
+        for events in told_of
+        for place, event in zip(sure.places(events), events, strict=True)
+        if place < upto and _deed(event) not in elsewhere
+    ]
+    known.sort(key=lambda each: (each[0], not _is_sure(each[1])))
+    return [event for _, event in known]
+
+
+class _Moments:
+    """Which of the events with a known number was the last at a time.
+
+    Times count as the latest that was reached by then: a clock may go back.
+    """
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        ordered = sorted((event.seq, event.at) for event in events)
+        self._seqs = [seq for seq, _ in ordered]
+        self._times = list(accumulate((at for _, at in ordered), max))
+
+    def places(self, events: list[Event]) -> list[int]:
+        """After which event each of these stands, which are about one message and in order."""
+        places: list[int] = []
+        upto = inf
+        for event in reversed(events):
+            if _is_sure(event):
+                place = event.seq
+            else:
+                guess = bisect_right(self._times, event.at)
+                place = self._seqs[guess - 1] if guess else 0
+            places.append(int(max(event.seq, min(place, upto - 1))))
+            upto = event.seq if _is_sure(event) else upto
+        return list(accumulate(reversed(places), max))
+
+
+def _is_sure(event: Event) -> bool:
+    """Whether it stands in the log under this number."""
+    return isinstance(event.body, Said | Asked | Answered | Recovered)
+
+
+def _deed(event: Event) -> Deed | None:
+    match event.body:
+        case Asked(message=message, approval=approval):
+            return Asked, message, approval
+        case Settled(message=message, approval=approval):
+            return Settled, message, approval
+        case Decided() | Answered() | Failed() | Cancelled() as body:
+            return type(body), body.message, ""
+    return None
+
+
+def _about(state: RoomState, exchange: Exchange) -> Iterator[Event]:
+    yield _as_it_came(
+        exchange, exchange.voucher, exchange.seq, exchange.at, exchange.author, exchange.said
+    )
+    if exchange.decision is not None:
+        at = exchange.decided_at if exchange.decided_at is not None else exchange.at
+        yield Event(exchange.seq, at, exchange.handler, exchange.decision)
+    for id_ in exchange.proposals:
+        if (proposal := state.proposals.get(id_)) is not None:
+            yield from _call(proposal)
+    yield from _end(exchange)
+
+
+def _end(exchange: Exchange) -> Iterator[Event]:
+    at = exchange.ended_at if exchange.ended_at is not None else exchange.at
+    if exchange.answer is not None:
+        seq = exchange.answered_seq or exchange.seq
+        yield _as_it_came(
+            exchange, exchange.answer_voucher, seq, at, exchange.handler, exchange.answer
+        )
+    if exchange.error is not None:
+        yield Event(exchange.seq, at, exchange.handler, exchange.error)
+    if exchange.phase is Phase.CANCELLED:
+        yield Event(exchange.seq, at, exchange.handler, Cancelled(exchange.seq))
+
+
+def _call(proposal: Proposal) -> Iterator[Event]:
+    asked = Asked(
+        proposal.message,
+        proposal.id,
+        proposal.agent,
+        proposal.tool,
+        proposal.arguments,
+        proposal.where,
+        proposal.withheld,
+        because=proposal.because,
+        risk=proposal.risk,
+        unasked=proposal.unasked,
+    )
+    yield Event(proposal.seq, proposal.asked_at, proposal.owner, asked)
+    if proposal.outcome is None or proposal.outcome == "expired":
+        return
+    settled = Settled(
+        proposal.message,
+        proposal.id,
+        proposal.outcome,
+        proposal.reason,
+        proposal.scope,
+        proposal.edited,
+        proposal.count,
+        proposal.how,
+    )
+    at = proposal.settled_at if proposal.settled_at is not None else proposal.asked_at
+    yield Event(proposal.message, at, proposal.settled_by or proposal.owner, settled)
+
+
+def _as_it_came(
+    exchange: Exchange, voucher: str, seq: int, at: float, by: str, body: Said | Answered
+) -> Event:
+    """An event as it was, or as it was recovered."""
+    event = Event(seq, at, by, body)
+    return Event(seq, at, voucher, Recovered(event)) if voucher else event
