@@ -30,6 +30,9 @@ class Scope(Enum):
     LEDGER = "Activity, row by row"
     PREFERENCES = "Your preferences"
     LOBBY = "Lobby"
+    SESSIONS = "All sessions"
+    SESSION_LIST = "All sessions, row by row"
+    ASK = "Answering a question"
     OFFERS = "Choosing a model in the lobby"
     REPLAY = "Watching a replay"
 
@@ -442,7 +445,68 @@ ACTIONS: Final = (
     Action(Scope.LOBBY, ("n",), "new room", "Go to the new room's title", "new_room", shown=True),
     Action(Scope.LOBBY, ("j",), "join", "Go to the address to join", "join_room", shown=True),
     Action(Scope.LOBBY, ("escape",), "saved rooms", "Go to the saved rooms", "saved_rooms"),
+    Action(
+        Scope.LOBBY,
+        ("f3",),
+        "all sessions",
+        "List, search and tidy up everything that was recorded",
+        "app.sessions",
+        shown=True,
+    ),
     Action(Scope.LOBBY, ("f7",), "models", "Go to the models that are offered", "offers"),
+    Action(
+        Scope.SESSIONS,
+        ("slash",),
+        "find",
+        "List what fits a text, and what was said like it in any session",
+        "find",
+        shown=True,
+    ),
+    Action(Scope.SESSIONS, ("s",), "sort", "By activity, title, size or news", "sort", shown=True),
+    Action(
+        Scope.SESSIONS,
+        ("r",),
+        "replay",
+        "Watch the session again, from its start or from what was found",
+        "replay",
+        shown=True,
+    ),
+    Action(Scope.SESSIONS, ("e",), "export", "Write it into a file", "export", shown=True),
+    Action(Scope.SESSIONS, ("n",), "rename", "Call it otherwise", "rename", shown=True),
+    Action(Scope.SESSIONS, ("t",), "tags", "Put tags on it, or take them off", "tags", shown=True),
+    Action(
+        Scope.SESSIONS,
+        ("f",),
+        "fork",
+        "Begin a new session with what happened in it, up to what was found",
+        "fork",
+        shown=True,
+    ),
+    Action(
+        Scope.SESSIONS,
+        ("d", "delete"),
+        "delete",
+        "Move it to the system's trash, after asking",
+        "delete",
+        shown=True,
+    ),
+    Action(Scope.SESSIONS, ("escape",), "back", "Clear the text, or go back", "back", shown=True),
+    Action(Scope.SESSION_LIST, ("up", "k"), "up", "Select the one before", "move(-1)"),
+    Action(Scope.SESSION_LIST, ("down", "j"), "down", "Select the one after", "move(1)"),
+    Action(Scope.SESSION_LIST, ("pageup",), "page up", "Go back by a page", "page(-1)"),
+    Action(Scope.SESSION_LIST, ("pagedown",), "page down", "Go on by a page", "page(1)"),
+    Action(Scope.SESSION_LIST, ("home",), "first", "Go to the first one", "go(0)"),
+    Action(Scope.SESSION_LIST, ("end",), "last", "Go to the last one", "go(-1)"),
+    Action(
+        Scope.SESSION_LIST,
+        ("enter",),
+        "open",
+        "Resume or join again; of what was found, watch the replay there",
+        "choose",
+        shown=True,
+    ),
+    Action(Scope.ASK, ("enter",), "keep", "Do it like this"),
+    Action(Scope.ASK, ("escape",), "back", "Change nothing", "back"),
     Action(Scope.OFFERS, ("enter",), "choose", "Write it into your settings"),
     Action(Scope.OFFERS, ("escape",), "not now", "Put them away until the next start", "not_now"),
     Action(Scope.REPLAY, ("space",), "play", "Play or pause", "play", shown=True),
