@@ -25,11 +25,12 @@ from genie_tui.bell import Bell
 from genie_tui.bridge import Doorman
 from genie_tui.counsel import Counsel
 from genie_tui.keymap import Scope, bindings
-from genie_tui.opening import Opening
+from genie_tui.opening import Opening, ReplayRoom
 from genie_tui.palette import AppActions
 from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.leaving import LeavingScreen
 from genie_tui.screens.lobby import LobbyScreen
+from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.settings import SettingsScreen
 from genie_tui.sequel import after_handover, after_parting, to_take_over
@@ -87,7 +88,7 @@ class GenieApp(App[Departure]):
     def __init__(
         self,
         doorman: Doorman,
-        opening: Opening | None,
+        opening: Opening | ReplayRoom | None,
         name: str,
         *,
         log_path: Path | None = None,
@@ -120,7 +121,7 @@ class GenieApp(App[Departure]):
         if self._opening is None:
             await self.push_screen(LobbyScreen(self._doorman, self._person, self._counsel))
         else:
-            await self.push_screen(self._room_for(self._opening))
+            await self._show(self._opening)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let no line reach the terminal with anything in it that commands it."""
@@ -146,21 +147,44 @@ class GenieApp(App[Departure]):
 
     @on(LobbyScreen.Chosen)
     async def _enter(self, message: LobbyScreen.Chosen) -> None:
-        if self._room is None:
-            await self.push_screen(self._room_for(message.opening))
+        await self._show(message.opening)
+
+    async def _show(self, opening: Opening | ReplayRoom) -> None:
+        """Put up the screen that an opening leads to; nothing while one is in a room."""
+        if isinstance(opening, ReplayRoom):
+            await self.push_screen(ReplayScreen(self._doorman, opening, self._clock))
+        elif self._room is None:
+            await self.push_screen(self._room_for(opening))
 
     @on(RoomScreen.OpeningFailed)
     async def _not_entered(self, message: RoomScreen.OpeningFailed) -> None:
         if self._suspending:
             return
-        if self._opening is not None:
-            self._fail(message.text)
+        room, self._room = self._room, None
+        if message.instead is not None:
+            await self._take_down(room)
+            await self._show(message.instead)
+        else:
+            await self._go_back_from(room, message.text)
+
+    async def _go_back_from(self, screen: Screen[None] | None, error: str = "") -> None:
+        """Take a screen down and be where one came from; without such a place, end."""
+        if self._opening is not None and self.screen_stack[1:2] == [screen]:
+            self._fail(error) if error else self.exit()
             return
-        await self._take_down(self._room)
-        self._room = None
-        lobby = self.screen
-        if isinstance(lobby, LobbyScreen):
-            lobby.show_error(message.text)
+        await self._take_down(screen)
+        if error and isinstance(self.screen, LobbyScreen):
+            self.screen.show_error(error)
+        elif error:
+            self.notify(error, severity="error", timeout=12)
+
+    @on(ReplayScreen.Left)
+    async def _replay_left(self, message: ReplayScreen.Left) -> None:
+        await self._go_back_from(message.screen)
+
+    @on(ReplayScreen.OpeningFailed)
+    async def _not_replayed(self, message: ReplayScreen.OpeningFailed) -> None:
+        await self._go_back_from(message.screen, message.text)
 
     # Going on in a room under another host
 
@@ -212,7 +236,7 @@ class GenieApp(App[Departure]):
         await self.push_screen(fresh)
         fresh.draft = draft
 
-    async def _take_down(self, room: RoomScreen | None) -> None:
+    async def _take_down(self, room: Screen[None] | None) -> None:
         """Remove a room's screen, and what stands open above it."""
         while room in self.screen_stack:
             await self.pop_screen()

@@ -20,6 +20,7 @@ from genie_tui.config_command import add_config, configure
 from genie_tui.locations import Locations, find_locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
 from genie_tui.output import safe_line
+from genie_tui.replay_command import add_replay, replay
 from genie_tui.secrets_command import add_secrets, keep_secrets
 from genie_tui.settings import Settings
 from genie_tui.settings_keys import NoSuchKey, given_as
@@ -34,6 +35,7 @@ examples:
   genie-tui join :7654 --guest           join without an engine of your own
   genie-tui invite                       print the invite to the room you host
   genie-tui resume                       go on with the room you hosted last
+  genie-tui replay                       watch the latest room again
   genie-tui host --model openai:gpt-5    let a language model listen and answer
   genie-tui id                           show your name and the words of your key
   genie-tui secrets set OPENAI_API_KEY   keep a key where only you can read it
@@ -291,6 +293,7 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
     )
     doctor.set_defaults(command="doctor", ask_model=False)
 
+    add_replay(commands, shared)
     add_config(commands, shared)
     add_secrets(commands, shared)
 
@@ -322,6 +325,8 @@ def _run(options: argparse.Namespace) -> int:
         from genie_tui.doctor import examine
 
         return examine(settings, locations, os.environ, sys.stdout)
+    if options.command == "replay":
+        return replay(options, source, locations, os.environ, sys.stdout, sys.stderr)
     if options.command == "invite":
         from genie_tui.hosting import print_invite
 

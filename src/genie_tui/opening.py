@@ -58,12 +58,14 @@ class ReplayRoom:
 
     `at` is the event to begin at, None for the first one. With `follow` it begins at the end and
     what is appended meanwhile is shown as well. `note` is a line that says why it is only watched.
+    `speed` is how many times as fast as it was it is shown.
     """
 
     id: str
     at: int | None = None
     follow: bool = False
     note: str = ""
+    speed: float = 1.0
 
 
 Opening: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom

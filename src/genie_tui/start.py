@@ -26,7 +26,7 @@ from genie_tui.doctor import terminal_problem
 from genie_tui.doorman import House
 from genie_tui.driver import HangupDriver
 from genie_tui.locations import Locations
-from genie_tui.opening import JoinRoom, Opening
+from genie_tui.opening import JoinRoom, Opening, ReplayRoom
 from genie_tui.settings import Settings, assistant_config, default_name
 from genie_tui.settings_form import SettingsForm
 from genie_tui.settings_source import SettingsSource
@@ -52,7 +52,10 @@ class CannotStart(GenieError):
 
 
 def start(
-    opening: Opening | None, source: SettingsSource, locations: Locations, env: Mapping[str, str]
+    opening: Opening | ReplayRoom | None,
+    source: SettingsSource,
+    locations: Locations,
+    env: Mapping[str, str],
 ) -> int:
     """Run the app until it ends; returns the exit code.
 
@@ -94,14 +97,17 @@ def start(
 
 
 def check_assistant(
-    opening: Opening | None, settings: Settings, keys: Mapping[str, str], locations: Locations
+    opening: Opening | ReplayRoom | None,
+    settings: Settings,
+    keys: Mapping[str, str],
+    locations: Locations,
 ) -> None:
     """Raise the `GenieError` that the assistant would fail with in the room to open.
 
-    A guest has none. Where no room is named, a missing key is no reason to show nothing at all: the
+    A guest has none, and a recording needs none. Where no room is named, a missing key is no reason to show nothing at all: the
     settings are there to be changed, and a room tells what is missing.
     """
-    if isinstance(opening, JoinRoom) and opening.guest:
+    if isinstance(opening, ReplayRoom) or (isinstance(opening, JoinRoom) and opening.guest):
         return
     try:
         check_config(assistant_config(settings, locations), keys)

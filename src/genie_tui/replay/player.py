@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from genie_core.room.event import Event
 from genie_core.room.fold import RoomState
 from genie_tui.replay.ladder import Ladder
-from genie_tui.replay.landmark import Landmark, words_in
+from genie_tui.replay.landmark import words_in
 from genie_tui.replay.outline import Outline
 
 RECENT: Final = 2_000
@@ -89,15 +89,6 @@ class Player:
     def coming(self, seq: int, most: int) -> list[Event]:
         """The events that follow one, at most so many."""
         return self._log.read(seq, min(most, max(self._head - seq, 0)))
-
-    def jump(self, kind: Landmark, seq: int, step: int) -> int | None:
-        """The nearest landmark behind an event (1) or before it (-1), None if there is none."""
-        if step < 0:
-            self._read_upto(seq)
-            return self.outline.before(kind, seq)
-        while (found := self.outline.after(kind, seq)) is None and not self.is_scanned:
-            self.scan()
-        return found
 
     def find(self, text: str, seq: int, step: int) -> int | None:
         """The nearest event behind one (1), or before it (-1), that has a text in it."""

@@ -30,6 +30,13 @@ class StatusBar(Widget):
         self._link = LinkStatus(Link.CONNECTING)
         self._engine = EngineStatus(EngineState.ABSENT)
         self._waiting = 0
+        self._replay = ""
+
+    def show_replay(self, word: str) -> None:
+        """Say that this is no room but a recording of one; nothing else can be told of it."""
+        self._replay = word
+        self.add_class("-replay")
+        self.refresh()
 
     def show_room(self, title: str, address: str) -> None:
         """Name the room, and where others can join if this is the host."""
@@ -63,6 +70,8 @@ class StatusBar(Widget):
 
     def _states(self, width: int) -> Content:
         """What fits: what matters most before the model, the model before the address."""
+        if self._replay:
+            return Content.styled(f" {self._replay} ", "bold $background on $accent")
         word, style = _LINKS[self._link.link]
         address = Content.styled(self._address, "$text-primary")
         auto = Content.styled(" AUTO ", "bold $background on $error")

@@ -7,7 +7,6 @@ from genie_core.room.checkpoint import encode_state
 from genie_core.room.event import Hosted, Opened
 from genie_core.room.fold import RoomState
 from genie_tui.replay.ladder import Ladder
-from genie_tui.replay.landmark import Landmark
 from genie_tui.replay.player import CHUNK, RECENT, Player
 
 
@@ -74,23 +73,6 @@ def test_what_was_read_once_is_near_from_then_on() -> None:
         player.moment(seq)
     assert source.reads <= 3 * (2_000 + RECENT)
     assert source.most <= max(CHUNK, RECENT)
-
-
-def test_jumping_reads_on_until_there_is_something() -> None:
-    log = long_room(3 * CHUNK)
-    message = log.events[-1]
-    log.answer(log.ask("ann", "and now?"), "now")
-    player = Player(ListLog(log.events))
-    assert player.jump(Landmark.DECISION, 0, 1) == message.seq + 2
-    assert player.jump(Landmark.DECISION, message.seq + 2, 1) is None
-
-
-def test_jumping_back_from_where_nothing_was_read_yet() -> None:
-    log = a_day()
-    player = Player(ListLog(log.events))
-    assert player.jump(Landmark.DECISION, len(log.events), -1) == 16
-    assert player.jump(Landmark.DECISION, 16, -1) == 11
-    assert player.jump(Landmark.DECISION, 6, -1) is None
 
 
 def test_a_text_is_found_in_both_directions() -> None:

@@ -1,0 +1,202 @@
+"""Moving through a recording, as an app does it: nothing waits for the disk but what is asked for."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, ParamSpec, Protocol, TypeVar
+
+from genie_core.room.event import Event
+from genie_core.room.fold import RoomState
+from genie_tui.replay.landmark import Landmark
+from genie_tui.replay.outline import Outline
+from genie_tui.replay.pace import Pace, other_speed
+from genie_tui.replay.player import Moment, Player
+from genie_tui.replay.recording import Recording
+
+NEAR: Final = 500
+"""Events up to which a way onwards is taken one by one instead of anew."""
+
+AHEAD: Final = 500
+"""Events that are read before they are due."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Shown(Protocol):
+    """What a replay is shown on. Called on the event loop."""
+
+    def show_moment(self, moment: Moment) -> None:
+        """Show the room at another moment; the projector goes on changing its state."""
+
+    def show_events(self, events: list[Event]) -> None:
+        """Show events that were applied to that state just now."""
+
+
+class Projector:
+    """Shows a recording at `position`, the last event that is shown, and moves on from there.
+
+    Its methods belong to one event loop; what blocks is done one after the other in a thread of its
+    own. Errors of the log are raised by whatever method met them.
+    """
+
+    def __init__(self, recording: Recording, shown: Shown) -> None:
+        self._recording = recording
+        self._player = Player(recording.log)
+        self._shown = shown
+        self._thread = ThreadPoolExecutor(1, "replay")
+        self._state = RoomState()
+        self._pace = Pace()
+        self._coming: list[Event] = []
+        self._last: Event | None = None
+        self._target = 0
+        self._begun = self._moving = self._reading = False
+        self.position = 0
+        self.speed = 1.0
+        self.playing = False
+
+    @property
+    def head(self) -> int:
+        """The last event of the recording."""
+        return self._player.head
+
+    @property
+    def outline(self) -> Outline:
+        """What is known to be where."""
+        return self._player.outline
+
+    @property
+    def target(self) -> int:
+        """The event that it is on its way to, or at."""
+        return self._target if self._moving else self.position
+
+    def close(self) -> None:
+        """Give the log back, once nothing reads it any more. Does not wait."""
+        self.playing = False
+        self._thread.submit(self._recording.close)
+        self._thread.shutdown(wait=False)
+
+    async def go(self, seq: int) -> None:
+        """Show the room after an event, or at the nearest end.
+
+        Of several calls that are made while the first works, it goes where the last one wants to.
+        """
+        self._target = min(max(seq, 0), self.head)
+        if self._moving:
+            return
+        self._moving = True
+        try:
+            await self._approach()
+        finally:
+            self._moving = False
+
+    async def jump(self, kind: Landmark, step: int) -> bool:
+        """Go to the next (1) or the previous (-1) landmark; False if there is none."""
+        seq = self.target
+        if step < 0:
+            await self._scan_upto(seq)
+            found = self.outline.before(kind, seq)
+        else:
+            while (found := self.outline.after(kind, seq)) is None:
+                if not await self.scan():
+                    found = self.outline.after(kind, seq)
+                    break
+        return await self._go_if(found)
+
+    async def find(self, text: str, step: int) -> bool:
+        """Go to the next or the previous event with a text in it; False if there is none."""
+        return await self._go_if(await self._run(self._player.find, text, self.target, step))
+
+    async def scan(self) -> bool:
+        """Read a piece of what was not read yet; whether there is more."""
+        return await self._run(self._player.scan)
+
+    async def refresh(self) -> bool:
+        """Take in what was appended to the log; whether there was anything.
+
+        Who is at the end stays there.
+        """
+        at_end, before = self.target == self.head, self.head
+        head = await self._run(self._player.refresh)
+        if at_end and self.target == before:
+            await self.go(head)
+        return head > before
+
+    def faster(self, step: int) -> None:
+        """Change the speed by so many steps."""
+        self.speed = other_speed(self.speed, step)
+
+    def pass_time(self, seconds: float) -> None:
+        """Show what is due after further seconds, at the present speed; stops at the end."""
+        if not self.playing or self._moving:
+            return
+        count = self._pace.due(self._coming, seconds * self.speed)
+        events, self._coming = self._coming[:count], self._coming[count:]
+        self._advance(events)
+        if self.position >= self.head:
+            self.playing = False
+
+    @property
+    def wants_more(self) -> bool:
+        """Whether it is time for `read_ahead`, so that there is something to show."""
+        ahead = len(self._coming)
+        short = ahead < AHEAD // 2 and self.position + ahead < self.head
+        return short and self.playing and not (self._moving or self._reading)
+
+    async def read_ahead(self) -> None:
+        """Read what comes next while it is played."""
+        self._reading = True
+        try:
+            after = self.position + len(self._coming)
+            events = await self._run(self._player.coming, after, AHEAD)
+        finally:
+            self._reading = False
+        if after == self.position + len(self._coming):  # nobody went elsewhere meanwhile
+            self._coming += events
+
+    async def _approach(self) -> None:
+        while not self._begun or self.position != self._target:
+            seq = self._target
+            if self._begun and 0 < seq - self.position <= NEAR:
+                self._advance(
+                    await self._run(self._player.coming, self.position, seq - self.position)
+                )
+            else:
+                if seq < self.head:
+                    await self._scan_upto(seq)
+                self._show(await self._run(self._player.moment, seq))
+            self._coming = []
+            self._pace = Pace(self.at)
+
+    async def _go_if(self, found: int | None) -> bool:
+        if found is not None:
+            await self.go(found)
+        return found is not None
+
+    async def _scan_upto(self, seq: int) -> None:
+        while self.outline.upto < seq:
+            await self.scan()
+
+    def _show(self, moment: Moment) -> None:
+        self._begun = True
+        self._state, self.position = moment.state, moment.state.head
+        self._last = moment.recent[-1] if moment.recent else None
+        self._shown.show_moment(moment)
+
+    def _advance(self, events: list[Event]) -> None:
+        if not events:
+            return
+        for event in events:
+            self._state.apply(event)
+        self.position = self._state.head
+        self._last = events[-1]
+        self._shown.show_events(events)
+
+    @property
+    def at(self) -> float | None:
+        """When the last event that is shown happened; None before the first."""
+        return self._last.at if self._last is not None else None
+
+    async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        job = self._thread.submit(work, *args, **kwargs)
+        return await asyncio.wrap_future(job)

@@ -1,0 +1,51 @@
+"""A saved room that is opened to be watched."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from genie_tui.replay.player import Log
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a replay is made from. `me` is the person from whose side the room is shown.
+
+    `place` tells where a file of the room is on this machine. `close` gives the log back; it may
+    block, as all methods of the log do.
+    """
+
+    id: str
+    title: str
+    me: str
+    log: Log
+    place: Callable[[str], Path | None] = lambda _: None
+    problems: tuple[str, ...] = ()
+    close: Callable[[], None] = field(default=lambda: None)
+
+
+def open_recording(sessions: Path, wanted: str) -> Recording:
+    """Open a saved room by its id, or the start of it, without holding or changing it. Blocks.
+
+    Raises:
+        ArchiveError: there is no such room, several are meant, or it can't be read.
+
+    """
+    from genie_core.archive.catalogue import Catalogue
+    from genie_tui.files import blobs_of
+
+    saved = Catalogue(sessions).find(wanted)
+    log, blobs, record = saved.reader(), blobs_of(saved), saved.record
+
+    def place(digest: str) -> Path | None:
+        return blobs.path(digest) if blobs.size(digest) is not None else None
+
+    return Recording(
+        saved.id,
+        record.title,
+        record.name or record.host,
+        log,
+        place,
+        tuple(log.problems),
+        log.close,
+    )

@@ -1,0 +1,204 @@
+"""`genie-tui replay`: watch a saved room again, on the screen or as text in a pipe."""
+
+import argparse
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import BinaryIO, Final, TextIO, TypeVar
+
+import msgspec
+
+from genie_core.errors import GenieError
+from genie_tui.locations import Locations
+from genie_tui.output import safe_line
+from genie_tui.settings_source import SettingsSource
+
+Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
+
+FASTEST: Final = 1_000.0
+LONGEST_LINE: Final = 64 * 1024 * 1024
+"""Bytes of a line that is passed on; longer ones are no events."""
+
+
+class NothingToWatch(GenieError):
+    """There is no saved room at all."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no saved room yet; open one: genie-tui host")
+
+
+class _Numbered(msgspec.Struct):
+    seq: int
+
+
+def add_replay(commands: "argparse._SubParsersAction[Parser]", shared: Parser) -> None:
+    """Describe the command."""
+    replay = commands.add_parser("replay", help="watch a saved room again", parents=[shared])
+    replay.add_argument(
+        "id",
+        metavar="ID",
+        nargs="?",
+        default="",
+        help="the room's name, or the start of it (default: the latest)",
+    )
+    replay.add_argument("--at", type=_seq, metavar="SEQ", help="begin at this event, paused")
+    replay.add_argument(
+        "--speed",
+        type=_speed,
+        metavar="N",
+        help="so many times as fast as it was (default: 1; with --print as fast as it can be read)",
+    )
+    ways = replay.add_mutually_exclusive_group()
+    ways.add_argument("--print", action="store_true", help="write it as text to standard output")
+    ways.add_argument("--json", action="store_true", help="write the events as they are in the log")
+    ways.add_argument(
+        "--reasoner",
+        metavar="TEMPLATE",
+        help="ask another reasoner prompt, or with --model another model, about what was said, and "
+        "show what it would have decided otherwise",
+    )
+    replay.add_argument(
+        "--from", dest="first", type=_seq, default=1, metavar="SEQ", help="the first event written"
+    )
+    replay.add_argument(
+        "--to", dest="last", type=_seq, default=None, metavar="SEQ", help="the last event written"
+    )
+    replay.set_defaults(command="replay")
+
+
+def replay(
+    options: argparse.Namespace,
+    source: SettingsSource,
+    locations: Locations,
+    env: Mapping[str, str],
+    out: TextIO,
+    problems: TextIO,
+) -> int:
+    """Do what was asked for; returns the exit code.
+
+    Raises:
+        ArchiveError: there is no such room, several are meant, or it can't be read.
+        NothingToWatch: none was named, and there is none.
+        BrokenPipeError: nobody reads on.
+
+    """
+    id_ = find_id(locations.sessions, options.id)
+    if options.reasoner is not None:
+        from genie_tui.whatif_command import what_if
+
+        return what_if(options, source, locations, env, out)
+    if options.json:
+        return write_raw(
+            locations.sessions / id_, options.first, options.last, out.buffer, problems
+        )
+    if options.print:
+        return write_text(locations.sessions, id_, options, out, problems)
+    from genie_tui.opening import ReplayRoom
+    from genie_tui.start import start
+
+    opening = ReplayRoom(id_, options.at, speed=options.speed or 1.0)
+    return start(opening, source, locations, env)
+
+
+def find_id(sessions: Path, wanted: str) -> str:
+    """The name of the folder of the room that is meant; without a word for it, of the latest."""
+    from genie_core.archive.catalogue import Catalogue
+
+    catalogue = Catalogue(sessions)
+    if wanted:
+        return catalogue.find(wanted).id
+    latest = next((listing.id for listing in catalogue.all() if not listing.note), None)
+    if latest is None:
+        raise NothingToWatch
+    return latest
+
+
+def write_text(
+    sessions: Path, id_: str, options: argparse.Namespace, out: TextIO, problems: TextIO
+) -> int:
+    """Write the room as text, at once or in its own time."""
+    from genie_tui.plain_log import lines
+    from genie_tui.replay.recording import open_recording
+
+    recording = open_recording(sessions, id_)
+    try:
+        problems.writelines(f"genie-tui: {safe_line(problem)}\n" for problem in recording.problems)
+        told = lines(recording.log.events(0, options.last), options.first)
+        for text in paced(told, options.speed, time.sleep) if options.speed else _texts(told):
+            out.write(f"{text}\n")
+            if options.speed:
+                out.flush()
+    finally:
+        recording.close()
+    return 0
+
+
+def paced(
+    told: Iterable[tuple[float, str]], speed: float, sleep: Callable[[float], None]
+) -> Iterator[str]:
+    """Yield each text when it is due, after pauses as in a replay. Blocks in `sleep`."""
+    from genie_tui.replay.pace import gap
+
+    before: float | None = None
+    for at, text in told:
+        wait = gap(before, at) / speed if before is not None else 0.0
+        if wait:
+            sleep(wait)
+        before = at
+        yield text
+
+
+def _texts(told: Iterable[tuple[float, str]]) -> Iterator[str]:
+    return (text for _, text in told)
+
+
+def write_raw(folder: Path, first: int, last: int | None, out: BinaryIO, problems: TextIO) -> int:
+    """Write the lines of a log's events as they are, also of those that are not known here.
+
+    A line that is no event is left out and told of; so is an end that was not written to the end.
+    """
+    from genie_core.archive.errors import check_ordinary, disk_access
+    from genie_core.archive.saved import LOG_NAME
+
+    path = folder / LOG_NAME
+    with disk_access("read", path):
+        if not path.exists():
+            return 0
+        check_ordinary(path)
+        log = path.open("rb")
+    decode = msgspec.json.Decoder(_Numbered).decode
+    with log:
+        for number, line in enumerate(_lines(log), 1):
+            try:
+                seq = decode(line).seq if line.endswith(b"\n") else 0
+            except (ValueError, RecursionError):
+                seq = 0
+            if not seq:
+                problems.write(f"genie-tui: line {number} of the log is damaged and left out\n")
+            elif seq >= first and (last is None or seq <= last):
+                out.write(line)
+    out.flush()
+    return 0
+
+
+def _lines(log: BinaryIO) -> Iterator[bytes]:
+    """Lines with their ends; one that is too long comes in pieces that are no lines."""
+    while line := log.readline(LONGEST_LINE):
+        yield line
+
+
+def _seq(text: str) -> int:
+    number = int(text) if text.isdecimal() and len(text) < 16 else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"events are counted from 1, and {text!r} is none")
+    return number
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed <= FASTEST:
+        raise argparse.ArgumentTypeError(f"a speed is a number like 0.5 or 8, not {text!r}")
+    return speed

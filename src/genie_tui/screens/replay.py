@@ -1,0 +1,420 @@
+"""A recorded room, watched again: the room's own widgets, fed by its log, and nothing to answer."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import ClassVar, Final
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Footer, Input, Static
+
+from genie_core.errors import GenieError
+from genie_core.room.event import Event
+from genie_core.room.fold import RoomState
+from genie_tui.bridge import Doorman
+from genie_tui.keymap import Scope, bindings
+from genie_tui.opening import ReplayRoom
+from genie_tui.replay.landmark import Landmark
+from genie_tui.replay.player import Moment
+from genie_tui.replay.projector import Projector
+from genie_tui.replay.recording import Recording
+from genie_tui.screens.full_view import FullViewScreen
+from genie_tui.screens.label_desk import LabelDesk
+from genie_tui.text import visible_line
+from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.asked_then import AskedThen
+from genie_tui.widgets.full_text import message_text, message_title
+from genie_tui.widgets.marked import MarkWanted
+from genie_tui.widgets.roster import Roster
+from genie_tui.widgets.seek_bar import SeekBar, Standing
+from genie_tui.widgets.side_panel import SidePanel, Tab
+from genie_tui.widgets.silence import why_silent
+from genie_tui.widgets.status_bar import StatusBar
+from genie_tui.widgets.timeline import Timeline
+from genie_tui.widgets.too_small import TooSmall
+
+FRAME: Final = 0.05
+"""Seconds between two looks at what is due."""
+
+LOOK: Final = 1.0
+"""Seconds between two looks at a log that may grow."""
+
+
+class ReplayScreen(Screen[None]):
+    """One recording, from the moment that it begins to be opened. It never changes the room."""
+
+    CSS_PATH = ["room.tcss", "replay.tcss"]  # noqa: RUF012 - an annotation would contradict the base class
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.REPLAY)
+
+    class Left(Message):
+        """The person has seen enough of `screen`."""
+
+        def __init__(self, screen: "ReplayScreen") -> None:
+            super().__init__()
+            self.screen = screen
+
+    class OpeningFailed(Message):
+        """`screen` can't show it; `text` is one line that says why."""
+
+        def __init__(self, screen: "ReplayScreen", text: str) -> None:
+            super().__init__()
+            self.screen = screen
+            self.text = text
+
+    def __init__(self, doorman: Doorman, opening: ReplayRoom, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._doorman = doorman
+        self._opening = opening
+        self._clock = clock
+        self._seen = clock()
+        self._projector: Projector | None = None
+        self._me = ""
+        self._state = RoomState()
+        self._reasons = False
+        self._wanted = ""
+        self._busy = ""
+        self._timeline = Timeline()
+        self._timeline.can_focus = False
+        self._asked = AskedThen()
+        self._labels = LabelDesk(self, self._timeline, lambda: self.query_one(Activity).ledger)
+
+    def compose(self) -> ComposeResult:
+        """As a room, with a bar to move by where one writes there."""
+        yield TooSmall()
+        yield StatusBar()
+        yield Static(id="replay-note", markup=False)
+        with Horizontal(id="middle"):
+            with Vertical(id="conversation"):
+                yield self._timeline
+            yield SidePanel(Roster(), Activity(), self._asked)
+        yield Input(
+            placeholder="search: what was said, decided, asked", id="replay-find", compact=True
+        )
+        yield SeekBar()
+        yield Footer(show_command_palette=False, compact=True)
+
+    def on_mount(self) -> None:
+        """Paint first; the log is opened in the background."""
+        self.query_one(StatusBar).show_replay("REPLAY")
+        self._tell(self._opening.note)
+        self.run_worker(self._open(), group="opening")
+
+    def on_unmount(self) -> None:
+        """Give the log back."""
+        if self._projector is not None:
+            self._projector.close()
+
+    # From the recording to the screen
+
+    async def _open(self) -> None:
+        try:
+            recording = await asyncio.to_thread(self._doorman.recording, self._opening.id)
+        except GenieError as error:
+            self.post_message(self.OpeningFailed(self, str(error)))
+            return
+        if not self.is_running:
+            await asyncio.to_thread(recording.close)
+            return
+        await self._begin(recording)
+
+    async def _begin(self, recording: Recording) -> None:
+        self._projector = projector = Projector(recording, self)
+        self._me = recording.me
+        self._timeline.shelf.place = recording.place
+        self._labels.begin(partial(self._doorman.labels, recording.id), recording.me)
+        self.query_one(StatusBar).show_room(recording.title, "")
+        for problem in recording.problems:
+            self.notify(problem, severity="warning", timeout=12)
+        opening = self._opening
+        first = projector.head if opening.follow else 1
+        await self._heed(projector.go(first if opening.at is None else opening.at))
+        if not self.is_running:
+            return
+        projector.speed = opening.speed
+        projector.playing = opening.at is None and not opening.follow
+        self._seen = self._clock()
+        self.set_interval(FRAME, self._frame)
+        self._work(self._read_all(projector))
+        if opening.follow:
+            self.set_interval(LOOK, self._look_again)
+
+    def show_moment(self, moment: Moment) -> None:
+        """Show the room as it was at another moment."""
+        if not self.is_running:
+            return
+        self._state = moment.state
+        ledger = self.query_one(Activity).ledger
+        ledger.begin_anew()
+        ledger.bind_person(self._me)
+        self._timeline.bind_state(moment.state, self._me)
+        self.query_one(Roster).bind_state(moment.state, self._me)
+        self.show_events(moment.recent)
+
+    def show_events(self, events: list[Event]) -> None:
+        """Show what happened next."""
+        if not self.is_running:
+            return
+        self._timeline.apply_many(events)
+        self.query_one(Activity).ledger.apply_many(events)
+        self.query_one(Roster).refresh_people()
+        waiting = self._asked.show(self._state)
+        self.query_one(SidePanel).label(Tab.APPROVALS).show_count(waiting)
+        if self._state.title:
+            self.query_one(StatusBar).show_room(self._state.title, "")
+        self._show_standing()
+
+    def _frame(self) -> None:
+        if self._projector is None:
+            return
+        now = self._clock()
+        passed, self._seen = now - self._seen, now
+        self._projector.pass_time(passed)
+        if self._projector.wants_more:
+            self._work(self._projector.read_ahead())
+        self._show_standing()
+
+    def _show_standing(self) -> None:
+        projector = self._projector
+        if projector is None:
+            return
+        self.query_one(SeekBar).show(
+            Standing(
+                projector.position,
+                projector.head,
+                projector.at,
+                projector.speed,
+                projector.playing,
+                self._doing(projector),
+                projector.outline,
+            )
+        )
+
+    def _doing(self, projector: Projector) -> str:
+        if self._busy:
+            return self._busy
+        read = projector.outline.upto
+        if read < projector.head:
+            return f"reading… {read * 100 // projector.head} %"
+        return "following" if self._opening.follow and projector.position == projector.head else ""
+
+    async def _read_all(self, projector: Projector) -> None:
+        more = True
+        while more:
+            more = await projector.scan()
+
+    def _look_again(self) -> None:
+        if self._projector is not None:
+            self._work(self._take_more(self._projector))
+
+    async def _take_more(self, projector: Projector) -> None:
+        if await projector.refresh():
+            await self._read_all(projector)
+
+    def _work(self, work: Awaitable[object]) -> None:
+        self.run_worker(self._heed(work), group="replay")
+
+    async def _heed(self, work: Awaitable[object]) -> None:
+        try:
+            await work
+        except GenieError as error:
+            if self.is_running:
+                self.notify(str(error), severity="error", timeout=12)
+
+    # Moving
+
+    def action_play(self) -> None:
+        """Play on, from the start if it is at the end; or stop there."""
+        projector = self._projector
+        if projector is None:
+            return
+        projector.playing = not projector.playing
+        self._seen = self._clock()
+        if projector.playing and projector.target >= projector.head:
+            self._work(projector.go(0))
+
+    def action_step(self, by: int) -> None:
+        """Go on or back by events."""
+        if self._projector is not None:
+            self._go(self._projector.target + by)
+
+    def action_start(self) -> None:
+        """Go to the first event."""
+        self._go(1)
+
+    def action_end(self) -> None:
+        """Go to the last event."""
+        if self._projector is not None:
+            self._go(self._projector.head)
+
+    def action_speed(self, step: int) -> None:
+        """Play faster or slower."""
+        if self._projector is not None:
+            self._projector.faster(step)
+            self._show_standing()
+
+    def action_jump(self, kind: str, step: int) -> None:
+        """Go to the next or the previous event of a kind."""
+        if self._projector is not None:
+            self._projector.playing = False
+            self._work(self._jump(self._projector, Landmark[kind.upper()], step))
+
+    def on_key(self, event: events.Key) -> None:
+        """Go to a part of the whole by a digit."""
+        if self._projector is not None and event.character and event.character in "0123456789":
+            event.stop()
+            self._go(max(round(int(event.character) / 10 * self._projector.head), 1))
+
+    @on(SeekBar.Sought)
+    def _sought(self, message: SeekBar.Sought) -> None:
+        self._go(message.seq)
+
+    def _go(self, seq: int) -> None:
+        if self._projector is not None:
+            self._projector.playing = False
+            self._work(self._projector.go(seq))
+
+    async def _jump(self, projector: Projector, kind: Landmark, step: int) -> None:
+        if not await projector.jump(kind, step) and self.is_running:
+            self.notify(f"There is no {kind.value} {_where(step)}.", timeout=2)
+
+    # Searching
+
+    def action_search(self) -> None:
+        """Ask for the text."""
+        find = self._find
+        find.add_class("-open")
+        find.focus()
+
+    def action_again(self, step: int) -> None:
+        """Search for the same text once more."""
+        if not self._wanted:
+            self.action_search()
+        elif self._projector is not None:
+            self._projector.playing = False
+            self._work(self._search(self._projector, step))
+
+    @on(Input.Submitted, "#replay-find")
+    def _searched(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._wanted = event.value.strip()
+        self._close_search()
+        if self._wanted:
+            self.action_again(1)
+
+    async def _search(self, projector: Projector, step: int) -> None:
+        wanted = self._wanted
+        self._busy = "searching…"
+        try:
+            found = await projector.find(wanted, step)
+        finally:
+            self._busy = ""
+        if not found and self.is_running:
+            self.notify(f"“{visible_line(wanted)}” is not there {_where(step)}.", timeout=3)
+
+    def _close_search(self) -> None:
+        self._find.remove_class("-open")
+        self.set_focus(None)
+
+    @property
+    def _find(self) -> Input:
+        return self.query_one("#replay-find", Input)
+
+    # Reading
+
+    def action_select(self, step: int) -> None:
+        """Select a message."""
+        self._timeline.action_select(step)
+
+    def action_page(self, step: int) -> None:
+        """Read back or on."""
+        self._timeline.action_page(step)
+
+    def action_copy(self) -> None:
+        """Copy the selected message."""
+        self._timeline.action_copy()
+
+    def action_details(self) -> None:
+        """Read all of the selected message."""
+        self._timeline.action_details()
+
+    def action_mark_wrong(self) -> None:
+        """Mark the decision about the selected message."""
+        if self._timeline.chosen is None:
+            self.notify("Select a message first: ↑ ↓.", timeout=2)
+        self._timeline.action_mark_wrong()
+
+    async def action_why(self) -> None:
+        """Say why nobody answered the selected message, or show it below each."""
+        exchange = self._timeline.chosen
+        if exchange is not None:
+            await self.app.push_screen(
+                FullViewScreen(message_title(exchange), why_silent(exchange))
+            )
+            return
+        self._reasons = not self._reasons
+        self._timeline.show_reasons(self._reasons)
+
+    @on(Timeline.DetailsRequested)
+    async def _message_details(self, message: Timeline.DetailsRequested) -> None:
+        title, text = message_title(message.exchange), message_text(message.exchange)
+        await self.app.push_screen(FullViewScreen(title, text))
+
+    @on(MarkWanted)
+    def _mark_wanted(self, message: MarkWanted) -> None:
+        self._labels.mark(message)
+
+    # The panel, and leaving
+
+    def action_activity(self) -> None:
+        """Go to the ledger, or back if the focus is there already."""
+        activity = self.query_one(Activity)
+        if activity.has_focus_within:
+            self._go_back()
+        else:
+            self._open_panel(Tab.ACTIVITY)
+            activity.ledger.focus()
+
+    def action_approvals(self) -> None:
+        """Show what waited, or the activity again."""
+        shown = self.query_one(SidePanel).tab is Tab.APPROVALS
+        self._open_panel(Tab.ACTIVITY if shown else Tab.APPROVALS)
+
+    def action_panel(self) -> None:
+        """Show or hide the panel: beside the conversation, or over it where space is short."""
+        self.toggle_class("-no-panel" if self.has_class("-wide") else "-panel")
+        if not self.query_one(SidePanel).is_on_screen:
+            self.set_focus(None)
+
+    def action_leave(self) -> None:
+        """Close what is open, or leave."""
+        if self._find.has_class("-open"):
+            self._close_search()
+        elif self.has_class("-panel") and not self.has_class("-wide"):
+            self._go_back()
+        else:
+            self.post_message(self.Left(self))
+
+    @on(Activity.Left)
+    def _go_back(self) -> None:
+        self.remove_class("-panel")
+        self.set_focus(None)
+
+    def _open_panel(self, tab: Tab) -> None:
+        self.remove_class("-no-panel")
+        self.add_class("-panel")
+        self.query_one(SidePanel).show_tab(tab)
+
+    def _tell(self, note: str) -> None:
+        line = self.query_one("#replay-note", Static)
+        line.update(visible_line(note))
+        line.set_class(bool(note), "-told")
+
+
+def _where(step: int) -> str:
+    return "further on" if step > 0 else "before this"

@@ -1,0 +1,132 @@
+"""Where a replay stands: a bar with marks for what happened, and a line that says it in words."""
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from genie_tui.moments import local_time
+from genie_tui.replay.landmark import Landmark
+from genie_tui.replay.outline import Outline
+
+MARKS: Final = (
+    (Landmark.FAILURE, "✗", "$text-error"),
+    (Landmark.VERDICT, "●", "$text-success"),
+    (Landmark.APPROVAL, "▲", "$text-warning"),
+    (Landmark.DECISION, "·", "$text-accent"),
+)
+"""What is marked above the bar; of several in one place the first of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the bar shows. `at` is when the last event that is shown happened."""
+
+    position: int = 0
+    head: int = 0
+    at: float | None = None
+    speed: float = 1.0
+    playing: bool = False
+    doing: str = ""
+    outline: Outline = field(default_factory=Outline)
+
+
+class SeekBar(Widget):
+    """Three lines: marks, bar, words. A click or drag on the first two asks for that place."""
+
+    class Sought(Message):
+        """The person wants to see another event."""
+
+        def __init__(self, seq: int) -> None:
+            super().__init__()
+            self.seq = seq
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._standing = Standing()
+        self._shown: tuple[Standing, int] | None = None
+
+    def show(self, standing: Standing) -> None:
+        """Show how it stands."""
+        now = (standing, standing.outline.upto)
+        if now != self._shown:
+            self._standing, self._shown = standing, now
+            self.refresh()
+
+    def render(self) -> Content:
+        """Lay it out for the width there is; a low screen leaves the marks out."""
+        lines = [self._bar(), self._words()]
+        if self.content_size.height > len(lines):
+            lines.insert(0, self._marks())
+        return Content("\n").join(lines)
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Go where the bar was clicked, and on while the button is held."""
+        if event.y < self.content_size.height - 1:
+            event.stop()
+            self.capture_mouse()
+            self._seek(event)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Follow the mouse while its button is held."""
+        if self.app.mouse_captured is self:
+            event.stop()
+            self._seek(event)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Stay there."""
+        event.stop()
+        self.release_mouse()
+
+    def _seek(self, event: events.MouseEvent) -> None:
+        offset = event.get_content_offset_capture(self)
+        last = max(self.content_size.width - 1, 1)
+        share = min(max(offset.x, 0), last) / last
+        self.post_message(self.Sought(round(share * self._standing.head)))
+
+    def _cell(self, width: int) -> int:
+        """The column at which it stands."""
+        head = max(self._standing.head, 1)
+        return round(self._standing.position / head * (width - 1))
+
+    def _marks(self) -> Content:
+        width, head = self.content_size.width, self._standing.head
+        bounds = [round((column + 0.5) * head / max(width - 1, 1)) for column in range(-1, width)]
+        cells = [self._mark(low, high) for low, high in pairwise(bounds)]
+        return Content("").join(cells)
+
+    def _mark(self, after: int, upto: int) -> Content:
+        for kind, glyph, style in MARKS:
+            if self._standing.outline.has(kind, max(after, 0), upto):
+                return Content.styled(glyph, style)
+        return Content(" ")
+
+    def _bar(self) -> Content:
+        width = self.content_size.width
+        here = self._cell(width)
+        return Content.assemble(
+            ("━" * here, "$primary"),
+            ("●", "bold $primary"),
+            ("─" * (width - here - 1), "$foreground-disabled"),
+        )
+
+    def _words(self) -> Content:
+        now = self._standing
+        state = ("▶ playing", "bold $text-success") if now.playing else ("‖ paused", "bold")
+        place = f"event {now.position:,} of {now.head:,}"
+        parts = [Content.styled(*state), Content(speed_text(now.speed)), Content(place)]
+        if now.at is not None:
+            moment = local_time(now.at)
+            parts.append(Content(f"{moment.day} {moment:%b %Y, %H:%M:%S}"))
+        if now.doing:
+            parts.append(Content.styled(now.doing, "$text-warning"))
+        return Content("   ").join(parts).truncate(self.content_size.width, ellipsis=True)
+
+
+def speed_text(speed: float) -> str:
+    """How fast, as people write it."""
+    return f"{speed:g}×"
