@@ -164,7 +164,7 @@ class BlobStore:
             have = _size(part)
             if have is None:
                 raise UnknownBlob(digest)
-            why = _fault(part, digest, size, have)
+            why = fault(part, digest, size, have)
             if why:
                 part.unlink(missing_ok=True)
                 raise DamagedBlob(digest, why)
@@ -336,7 +336,8 @@ def _append(part: Path, data: bytes, have: int) -> None:
         os.close(target)
 
 
-def _fault(part: Path, digest: str, size: int, have: int) -> str:
+def fault(part: Path, digest: str, size: int, have: int) -> str:
+    """Say why a file of `have` bytes is not what it should be; empty if it is. Raises `OSError`."""
     if have != size:
         return f"it has {have:,} bytes, not {size:,}"
     with part.open("rb") as file:

@@ -1,0 +1,195 @@
+"""Looking for what is wrong with a saved room. Nothing is locked or changed."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from genie_core.archive.blobs import BLOBS_NAME, BlobStore, fault
+from genie_core.archive.errors import ArchiveError, NewerVersion, check_ordinary, disk_access
+from genie_core.archive.labels import Labels
+from genie_core.archive.lines import Damages, Found, LogScan, fitting
+from genie_core.archive.lock import holder
+from genie_core.archive.record import RoomRecord, read_record
+from genie_core.archive.saved import LOG_NAME, RECORD_NAME
+from genie_core.room.event import Unreadable
+from genie_core.room.fold import RoomState
+
+PIECE: Final = 1024 * 1024
+"""Bytes that are read at once."""
+
+MOST_REMARKS: Final = 5
+"""So many different reasons are told why events can't be shown."""
+
+
+class AllDamages(Damages):
+    """As `Damages`, but tells every line that can't be believed, each by itself."""
+
+    def line(self, number: int, why: str) -> None:
+        """Take note of a line that can't be believed."""
+        self.damaged += 1
+        self.lines.append((number, why))
+
+    def other(self, problem: str) -> None:
+        """Take note of anything else."""
+        self.others.append(problem)
+
+    def told(self) -> list[str]:
+        """All problems, one line each."""
+        return [*(f"line {number} is damaged: {why}" for number, why in self.lines), *self.others]
+
+
+@dataclass(slots=True)
+class CheckedLog:
+    """What a log holds.
+
+    `broken` says whether lines are damaged, missing or repeated, or the end is torn. `blank` counts
+    the intact lines that tell nothing here, by the reason: their kind is of another version, or
+    they stand for what was lost.
+    """
+
+    state: RoomState = field(default_factory=RoomState)
+    problems: list[str] = field(default_factory=list)
+    blank: Counter[str] = field(default_factory=Counter)
+    first_at: float = 0.0
+    last_at: float = 0.0
+    broken: bool = False
+
+
+@dataclass(slots=True)
+class Checkup:
+    """What was found out about a saved room.
+
+    `problems` are lines for a person, usually none; `remarks` tell what is unusual, but in order.
+    `skipped` says why nothing was looked at. Of what was looked at, `log` is what the log holds,
+    `record` what is known of the room, None if that can't be read, and `spoilt` are the digests of
+    files that are not what they should be.
+    """
+
+    id: str
+    problems: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    skipped: str = ""
+    log: CheckedLog = field(default_factory=CheckedLog)
+    record: RoomRecord | None = None
+    spoilt: list[str] = field(default_factory=list)
+    files: int = 0
+
+
+def check(folder: Path) -> Checkup:
+    """Read all that belongs to a room and tell what is wrong. Blocks, for long if there is much.
+
+    A room that is open somewhere is passed over: what is written at the moment looks like damage.
+    """
+    try:
+        held_by = holder(folder)
+    except ArchiveError as error:
+        return Checkup(folder.name, [str(error)])
+    if held_by:
+        return Checkup(folder.name, skipped=f"it is open in {held_by}")
+    return examine(folder)
+
+
+def examine(folder: Path) -> Checkup:
+    """As `check`, for a room that nobody else has open."""
+    checkup = Checkup(folder.name)
+    try:
+        _check_record(folder, checkup)
+        if not checkup.skipped:
+            checkup.log = read_log(folder / LOG_NAME)
+            checkup.problems += checkup.log.problems
+            _tell_blank(checkup)
+            _compare(checkup)
+            _check_files(folder, checkup)
+            checkup.problems += Labels.read(folder).problems
+    except ArchiveError as error:
+        checkup.problems.append(str(error))
+    return checkup
+
+
+def read_log(path: Path) -> CheckedLog:
+    """Read a log to its end; one that is missing is empty.
+
+    Raises:
+        DamagedRoom: it is no file.
+        DiskFailure: it can't be read.
+
+    """
+    found, damages, contradictions = CheckedLog(), AllDamages(), AllDamages()
+    for each in scanned(path, damages):
+        if isinstance(each.event.body, Unreadable) and not each.lost:
+            found.blank[each.event.body.why] += 1
+        event = fitting(found.state, each.event, contradictions)
+        found.first_at = found.first_at or event.at
+        found.last_at = max(found.last_at, event.at)
+    found.problems = [*damages.told(), *contradictions.told()]
+    found.broken = bool(damages.told())
+    return found
+
+
+def scanned(path: Path, damages: Damages) -> Iterator[Found]:
+    """The events of a log, with what is lost; raises as `read_log` does."""
+    scan = LogScan(damages=damages)
+    with disk_access("read", path):
+        if path.exists():
+            check_ordinary(path)
+            with path.open("rb") as log:
+                while data := log.read(PIECE):
+                    yield from scan.feed(data)
+                yield from scan.finish()
+
+
+def _check_record(folder: Path, checkup: Checkup) -> None:
+    try:
+        checkup.record, _version = read_record(folder / RECORD_NAME)
+    except NewerVersion as error:
+        checkup.skipped = str(error)
+    except ArchiveError as error:
+        checkup.problems.append(str(error))
+
+
+def _tell_blank(checkup: Checkup) -> None:
+    for why, count in checkup.log.blank.most_common(MOST_REMARKS):
+        events = "1 event" if count == 1 else f"{count:,} events"
+        checkup.remarks.append(f"{events} can't be shown: {why}")
+
+
+def _compare(checkup: Checkup) -> None:
+    """Tell where the record says something else than the log."""
+    record, state = checkup.record, checkup.log.state
+    if record is None:
+        return
+    for what, said, real in (
+        ("messages", record.messages, state.messages),
+        ("events", record.head, state.head),
+    ):
+        if said > real:
+            checkup.problems.append(
+                f"{RECORD_NAME} tells of {said:,} {what}, and the log has {real:,}"
+            )
+    if record.head and record.head < state.head:
+        behind = state.head - record.head
+        events = "1 event" if behind == 1 else f"{behind:,} events"
+        checkup.problems.append(f"{RECORD_NAME} is behind the log, by {events}")
+
+
+def _check_files(folder: Path, checkup: Checkup) -> None:
+    store = BlobStore(folder / BLOBS_NAME)
+    here, missing = store.digests(), 0
+    for digest, file in checkup.log.state.files.items():
+        if digest not in here:
+            missing += 1
+            continue
+        checkup.files += 1
+        path = store.path(digest)
+        with disk_access("read", path):
+            why = fault(path, digest, file.size, here[digest])
+        if why:
+            checkup.spoilt.append(digest)
+            checkup.problems.append(f"the file {digest[:12]}… is damaged: {why}")
+    if missing:
+        files = "1 file is" if missing == 1 else f"{missing:,} files are"
+        text = f"{files} not on this machine"
+        hosted = checkup.record is not None and checkup.record.kind == "hosted"
+        (checkup.problems if hosted else checkup.remarks).append(text)

@@ -1,0 +1,133 @@
+"""Mending what can be mended in a saved room. Whatever is changed is kept beside it first."""
+
+import os
+import shutil
+from pathlib import Path
+
+from genie_core.archive.blobs import BLOBS_NAME, BlobStore
+from genie_core.archive.check import CheckedLog, Checkup, examine, scanned
+from genie_core.archive.errors import disk_access
+from genie_core.archive.index import INDEX_NAME
+from genie_core.archive.lines import Damages, encode_line
+from genie_core.archive.lock import hold
+from genie_core.archive.log import EventLog
+from genie_core.archive.record import RoomRecord, one_line, summary_of
+from genie_core.archive.saved import LOG_NAME, RECORD_NAME, SavedRoom
+from genie_core.datastore import path_name
+from genie_core.durable import sync_data, sync_folder
+
+
+def repair(folder: Path) -> list[str]:
+    """Mend a room that is not open anywhere; returns what was done, in lines for a person. Blocks.
+
+    Of the log every line that can be read stays as it is; a line stands in the place of each event
+    that is lost, and a torn end is cut off. The record is brought up to the log, or made anew from
+    it. Files that are not what they should be are put aside, so that they can be fetched again.
+    What was there before is kept under names that end in `.damaged-` and a number.
+
+    Raises:
+        RoomInUse: somebody has opened it.
+        DiskFailure: something can't be written; the rest is as it was.
+
+    """
+    with hold(folder):
+        checkup = examine(folder)
+        if checkup.skipped:
+            return []
+        done = _mend_log(folder) if checkup.log.broken else []
+        done += _mend_record(folder, checkup)
+        for digest in checkup.spoilt:
+            aside = _put_aside(BlobStore(folder / BLOBS_NAME).path(digest), folder)
+            done.append(f"the file {digest[:12]}… is put aside as {aside.name}")
+        return done
+
+
+def _mend_log(folder: Path) -> list[str]:
+    path, fresh = folder / LOG_NAME, folder / f"{LOG_NAME}.new"
+    with disk_access("write", fresh):
+        _write_mended(path, fresh)
+        aside = _free(path, folder)
+        _keep(path, aside)
+        fresh.replace(path)
+        (folder / INDEX_NAME).unlink(missing_ok=True)
+        sync_folder(folder)
+    EventLog.open(path).log.close()  # makes the index anew
+    return [f"{LOG_NAME} is mended; as it was, it is kept as {aside.name}"]
+
+
+def _write_mended(path: Path, fresh: Path) -> None:
+    """Write the log without what can't be read, and with lines for what is lost."""
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as out, path.open("rb") as log:
+        for found in scanned(path, Damages()):
+            if found.lost:
+                out.write(encode_line(found.event))
+            else:
+                log.seek(found.start)
+                out.write(log.read(found.end - found.start))
+        out.flush()
+        sync_data(out.fileno())
+
+
+def _mend_record(folder: Path, checkup: Checkup) -> list[str]:
+    log, record, path = checkup.log, checkup.record, folder / RECORD_NAME
+    if record is None:
+        if not log.state.head:
+            return []
+        if path.is_file():
+            aside = _put_aside(path, folder)
+            told = f"{RECORD_NAME} is made anew; as it was, it is kept as {aside.name}"
+        else:
+            told = f"{RECORD_NAME} is made anew"
+        SavedRoom(folder, _record_from(folder.name, log)).write()
+        return [told]
+    if (record.head, record.messages) == (log.state.head, log.state.messages):
+        return []
+    summary = summary_of(log.state, record.seen, record.owner)
+    summary["host"] = log.state.host or record.host
+    active = max(record.last_activity, log.last_at)
+    SavedRoom.load(folder).update(last_activity=active, **summary)
+    return [f"{RECORD_NAME} is brought up to the log"]
+
+
+def _record_from(id_: str, log: CheckedLog) -> RoomRecord:
+    """What the log and the name of the folder tell of a room."""
+    room, copy, owner = id_.partition("~")[0].partition("@")
+    state = log.state
+    names = [name for name in state.people if path_name(name) == owner]
+    name = names[0] if names else state.host
+    joined = bool(copy) and name != state.host
+    return RoomRecord(
+        id=(state.room or room) if copy else room,
+        title=one_line(state.title or room),
+        kind="joined" if joined else "hosted",
+        created=log.first_at,
+        name=name,
+        last_activity=log.last_at,
+        **summary_of(state, 0, name),
+    )
+
+
+def _put_aside(path: Path, folder: Path) -> Path:
+    """Give a file a name that nothing else uses, in the room's folder."""
+    aside = _free(path, folder)
+    with disk_access("rename", path):
+        path.rename(aside)
+        sync_folder(folder)
+    return aside
+
+
+def _keep(path: Path, aside: Path) -> None:
+    """Let a file be found under another name as well, as it is now."""
+    try:
+        aside.hardlink_to(path)
+    except OSError:  # the disk knows no second names for files
+        shutil.copy2(path, aside)
+
+
+def _free(path: Path, folder: Path) -> Path:
+    number = 1
+    while (aside := folder / f"{path.name}.damaged-{number}").exists():
+        number += 1
+    return aside

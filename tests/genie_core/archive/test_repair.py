@@ -1,0 +1,182 @@
+import hashlib
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from genie_core.archive.blobs import BLOBS_NAME, BlobStore
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.check import check
+from genie_core.archive.errors import DiskFailure, RoomInUse
+from genie_core.archive.lines import encode_line, read_lines
+from genie_core.archive.repair import repair
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.event import AnyBody, Event, FileRef, Hosted, Joined, Opened, Said, Unreadable
+
+NOW = 1_795_219_200.0
+DIGEST = hashlib.sha256(b"content").hexdigest()
+BODIES: list[tuple[str, AnyBody]] = [
+    ("", Opened("r1", "Standup")),
+    ("", Hosted("ann")),
+    ("ann", Joined("host")),
+    ("bob", Joined("member")),
+    ("bob", Said("1", "hello", files=(FileRef(DIGEST, "a.txt", 7),))),
+    ("bob", Said("2", "anybody here?")),
+]
+EVENTS = [Event(seq, 100.0 + seq, by, body) for seq, (by, body) in enumerate(BODIES, 1)]
+LINES = [encode_line(event) for event in EVENTS]
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> SavedRoom:
+    saved = Catalogue(tmp_path / "sessions").create("Standup", NOW, name="ann", host="ann")
+    saved.log_path.write_bytes(b"".join(LINES))
+    source = tmp_path / "a.txt"
+    source.write_bytes(b"content")
+    BlobStore(saved.folder / BLOBS_NAME).add(source)
+    saved.summarise(saved.reader().state(), 106.0)
+    return saved
+
+
+def test_what_is_in_order_is_left_alone(saved: SavedRoom) -> None:
+    before = {path: path.stat().st_mtime_ns for path in saved.folder.rglob("*.json*")}
+    assert repair(saved.folder) == []
+    assert {path: path.stat().st_mtime_ns for path in saved.folder.rglob("*.json*")} == before
+
+
+def test_a_log_is_mended_and_kept_as_it_was(saved: SavedRoom) -> None:
+    broken = b"".join([*LINES[:4], b"rubbish\n", LINES[5], LINES[1]]) + b'{"seq":7'
+    saved.log_path.write_bytes(broken)
+    assert repair(saved.folder) == [
+        "events.jsonl is mended; as it was, it is kept as events.jsonl.damaged-1",
+        "room.json is brought up to the log",
+    ]
+    assert (saved.folder / "events.jsonl.damaged-1").read_bytes() == broken
+    assert stat.S_IMODE(saved.log_path.stat().st_mode) == 0o600
+    lines = saved.log_path.read_bytes().splitlines(keepends=True)
+    assert lines[:4] + lines[5:] == LINES[:4] + LINES[5:]
+    assert json.loads(lines[4])["body"]["type"] == "unreadable"
+    found = check(saved.folder)
+    assert found.problems == []
+    assert found.remarks == ["1 event can't be shown: the log is damaged here"]
+    assert SavedRoom.load(saved.folder).record.messages == 1
+
+
+def test_each_time_is_kept_apart(saved: SavedRoom) -> None:
+    for number in (1, 2):
+        with saved.log_path.open("ab") as log:
+            log.write(b"torn")
+        assert f"events.jsonl.damaged-{number}" in repair(saved.folder)[0]
+    assert saved.log_path.read_bytes() == b"".join(LINES)
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"version":2}', None])
+def test_a_record_is_made_anew_from_the_log(saved: SavedRoom, damage: str | None) -> None:
+    path = saved.folder / "room.json"
+    path.unlink()
+    if damage is not None:
+        path.write_text(damage)
+    repair(saved.folder)
+    assert check(saved.folder).problems == []
+    record = SavedRoom.load(saved.folder).record
+    assert (record.id, record.title, record.kind) == (saved.id, "Standup", "hosted")
+    assert (record.name, record.host, record.messages) == ("ann", "ann", 2)
+    assert record.created == 101.0
+    kept = saved.folder / "room.json.damaged-1"
+    assert (kept.read_text() if kept.exists() else None) == damage
+
+
+def test_the_record_of_a_copy_knows_whose_it_is(saved: SavedRoom) -> None:
+    copy = saved.folder.rename(saved.folder.with_name("r1@bob"))
+    (copy / "room.json").unlink()
+    repair(copy)
+    record = SavedRoom.load(copy).record
+    assert (record.id, record.kind, record.name, record.host) == ("r1", "joined", "bob", "ann")
+
+
+def test_nothing_can_be_made_of_nothing(saved: SavedRoom) -> None:
+    (saved.folder / "room.json").unlink()
+    saved.log_path.write_bytes(b"")
+    assert repair(saved.folder) == []
+    assert not (saved.folder / "room.json").exists()
+
+
+def test_a_file_that_is_another_is_put_aside(saved: SavedRoom) -> None:
+    path = saved.folder / BLOBS_NAME / DIGEST
+    path.chmod(0o600)
+    path.write_bytes(b"CONTENT")
+    assert repair(saved.folder) == [f"the file {DIGEST[:12]}… is put aside as {DIGEST}.damaged-1"]
+    assert (saved.folder / f"{DIGEST}.damaged-1").read_bytes() == b"CONTENT"
+    assert check(saved.folder).problems == ["1 file is not on this machine"]
+
+
+def test_a_room_that_is_open_is_not_touched(saved: SavedRoom) -> None:
+    saved.log_path.write_bytes(b"torn")
+    with saved.held(), pytest.raises(RoomInUse):
+        repair(saved.folder)
+    assert saved.log_path.read_bytes() == b"torn"
+
+
+def test_a_disk_that_is_full_leaves_the_log_as_it_was(
+    saved: SavedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved.log_path.write_bytes(b"".join(LINES) + b"torn")
+    before = saved.log_path.read_bytes()
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fdatasync", full)
+    with pytest.raises(DiskFailure, match="No space left"):
+        repair(saved.folder)
+    assert saved.log_path.read_bytes() == before
+    monkeypatch.undo()
+    repair(saved.folder)
+    assert saved.log_path.read_bytes() == b"".join(LINES)
+
+
+HARM = st.lists(
+    st.tuples(st.sampled_from(["cut", "flip", "insert", "repeat"]), st.integers(0, 2000)),
+    min_size=1,
+    max_size=4,
+)
+
+
+def harmed(content: bytes, harm: list[tuple[str, int]]) -> bytes:
+    for kind, where in harm:
+        place = where % (len(content) + 1)
+        match kind:
+            case "cut":
+                content = content[:place]
+            case "flip":
+                content = (
+                    content[:place]
+                    + bytes([(content[place : place + 1] or b"x")[0] ^ 1])
+                    + (content[place + 1 :])
+                )
+            case "insert":
+                content = content[:place] + b"\n\0?" + content[place:]
+            case "repeat":
+                content += LINES[where % len(LINES)]
+    return content
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(HARM)
+def test_what_could_be_read_before_is_read_after(
+    saved: SavedRoom, harm: list[tuple[str, int]]
+) -> None:
+    content = harmed(b"".join(LINES), harm)
+    saved.log_path.write_bytes(content)
+    for index in saved.folder.glob("events.idx"):
+        index.unlink()
+    before = [each for each in read_lines(content).events if not isinstance(each.body, Unreadable)]
+    repair(saved.folder)
+    after = read_lines(saved.log_path.read_bytes())
+    assert not after.told()
+    assert [each for each in after.events if not isinstance(each.body, Unreadable)] == before
