@@ -119,7 +119,7 @@ def details(row: Row) -> list[tuple[str, str]]:
     fields: list[tuple[str, str]] = []
     for event in (row.opened, row.closed):
         if event is not None and event is not row.said:
-            fields += _fields(event.body)
+            fields += fields_of(event.body)
             if isinstance(event.body, Decided | Answered | Failed | Cancelled):
                 fields.append(("agents", spent_tree(event.body.spent)))
             fields.append(("at", f"{clock_time(event.at)}, by {event.by}"))
@@ -131,7 +131,8 @@ def details(row: Row) -> list[tuple[str, str]]:
     return [(label, visible(text)) for label, text in fields if text]
 
 
-def _fields(body: object) -> list[tuple[str, str]]:
+def fields_of(body: object) -> list[tuple[str, str]]:
+    """What an event says, as label and text; some texts are empty, and none is safe to show yet."""
     match body:
         case Decided():
             return [
