@@ -1,0 +1,144 @@
+"""People who talk without end, each a real process that is there at once: for `test_crash`.
+
+This process loads the program and forks itself for each of them, as told by lines of JSON on
+standard input. All of them tell what they hear on one pipe, each line in one write, so that what
+was told is told whatever becomes of them.
+"""
+
+import asyncio
+import functools
+import json
+import os
+import signal
+import sys
+import traceback
+from typing import Any, NoReturn
+from unittest import mock
+
+import msgspec
+
+import genie_tui.host
+import genie_tui.place
+from genie_core.errors import GenieError
+from genie_core.progress import What
+from genie_core.room.client import Backoff, RoomClient
+from genie_core.room.codec import event_mark
+from genie_core.room.event import Event
+from genie_core.room.participant import Participant
+from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Transfer, Unsent
+from genie_tui.entrance import Entrance
+from genie_tui.locations import find_locations
+from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
+from genie_tui.settings import Settings
+
+WAITING = 4
+"""So many messages of one person are under way at any time."""
+
+PIECE = 100
+"""So many bytes the disk takes at once, so that a kill finds lines that are not finished."""
+
+OPENINGS = {"new": NewRoom, "join": JoinRoom, "rejoin": RejoinRoom, "resume": ResumeRoom}
+
+
+_write = os.write
+
+
+def tell(*what: object) -> None:
+    _write(1, f"{' '.join(map(str, what))}\n".encode())
+
+
+class Ear:
+    """A listener that tells number and checksum of every event."""
+
+    def __init__(self, run: int) -> None:
+        self._run = run
+        self.changed = asyncio.Event()
+
+    def on_event(self, event: Event) -> None:
+        tell(self._run, "heard", event.seq, event_mark(event))
+
+    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
+        self.changed.set()
+
+    def on_typing(self, name: str) -> None: ...
+
+    def on_delta(self, message: int, text: str) -> None: ...
+
+    def on_progress(self, message: int, agent: str, what: What, detail: str) -> None: ...
+
+    def on_link(self, status: LinkStatus) -> None: ...
+
+    def on_engine(self, status: EngineStatus) -> None: ...
+
+    def on_notice(self, severity: Severity, text: str) -> None: ...
+
+    def on_knock(self, knock: Knock) -> None: ...
+
+    def on_offered(self, by: str) -> None: ...
+
+    def on_accepted(self, name: str) -> None: ...
+
+    def on_transfer(self, transfer: Transfer) -> None: ...
+
+
+async def talk(run: int, entrance: Entrance, opening: Any) -> None:
+    """Say one thing after the other, until SIGTERM; then leave in good order."""
+    ear, number = Ear(run), 0
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)  # type: ignore[union-attr]
+    seat = await entrance.enter(opening, ear)
+    assert isinstance(seat, Participant)
+    tell(run, "seated", seat.saved)
+    try:
+        while True:
+            while len(seat.unsent) < WAITING:
+                number += 1
+                seat.say(f"{run} {number} {'x' * (number * 37 % 300)}")
+            ear.changed.clear()
+            await ear.changed.wait()
+    except asyncio.CancelledError:
+        await seat.leave()
+
+
+def live(run: int, name: str, home: str, kind: str, opening: dict[str, Any], settings: Any) -> None:
+    chosen = msgspec.convert(settings, Settings)
+    entrance = Entrance(name, chosen, find_locations({"GENIE_HOME": home}))
+    try:
+        asyncio.run(talk(run, entrance, OPENINGS[kind](**opening)))
+        tell(run, "ended")
+    except GenieError as error:
+        tell(run, "failed", error)
+
+
+def born(**told: Any) -> NoReturn:
+    """Live one life in a process that is a copy of this one."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        live(**told)
+    except BaseException as error:  # nothing of the parent may run on in here
+        traceback.print_exception(error)
+        tell(told["run"], "failed", repr(error))
+    os._exit(0)
+
+
+def main() -> None:
+    hurried = functools.partial(RoomClient, backoff=Backoff(0.01, 0.05))
+    mock.patch.object(genie_tui.place, "RoomClient", hurried).start()
+    mock.patch.object(genie_tui.host, "engine_for", return_value=None).start()
+    mock.patch.object(os, "write", lambda file, data: _write(file, data[:PIECE])).start()
+    children: dict[int, int] = {}
+    for line in sys.stdin:
+        for told in json.loads(line).get("begin", ()):
+            children[told["run"]] = os.fork() or born(**told)
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            runs = json.loads(line).get(number.name, ())
+            for run in runs:
+                os.kill(children[run], number)
+            for run in runs:
+                os.waitpid(children.pop(run), 0)
+                tell(run, "gone")
+    for child in children.values():
+        os.kill(child, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()
