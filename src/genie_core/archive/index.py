@@ -26,13 +26,13 @@ VERSION: Final = 1
 STRIDE: Final = 256
 """Events from one place that is written down to the next."""
 
-BASE_EVERY: Final = 4_096
+BASE_EVERY: Final = 2_048
 """Events at least from one state that is written down to the next; the last two are kept."""
 
-TAIL: Final = 2_048
+TAIL: Final = 1_024
 """How many of the latest events an opened log hands out at least, if it has as many."""
 
-PIECE: Final = 1024 * 1024
+PIECE: Final = 256 * 1024
 """Bytes that are read at once."""
 
 logger = logging.getLogger(__name__)
