@@ -14,7 +14,13 @@ from genie_tui.settings_check import mistakes, wrong
 from genie_tui.settings_file import SettingsError as SettingsError
 from genie_tui.settings_file import Values, Written, read_settings
 from genie_tui.settings_keys import Key, read_key, read_value, single_keys, variable
-from genie_tui.settings_tables import AgentTable, BudgetTable, RuleTable, ToolLimitsTable
+from genie_tui.settings_tables import (
+    AgentTable,
+    BudgetTable,
+    RetentionTable,
+    RuleTable,
+    ToolLimitsTable,
+)
 
 Notify: TypeAlias = Literal["mine", "all", "none"]
 
@@ -49,6 +55,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     grace: Annotated[float, msgspec.Meta(ge=0, le=3_600)] = 10.0
     budget: BudgetTable = BudgetTable()
     tool_limits: ToolLimitsTable = ToolLimitsTable()
+    retention: RetentionTable = RetentionTable()
     limits: Limits = Limits()
     rules: tuple[RuleTable, ...] = ()
     agents: dict[str, AgentTable] = msgspec.field(default_factory=dict)

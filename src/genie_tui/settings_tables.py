@@ -22,6 +22,13 @@ class BudgetTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Budget(self.money, self.tokens)
 
 
+class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[retention]`; how long saved rooms are kept and how much they may take. 0 is no limit."""
+
+    max_age_days: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 0
+    max_total_mb: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] = 0
+
+
 class ToolLimitsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[tool_limits]`; as `ToolLimits`."""
 

@@ -22,7 +22,13 @@ from genie_tui.keymap import Scope, actions
 from genie_tui.locations import Locations
 from genie_tui.settings import Settings, assistant_config, load_settings
 from genie_tui.settings_keys import ENV_PREFIX, single_keys, variable
-from genie_tui.settings_tables import AgentTable, BudgetTable, RuleTable, ToolLimitsTable
+from genie_tui.settings_tables import (
+    AgentTable,
+    BudgetTable,
+    RetentionTable,
+    RuleTable,
+    ToolLimitsTable,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "configure.md").read_text()
@@ -34,6 +40,7 @@ TABLES: dict[str, msgspec.Struct] = {
     "rule": RuleTable("ask"),
     "agent": AgentTable("x"),
     "budget": BudgetTable(),
+    "retention": RetentionTable(),
 }
 """What each table of the page is about, with nothing set that need not be."""
 
@@ -109,6 +116,7 @@ def test_the_example_loads_and_has_every_setting(tmp_path: Path) -> None:
     values = tomllib.loads(text)
     assert set(values) == set(Settings.__struct_fields__)
     assert set(values["budget"]) == set(BudgetTable.__struct_fields__)
+    assert set(values["retention"]) == set(RetentionTable.__struct_fields__)
     assert set(values["tool_limits"]) == set(ToolLimitsTable.__struct_fields__)
     used = {key for rule in values["rules"] for key in rule}
     assert used == set(RuleTable.__struct_fields__)
