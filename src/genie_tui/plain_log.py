@@ -37,8 +37,7 @@ def _text(passage: Passage) -> list[str]:
         case Said() as said:
             return _said(visible_line(told.by), said, vouched)
         case Answered() as answered:
-            whom = answered.receiver or (passage.exchange.author if passage.exchange else "")
-            to = f" → {visible_line(whom)}" if whom else ""
+            to = f" → {passage.receiver}" if passage.receiver else ""
             text = f"{AGENT}{to}{vouched}: {visible(answered.text)} ({duration(answered.elapsed)})"
             return text.split("\n")
     mark, text = passage.line or ("", "")

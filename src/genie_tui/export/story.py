@@ -61,6 +61,13 @@ class Passage:
         """Who vouches for it, empty for what was recorded when it happened."""
         return self.event.by if self.told is not self.event else ""
 
+    @property
+    def receiver(self) -> str:
+        """Whom an answer is for, one line that is safe to show; empty if that is not known."""
+        body = self.told.body
+        named = body.receiver if isinstance(body, Answered) else None
+        return visible_line(named or (self.exchange.author if self.exchange else ""))
+
 
 def story(events: Iterable[Event], first: int = 1) -> Iterator[Passage]:
     """Tell what happened from event `first` on, in order and in bounded memory.

@@ -2,7 +2,7 @@
 
 import zipfile
 from collections.abc import Iterator
-from typing import BinaryIO, Final
+from typing import IO, Final
 
 from genie_core.archive.blobs import BLOBS_NAME, BlobStore
 from genie_core.archive.errors import NotExported
@@ -19,7 +19,7 @@ _PRIVATE: Final = 0o100600 << 16
 """An ordinary file that is its owner's only."""
 
 
-def write_bundle(saved: SavedRoom, out: BinaryIO) -> list[str]:
+def write_bundle(saved: SavedRoom, out: IO[bytes]) -> list[str]:
     """Write a room and the files that are here to a file; notes and errors as `write_lines`.
 
     Raises:

@@ -1,0 +1,149 @@
+"""A room as one HTML page that needs nothing else and runs nothing.
+
+No text of people, agents and tools becomes markup: each passes `escape` on its way. A second wall
+stands behind it: the page forbids itself scripts, and to load anything from anywhere.
+"""
+
+from collections.abc import Iterator
+from datetime import date
+from html import escape
+from importlib.resources import files
+from typing import Final
+
+from genie_core.archive.labels import Labels
+from genie_core.archive.reader import LogReader
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.event import Answered, FileRef, Quote, Said
+from genie_tui.export.cover import Cover, Place, cover_of, nowhere
+from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
+from genie_tui.export.story import AGENT, Passage, story
+from genie_tui.moments import duration, local_time
+from genie_tui.text import visible, visible_line
+from genie_tui.widgets.brought import file_lines, quote_name
+
+POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+_IMAGE: Final = "data:image/"
+
+
+def html(saved: SavedRoom, place: Place = nowhere) -> Iterator[str]:
+    """Yield the page in pieces; `place` may give addresses that hold a file's content. Blocks.
+
+    Raises:
+        DamagedRoom: the log, or what is thought of the decisions, is no file.
+        DiskFailure: it can't be read.
+
+    """
+    wrong = Labels.read(saved.folder).wrong
+    with saved.reader() as log:
+        notes = footnotes(log.events(), wrong)
+        yield _head(cover_of(saved, log))
+        yield from _body(log, notes, place)
+    yield "</main>\n</body>\n</html>\n"
+
+
+def _head(cover: Cover) -> str:
+    style = files("genie_tui.export").joinpath("page.css").read_text(encoding="utf-8")
+    title = escape(cover.title)
+    problems = "".join(f'<p class="bad">⚠ {escape(text)}</p>\n' for text in cover.problems)
+    return f"""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="referrer" content="no-referrer">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<main>
+<header>
+<h1>{title}</h1>
+<p>{escape(cover.people)}</p>
+<p>{escape(cover.extent)}</p>
+{problems}</header>
+"""
+
+
+def _body(log: LogReader, notes: dict[int, list[Footnote]], place: Place) -> Iterator[str]:
+    day: date | None = None
+    for passage in story(log.events()):
+        if is_footnote(passage):
+            continue
+        now = local_time(passage.event.at)
+        if now.date() != day:
+            day = now.date()
+            yield f"<h2>{day:%A}, {day.day} {day:%B %Y}</h2>\n"
+        yield from _passage(passage, notes, f"<time>{now:%H:%M:%S}</time>", place)
+
+
+def _passage(
+    passage: Passage, notes: dict[int, list[Footnote]], when: str, place: Place
+) -> Iterator[str]:
+    told = passage.told
+    vouched = _span("vouched", f"recovered from {visible_line(passage.voucher)}'s copy")
+    vouched = f" {vouched}" if passage.voucher else ""
+    match told.body:
+        case Said() as said:
+            who = _span("who", visible_line(told.by))
+            yield f'<article class="said" id="m{passage.event.seq}">\n<h3>{who} {when}{vouched}</h3>\n'
+            yield from _said(said, place)
+            yield "".join(map(_details, notes.get(passage.event.seq, ())))
+            yield "</article>\n"
+        case Answered() as answered:
+            to = f" → {escape(passage.receiver)}" if passage.receiver else ""
+            took = _span("took", f"after {duration(answered.elapsed)}")
+            who = _span("who", AGENT)
+            yield f'<article class="answer">\n<h3>{who}{to} {when} {took}{vouched}</h3>\n'
+            yield f"{_text(answered.text)}</article>\n"
+        case _:
+            mark, text = passage.line or ("", "")
+            yield f'<p class="note">{when} {escape(mark)} {escape(text)}{vouched}</p>\n'
+
+
+def _said(said: Said, place: Place) -> Iterator[str]:
+    if said.text.strip():
+        yield _text(f"* {said.text}" if said.emote else said.text)
+    for line, file in zip(file_lines(said.files), said.files, strict=True):
+        yield _file(line.name, line.about, file, place)
+    for quote in said.quotes:
+        yield _quote(quote)
+
+
+def _file(name: str, about: str, file: FileRef, place: Place) -> str:
+    address, shown = escape(place(file)), f"{escape(name)} ({escape(about)})"
+    if not address:
+        return f'<p class="file">📎 {shown}</p>\n'
+    link = f'<p class="file">📎 <a href="{address}" download="{escape(name)}">{shown}</a></p>\n'
+    if not address.startswith(_IMAGE):
+        return link
+    return f'<p class="file"><img src="{address}" alt="{escape(name)}"></p>\n<p class="file">{shown}</p>\n'
+
+
+def _quote(quote: Quote) -> str:
+    lines = "".join(
+        f"<p>{_span('who', visible_line(each.sender))} {escape(visible(each.text))}</p>\n"
+        for each in quote.lines
+    )
+    return f"<blockquote>\n<p>from {escape(quote_name(quote))}</p>\n{lines}</blockquote>\n"
+
+
+def _details(note: Footnote) -> str:
+    fields = "".join(
+        f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>\n" for label, text in note.fields
+    )
+    when = f"{local_time(note.at):%H:%M:%S}"
+    line = f"{escape(note.line.mark)} {escape(note.line.text)}"
+    return f"<details>\n<summary>{line} <time>{when}</time></summary>\n<dl>\n{fields}</dl>\n</details>\n"
+
+
+def _text(text: str) -> str:
+    return f'<div class="text">{escape(visible(text))}</div>\n'
+
+
+def _span(kind: str, text: str) -> str:
+    return f'<span class="{kind}">{escape(text)}</span>'

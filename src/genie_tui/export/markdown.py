@@ -1,0 +1,144 @@
+"""A room as Markdown: to be read as it is, or rendered.
+
+Whatever people, agents and tools wrote is escaped so that it is shown as it was typed.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import Final
+
+from genie_core.archive.labels import Labels
+from genie_core.archive.reader import LogReader
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.event import Answered, FileRef, Quote, Said
+from genie_tui.export.cover import Cover, Place, cover_of, nowhere
+from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
+from genie_tui.export.story import AGENT, Passage, story
+from genie_tui.moments import duration, local_time
+from genie_tui.text import visible, visible_line
+from genie_tui.widgets.brought import file_lines, quote_name
+
+_ANYWHERE: Final = re.compile(r"[\\`*_{}\[\]<>&~|$#]|:(?=//)|(?<=www)\.|@", re.IGNORECASE)
+"""What can mean something in the middle of a line: all of it may stand behind a backslash."""
+
+_AT_START: Final = re.compile(r"[-+=:]|(?<=[0-9])[.)]")
+_NUMBERED: Final = re.compile(r"[0-9]+(?=[.)])")
+_BREAK: Final = "\\\n"
+
+
+def markdown(saved: SavedRoom, place: Place = nowhere) -> Iterator[str]:
+    """Yield the text in pieces. Blocks.
+
+    Raises:
+        DamagedRoom: the log, or what is thought of the decisions, is no file.
+        DiskFailure: it can't be read.
+
+    """
+    wrong = Labels.read(saved.folder).wrong
+    with saved.reader() as log:
+        notes = footnotes(log.events(), wrong)
+        yield _head(cover_of(saved, log))
+        yield from _body(log, notes, place)
+    for number, group in notes.items():
+        yield _definition(number, group)
+
+
+def escape(text: str) -> str:
+    """A text that has been made safe to show, as Markdown of which nothing is markup.
+
+    Every line feed becomes a break within the paragraph, and blank lines end it.
+    """
+    paragraphs = re.split(r"\n(?:[ \t]*\n)+", text.strip("\n"))
+    return "\n\n".join(_paragraph(paragraph) for paragraph in paragraphs)
+
+
+def _paragraph(text: str) -> str:
+    return _BREAK.join(map(_line, text.split("\n")))
+
+
+def _line(line: str) -> str:
+    """One line, whose indentation is kept by spaces that don't mean code."""
+    bare = line.strip(" ")
+    indent = "&nbsp;" * (len(line) - len(line.lstrip(" "))) if bare else ""
+    number = _NUMBERED.match(bare)
+    start = number.end() if number else 0
+    escaped = _ANYWHERE.sub(r"\\\g<0>", bare[start:])
+    if _AT_START.match(bare, start) and not indent:
+        escaped = "\\" + escaped.removeprefix("\\")
+    return indent + bare[:start] + escaped
+
+
+def _head(cover: Cover) -> str:
+    lines = [f"# {escape(cover.title)}", f"{escape(cover.people)}{_BREAK}{escape(cover.extent)}"]
+    lines += [f"> ⚠ {escape(problem)}" for problem in cover.problems]
+    return "\n\n".join(lines) + "\n"
+
+
+def _body(log: LogReader, notes: dict[int, list[Footnote]], place: Place) -> Iterator[str]:
+    day: date | None = None
+    for passage in story(log.events()):
+        if is_footnote(passage):
+            continue
+        now = local_time(passage.event.at)
+        if now.date() != day:
+            day = now.date()
+            yield f"\n## {day:%A}, {day.day} {day:%B %Y}\n"
+        yield f"\n{_passage(passage, notes, f'{now:%H:%M:%S}', place)}\n"
+
+
+def _passage(passage: Passage, notes: dict[int, list[Footnote]], when: str, place: Place) -> str:
+    told = passage.told
+    vouched = f" (recovered from {escape(visible_line(passage.voucher))}'s copy)"
+    vouched = vouched if passage.voucher else ""
+    match told.body:
+        case Said() as said:
+            note = f"[^{passage.event.seq}]" if passage.event.seq in notes else ""
+            head = f"**{escape(visible_line(told.by))}** {when}{vouched}{note}"
+            return "\n\n".join([head + _BREAK + _said(said), *_brought(said, place)])
+        case Answered() as answered:
+            to = f" → {escape(passage.receiver)}" if passage.receiver else ""
+            head = f"**{AGENT}**{to} {when}{vouched}, after {duration(answered.elapsed)}"
+            return head + _BREAK + escape(visible(answered.text))
+    mark, text = passage.line or ("", "")
+    return f"> {mark} {when} {escape(text)}{vouched}"
+
+
+def _said(said: Said) -> str:
+    text = escape(visible(said.text)) or "…"
+    return f"\\* {text}" if said.emote else text
+
+
+def _brought(said: Said, place: Place) -> Iterator[str]:
+    lines = file_lines(said.files)
+    files = [
+        _file(f"{line.name} ({line.about})", file, place)
+        for line, file in zip(lines, said.files, strict=True)
+    ]
+    if files:
+        yield "\n".join(files)
+    for quote in said.quotes:
+        yield _quote(quote)
+
+
+def _file(text: str, file: FileRef, place: Place) -> str:
+    address = place(file)
+    return f"- 📎 [{escape(text)}]({address})" if address else f"- 📎 {escape(text)}"
+
+
+def _quote(quote: Quote) -> str:
+    lines = [f"from {escape(quote_name(quote))}:"]
+    for each in quote.lines:
+        text = escape(visible(each.text)) or "…"
+        lines.append(f"**{escape(visible_line(each.sender))}** {text}")
+    return "\n>\n".join("\n".join(f"> {part}" for part in line.split("\n")) for line in lines)
+
+
+def _definition(number: int, group: list[Footnote]) -> str:
+    parts = []
+    for note in group:
+        when = f"{local_time(note.at):%H:%M:%S}"
+        fields = [f"{label}: {escape(text)}" for label, text in note.fields]
+        parts.append("\n\n".join([f"{note.line.mark} {when} {escape(note.line.text)}", *fields]))
+    text = re.sub(r"\n(?!\n)", "\n    ", "\n\n".join(parts))
+    return f"\n[^{number}]: {text}\n"

@@ -1,0 +1,220 @@
+"""Putting an export where a person wants it: all of it or nothing, and over nothing of theirs."""
+
+import base64
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from enum import Enum
+from pathlib import Path
+from typing import IO, Final
+from urllib.parse import quote
+
+from genie_core.archive.blobs import BLOBS_NAME, BlobStore
+from genie_core.archive.errors import NotExported, disk_access
+from genie_core.archive.export.bundle import pieces, write_bundle
+from genie_core.archive.export.json_lines import write_lines
+from genie_core.archive.saved import SavedRoom
+from genie_core.errors import GenieError
+from genie_core.file_names import safe_name
+from genie_core.room.event import FileRef
+from genie_core.room.media import HEAD_BYTES, media_type
+from genie_tui.export.cover import Place, nowhere
+
+IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Types of which a page shows the content; none of them can hold anything that runs."""
+
+_OTHER: Final = "application/octet-stream"
+
+
+class Form(Enum):
+    """What an export is written as."""
+
+    MARKDOWN = "markdown"
+    HTML = "html"
+    LINES = "jsonl"
+    CAST = "cast"
+
+
+ENDINGS: Final = {
+    ".md": Form.MARKDOWN,
+    ".markdown": Form.MARKDOWN,
+    ".html": Form.HTML,
+    ".htm": Form.HTML,
+    ".jsonl": Form.LINES,
+    ".zip": Form.LINES,
+    ".cast": Form.CAST,
+}
+"""Which form the name of a file asks for."""
+
+_ENDING: Final = {
+    Form.MARKDOWN: ".md",
+    Form.HTML: ".html",
+    Form.LINES: ".jsonl",
+    Form.CAST: ".cast",
+}
+
+
+class InTheWay(GenieError):
+    """There is a file already where an export should go."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} is there already; choose another name, or replace it with --force"
+        )
+        self.path = path
+
+
+def default_name(saved: SavedRoom, form: Form, *, attachments: bool) -> str:
+    """What an export is called if nobody says otherwise."""
+    ending = ".zip" if form is Form.LINES and attachments else _ENDING[form]
+    return f"{safe_name(saved.id)}{ending}"
+
+
+def write_file(
+    saved: SavedRoom, form: Form, path: Path, *, attachments: bool = False, force: bool = False
+) -> list[str]:
+    """Write an export to a file that only its owner may read; returns what they should know. Blocks.
+
+    Attached files go into the archive of JSON lines, into a page, and beside a Markdown file into
+    a folder. Without `force` nothing that is there is replaced; with it, what was there stays until
+    all is written.
+
+    Raises:
+        InTheWay: there is something of that name.
+        NotExported: the form holds no files, or the room changed meanwhile.
+        DamagedRoom: the room can't be read.
+        DiskFailure: something can't be read or written.
+
+    """
+    if not force and path.exists():
+        raise InTheWay(path)
+    place: Place = nowhere
+    notes: list[str] = []
+    with disk_access("write", path):
+        if attachments and form is Form.MARKDOWN:
+            place = _Beside(saved, path, notes, force=force)
+        with _fresh(path, force=force) as out:
+            notes += write_to(saved, form, out, attachments=attachments, place=place)
+    return notes
+
+
+def write_to(
+    saved: SavedRoom,
+    form: Form,
+    out: IO[bytes],
+    *,
+    attachments: bool = False,
+    place: Place = nowhere,
+) -> list[str]:
+    """Write an export to an open file; errors and result as `write_file`.
+
+    What the file refuses is an `OSError`. `place` says where Markdown finds attached files.
+    """
+    match form:
+        case Form.LINES:
+            return (write_bundle if attachments else write_lines)(saved, out)
+        case Form.MARKDOWN:
+            from genie_tui.export.markdown import markdown
+
+            if attachments and place is nowhere:
+                raise NotExported(saved.id, "Markdown has its files beside it; name a file for it")
+            return _write(markdown(saved, place), out)
+        case Form.HTML:
+            from genie_tui.export.html import html
+
+            notes: list[str] = []
+            inside = _inside(saved, notes) if attachments else nowhere
+            return [*_write(html(saved, inside), out), *notes]
+        case Form.CAST:
+            from genie_tui.cast import cast
+
+            if attachments:
+                raise NotExported(saved.id, "a recording holds no attached files")
+            return _write(cast(saved), out)
+
+
+def _write(text: Iterator[str], out: IO[bytes]) -> list[str]:
+    for piece in text:
+        out.write(piece.encode("utf-8", "replace"))
+    return []
+
+
+@contextmanager
+def _fresh(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
+    """A new file that takes its name once the block has ended well; devices are written as they are."""
+    if path.exists() and not path.is_file():
+        with path.open("wb") as device:
+            yield device
+        return
+    fresh = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        _name(fresh, path, force=force)
+    finally:
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)
+
+
+def _name(fresh: Path, path: Path, *, force: bool) -> None:
+    """Give a complete file its name, of which nobody may have made use meanwhile."""
+    if force:
+        fresh.replace(path)
+        return
+    try:
+        path.hardlink_to(fresh)
+    except FileExistsError:
+        raise InTheWay(path) from None
+    except OSError:  # the disk knows no second names for files
+        if path.exists():
+            raise InTheWay(path) from None
+        fresh.rename(path)
+
+
+def _inside(saved: SavedRoom, notes: list[str]) -> Callable[[FileRef], str]:
+    """Addresses that hold the content of files themselves."""
+    blobs = BlobStore(saved.folder / BLOBS_NAME)
+
+    def place(file: FileRef) -> str:
+        if blobs.size(file.digest) is None:
+            notes.append(f"the file {safe_name(file.name)!r} is not stored here and left out")
+            return ""
+        content = b"".join(pieces(blobs, file.digest))
+        media = media_type(content[:HEAD_BYTES])
+        kind = media if media in IMAGES else _OTHER
+        return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+    return place
+
+
+class _Beside:
+    """Copies files into a folder next to an export, as they are asked for."""
+
+    def __init__(self, saved: SavedRoom, path: Path, notes: list[str], *, force: bool) -> None:
+        self._blobs = BlobStore(saved.folder / BLOBS_NAME)
+        self._folder = path.with_name(f"{path.stem}-files")
+        self._notes = notes
+        self._done: dict[str, str] = {}
+        if self._folder.exists() and not force:
+            raise InTheWay(self._folder)
+
+    def __call__(self, file: FileRef) -> str:
+        """Copy a file, once, and return its address from the export."""
+        if file.digest not in self._done:
+            self._done[file.digest] = self._copied(file)
+        return self._done[file.digest]
+
+    def _copied(self, file: FileRef) -> str:
+        if self._blobs.size(file.digest) is None:
+            self._notes.append(f"the file {safe_name(file.name)!r} is not stored here and left out")
+            return ""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        name = f"{file.digest[:8]}-{safe_name(file.name)}"
+        with _fresh(self._folder / name, force=True) as out:
+            for data in pieces(self._blobs, file.digest):
+                out.write(data)
+        return quote(f"{self._folder.name}/{name}")

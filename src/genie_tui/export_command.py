@@ -1,0 +1,168 @@
+"""`genie-tui sessions export` and `import`: a saved room as a file, and back."""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, Final, TextIO, TypeVar, cast
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.errors import NotImportable, disk_access
+from genie_core.archive.importing import import_room
+from genie_core.archive.saved import SavedRoom
+from genie_core.durable import make_private_folder, reason
+from genie_tui.export.writing import ENDINGS, Form, default_name, write_file, write_to
+from genie_tui.locations import Locations
+from genie_tui.output import safe_line
+
+STANDARD: Final = "-"
+"""Stands for what the program is given to read, or what it prints."""
+
+Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
+
+
+def add_export(commands: "argparse._SubParsersAction[Parser]", *shared: Parser) -> Parser:
+    """Describe the command for taking a session along."""
+    export = commands.add_parser(
+        "export", help="write a session to a file, to be read or taken along", parents=shared
+    )
+    export.add_argument("id", metavar="ID", help="the session's name, or the start of it")
+    export.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        default="",
+        help="where to; - prints it (default: the session's name, in the current folder)",
+    )
+    export.add_argument(
+        "--format",
+        choices=[form.value for form in Form],
+        help="jsonl is complete and can be imported, cast is a terminal recording (default: what "
+        "the file's name ends in, or else markdown)",
+    )
+    export.add_argument(
+        "--attachments",
+        action="store_true",
+        help="with the files that people attached; jsonl becomes a zip archive then",
+    )
+    export.add_argument("--force", action="store_true", help="replace a file that is there")
+    return export
+
+
+def add_import(commands: "argparse._SubParsersAction[Parser]", *shared: Parser) -> Parser:
+    """Describe the command for taking a session in."""
+    taking = commands.add_parser(
+        "import", help="take in a session that was exported as jsonl or zip", parents=shared
+    )
+    taking.add_argument("file", metavar="FILE", help="what to read; - for the standard input")
+    taking.add_argument(
+        "--as-copy", action="store_true", help="if the session is here already, keep both"
+    )
+    return taking
+
+
+def export_session(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
+    """Write a session to a file, or print it; returns the exit code.
+
+    Raises:
+        UnknownRoom: there is no such session.
+        InTheWay: the file is there already.
+        NotExported: this can't be written in this form.
+        DiskFailure: something can't be read or written.
+
+    """
+    saved = Catalogue(locations.sessions).find(options.id)
+    form, attachments = _form(options), _with_attachments(options)
+    if options.output == STANDARD:
+        _print(saved, form, out, attachments=attachments)
+        return 0
+    path = Path(options.output).expanduser()
+    if not options.output or path.is_dir():
+        path /= default_name(saved, form, attachments=attachments)
+    _tell(write_file(saved, form, path, attachments=attachments, force=options.force))
+    out.write(f"{safe_line(saved.id)} is written to {safe_line(str(path))}\n")
+    return 0
+
+
+def import_session(options: argparse.Namespace, locations: Locations, out: TextIO) -> int:
+    """Take a session in; returns the exit code.
+
+    Raises:
+        NotImportable: it is no exported session, or was changed.
+        AlreadySaved: it is here already.
+        DiskFailure: something can't be read or written.
+
+    """
+    base = locations.sessions
+    with _source(options.file, base) as (source, name):
+        imported = import_room(base, source, name, as_copy=options.as_copy)
+    _tell(imported.notes)
+    title = imported.saved.record.shown_title
+    out.write(f"{safe_line(title)!r} is here now: {safe_line(imported.saved.id)}\n")
+    return 0
+
+
+def _form(options: argparse.Namespace) -> Form:
+    if options.format:
+        return Form(options.format)
+    return ENDINGS.get(Path(options.output).suffix.lower(), Form.MARKDOWN)
+
+
+def _with_attachments(options: argparse.Namespace) -> bool:
+    """Whether the files come along; the name of an archive asks for them, too."""
+    is_zip = Path(options.output).suffix.lower() == ".zip"
+    return bool(options.attachments) or (is_zip and _form(options) is Form.LINES)
+
+
+def _print(saved: SavedRoom, form: Form, out: TextIO, *, attachments: bool) -> None:
+    binary: IO[bytes] | None = getattr(out, "buffer", None)
+    if binary is None:
+        with tempfile.TemporaryFile() as file:
+            _tell(write_to(saved, form, file, attachments=attachments))
+            file.seek(0)
+            out.write(file.read().decode("utf-8", "backslashreplace"))
+        return
+    out.flush()
+    _tell(write_to(saved, form, binary, attachments=attachments))
+    binary.flush()
+
+
+def _tell(notes: list[str]) -> None:
+    """Say what a person should know where it does not mix with what is printed."""
+    sys.stderr.writelines(f"note: {safe_line(note)}\n" for note in notes)
+
+
+@contextmanager
+def _source(text: str, base: Path) -> Iterator[tuple[BinaryIO, str]]:
+    """What is to be read, at any place, and what to call it."""
+    if text == STANDARD:
+        with _kept(sys.stdin.buffer, base) as kept:
+            yield kept, "the standard input"
+        return
+    path = Path(text).expanduser()
+    try:
+        opened = path.open("rb")
+    except (OSError, ValueError) as error:  # a ValueError for a path with a null character
+        raise NotImportable(str(path), reason(error)) from error
+    with opened:
+        if opened.seekable():
+            yield opened, str(path)
+            return
+        with _kept(opened, base) as kept:
+            yield kept, str(path)
+
+
+@contextmanager
+def _kept(source: IO[bytes], base: Path) -> Iterator[BinaryIO]:
+    """What comes through a pipe, in a file without a name, where there should be place for it."""
+    with disk_access("write in", base):
+        make_private_folder(base)
+        file = tempfile.TemporaryFile(dir=base)  # noqa: SIM115 - it is closed below
+    with file:
+        with disk_access("write in", base):
+            shutil.copyfileobj(source, file)
+            file.seek(0)
+        yield cast("BinaryIO", file)
