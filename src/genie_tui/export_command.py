@@ -1,25 +1,13 @@
 """`genie-tui sessions export` and `import`: a saved room as a file, and back."""
 
 import argparse
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, Final, TextIO, TypeVar, cast
+from typing import TextIO, TypeVar
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.errors import NotImportable, disk_access
-from genie_core.archive.importing import import_room
-from genie_core.archive.saved import SavedRoom
-from genie_core.durable import make_private_folder, reason
-from genie_tui.export.writing import ENDINGS, Form, default_name, write_file, write_to
+from genie_tui.export.form import STANDARD, Form, default_name, form_of
 from genie_tui.locations import Locations
 from genie_tui.output import safe_line
-
-STANDARD: Final = "-"
-"""Stands for what the program is given to read, or what it prints."""
 
 Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
 
@@ -49,6 +37,7 @@ def add_export(commands: "argparse._SubParsersAction[Parser]", *shared: Parser) 
         help="with the files that people attached; jsonl becomes a zip archive then",
     )
     export.add_argument("--force", action="store_true", help="replace a file that is there")
+    export.set_defaults(part="export")
     return export
 
 
@@ -61,6 +50,7 @@ def add_import(commands: "argparse._SubParsersAction[Parser]", *shared: Parser) 
     taking.add_argument(
         "--as-copy", action="store_true", help="if the session is here already, keep both"
     )
+    taking.set_defaults(part="import")
     return taking
 
 
@@ -74,14 +64,17 @@ def export_session(options: argparse.Namespace, locations: Locations, out: TextI
         DiskFailure: something can't be read or written.
 
     """
+    from genie_core.archive.catalogue import Catalogue
+    from genie_tui.export.writing import print_out, write_file
+
     saved = Catalogue(locations.sessions).find(options.id)
     form, attachments = _form(options), _with_attachments(options)
     if options.output == STANDARD:
-        _print(saved, form, out, attachments=attachments)
+        _tell(print_out(saved, form, out, attachments=attachments))
         return 0
     path = Path(options.output).expanduser()
     if not options.output or path.is_dir():
-        path /= default_name(saved, form, attachments=attachments)
+        path /= default_name(saved.id, form, attachments=attachments)
     _tell(write_file(saved, form, path, attachments=attachments, force=options.force))
     out.write(f"{safe_line(saved.id)} is written to {safe_line(str(path))}\n")
     return 0
@@ -96,8 +89,11 @@ def import_session(options: argparse.Namespace, locations: Locations, out: TextI
         DiskFailure: something can't be read or written.
 
     """
+    from genie_core.archive.importing import import_room
+    from genie_tui.export.source import opened_source
+
     base = locations.sessions
-    with _source(options.file, base) as (source, name):
+    with opened_source(options.file, base) as (source, name):
         imported = import_room(base, source, name, as_copy=options.as_copy)
     _tell(imported.notes)
     title = imported.saved.record.shown_title
@@ -108,7 +104,7 @@ def import_session(options: argparse.Namespace, locations: Locations, out: TextI
 def _form(options: argparse.Namespace) -> Form:
     if options.format:
         return Form(options.format)
-    return ENDINGS.get(Path(options.output).suffix.lower(), Form.MARKDOWN)
+    return form_of(options.output) or Form.MARKDOWN
 
 
 def _with_attachments(options: argparse.Namespace) -> bool:
@@ -117,52 +113,6 @@ def _with_attachments(options: argparse.Namespace) -> bool:
     return bool(options.attachments) or (is_zip and _form(options) is Form.LINES)
 
 
-def _print(saved: SavedRoom, form: Form, out: TextIO, *, attachments: bool) -> None:
-    binary: IO[bytes] | None = getattr(out, "buffer", None)
-    if binary is None:
-        with tempfile.TemporaryFile() as file:
-            _tell(write_to(saved, form, file, attachments=attachments))
-            file.seek(0)
-            out.write(file.read().decode("utf-8", "backslashreplace"))
-        return
-    out.flush()
-    _tell(write_to(saved, form, binary, attachments=attachments))
-    binary.flush()
-
-
 def _tell(notes: list[str]) -> None:
     """Say what a person should know where it does not mix with what is printed."""
     sys.stderr.writelines(f"note: {safe_line(note)}\n" for note in notes)
-
-
-@contextmanager
-def _source(text: str, base: Path) -> Iterator[tuple[BinaryIO, str]]:
-    """What is to be read, at any place, and what to call it."""
-    if text == STANDARD:
-        with _kept(sys.stdin.buffer, base) as kept:
-            yield kept, "the standard input"
-        return
-    path = Path(text).expanduser()
-    try:
-        opened = path.open("rb")
-    except (OSError, ValueError) as error:  # a ValueError for a path with a null character
-        raise NotImportable(str(path), reason(error)) from error
-    with opened:
-        if opened.seekable():
-            yield opened, str(path)
-            return
-        with _kept(opened, base) as kept:
-            yield kept, str(path)
-
-
-@contextmanager
-def _kept(source: IO[bytes], base: Path) -> Iterator[BinaryIO]:
-    """What comes through a pipe, in a file without a name, where there should be place for it."""
-    with disk_access("write in", base):
-        make_private_folder(base)
-        file = tempfile.TemporaryFile(dir=base)  # noqa: SIM115 - it is closed below
-    with file:
-        with disk_access("write in", base):
-            shutil.copyfileobj(source, file)
-            file.seek(0)
-        yield cast("BinaryIO", file)

@@ -3,11 +3,11 @@
 import base64
 import os
 import secrets
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from enum import Enum
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, TextIO
 from urllib.parse import quote
 
 from genie_core.archive.blobs import BLOBS_NAME, BlobStore
@@ -20,39 +20,12 @@ from genie_core.file_names import safe_name
 from genie_core.room.event import FileRef
 from genie_core.room.media import HEAD_BYTES, media_type
 from genie_tui.export.cover import Place, nowhere
+from genie_tui.export.form import Form
 
 IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Types of which a page shows the content; none of them can hold anything that runs."""
 
 _OTHER: Final = "application/octet-stream"
-
-
-class Form(Enum):
-    """What an export is written as."""
-
-    MARKDOWN = "markdown"
-    HTML = "html"
-    LINES = "jsonl"
-    CAST = "cast"
-
-
-ENDINGS: Final = {
-    ".md": Form.MARKDOWN,
-    ".markdown": Form.MARKDOWN,
-    ".html": Form.HTML,
-    ".htm": Form.HTML,
-    ".jsonl": Form.LINES,
-    ".zip": Form.LINES,
-    ".cast": Form.CAST,
-}
-"""Which form the name of a file asks for."""
-
-_ENDING: Final = {
-    Form.MARKDOWN: ".md",
-    Form.HTML: ".html",
-    Form.LINES: ".jsonl",
-    Form.CAST: ".cast",
-}
 
 
 class InTheWay(GenieError):
@@ -63,12 +36,6 @@ class InTheWay(GenieError):
             f"{path} is there already; choose another name, or replace it with --force"
         )
         self.path = path
-
-
-def default_name(saved: SavedRoom, form: Form, *, attachments: bool) -> str:
-    """What an export is called if nobody says otherwise."""
-    ending = ".zip" if form is Form.LINES and attachments else _ENDING[form]
-    return f"{safe_name(saved.id)}{ending}"
 
 
 def write_file(
@@ -132,6 +99,21 @@ def write_to(
             if attachments:
                 raise NotExported(saved.id, "a recording holds no attached files")
             return _write(cast(saved), out)
+
+
+def print_out(saved: SavedRoom, form: Form, out: TextIO, *, attachments: bool = False) -> list[str]:
+    """Write an export to what people or programs read from; errors and result as `write_to`."""
+    binary: IO[bytes] | None = getattr(out, "buffer", None)
+    if binary is not None:
+        out.flush()
+        notes = write_to(saved, form, binary, attachments=attachments)
+        binary.flush()
+        return notes
+    with tempfile.TemporaryFile() as file:
+        notes = write_to(saved, form, file, attachments=attachments)
+        file.seek(0)
+        out.write(file.read().decode("utf-8", "backslashreplace"))
+    return notes
 
 
 def _write(text: Iterator[str], out: IO[bytes]) -> list[str]:

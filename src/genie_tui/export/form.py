@@ -1,0 +1,48 @@
+"""What an export can be written as, and what the names of files say about that."""
+
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from genie_core.file_names import safe_name
+
+STANDARD: Final = "-"
+"""Stands for what the program is given to read, or what it prints."""
+
+
+class Form(Enum):
+    """What an export is written as."""
+
+    MARKDOWN = "markdown"
+    HTML = "html"
+    LINES = "jsonl"
+    CAST = "cast"
+
+
+ENDINGS: Final = {
+    ".md": Form.MARKDOWN,
+    ".markdown": Form.MARKDOWN,
+    ".html": Form.HTML,
+    ".htm": Form.HTML,
+    ".jsonl": Form.LINES,
+    ".zip": Form.LINES,
+    ".cast": Form.CAST,
+}
+
+_ENDING: Final = {
+    Form.MARKDOWN: ".md",
+    Form.HTML: ".html",
+    Form.LINES: ".jsonl",
+    Form.CAST: ".cast",
+}
+
+
+def form_of(name: str) -> Form | None:
+    """The form that a file's name asks for, if it asks for any."""
+    return ENDINGS.get(Path(name).suffix.lower())
+
+
+def default_name(session: str, form: Form, *, attachments: bool) -> str:
+    """What the export of a session is called if nobody says otherwise."""
+    ending = ".zip" if form is Form.LINES and attachments else _ENDING[form]
+    return f"{safe_name(session)}{ending}"
