@@ -6,17 +6,15 @@ import threading
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from genie_core.archive.errors import check_ordinary, disk_access
 from genie_core.archive.index import INDEX_NAME, Base, LogIndex
 from genie_core.archive.lines import Found, encode_line
 from genie_core.archive.survey import read_part, take_stock
-from genie_core.durable import make_private_folder, sync_folder
+from genie_core.durable import make_private_folder, sync_data, sync_folder, write_whole
 from genie_core.room.event import Event, FileRef, Unreadable
 from genie_core.room.fold import RoomState
-
-_sync: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
 class OpenedLog(NamedTuple):
@@ -158,10 +156,8 @@ class EventLog:
         if self._torn:
             self._cut_back(self._descriptor)
         try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
-            _sync(self._descriptor)
+            write_whole(self._descriptor, data)
+            sync_data(self._descriptor)
         except OSError:
             self._torn = True
             self._cut_back(self._descriptor)

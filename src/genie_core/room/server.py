@@ -42,6 +42,11 @@ FRAMES: Final = 80
 It is more than whoever keeps to the limits can need; the rest is read later, not refused.
 """
 
+DISK_FAILS: Final = (
+    "the host can't write to its disk: {}. It keeps trying; until then messages wait where they "
+    "were typed, and none is lost"
+)
+
 WRITER_ENDED: Final = (
     "the host's program no longer writes the room's log; what is said from now on is not kept: "
     "suspend the room and resume it"
@@ -291,7 +296,7 @@ class RoomServer:
                 self._room.commit(events[-1].seq)
             except Exception as error:  # whatever it is, the room lives on and tries again
                 logger.warning("writing the log failed", exc_info=True)
-                self._room.trouble(f"the host can't write to its disk: {_reason(error)}")
+                self._room.trouble(DISK_FAILS.format(_reason(error)))
                 self._stir()
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, RETRY_LONGEST)

@@ -1,0 +1,206 @@
+"""A disk that is full, or breaks in the middle: a room's log, and whoever is in that room."""
+
+import errno
+import json
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.contract.seated import quiet_engine
+from tests.faults.failing_disk import ERRORS, FailingDisk, Fault
+from tests.genie_tui.scripted_seat import until
+from tests.ports import free_port
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+import genie_tui.place
+from genie_core.archive.errors import DiskFailure
+from genie_core.archive.index import INDEX_NAME
+from genie_core.archive.log import EventLog
+from genie_core.archive.reader import LogReader
+from genie_core.archive.record import RoomRecord
+from genie_core.archive.saved import RECORD_NAME, SavedRoom
+from genie_core.room.event import Event, Said
+from genie_tui.app import GenieApp
+from genie_tui.doorman import House
+from genie_tui.locations import find_locations
+from genie_tui.opening import NewRoom
+from genie_tui.screens.room import RoomScreen
+from genie_tui.settings import Settings
+from genie_tui.widgets.banner import Banner
+from genie_tui.widgets.composer import Composer
+
+faults = st.one_of(
+    st.builds(Fault, st.just("write"), st.sampled_from((0, *ERRORS)), st.integers(1, 300)),
+    st.builds(Fault, st.just("fdatasync"), st.sampled_from(ERRORS)),
+    st.builds(Fault, st.just("ftruncate"), st.sampled_from(ERRORS)),
+)
+rounds = st.lists(st.tuples(st.integers(1, 4), st.lists(faults, max_size=4)), max_size=8)
+
+
+def said(seq: int) -> Event:
+    return Event(seq, float(seq), "ann", Said(str(seq), f"message {seq} " + "x" * (seq * 31 % 120)))
+
+
+def on_disk(path: Path) -> list[Event]:
+    with LogReader.open(path) as reader:
+        return list(reader.events())
+
+
+@contextmanager
+def log_on_failing_disk() -> Iterator[tuple[EventLog, FailingDisk]]:
+    with TemporaryDirectory() as folder:
+        disk = FailingDisk(Path(folder) / "events.jsonl")
+        with EventLog.open(disk.path).log as log, disk.installed():
+            yield log, disk
+
+
+@given(rounds)
+@settings(deadline=None)
+def test_what_was_acknowledged_is_there_in_order_once_whatever_fails(
+    plan: Sequence[tuple[int, Sequence[Fault]]],
+) -> None:
+    """The same events come again until they are taken, as a room's server does it."""
+    with log_on_failing_disk() as (log, disk):
+        head = 0
+        for count, failures in plan:
+            disk.next(failures)
+            group = [said(seq) for seq in range(head + 1, head + 1 + count)]
+            try:
+                log.write(group)
+            except OSError:
+                assert log.head == head
+            else:
+                head = group[-1].seq
+            found = on_disk(disk.path)  # as after a crash at this moment
+            assert found[:head] == [said(seq) for seq in range(1, head + 1)]
+            assert [event.seq for event in found] == list(range(1, len(found) + 1))
+        disk.next([])
+        log.write([said(seq) for seq in range(1, head + 2)])
+        assert on_disk(disk.path) == [said(seq) for seq in range(1, head + 2)]
+        assert disk.path.read_bytes().count(b"\n") == head + 1
+
+
+@pytest.mark.parametrize("taken", range(0, 200, 7))
+@pytest.mark.parametrize("error", ERRORS)
+def test_a_write_that_breaks_off_anywhere_leaves_the_file_as_it_was(taken: int, error: int) -> None:
+    with log_on_failing_disk() as (log, disk):
+        log.write([said(1)])
+        before = disk.path.read_bytes()
+        disk.next([Fault("write", error, taken)])
+        with pytest.raises(OSError, match=os.strerror(error)):
+            log.write([said(2), said(3)])
+        assert disk.path.read_bytes() == before
+        log.write([said(2), said(3)])
+        assert on_disk(disk.path) == [said(1), said(2), said(3)]
+
+
+def test_a_disk_that_takes_a_byte_at_a_time_takes_all() -> None:
+    with log_on_failing_disk() as (log, disk):
+        disk.next([Fault("write", 0, 1)] * 150)
+        log.write([said(1), said(2)])
+        assert on_disk(disk.path) == [said(1), said(2)]
+
+
+def test_a_disk_that_takes_nothing_and_says_nothing_is_not_waited_for() -> None:
+    with log_on_failing_disk() as (log, disk):
+        disk.next([Fault("write")])
+        with pytest.raises(OSError, match="took nothing"):
+            log.write([said(1)])
+        log.write([said(1)])
+        assert on_disk(disk.path) == [said(1)]
+
+
+def test_what_can_be_neither_written_nor_cut_off_is_cut_off_later() -> None:
+    with log_on_failing_disk() as (log, disk):
+        log.write([said(1)])
+        disk.next([Fault("write", errno.ENOSPC, 50), Fault("ftruncate", errno.EIO)])
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+            log.write([said(2)])
+        disk.next([Fault("ftruncate", errno.EIO)])
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+            log.write([said(2)])
+        log.write([said(2)])
+        assert on_disk(disk.path) == [said(1), said(2)]
+
+
+def test_without_an_index_a_log_is_only_slower_to_open(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    (tmp_path / INDEX_NAME).mkdir()  # which no file can take the place of
+    with EventLog.open(path).log as log:
+        for start in range(1, 12_001, 1_000):
+            log.write([said(seq) for seq in range(start, start + 1_000)])
+    opened = EventLog.open(path)
+    with opened.log:
+        assert opened.problems == []
+        assert opened.state().head == 12_000
+
+
+def test_a_record_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
+    folder = tmp_path / "room"
+    folder.mkdir()
+    saved = SavedRoom(folder, RoomRecord(id="r", title="Garden", kind="hosted", created=1.0))
+    saved.write()
+    before = (folder / RECORD_NAME).read_bytes()
+    (folder / f"{RECORD_NAME}.new").mkdir()
+    with pytest.raises(DiskFailure, match=r"can't write .*room\.json"):
+        saved.update(title="Orchard")
+    assert (folder / RECORD_NAME).read_bytes() == before
+    (folder / f"{RECORD_NAME}.new").rmdir()
+    saved.update(title="Orchard")
+    assert json.loads((folder / RECORD_NAME).read_bytes())["title"] == "Orchard"
+
+
+# -- on the screen
+
+
+@pytest.fixture
+async def hosting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[RoomScreen, Pilot[Any]]]:
+    """The app with a room that ann hosts, which is saved for real."""
+    monkeypatch.setattr(genie_tui.place, "engine_loader", quiet_engine)
+    settings = Settings(local=True, announce=False, port=free_port())
+    house = House("ann", settings, find_locations({"GENIE_HOME": str(tmp_path)}))
+    app = GenieApp(house, NewRoom("Garden"), "ann")
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        await until(pilot, lambda: screen.seat is not None and not screen.query_one(Banner).display)
+        yield screen, pilot
+
+
+def texts(screen: RoomScreen) -> list[str]:
+    assert screen.seat is not None
+    return [exchange.said.text for exchange in screen.seat.state.exchanges.values()]
+
+
+async def test_a_full_disk_is_loud_and_what_is_typed_meanwhile_goes_out_once_it_has_space(
+    hosting: tuple[RoomScreen, Pilot[Any]], tmp_path: Path
+) -> None:
+    screen, pilot = hosting
+    seat, banner = screen.seat, screen.query_one(Banner)
+    assert seat is not None
+    disk = FailingDisk(tmp_path / "data" / "sessions" / seat.saved / "events.jsonl", full=True)
+    with disk.installed():
+        for word in ("one", "two"):
+            await pilot.press(*word, "enter")
+        await until(pilot, lambda: banner.display)
+        assert banner.has_class("-closed")
+        assert os.strerror(errno.ENOSPC) in str(banner.render())
+        assert "none is lost" in str(banner.render())
+        assert [unsent.text for unsent in seat.unsent] == ["one", "two"]
+        assert texts(screen) == []
+        await pilot.press(*"half a sen")
+        disk.full = False
+        await until(pilot, lambda: texts(screen) == ["one", "two"] and not seat.unsent)
+        await until(pilot, lambda: not banner.display)
+        assert screen.query_one(Composer).query_one(TextArea).text == "half a sen"
+    found = [event.body.text for event in on_disk(disk.path) if isinstance(event.body, Said)]
+    assert found == ["one", "two"]
