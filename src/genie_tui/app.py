@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -20,20 +19,26 @@ from textual.screen import Screen
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.errors import GenieError
+from genie_core.room.departure import QUICK_GRACE, Ending, Receipt
+from genie_core.room.errors import LeftInDisorder
 from genie_core.room.seat import Seat
 from genie_tui.bell import Bell
 from genie_tui.bridge import Doorman
 from genie_tui.counsel import Counsel
+from genie_tui.departure import Departure, receipt_lines
 from genie_tui.keymap import Scope, bindings
 from genie_tui.opening import Opening, ReplayRoom
 from genie_tui.palette import AppActions
 from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.leaving import LeavingScreen
 from genie_tui.screens.lobby import LobbyScreen
+from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
+from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsScreen
 from genie_tui.sequel import after_handover, after_parting, to_take_over
+from genie_tui.session_store import SessionStore
 from genie_tui.settings import Notify, Settings
 from genie_tui.settings_form import SettingsForm
 from genie_tui.text import TerminalSafe, visible
@@ -46,21 +51,6 @@ WIDE: Final = 120
 
 SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Departure:
-    """The room that was left in good order, for the line that says how to come back.
-
-    `waiting` counts the tool calls that this person had not answered. `copy` is the name of the
-    own copy of a room that was joined, empty without one.
-    """
-
-    room: str
-    title: str
-    hosted: bool
-    waiting: int = 0
-    copy: str = ""
 
 
 class GenieApp(App[Departure]):
@@ -97,6 +87,7 @@ class GenieApp(App[Departure]):
         notify: Notify = "mine",
         form: SettingsForm | None = None,
         counsel: Counsel | None = None,
+        store: SessionStore | None = None,
     ) -> None:
         super().__init__()
         self._doorman = doorman
@@ -107,10 +98,12 @@ class GenieApp(App[Departure]):
         self._bell = Bell(notify, clock)
         self._form = form
         self._counsel = counsel
+        self._store = store
         self._room: RoomScreen | None = None
         self._suspending = False
+        self._attended = True
         self._moving = False
-        self._leaving: asyncio.Task[None] | None = None
+        self._leaving: asyncio.Task[Receipt] | None = None
         self.failure = ""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -121,7 +114,7 @@ class GenieApp(App[Departure]):
         if self._opening is None:
             await self.push_screen(LobbyScreen(self._doorman, self._person, self._counsel))
         else:
-            await self._show(self._opening)
+            await self.open(self._opening)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let no line reach the terminal with anything in it that commands it."""
@@ -146,10 +139,11 @@ class GenieApp(App[Departure]):
         )
 
     @on(LobbyScreen.Chosen)
-    async def _enter(self, message: LobbyScreen.Chosen) -> None:
-        await self._show(message.opening)
+    @on(SessionsScreen.Chosen)
+    async def _enter(self, message: LobbyScreen.Chosen | SessionsScreen.Chosen) -> None:
+        await self.open(message.opening)
 
-    async def _show(self, opening: Opening | ReplayRoom) -> None:
+    async def open(self, opening: Opening | ReplayRoom) -> None:
         """Put up the screen that an opening leads to; nothing while one is in a room."""
         if isinstance(opening, ReplayRoom):
             await self.push_screen(ReplayScreen(self._doorman, opening, self._clock))
@@ -163,7 +157,7 @@ class GenieApp(App[Departure]):
         room, self._room = self._room, None
         if message.instead is not None:
             await self._take_down(room)
-            await self._show(message.instead)
+            await self.open(message.instead)
         else:
             await self._go_back_from(room, message.text)
 
@@ -220,7 +214,7 @@ class GenieApp(App[Departure]):
     ) -> None:
         draft = room.draft
         try:
-            await self._leave(reason)
+            await self._leave(reason, QUICK_GRACE)
         except GenieError:  # what was not sent comes along; the rest is the next seat's to tell
             logger.warning("the seat could not be given back in good order", exc_info=True)
         self._leaving = None
@@ -248,38 +242,75 @@ class GenieApp(App[Departure]):
     # Ending
 
     def request_suspend(self, reason: str = "") -> None:
-        """Leave the room in good order and end; for keys, commands and signals alike.
+        """Leave the room in good order and end, quickly and without a word: nobody may be there.
 
-        Must be called on the event loop. Asking again while it goes on changes nothing.
+        For signals; must be called on the event loop. Asking again while it goes on ends what
+        still runs, and puts a receipt away that is being shown.
         """
-        if self._suspending:
-            return
-        self._suspending = True
-        self.run_worker(self._suspend(reason), group="suspending")
+        self._attended = False
+        if isinstance(self.screen, ReceiptScreen):
+            _ = self.screen.dismiss(None)
+        elif not self._suspending:
+            self._begin_suspend(reason, QUICK_GRACE)
+        else:
+            self._hurry()
 
     async def action_quit(self) -> None:
-        """Suspend the room, or leave it, and end."""
-        self.request_suspend()
+        """Suspend the room, or leave it, and end; again to wait for no agent any more."""
+        if isinstance(self.screen, ReceiptScreen):
+            self.screen.end("ctrl+q")
+        elif not self._suspending:
+            self._begin_suspend("", None)
+        else:
+            self._hurry()
+
+    def _begin_suspend(self, reason: str, grace: float | None) -> None:
+        self._suspending = True
+        self.run_worker(self._suspend(reason, grace), group="suspending")
+
+    def _hurry(self) -> None:
+        seat = self._room.seat if self._room is not None else None
+        if seat is not None:
+            seat.hurry()
 
     async def on_unmount(self) -> None:
         """Give the seat back even if the app breaks, and wait for it if that began before."""
         try:
-            await self._leave("the app ended")
+            await self._leave("the app ended", QUICK_GRACE)
         except GenieError:
             logger.exception("the seat could not be given back in good order")
 
-    async def _suspend(self, reason: str) -> None:
+    async def _suspend(self, reason: str, grace: float | None) -> None:
+        """Leave, show whoever is there a receipt, and end."""
         if self._room is not None:
-            seat = self._room.seat
-            hosts = seat is not None and seat.hosting is not None
-            await self.push_screen(LeavingScreen(hosts=hosts))
+            await self.push_screen(self._leaving_screen(self._room))
             await self._stop_opening(self._room)
+        departure, problem = None, ""
         try:
-            departure = await self._leave(reason)
+            departure = await self._leave(reason, grace)
+        except LeftInDisorder as error:
+            departure, problem = self._departure(error.receipt), str(error)
         except GenieError as error:
-            self._fail(str(error))
+            problem = str(error)
+        if departure is not None and self._attended:
+            await self._show_receipt(departure)
+        if problem:
+            self._fail(problem)
         else:
             self.exit(departure)
+
+    def _leaving_screen(self, room: RoomScreen) -> LeavingScreen:
+        hosts = room.seat is not None and room.seat.hosting is not None
+
+        def ending() -> Ending | None:
+            return room.seat.ending if room.seat is not None else None
+
+        return LeavingScreen(hosts=hosts, ending=ending)
+
+    async def _show_receipt(self, departure: Departure) -> None:
+        lines = list(receipt_lines(departure.receipt, departure.saved_to))
+        screen = ReceiptScreen(departure.what, lines, departure.again, self._clock)
+        await self.push_screen_wait(screen)
 
     async def _stop_opening(self, room: RoomScreen) -> None:
         workers = [worker for worker in self.workers if worker.group == "opening"]
@@ -288,16 +319,30 @@ class GenieApp(App[Departure]):
             with suppress(WorkerCancelled, WorkerFailed):
                 await self.workers.wait_for_complete([w for w in workers if not w.is_finished])
 
-    async def _leave(self, reason: str) -> Departure | None:
+    async def _leave(self, reason: str, grace: float | None) -> Departure | None:
+        """Give the seat back, if there is one; the first to ask says why and how quickly."""
+        room = self._room
+        if room is None or room.seat is None:
+            return None
+        if self._leaving is None:
+            # A task of its own, which outlives the worker that may be cancelled with the screen.
+            self._leaving = asyncio.create_task(_give_back(room, room.seat, reason, grace))
+        return self._departure(await asyncio.shield(self._leaving))
+
+    def _departure(self, receipt: Receipt) -> Departure | None:
         seat = self._room.seat if self._room is not None else None
         if seat is None:
             return None
-        departure = _departure(seat)
-        if self._leaving is None:
-            # A task of its own, which outlives the worker that may be cancelled with the screen.
-            self._leaving = asyncio.create_task(seat.leave(reason))
-        await asyncio.shield(self._leaving)
-        return departure
+        hosted, state = seat.hosting is not None, seat.state
+        return Departure(
+            state.room,
+            state.title,
+            hosted,
+            len(state.pending_for(seat.name)) + len(state.parked_for(seat.name)),
+            "" if hosted else seat.saved,
+            receipt,
+            self._doorman.place_of(seat.saved) if seat.saved else "",
+        )
 
     def _fail(self, line: str) -> None:
         self.failure = " ".join(visible(line).split())
@@ -324,14 +369,21 @@ class GenieApp(App[Departure]):
 
     async def action_help(self) -> None:
         """Show keys and commands."""
-        if not isinstance(self.screen, HelpScreen | LeavingScreen):
+        if not isinstance(self.screen, HelpScreen | LeavingScreen | ReceiptScreen):
             await self.push_screen(HelpScreen())
+
+    async def action_sessions(self) -> None:
+        """List all sessions."""
+        if self._store is None:
+            self.notify("There are no sessions to list.", severity="warning")
+        elif isinstance(self.screen, LobbyScreen):
+            await self.push_screen(SessionsScreen(self._store, self._clock))
 
     async def action_settings(self) -> None:
         """Show what can be set."""
         if self._form is None:
             self.notify("There is no settings file to change.", severity="warning")
-        elif not isinstance(self.screen, SettingsScreen | LeavingScreen):
+        elif not isinstance(self.screen, SettingsScreen | LeavingScreen | ReceiptScreen):
             await self.push_screen(SettingsScreen(self._form), self._use)
 
     def _use(self, settings: Settings | None) -> None:
@@ -345,7 +397,7 @@ class GenieApp(App[Departure]):
     def action_help_quit(self) -> None:
         """Tell those who try ctrl+c how to end."""
         seat = self._room.seat if self._room is not None else None
-        hosting = seat is not None and _departure(seat).hosted
+        hosting = seat is not None and seat.hosting is not None
         self.notify("ctrl+q suspends the room and ends." if hosting else "ctrl+q leaves and ends.")
 
     def action_toggle_theme(self) -> None:
@@ -353,8 +405,10 @@ class GenieApp(App[Departure]):
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
 
 
-def _departure(seat: Seat) -> Departure:
-    state = seat.state
-    waiting = len(state.pending_for(seat.name)) + len(state.parked_for(seat.name))
-    hosted = seat.hosting is not None
-    return Departure(state.room, state.title, hosted, waiting, "" if hosted else seat.saved)
+async def _give_back(room: RoomScreen, seat: Seat, reason: str, grace: float | None) -> Receipt:
+    """Keep what the person's view is like, leave, and keep what has not been sent by then."""
+    await room.views.keep()
+    try:
+        return await seat.leave(reason, grace)
+    finally:
+        await room.views.keep()

@@ -26,6 +26,7 @@ from genie_core.room.seat import (
 )
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import Opening
+from genie_tui.view_state import View
 
 if TYPE_CHECKING:
     from genie_core.archive.labels import Labels
@@ -80,6 +81,18 @@ class Doorman(Protocol):
 
         Reads a file, so call it off the event loop; raises `GenieError`.
         """
+
+    def view(self, saved: str) -> View:
+        """What this person's view of a saved room was like, by the name of its folder.
+
+        Reads a file, so call it off the event loop.
+        """
+
+    def keep_view(self, saved: str, view: View) -> None:
+        """Write that down. Writes a file; raises `GenieError`."""
+
+    def place_of(self, saved: str) -> str:
+        """Where a saved room is, as people write it; empty if it is no folder."""
 
     def preferences(self, name: str) -> str:
         """How a person of this machine likes to be answered. Reads a file; raises `GenieError`."""

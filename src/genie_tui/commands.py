@@ -199,6 +199,7 @@ COMMANDS: Final = (
     ),
     Command("settings", "/settings", "Change what you have set", "app.settings"),
     Command("theme", "/theme", "Switch between dark and light", "app.toggle_theme"),
+    Command("suspend", "/suspend", "Suspend the room, or leave it, and end", "app.quit"),
     Command("quit", "/quit", "Suspend the room, or leave it, and end", "app.quit"),
 )
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from genie_core.room.event import Quote
 from genie_core.room.seat import Listener, Seat
 from genie_tui.bridge import SavedSummary
-from genie_tui.locations import Locations
+from genie_tui.locations import Locations, short_path
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import Opening
 from genie_tui.preferences import keep_preferences, preferences_file, read_preferences
 from genie_tui.settings import Settings
+from genie_tui.view_state import View, read_view, write_view
 
 if TYPE_CHECKING:
     from genie_core.archive.catalogue import Listing
@@ -92,6 +93,18 @@ class House:
         from genie_core.archive.labels import Labels
 
         return Labels.read(self._locations.sessions / saved)
+
+    def view(self, saved: str) -> View:
+        """What this person's view of a room was like; see `Doorman.view`."""
+        return read_view(self._locations.sessions / saved)
+
+    def keep_view(self, saved: str, view: View) -> None:
+        """Write it down; see `Doorman.keep_view`."""
+        write_view(self._locations.sessions / saved, view)
+
+    def place_of(self, saved: str) -> str:
+        """Where a room is; see `Doorman.place_of`."""
+        return short_path(self._locations.sessions / saved)
 
     def preferences(self, name: str) -> str:
         """How a person likes to be answered; see `Doorman.preferences`."""

@@ -28,6 +28,7 @@ from genie_tui.files import blobs_of, open_depot
 from genie_tui.hosting import PASSES_NAME, PassFile, Presence
 from genie_tui.place import Person, engine_for, plan_for, withheld_in
 from genie_tui.rivals import Rivals
+from genie_tui.view_state import read_view, together
 
 logger = logging.getLogger(__name__)
 
@@ -199,6 +200,7 @@ async def take_host_seat(
         address=doors.presence.shown_address,
         close_room=doors.close,
         begin_closing=server.begin_suspending,
+        note_seen=saved.note_seen,
         put_away=resources.aclose,
         hosting=doors.presence,
         library=Courier(doors.blobs, offers=False),
@@ -211,7 +213,8 @@ async def take_host_seat(
     )
     seat = Participant(person.name, listener, plan)
     seat.replay(opened.events, opened.base.room())
-    seat.send_again(unsent)
+    kept = await asyncio.to_thread(read_view, saved.folder)
+    seat.send_again(together(unsent, kept.unsent))
     await seat.start()
     async with leaving_unless_done(seat):
         await asyncio.to_thread(_note_hosting, person, doors)

@@ -19,14 +19,16 @@ from genie_core.assistant.errors import MissingVariable
 from genie_core.errors import GenieError
 from genie_core.logging import DiscreetFormatter
 from genie_core.room.names import check_name
-from genie_tui.app import Departure, GenieApp
+from genie_tui.app import GenieApp
 from genie_tui.counsel import Counsel
 from genie_tui.credentials import hide_own_secrets, names_at_hand
+from genie_tui.departure import Departure, last_words
 from genie_tui.doctor import terminal_problem
 from genie_tui.doorman import House
 from genie_tui.driver import HangupDriver
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, Opening, ReplayRoom
+from genie_tui.session_store import SessionStore
 from genie_tui.settings import Settings, assistant_config, default_name
 from genie_tui.settings_form import SettingsForm
 from genie_tui.settings_source import SettingsSource
@@ -84,6 +86,7 @@ def start(
         notify=settings.notify,
         form=form,
         counsel=Counsel(source, locations, name, house.use),
+        store=SessionStore(name, locations),
     )
     if settings.theme:
         app.theme = settings.theme
@@ -129,7 +132,8 @@ def _farewell(app: GenieApp, departure: Departure | None) -> int:
         _say(sys.stderr.fileno(), f"genie-tui: {visible_line(app.failure)}")
         return 1
     if departure is not None:
-        _say(sys.stdout.fileno(), _goodbye(departure))
+        for line in last_words(departure):
+            _say(sys.stdout.fileno(), line)
     return app.return_code or 0
 
 
@@ -154,16 +158,6 @@ class _SignalledApp(GenieApp):
         loop = asyncio.get_running_loop()
         for number, reason in SIGNALS.items():
             loop.add_signal_handler(number, self.request_suspend, reason)
-
-
-def _goodbye(departure: Departure) -> str:
-    title = f"{visible_line(departure.title)!r}" if departure.title else "the room"
-    if not departure.hosted:
-        again = f" Join it again with: genie-tui join {departure.copy}" if departure.copy else ""
-        return f"Left {title}.{again}"
-    calls = "tool call" if departure.waiting == 1 else "tool calls"
-    parked = f" with {departure.waiting} {calls} to answer" if departure.waiting else ""
-    return f"Suspended {title}{parked}. Resume it with: genie-tui resume {departure.room}"
 
 
 def _forget_lost_terminal() -> None:

@@ -38,6 +38,7 @@ from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store, ta
 from genie_tui.host import first_free_port, leaving_unless_done
 from genie_tui.opening import JoinRoom, RejoinRoom
 from genie_tui.place import Person, engine_for, plan_for
+from genie_tui.view_state import read_view, together
 
 MAX_PARTINGS: Final = 3
 """How often in a row a visit may begin anew because the logs contradict each other."""
@@ -241,6 +242,7 @@ class Visitor:
             library=library,
             deed=None if second else lambda: self._deed(identity, certificate, seat),
             learn=seeker.learn,
+            note_seen=lambda seq: place.result().note_seen(seq) if place.done() else None,
             saved=lambda: place.result().id if place.done() else "",
             reload=None
             if guest
@@ -366,7 +368,9 @@ async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitSta
     for problem in opened.problems:
         logger.warning("the copy of a room: %s", problem)
     resources.callback(opened.log.close)
+    kept = await asyncio.to_thread(read_view, saved.folder)
     luggage.saved, luggage.opened = saved, opened
+    luggage.unsent = together(luggage.unsent, kept.unsent)
 
 
 async def _finder(way: Way, room: str, resources: AsyncExitStack) -> Browser | None:

@@ -16,6 +16,7 @@ from textual.worker import WorkerCancelled, WorkerFailed
 from genie_core.archive.labels import Labels
 from genie_core.errors import GenieError
 from genie_core.room.deed import Deed
+from genie_core.room.departure import Ending, Receipt
 from genie_core.room.event import (
     ROOM,
     AnyBody,
@@ -52,6 +53,7 @@ from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import NewRoom, Opening
 from genie_tui.replay.recording import Recording, open_recording
 from genie_tui.screens.room import RoomScreen
+from genie_tui.view_state import View
 
 START = 1_790_000_000.0
 DEADLINE = 60.0
@@ -123,6 +125,11 @@ class ScriptedSeat:
     leaves: list[str] = field(default_factory=list)
     leaving: asyncio.Event = field(default_factory=_set_event)
     leave_error: Exception | None = None
+    graces: list[float | None] = field(default_factory=list)
+    hurries: int = 0
+    ending: Ending | None = None
+    receipt: Receipt = field(default_factory=Receipt)
+    seen: int = 0
     left: bool = False
     running: int = 1
     takes_answers: bool = True
@@ -276,12 +283,20 @@ class ScriptedSeat:
         self.stops.append(message)
         return self.running
 
-    async def leave(self, reason: str = "") -> None:
+    def hurry(self) -> None:
+        self.hurries += 1
+
+    def note_seen(self, seq: int) -> None:
+        self.seen = max(self.seen, seq)
+
+    async def leave(self, reason: str = "", grace: float | None = None) -> Receipt:
         self.leaves.append(reason)
+        self.graces.append(grace)
         await self.leaving.wait()
         if self.leave_error is not None:
             raise self.leave_error
         self.left = True
+        return self.receipt
 
 
 @dataclass
@@ -299,6 +314,8 @@ class ScriptedDoorman:
     wishes: dict[str, str] = field(default_factory=dict)
     wishes_error: GenieError | None = None
     folder: Path = Path("/nonexistent")
+    views: dict[str, View] = field(default_factory=dict)
+    view_error: GenieError | None = None
 
     async def open(self, opening: Opening, listener: Listener) -> ScriptedSeat:
         self.openings.append(opening)
@@ -336,6 +353,17 @@ class ScriptedDoorman:
 
     def labels(self, saved: str) -> Labels:
         return Labels.read(self.folder)
+
+    def view(self, saved: str) -> View:
+        return self.views.get(saved, View())
+
+    def keep_view(self, saved: str, view: View) -> None:
+        if self.view_error is not None:
+            raise self.view_error
+        self.views[saved] = view
+
+    def place_of(self, saved: str) -> str:
+        return f"~/sessions/{saved}"
 
     def preferences(self, name: str) -> str:
         return self.wishes.get(name, "")

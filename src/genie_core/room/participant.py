@@ -114,6 +114,7 @@ class Participant:
         self._leaving: asyncio.Task[Receipt] | None = None
         self._grace: Grace | None = None
         self._doing = ""
+        self._seen = 0
         self._left_behind: set[int] = set()
         self._moved = asyncio.Event()
         self._parting: Parting | None = None
@@ -213,8 +214,11 @@ class Participant:
             self._client.send(unsent)
 
     def send_again(self, unsent: Iterable[Unsent]) -> None:
-        """Take over what an earlier seat in this room could not send; before `start`."""
-        self._held.hold(unsent)
+        """Take over what an earlier seat in this room could not send; before `start`.
+
+        What `replay` shows to have arrived after all is left out.
+        """
+        self._held.hold(each for each in unsent if not self._state.has_said(self._name, each.id))
 
     def bequeath(self, events: Sequence[Event]) -> None:
         """Bring the room what only this person's copy has; before `start`."""
@@ -397,6 +401,10 @@ class Participant:
         if connection.done():
             connection.result()
 
+    def note_seen(self, seq: int) -> None:
+        """Note that the person has seen all events up to this one; kept when the seat is left."""
+        self._seen = max(self._seen, seq)
+
     @property
     def ending(self) -> Ending | None:
         """How far `leave` has come; None before it is called."""
@@ -423,6 +431,7 @@ class Participant:
         steps: list[Step] = [
             ("telling the others", partial(self._announce_end, grace, runs), ANNOUNCE_TIMEOUT),
             ("ending your agents", partial(self._end_engine, grace), grace.left + ENGINE_TIMEOUT),
+            ("noting what you have seen", self._keep_seen, STEP_TIMEOUT),
             ("saying goodbye", partial(self._client.bye, reason), STEP_TIMEOUT),
             ("closing the room", partial(self._close_room, reason), STEP_TIMEOUT),
             ("disconnecting", self._disconnect, STEP_TIMEOUT),
@@ -460,6 +469,10 @@ class Participant:
         hosts = self._plan.close_room is not None
         reason = "the room was suspended" if hosts else f"{self._name} left"
         self._left_behind = await self._engines.close(reason, grace)
+
+    async def _keep_seen(self) -> None:
+        if self._plan.note_seen is not None and self._seen:
+            await asyncio.to_thread(self._plan.note_seen, self._seen)
 
     async def _close_room(self, reason: str) -> None:
         if self._plan.close_room is not None:

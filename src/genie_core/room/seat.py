@@ -347,6 +347,9 @@ class Seat(Protocol):
     def stop(self, message: int | None = None) -> int:
         """Stop the run for a message, or all runs one may stop; returns how many were asked to."""
 
+    def note_seen(self, seq: int) -> None:
+        """Note that the person has seen all events up to this one; kept when the seat is left."""
+
     @property
     def ending(self) -> Ending | None:
         """How far `leave` has come; None before it is called."""

@@ -51,6 +51,7 @@ from genie_tui.palette import RoomActions
 from genie_tui.screens.desks import Desks
 from genie_tui.screens.full_view import FullViewScreen
 from genie_tui.screens.tools import ToolsScreen
+from genie_tui.screens.view_desk import ViewDesk
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
@@ -128,12 +129,12 @@ class RoomScreen(Screen[None]):
         self._bridge = Bridge(self)
         self._seat: Seat | None = None
         self._came_from: Widget | None = None
-        self._reasons = False
         self._parted = False
         self._desks = Desks(self, doorman, self._seated, self._want_room, self._tell_of, clock)
         self._door, self._banner = self._desks.door, self._desks.banner
         self._timeline, self._composer = self._desks.timeline, self._desks.composer
         self._doings = self._timeline.doings = Doings(clock)
+        self.views = ViewDesk(self, doorman, self._seated, self._timeline, self._composer)
 
     def compose(self) -> ComposeResult:
         """Status on top, conversation and panel in the middle, composer and keys below."""
@@ -210,6 +211,7 @@ class RoomScreen(Screen[None]):
         self._show_waiting()
         self._timeline.set_unsent(seat.unsent)
         self._bridge.start()
+        self.views.begin(seat)
 
     def on_key(self, event: events.Key) -> None:
         """Let what nobody else takes be typed where it belongs, so that no text is lost."""
@@ -442,8 +444,7 @@ class RoomScreen(Screen[None]):
 
     def action_reasons(self) -> None:
         """Show or hide why agents stayed silent."""
-        self._reasons = not self._reasons
-        self._timeline.show_reasons(self._reasons)
+        self._timeline.show_reasons(not self._timeline.reasons)
 
     async def action_tools(self) -> None:
         """Show what this person's agents can do."""
@@ -518,6 +519,7 @@ class RoomScreen(Screen[None]):
 
     def _second_passed(self) -> None:
         self._banner.count_down(1.0)
+        self.views.look()
         if self._seat is not None:
             self._desks.host.second_passed(self._seat)
         self._hints.forget_silent()

@@ -42,6 +42,24 @@ class Activity(Vertical):
         """The list."""
         return self.query_one(Ledger)
 
+    @property
+    def filter_shown(self) -> Filter:
+        """The filter that is on."""
+        return self._filter
+
+    @property
+    def text_found(self) -> str:
+        """The text that rows are shown for; empty for all."""
+        return self.query_one("#ledger-find", Input).value
+
+    def show_only(self, rows: Filter, text: str) -> None:
+        """Put these filters on."""
+        self._filter = rows
+        self.set_class(bool(text), "-found")
+        self.query_one("#ledger-find", Input).value = text
+        self._show_filters()
+        self._apply()
+
     def action_cycle_filter(self) -> None:
         """Go on to the next filter."""
         self._filter = self._filter.after()

@@ -28,14 +28,14 @@ class Banner(Static):
         self._status = status
         if status.link is not Link.RETRYING:
             self._remedy = ""
-        self._left = status.retry_in or 0.0
+        self._left = status.retry_in or status.closing_in or 0.0
         troubled = status.link is Link.ONLINE and bool(status.detail)
         self.set_class(troubled or status.link is Link.CLOSED, "-closed")
         self._say()
 
     def count_down(self, seconds: float) -> None:
         """Let time go by."""
-        if self._status.retry_in is not None:
+        if self._status.retry_in is not None or self._status.closing_in is not None:
             self._left = max(self._left - seconds, 0.0)
             self._say()
 
@@ -47,6 +47,10 @@ class Banner(Static):
     def _text(self) -> str:
         detail = visible_line(self._status.detail)
         match self._status.link:
+            case Link.ONLINE if self._status.closing_in is not None:
+                when = f"in {math.ceil(self._left)} s at most" if self._left else "now"
+                said = f"The host suspends the room {when}; what you send waits until it is back."
+                return f"{detail}. {said}" if detail else said
             case Link.ONLINE:
                 return detail
             case Link.CONNECTING:

@@ -1,11 +1,13 @@
 """The room's conversation, drawn line by line so that its length does not matter."""
 
-from collections.abc import Collection, Iterable
+import asyncio
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from time import perf_counter
 from typing import ClassVar, Final
 
 from rich.segment import Segment
-from textual import events
+from textual import events, on
 from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
@@ -14,20 +16,27 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 
+from genie_core.errors import GenieError
 from genie_core.room.event import Event
 from genie_core.room.exchange import Exchange
 from genie_core.room.fold import RoomState
 from genie_core.room.seat import Unsent
 from genie_tui.keymap import Scope, bindings
 from genie_tui.shelf import Shelf
+from genie_tui.text import visible_line
 from genie_tui.widgets.conversation import Conversation
 from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.entry import message_of, said_in
 from genie_tui.widgets.marked import MarkWanted, exchanged
 from genie_tui.widgets.paint import GUTTER, Painter, estimate
 from genie_tui.widgets.palette import NAMES, Palette, component
+from genie_tui.widgets.past_pages import Edge, Past, Target, Want, stretched, wanted
+from genie_tui.widgets.past_stretch import Stretch
 from genie_tui.widgets.stream import OFTEN, pause
 from genie_tui.widgets.window import Window
+
+PATIENCE: Final = 4_000
+"""Entries that are kept beyond what should be, while they are read."""
 
 NARROWEST: Final = 20
 """Columns that are painted at least; a narrower screen cuts lines off."""
@@ -38,6 +47,9 @@ class Timeline(ScrollView, can_focus=True):
 
     It follows what arrives while its end is in view and stays put while somebody reads back. No
     widget is made for a message, and only messages near the visible part are ever drawn.
+
+    Of a long room it holds the latest part. `past`, if set before a state is bound, is where it
+    gets the rest from as somebody reads back; it holds a bounded part of that, too.
     """
 
     ALLOW_SELECT: ClassVar[bool] = True
@@ -106,6 +118,15 @@ class Timeline(ScrollView, can_focus=True):
             super().__init__()
             self.count = count
 
+    class PastRead(Message):
+        """A part of the log was read, or could not be, as `problem` says then."""
+
+        def __init__(self, want: Want, found: Stretch | None, problem: str = "") -> None:
+            super().__init__()
+            self.want = want
+            self.found = found
+            self.problem = problem
+
     def __init__(
         self,
         *,
@@ -116,6 +137,9 @@ class Timeline(ScrollView, can_focus=True):
         super().__init__(name=name, id=id, classes=classes)
         self.shelf = Shelf()
         self.doings = Doings()
+        self.past: Past | None = None
+        self._reading: Want | None = None
+        self._target: Target | None = None
         self._talk = Conversation(RoomState(), "")
         self._window = Window(self._draw, self._estimate)
         self._palette: Palette | None = None
@@ -136,8 +160,8 @@ class Timeline(ScrollView, can_focus=True):
 
     def bind_state(self, state: RoomState, me: str) -> None:
         """Show this room from now on, as seen by `me`, beginning with what it holds already."""
-        self._talk = Conversation(state, me)
-        self._selected = None
+        self._talk = Conversation(state, me, can_read_back=self.past is not None)
+        self._selected = self._reading = self._target = None
         self._follow()
         self._replaced_from(0)
 
@@ -151,11 +175,16 @@ class Timeline(ScrollView, can_focus=True):
         Events that are known from the state are skipped, unless they start at the first one: a
         whole log tells more than the state does, and replaces what that showed.
         """
+        place = self.reading
         first, touched = self._talk.add(events)
         for index in touched:
             self._window.redraw(index)
         self._replaced_from(first)
-        self._count(first)
+        if first:
+            self._count(first)
+        elif place is not None:
+            self.read_at(*place)
+        self._forget_old()
 
     def stream(self, message: int, text: str) -> None:
         """Add text to the answer that is being written for a message.
@@ -196,6 +225,11 @@ class Timeline(ScrollView, can_focus=True):
             self._window.redraw(index)
         self._settle_soon()
 
+    @property
+    def reasons(self) -> bool:
+        """Whether it shows why nobody answered."""
+        return self._reasons
+
     def show_reasons(self, on: bool) -> None:  # noqa: FBT001 - a switch is what it is
         """Show or hide the reason behind every message that nobody answered."""
         if on != self._reasons:
@@ -206,6 +240,31 @@ class Timeline(ScrollView, can_focus=True):
         """Show exactly these messages as those whose decisions the person marked as wrong."""
         for message in exchanged(self._wrong, messages):
             self._redraw_message(message)
+
+    # Where one reads
+
+    @property
+    def reading(self) -> tuple[int, int] | None:
+        """Which event is read, and how many lines below the top it is; None while it follows.
+
+        The event is the first in view that shows; it may begin above the top.
+        """
+        if self._following or not len(self._talk):
+            return None
+        index, distance = self._anchor()
+        seq = self._talk.seq_at(index)
+        return None if seq is None else (seq, distance)
+
+    def read_at(self, seq: int, distance: int = 0) -> None:
+        """Go to an event, so that it is so many lines below the top, or near; `reading` tells.
+
+        What is not held is read from the log first. Without one, nothing happens.
+        """
+        self._go_to(Target(max(1, seq), distance))
+
+    def show_message(self, seq: int) -> None:
+        """Go to a message, or to any other event, and select it if somebody said it."""
+        self._go_to(Target(max(1, seq), self._rows // 3, select=True))
 
     # What is in view
 
@@ -232,6 +291,7 @@ class Timeline(ScrollView, can_focus=True):
         if self.size == self._settled_size:
             self._following = round(new_value) >= self._window.height - self._rows
             self._settle()
+            self._look_around()
         else:
             # The room for the lines changed and took the position along; nobody scrolled.
             self._settle_soon()
@@ -304,11 +364,13 @@ class Timeline(ScrollView, can_focus=True):
 
     def action_home(self) -> None:
         """Read from the start."""
-        self._go(0)
+        self._target = None
+        if not self._talk.has_more_before or not self._read_back(Edge.START):
+            self._go(0)
 
     def action_follow(self) -> None:
         """Go to the end and stay there as more arrives."""
-        self._selected = None
+        self._selected = self._reading = self._target = None
         self._follow()
         self._settle()
 
@@ -335,10 +397,14 @@ class Timeline(ScrollView, can_focus=True):
             self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Jump to what is new when its marker is clicked."""
+        """Jump to what is new when its marker is clicked, and read back where more is to come."""
         if self._below and event.y == self._rows - 1:
             event.stop()
             self.action_follow()
+        elif len(self._talk) and self._talk.has_more_before:
+            if self._window.at(event.y + self.scroll_offset.y)[0] == 0:
+                self._following = False
+                self._look_around()
 
     # How it is done
 
@@ -376,6 +442,138 @@ class Timeline(ScrollView, can_focus=True):
         self._window.redraw_all()
         self._settle_soon()
 
+    # Reading back, and forgetting
+
+    def _anchor(self) -> tuple[int, int]:
+        """The first entry in view that shows an event, and how many lines below the top it is."""
+        top = self.scroll_offset.y
+        first = index = self._window.at(top)[0]
+        while index < len(self._talk) and self._window.span(index)[0] < top + self._rows:
+            if self._talk.seq_at(index) is not None:
+                return index, self._window.span(index)[0] - top
+            index += 1
+        return first, self._window.span(first)[0] - top
+
+    def _rearrange(self, change: Callable[[], tuple[int, int]]) -> None:
+        """Change what is at the top, and leave in view what is there.
+
+        `change` returns how many entries at the top are gone, and how many stand there now.
+        """
+        index, distance = self._anchor() if len(self._talk) else (0, 0)
+        seq = self._talk.seq_at(index) if len(self._talk) else None
+        removed, added = self._exchange(change)
+        if self._painter is None or self._following or not len(self._talk):
+            self._settle_soon()
+            return
+        here = self._moved(index, seq, removed, added)
+        here = min(added, len(self._talk) - 1) if here is None else here
+        self._settle(self._window.settle_by(here, distance, self._rows))
+
+    def _moved(self, index: int, seq: int | None, removed: int, added: int) -> int | None:
+        """Where an entry is after such a change, or the one that follows; None if it is gone."""
+        if index >= removed:
+            return index - removed + added
+        return None if seq is None else self._talk.near(seq)
+
+    def _forget_old(self) -> None:
+        """Let go of the oldest live entries if there are too many, unless they are being read.
+
+        Then what is read is fetched from the log first, to stay in view.
+        """
+        count = self._talk.surplus
+        if not count:
+            return
+        place = None if self._following else self._anchor()[0]
+        is_read = place is not None and self._talk.above <= place < self._talk.above + count
+        seq = self._talk.seq_at(place) if is_read and place is not None else None
+        if seq is None or self.past is None or count > PATIENCE:
+            self._rearrange(partial(self._talk.forget, count))
+        elif self._reading is None:
+            self._read_back(Edge.AT, seq, since=self._talk.since_without(count))
+
+    def _go_to(self, target: Target) -> None:
+        if not self._talk.holds(target.seq):
+            self._target = target if self._read_back(Edge.AT, target.seq) else None
+            return
+        index = self._talk.near(target.seq)
+        if index is None or self._painter is None:
+            return
+        self._following = False
+        if target.select:
+            shows = said_in(self._talk[index]) is not None
+            self._selected = index if shows else None
+        self._settle(self._window.settle_by(index, target.distance, self._rows))
+
+    def _look_around(self, after: Edge | None = None) -> None:
+        """Read more if what is in view comes near the end of what is held.
+
+        What was read `after` something is only gone on with: nobody scrolled.
+        """
+        if self._following or self._reading is not None or not len(self._talk):
+            return
+        top, rows, gap = self.scroll_offset.y, self._rows, self._talk.gap
+        first = self._window.at(max(0, top - rows))[0]
+        if self._talk.has_more_before and first == 0 and after is not Edge.BACK:
+            self._read_back(Edge.LIVE if self._talk.stretch is None else Edge.FRONT)
+        elif gap is not None and first <= gap <= self._window.at(top + 2 * rows)[0]:
+            reads_before = self._anchor()[0] < gap
+            if reads_before and after is not Edge.FRONT:
+                self._read_back(Edge.BACK)
+            elif not reads_before and after is None:
+                self._read_back(Edge.LIVE)
+
+    def _read_back(self, edge: Edge, seq: int = 0, *, since: int = 0) -> bool:
+        """Begin to read a part of the log, in place of what is being read; False without one."""
+        talk = self._talk
+        want = wanted(edge, since or talk.since, talk.stretch, seq)
+        if self.past is None or want is None or not self.is_running:
+            return False
+        self._reading = want
+        self.run_worker(self._read(self.past, want), group="past")
+        return True
+
+    async def _read(self, past: Past, want: Want) -> None:
+        talk = self._talk
+        stretch, since, earlier = talk.stretch, talk.since, talk.earlier
+        try:
+            found = await past(want.before, want.most)
+            whole = await asyncio.to_thread(stretched, want, stretch, found, since, earlier)
+        except (GenieError, OSError) as error:
+            self.post_message(self.PastRead(want, None, str(error)))
+        else:
+            self.post_message(self.PastRead(want, whole))
+
+    @on(PastRead)
+    def _past_read(self, message: PastRead) -> None:
+        message.stop()
+        want = message.want
+        if want is not self._reading:
+            return
+        self._reading, target, self._target = None, self._target, None
+        if message.found is None:
+            text = f"Earlier messages can't be read: {visible_line(message.problem)}"
+            self.notify(text, severity="warning", markup=False)
+        elif want.edge is Edge.START or target is not None or not self._following:
+            self._following = False
+            self._rearrange(partial(self._talk.show, message.found))
+            if want.edge is Edge.START:
+                self._settle(0)
+            elif target is not None:
+                self._go_to(target)
+            self._look_around(want.edge)
+
+    def _exchange(self, change: Callable[[], tuple[int, int]]) -> tuple[int, int]:
+        """Change what is at the top, and keep what was drawn of the rest, and what is selected."""
+        chosen = self._selected
+        seq = None if chosen is None else self._talk.seq_at(chosen)
+        removed, added = change()
+        self._window.splice(0, removed, added)
+        if chosen is not None:
+            index = self._moved(chosen, seq, removed, added)
+            is_same = index is not None and (index >= added or self._talk.seq_at(index) == seq)
+            self._selected = index if is_same else None
+        return removed, added
+
     def _replaced_from(self, index: int) -> None:
         self._window.replace_from(index, len(self._talk))
         if self._selected is not None and self._selected >= len(self._talk):
@@ -401,6 +599,8 @@ class Timeline(ScrollView, can_focus=True):
         self._due = False
         if self._painter is None:
             return
+        if self._following and self._talk.stretch is not None:
+            self._exchange(partial(self._talk.show, None))
         rows, here = self._rows, self.scroll_offset.y if top is None else top
         end = self._window.settle_end(rows) if self._following else None
         top = self._window.settle(here, rows) if end is None else end

@@ -379,7 +379,8 @@ async def test_the_receipt_tells_finished_cancelled_parked_and_left_behind(tmp_p
             person.say({"bob": "quick", "cleo": "slow", "dan": "stubborn"}[guest])
         ann.say("ask")
         await ear.until(lambda: ann.state.pending_for("ann") and len(working(ann)) == 3)
-        assert ann.ending is None
+        before = ann.ending
+        assert before is None
         leaving = asyncio.create_task(ann.leave(grace=DEADLINE))
         await ear.until(lambda: len(ann.state.running) == 3)  # the call is parked at once
         ending = ann.ending

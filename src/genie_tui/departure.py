@@ -1,0 +1,103 @@
+"""What is said when a room has been left: on the last screen, and on the terminal after it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from genie_core.room.departure import Item, Receipt
+from genie_tui.text import visible_line
+
+NOTHING: Final = "Nothing was under way."
+SHOWN: Final = 8
+"""Messages that are listed under one heading; of the others only the number is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """The room that was left in good order, for the lines that say how to come back.
+
+    `waiting` counts the tool calls that this person had not answered. `copy` is the name of the
+    own copy of a room that was joined, empty without one. `saved_to` is where all of it is.
+    """
+
+    room: str
+    title: str
+    hosted: bool
+    waiting: int = 0
+    copy: str = ""
+    receipt: Receipt = Receipt()
+    saved_to: str = ""
+
+    @property
+    def what(self) -> str:
+        """What was done, in one sentence."""
+        title = f"{visible_line(self.title)!r}" if self.title else "the room"
+        if not self.hosted:
+            return f"Left {title}."
+        calls = "tool call" if self.waiting == 1 else "tool calls"
+        parked = f" with {self.waiting} {calls} to answer" if self.waiting else ""
+        return f"Suspended {title}{parked}."
+
+    @property
+    def again(self) -> str:
+        """How to come back, empty if there is no copy to come back from."""
+        if self.hosted:
+            return f"Resume it with: genie-tui resume {self.room}"
+        return f"Join it again with: genie-tui join {self.copy}" if self.copy else ""
+
+
+def last_words(departure: Departure) -> Iterator[str]:
+    """The lines for the terminal; the last one says how to come back."""
+    if departure.receipt != Receipt():
+        lines = list(receipt_lines(departure.receipt, departure.saved_to))
+        width = max(len(line.heading) for line in lines) + 2
+        yield from (f"  {line.heading:<{width}}{line.text}" for line in lines)
+    yield f"{departure.what} {departure.again}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a receipt: under which heading it stands, and what it says."""
+
+    heading: str
+    text: str
+
+
+def receipt_lines(receipt: Receipt, saved_to: str = "") -> Iterator[Line]:
+    """What was finished, cancelled, parked and left behind, and where everything is saved."""
+    for heading, items in (
+        ("finished", receipt.finished),
+        ("cancelled", receipt.cancelled),
+        ("parked", receipt.parked),
+        ("left behind", receipt.left_behind),
+    ):
+        for item in items[:SHOWN]:
+            yield Line(heading, _said(item, heading))
+        if len(items) > SHOWN:
+            yield Line(heading, f"and {len(items) - SHOWN} more")
+    if receipt.unsent:
+        yield Line("unsent", _unsent(receipt.unsent, saved_to))
+    for problem in receipt.problems:
+        yield Line("problem", visible_line(problem))
+    if saved_to:
+        yield Line("saved to", visible_line(saved_to))
+
+
+def _said(item: Item, heading: str) -> str:
+    author = visible_line(item.author)
+    what = f"{author}: {visible_line(item.text)}" if author else visible_line(item.text)
+    detail = visible_line(item.detail)
+    match heading:
+        case "parked":
+            return f"{detail} waits for your answer · {what}" if what else detail
+        case "left behind":
+            return f"{what} · its agent did not end though it was told to"
+        case _:
+            return f"{what} · {detail}" if detail else what
+
+
+def _unsent(count: int, saved_to: str) -> str:
+    many = "message" if count == 1 else "messages"
+    if not saved_to:
+        return f"{count} of your {many} never reached the room"
+    return f"{count} of your {many}: kept, and sent when you are back"

@@ -1,0 +1,87 @@
+"""The last screen: what became of what was under way, and how to come back."""
+
+from collections.abc import Callable, Sequence
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from genie_tui.departure import NOTHING, Line
+from genie_tui.widgets.key_guard import KeyGuard, age_of
+
+_SCROLL = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
+
+_COLOURS = {
+    "finished": "$text-success",
+    "cancelled": "$text-warning",
+    "parked": "$text-primary",
+    "left behind": "$text-error",
+    "problem": "$text-error",
+}
+
+
+class ReceiptScreen(ModalScreen[None]):
+    """Shows a receipt until a key is pressed; keys count once the keyboard has rested.
+
+    `again` says how to come back.
+    """
+
+    CSS_PATH = "receipt.tcss"
+
+    def __init__(
+        self, title: str, lines: Sequence[Line], again: str, clock: Callable[[], float]
+    ) -> None:
+        super().__init__()
+        self._heading = title
+        self._lines = lines
+        self._again = again
+        self._guard = KeyGuard(clock)
+
+    def compose(self) -> ComposeResult:
+        """A title, what there is to tell, the way back, and that any key ends."""
+        with Vertical(id="receipt"):
+            yield Static(self._heading, id="receipt-title", markup=False)
+            with VerticalScroll(id="receipt-scroll", can_focus=False):
+                yield Static(_told(self._lines), id="receipt-lines", markup=False)
+            yield Static(self._again, id="receipt-again", markup=False)
+            yield Static("any key ends", id="receipt-keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Let what was still being typed not put it away."""
+        self._guard.arm()
+
+    def on_key(self, event: events.Key) -> None:
+        """End on any key but those that scroll."""
+        event.stop()
+        if event.key in _SCROLL:
+            area = self.query_one("#receipt-scroll", VerticalScroll)
+            area.scroll_relative(y=_SCROLL[event.key], animate=False)
+        else:
+            self.end(event.key, age_of(event))
+
+    def on_click(self) -> None:
+        """End on a click, too."""
+        _ = self.dismiss(None)
+
+    def end(self, key: str, age: float = 0.0) -> None:
+        """End if this key counts by now; `age` is how many seconds ago it was pressed."""
+        if self._guard.admit(age, key) and self.is_current:
+            _ = self.dismiss(None)
+
+
+def _told(lines: Sequence[Line]) -> Content:
+    """The lines, each heading once."""
+    width = max((len(line.heading) for line in lines), default=0) + 2
+    parts: list[Content] = []
+    before = ""
+    if all(line.heading == "saved to" for line in lines):
+        parts.append(Content(NOTHING))
+    for line in lines:
+        heading = line.heading if line.heading != before else ""
+        before = line.heading
+        style = _COLOURS.get(line.heading, "$foreground-muted")
+        parts.append(Content.assemble((f"{heading:<{width}}", style), line.text))
+    return Content("\n").join(parts)

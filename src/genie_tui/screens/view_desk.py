@@ -1,0 +1,136 @@
+"""Keeps what a person's view of a room is like, and brings it back when they are."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from textual.screen import Screen
+
+from genie_core.errors import GenieError
+from genie_core.redaction import mask_known
+from genie_core.room.seat import Seat
+from genie_tui.bridge import Doorman
+from genie_tui.view_state import View
+from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.ledger_log import Filter
+from genie_tui.widgets.side_panel import SidePanel, Tab
+from genie_tui.widgets.timeline import Timeline
+
+logger = logging.getLogger(__name__)
+
+
+class ViewDesk:
+    """Draft, place in the conversation, panel, filters: read once and written when they change.
+
+    Call `begin` when the seat is taken, `look` each second, and `keep` before it is given back and
+    after. Nothing is written before what was kept has been read.
+    """
+
+    def __init__(
+        self,
+        screen: Screen[None],
+        doorman: Doorman,
+        seat: Callable[[], Seat | None],
+        timeline: Timeline,
+        composer: Composer,
+    ) -> None:
+        self._screen = screen
+        self._doorman = doorman
+        self._seat = seat
+        self._timeline = timeline
+        self._composer = composer
+        self._saved = ""
+        self._kept: View | None = None
+        self._wanted: View | None = None
+        self._seen = 0
+        self._writing = asyncio.Lock()
+        self._told = False
+
+    def begin(self, seat: Seat) -> None:
+        """Bring back what was kept, once everything that is known of the room is shown."""
+        self._saved = seat.saved
+        if self._saved:
+            self._screen.run_worker(self._bring_back(self._saved), group="view")
+
+    def look(self) -> None:
+        """Write what has changed, unless that is being done."""
+        if self._kept is None or self._writing.locked():
+            return
+        view = self._view()
+        if view is not None and view != self._kept:
+            self._screen.run_worker(self.keep(), group="view")
+
+    async def keep(self) -> None:
+        """Write what has changed; what can't be written is told once, and tried again later."""
+        async with self._writing:
+            view = self._view()
+            if view is None or self._kept is None or view == self._kept:
+                return
+            try:
+                await asyncio.to_thread(self._doorman.keep_view, self._saved, view)
+            except GenieError as error:
+                self._tell(error)
+            else:
+                self._kept = view
+                self._told = False
+
+    def _tell(self, error: GenieError) -> None:
+        logger.warning("%s", error)
+        if not self._told and self._screen.is_running:
+            self._told = True
+            self._screen.notify(str(error), severity="warning", markup=False)
+
+    async def _bring_back(self, saved: str) -> None:
+        view = await asyncio.to_thread(self._doorman.view, saved)
+        # Behind what the seat has reported so far, so that there is a conversation to scroll.
+        self._screen.call_later(self._show, view)
+
+    def _show(self, view: View) -> None:
+        if not self._screen.is_running:
+            return
+        self._seen = view.seen
+        self._kept = View()  # from now on the screen is what counts
+        self._composer.draft = _joined(view.draft, self._composer.draft)
+        self._screen.set_class(view.hidden, "-no-panel")
+        self._timeline.show_reasons(view.reasons)
+        self._show_panel(view)
+        if view.at is not None:
+            self._timeline.read_at(view.at, view.distance)
+
+    def _show_panel(self, view: View) -> None:
+        if view.tab in Tab.__members__:
+            self._screen.query_one(SidePanel).show_tab(Tab[view.tab])
+        shown = Filter[view.shown] if view.shown in Filter.__members__ else Filter.ALL
+        self._screen.query_one(Activity).show_only(shown, view.find)
+
+    def _view(self) -> View | None:
+        """What the view is like now; None without a seat or a place to keep it."""
+        seat = self._seat()
+        if seat is None or not self._saved:
+            return None
+        if not self._screen.is_mounted or not self._screen.children:
+            return self._kept
+        place, activity = self._timeline.reading, self._screen.query_one(Activity)
+        if place is None:
+            self._seen = max(self._seen, seat.state.head)
+        seat.note_seen(self._seen)
+        return View(
+            draft=mask_known(self._composer.draft),
+            at=place[0] if place else None,
+            distance=place[1] if place else 0,
+            hidden=self._screen.has_class("-no-panel"),
+            tab=self._screen.query_one(SidePanel).tab.name,
+            shown=activity.filter_shown.name,
+            find=activity.text_found,
+            reasons=self._timeline.reasons,
+            seen=self._seen,
+            unsent=seat.unsent,
+        )
+
+
+def _joined(kept: str, typed: str) -> str:
+    """The draft that was kept, and what was typed before it came back."""
+    if not kept or typed.startswith(kept):
+        return typed
+    return f"{kept}\n{typed}" if typed else kept

@@ -1,0 +1,87 @@
+"""What one person's view of a room is like: kept beside their copy, for when they are back."""
+
+import logging
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from genie_core.durable import read_file, reason, replace_file
+from genie_core.errors import GenieError
+from genie_core.room.seat import Unsent
+
+VIEW_NAME: Final = "view.json"
+LARGEST: Final = 32 * 1024 * 1024
+"""Bytes that a file of this kind may have to be looked at."""
+
+logger = logging.getLogger(__name__)
+
+
+class ViewNotKept(GenieError):
+    """What a person's view is like could not be written down."""
+
+    def __init__(self, file: Path, why: str) -> None:
+        super().__init__(f"your draft can't be kept in {file}: {why}")
+        self.file = file
+
+
+class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What the screen of a room looked like, and what was written there and not sent.
+
+    `at` is the event that was being read, `distance` how many lines below the top it was; None while
+    the end was followed. `hidden` says that the panel was put away, `tab` and
+    `shown` are names of its page and of the filter of the activity, and `find` the text in that.
+    `seen` is the last event that was there to be seen. `unsent` is to be sent by the next seat.
+    """
+
+    draft: str = ""
+    at: int | None = None
+    distance: int = 0
+    hidden: bool = False
+    tab: str = ""
+    shown: str = ""
+    find: str = ""
+    reasons: bool = False
+    seen: int = 0
+    unsent: tuple[Unsent, ...] = ()
+
+
+def read_view(folder: Path) -> View:
+    """Read what was kept in a room's folder. What can't be read is as if there were nothing.
+
+    It blocks, so call it off the event loop.
+    """
+    file = folder / VIEW_NAME
+    try:
+        if file.stat().st_size <= LARGEST:
+            return msgspec.json.decode(read_file(file), type=View)
+        logger.warning("%s is far too large, and left out of account", file)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, RecursionError) as error:
+        logger.warning("%s is left out of account: %s", file, reason(error))
+    return View()
+
+
+def write_view(folder: Path, view: View) -> None:
+    """Keep a view in a room's folder, which must exist; the file is the old or the new one.
+
+    It blocks, so call it off the event loop.
+
+    Raises:
+        ViewNotKept: the disk does not take it.
+
+    """
+    file = folder / VIEW_NAME
+    try:
+        if not folder.is_dir():  # it was deleted or renamed meanwhile, and is not to come back
+            raise FileNotFoundError(2, "the room's folder is gone")
+        replace_file(file, msgspec.json.encode(view))
+    except (OSError, ValueError) as error:
+        raise ViewNotKept(file, reason(error)) from error
+
+
+def together(*kept: tuple[Unsent, ...]) -> tuple[Unsent, ...]:
+    """Unsent messages from several places, each once, in the order in which they were typed."""
+    by_id = {unsent.id: unsent for each in kept for unsent in each}
+    return tuple(sorted(by_id.values(), key=lambda unsent: unsent.at))
