@@ -7,9 +7,11 @@ wrong is a `GenieError` whose text is one line for the person.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from genie_tui.locations import Locations
+from genie_core.errors import GenieError
+from genie_tui.locations import Locations, folder_at
 from genie_tui.session_row import SessionRow, Way
 
 if TYPE_CHECKING:
@@ -32,6 +34,16 @@ class Line:
     at: float
     by: str
     text: str
+
+
+class NoForm(GenieError):
+    """The name of a file does not say in which form a session shall be written."""
+
+    def __init__(self, wanted: str, endings: Sequence[str]) -> None:
+        super().__init__(
+            f"{wanted!r} does not say what to write: let it end in one of {', '.join(endings)}"
+        )
+        self.wanted = wanted
 
 
 class SessionStore:
@@ -57,8 +69,7 @@ class SessionStore:
 
     def search(self, text: str, is_wanted: Callable[[], bool]) -> "Found":
         """What is said in sessions. Reading new ones ends early once it `is_wanted` no more."""
-        from genie_core.archive.search import SearchIndex
-        from genie_core.archive.search_hit import searched
+        from genie_core.archive.search import SearchIndex, searched
 
         sessions = searched(self._locations.sessions, self._catalogue().all())
         return SearchIndex(self._locations.search).look_up(sessions, text, is_wanted=is_wanted)
@@ -73,29 +84,48 @@ class SessionStore:
             events = reader.read(max(reader.head - LOOKED_AT, 0), LOOKED_AT)
         return [Line(each.at, each.by, each.text) for each in spoken(events)][-PREVIEWED:]
 
-    def rename(self, id_: str, title: str) -> None:
-        """Call a session otherwise."""
+    def rename(self, id_: str, title: str) -> str:
+        """Call a session otherwise; returns what it is called then."""
         saved = self._saved(id_)
         with saved.held(self._name):
             saved.rename(title)
+        return saved.record.shown_title
 
-    def tag(self, id_: str, tags: Sequence[str]) -> None:
-        """Give a session exactly these tags."""
+    def tag(self, id_: str, tags: Sequence[str]) -> tuple[str, ...]:
+        """Give a session exactly these tags; returns them as they are kept."""
+        from genie_core.archive.record import check_tag
+
         saved = self._saved(id_)
-        kept = {tag.casefold() for tag in tags}
-        saved.tag(tags, [tag for tag in saved.record.tags if tag.casefold() not in kept])
+        kept = {check_tag(tag).casefold() for tag in tags}
+        return saved.tag(tags, [tag for tag in saved.record.tags if tag.casefold() not in kept])
 
-    def delete(self, id_: str) -> None:
-        """Move a session to the system's trash."""
+    def delete(self, id_: str) -> str:
+        """Move a session to the system's trash; returns its id."""
         from genie_core.archive.trash import trash
 
         trash(self._catalogue().folder(id_))
+        return id_
 
     def fork(self, id_: str, at: int | None = None) -> str:
         """Make a session of what one was after an event, by default its last; returns its id."""
         from genie_core.archive.fork import fork
 
         return fork(self._catalogue(), self._saved(id_), self._clock(), at).saved.id
+
+    def export(self, id_: str, wanted: str) -> tuple[Path, list[str]]:
+        """Write a session to a file, in the form that its ending asks for.
+
+        Returns where it is, and what to know about it.
+        """
+        from genie_tui.export.form import ENDINGS, Form
+        from genie_tui.export.writing import write_file
+
+        path = folder_at(wanted)
+        form = ENDINGS.get(path.suffix.lower())
+        if form is None:
+            raise NoForm(wanted, list(ENDINGS))
+        attachments = form is Form.LINES and path.suffix.lower() == ".zip"
+        return path, write_file(self._saved(id_), form, path, attachments=attachments)
 
     def _catalogue(self) -> "Catalogue":
         from genie_core.archive.catalogue import Catalogue

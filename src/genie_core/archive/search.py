@@ -8,16 +8,17 @@ the logs themselves are read.
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
-from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.catalogue import Catalogue, Listing
 from genie_core.archive.errors import ArchiveError
 from genie_core.archive.reader import LogReader
+from genie_core.archive.saved import LOG_NAME
 from genie_core.archive.search_entries import Entry, entries
-from genie_core.archive.search_hit import Hit, Searched, searched
+from genie_core.archive.search_hit import Hit, Searched
 from genie_core.archive.search_scan import scan
 from genie_core.archive.search_store import Indexed, NoFullText, SearchStore, is_damage, remove
 from genie_core.archive.search_words import marked, terms, whole
@@ -58,6 +59,14 @@ def search_sessions(index: Path, base: Path, text: str, limit: int = MOST_HITS) 
 
     """
     return SearchIndex(index).look_up(searched(base, Catalogue(base).all()), text, limit)
+
+
+def searched(base: Path, listings: Iterable[Listing]) -> list[Searched]:
+    """The sessions of a catalogue below `base`, also those whose record can't be read."""
+    return [
+        Searched(each.id, each.title, base / each.id / LOG_NAME, each.last_activity)
+        for each in listings
+    ]
 
 
 class SearchIndex:

@@ -1,11 +1,8 @@
 """What is searched, and what is found."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from genie_core.archive.catalogue import Listing
-from genie_core.archive.saved import LOG_NAME
 from genie_core.archive.search_entries import EntryKind
 from genie_core.archive.search_words import Snippet
 
@@ -36,11 +33,3 @@ class Hit:
     by: str
     kind: EntryKind
     snippet: Snippet
-
-
-def searched(base: Path, listings: Iterable[Listing]) -> list[Searched]:
-    """The sessions of a catalogue below `base`, also those whose record can't be read."""
-    return [
-        Searched(each.id, each.title, base / each.id / LOG_NAME, each.last_activity)
-        for each in listings
-    ]

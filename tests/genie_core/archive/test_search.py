@@ -14,8 +14,8 @@ from genie_core.archive import search_store
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.archive.search import Found, NoIndex, SearchIndex, search_sessions
-from genie_core.archive.search_hit import Searched, searched
+from genie_core.archive.search import Found, NoIndex, SearchIndex, search_sessions, searched
+from genie_core.archive.search_hit import Searched
 from genie_core.archive.search_store import NoFullText
 from genie_core.room.event import ROOM, Answered, AnyBody, Decided, Event, Opened, Said
 

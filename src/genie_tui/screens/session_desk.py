@@ -1,0 +1,106 @@
+"""What a person does to a session in the list of all, asked for and then done in a thread."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from textual.content import Content
+from textual.screen import Screen
+
+from genie_core.archive.record import MOST_TAGS, TAG_CHARS, TITLE_CHARS
+from genie_core.errors import GenieError
+from genie_core.file_names import safe_name
+from genie_tui.amounts import counted, file_size
+from genie_tui.locations import short_path
+from genie_tui.screens.ask_line import AskLineScreen
+from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.session_row import SessionRow, Way
+from genie_tui.session_store import SessionStore
+from genie_tui.text import visible_line
+
+LONG: Final = 12.0
+"""Seconds for which a notice stays that says why something could not be done."""
+
+LONGEST_PATH: Final = 4_096
+
+ENDINGS: Final = (
+    "The name says what is written: .md to be read, .html a page, .cast a recording for a terminal, "
+    ".jsonl all of it to be imported again, .zip that with the attached files."
+)
+
+T = TypeVar("T")
+
+
+class SessionDesk:
+    """Asks on top of a screen. Each returns whether anything may have changed; call in a worker."""
+
+    def __init__(
+        self, screen: Screen[Any], store: SessionStore, clock: Callable[[], float]
+    ) -> None:
+        self._screen = screen
+        self._store = store
+        self._clock = clock
+
+    async def rename(self, row: SessionRow) -> bool:
+        """Call a session otherwise."""
+        hint = "" if row.way is Way.HOST else "Only you will see it called so."
+        question = AskLineScreen(f"Rename “{row.title}”", row.title, hint, TITLE_CHARS)
+        title = await self._screen.app.push_screen_wait(question)
+        if not title or title == row.title:
+            return False
+        return await self._do(self._store.rename, row.id, title) is not None
+
+    async def tag(self, row: SessionRow) -> bool:
+        """Give a session other tags."""
+        hint = "Separate tags by commas. They are yours alone."
+        most = MOST_TAGS * (TAG_CHARS + 2)
+        question = AskLineScreen(f"Tags of “{row.title}”", ", ".join(row.tags), hint, most)
+        text = await self._screen.app.push_screen_wait(question)
+        if text is None:
+            return False
+        tags = [tag for tag in text.split(",") if tag.strip(" #")]
+        return await self._do(self._store.tag, row.id, tags) is not None
+
+    async def delete(self, row: SessionRow) -> bool:
+        """Move a session to the trash, once the person has agreed."""
+        size = "" if row.size is None else f", {file_size(row.size)}"
+        about = Content(
+            f"“{visible_line(row.title)}” with {counted(row.messages, 'message')}{size}: what was "
+            "said, files, and what agents remember of it.\n\n"
+            "It goes to the system's trash, from where you can take it back."
+        )
+        question = ConfirmScreen("Delete a session", about, "delete it", self._clock)
+        if not await self._screen.app.push_screen_wait(question):
+            return False
+        return await self._do(self._store.delete, row.id) is not None
+
+    async def fork(self, row: SessionRow, at: int) -> str:
+        """Begin a new session with a part of this one, all of it if `at` is 0; returns its id."""
+        fresh = await self._do(self._store.fork, row.id, at or None)
+        if fresh is None:
+            return ""
+        upto = f" up to event {at:,}" if at else ""
+        self._screen.notify(f"Forked{upto}. What agents remember is not taken along.")
+        return fresh
+
+    async def export(self, row: SessionRow) -> None:
+        """Write a session to a file."""
+        wanted = short_path(Path.cwd() / f"{safe_name(row.id)}.md")
+        question = AskLineScreen(f"Export “{row.title}”", wanted, ENDINGS, LONGEST_PATH)
+        text = await self._screen.app.push_screen_wait(question)
+        if not text:
+            return
+        done = await self._do(self._store.export, row.id, text)
+        if done is not None and self._screen.is_running:
+            path, notes = done
+            self._screen.notify("\n".join([f"Written to {short_path(path)}", *notes]))
+
+    async def _do(self, doing: Callable[..., T], *args: object) -> T | None:
+        """Work with files; None, and a notice, if it can't be done."""
+        try:
+            return await asyncio.to_thread(doing, *args)
+        except GenieError as error:
+            if self._screen.is_running:
+                self._screen.notify(str(error), severity="error", timeout=LONG)
+            return None

@@ -1,0 +1,317 @@
+"""All sessions of this machine: found by what they are and what was said in them, and tidied up."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Footer, Input, Static
+
+from genie_core.archive.search_hit import Hit
+from genie_core.errors import GenieError
+from genie_tui.amounts import counted
+from genie_tui.keymap import Scope, bindings
+from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
+from genie_tui.screens.session_desk import SessionDesk
+from genie_tui.session_row import SessionRow, Sort, Way, arrange
+from genie_tui.session_store import SessionStore
+from genie_tui.text import visible_line
+from genie_tui.widgets.session_list import SessionHead, SessionList
+from genie_tui.widgets.session_preview import SessionPreview
+from genie_tui.widgets.too_small import TooSmall
+
+PAUSE: Final = 0.25
+"""Seconds without a key after which all sessions are searched."""
+
+REST: Final = 0.08
+"""Seconds on a session after which its last messages are read."""
+
+SHORTEST: Final = 2
+"""Letters from which on a search makes sense."""
+
+
+class SessionsScreen(Screen[None]):
+    """Lists what a `SessionStore` has. All of its work with files is done in threads."""
+
+    CSS_PATH = "sessions.tcss"
+    AUTO_FOCUS = "SessionList"
+    BINDINGS = bindings(Scope.SESSIONS)
+
+    class Chosen(Message):
+        """The person wants into a session, or to watch it."""
+
+        def __init__(self, opening: Opening | ReplayRoom) -> None:
+            super().__init__()
+            self.opening = opening
+
+    def __init__(self, store: SessionStore, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._store = store
+        self._desk = SessionDesk(self, store, clock)
+        self._rows: dict[str, SessionRow] = {}
+        self._sort = Sort.ACTIVITY
+        self._text = ""
+        self._pause: Timer | None = None
+        self._rest: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """A line to type into, the list with its head, and beside it what is selected."""
+        yield TooSmall()
+        with Horizontal(id="sessions-top"):
+            yield Static("All sessions", id="sessions-title", markup=False)
+            yield Input(placeholder="/ to find", id="sessions-filter", max_length=200)
+            yield Static(id="sessions-count", markup=False)
+        yield Static(id="sessions-note", markup=False)
+        with Horizontal(id="sessions-middle"):
+            with Vertical(id="sessions-table"):
+                yield SessionHead()
+                yield Static(id="sessions-none", markup=False)
+                yield SessionList()
+            yield SessionPreview()
+        yield Footer(show_command_palette=False, compact=True)
+
+    def on_screen_resume(self) -> None:
+        """List them anew, as much may have happened in the meantime."""
+        self._reload()
+
+    # Listing
+
+    @work(exclusive=True, group="listing")
+    async def _reload(self, select: str = "") -> None:
+        """List all that there is; measuring it comes second, as it takes longest."""
+        for sized in (False, True):
+            try:
+                rows = await asyncio.to_thread(self._store.rows, sized=sized)
+            except GenieError as error:
+                self._say(str(error))
+                return
+            if not self.is_running:  # the list is gone already
+                return
+            if not sized:  # sizes of before are better than none
+                rows = [self._with_known_size(row) for row in rows]
+            self._rows = {row.id: row for row in rows}
+            self._arrange()
+            if select:
+                self._list.select(select)
+                select = ""
+        self._say(self._past_limits())
+
+    def _with_known_size(self, row: SessionRow) -> SessionRow:
+        before = self._rows.get(row.id)
+        return row if before is None else replace(row, size=before.size, due=before.due)
+
+    def _arrange(self) -> None:
+        rows = arrange(self._rows.values(), self._text, self._sort)
+        self._list.show_rows(rows)
+        self.query_one(SessionHead).sort = self._sort
+        total = counted(len(self._rows), "session")
+        count = f"{len(rows):,} of {total}" if self._text.strip() else total
+        self.query_one("#sessions-count", Static).update(Content(count))
+        self._show_nothing()
+
+    def _show_nothing(self) -> None:
+        """Say so where the list is empty."""
+        nothing = not self._list.rows and not self._list.hits
+        words = "Nothing fits." if self._rows else "Nothing has been recorded yet."
+        note = self.query_one("#sessions-none", Static)
+        note.update(Content(words))
+        note.display = nothing
+
+    def _past_limits(self) -> str:
+        due = sum(bool(row.due) for row in self._rows.values())
+        if not due:
+            return ""
+        are = "is" if due == 1 else "are"
+        return f"{counted(due, 'session')} {are} past your limit: genie-tui sessions prune"
+
+    def _say(self, text: str) -> None:
+        """Show a line above the list until there is another, or none."""
+        if not self.is_running:
+            return
+        note = self.query_one("#sessions-note", Static)
+        note.update(Content(visible_line(text)))
+        note.display = bool(text)
+
+    # Finding
+
+    @on(Input.Changed, "#sessions-filter")
+    def _filter(self, event: Input.Changed) -> None:
+        self._text = event.value
+        self._arrange()
+        self._list.action_go(0)
+        if self._pause is not None:
+            self._pause.stop()
+        if len(self._text.strip()) < SHORTEST:
+            self.workers.cancel_group(self, "searching")
+            self._list.show_hits((), "")
+            self._show_nothing()
+        else:
+            self._pause = self.set_timer(PAUSE, partial(self._search, self._text))
+
+    @work(exclusive=True, group="searching")
+    async def _search(self, text: str) -> None:
+        self._list.show_hits((), "searching in all sessions…")
+        try:
+            found = await asyncio.to_thread(self._store.search, text, partial(self._wants, text))
+        except GenieError as error:
+            self._say(str(error))
+            return
+        if not self.is_running:  # the list is gone already
+            return
+        heading = "found in sessions" if found.hits else "nothing like it was said"
+        self._list.show_hits(found.hits, heading)
+        self._say(" · ".join(found.notes) or self._past_limits())
+        self._show_nothing()
+
+    def _wants(self, text: str) -> bool:
+        return self.is_running and self._text == text
+
+    @on(Input.Submitted, "#sessions-filter")
+    def _to_list(self) -> None:
+        self._list.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """Let the arrows move in the list while something is typed."""
+        steps = {"up": -1, "down": 1}
+        if self._filter_line.has_focus and event.key in steps:
+            event.stop()
+            self._list.action_move(steps[event.key])
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let the key that leads to the line be a letter in it."""
+        return not (action == "find" and self._filter_line.has_focus)
+
+    def action_find(self) -> None:
+        """Go to where one types, at once, so that what is typed next goes there."""
+        self.set_focus(self._filter_line)
+
+    def action_sort(self) -> None:
+        """Sort by something else."""
+        self._sort = self._sort.after()
+        self._arrange()
+
+    def action_back(self) -> None:
+        """Clear what is typed; without anything, go back."""
+        if self._text or self._filter_line.has_focus:
+            self._filter_line.value = ""
+            self._list.focus()
+        else:
+            _ = self.dismiss()
+
+    # Looking
+
+    @on(SessionList.Moved)
+    def _moved(self, message: SessionList.Moved) -> None:
+        preview, item = self.query_one(SessionPreview), message.item
+        if isinstance(item, Hit):
+            preview.show_session(self._rows.get(item.session), item)
+            return
+        preview.show_session(item)
+        if self._rest is not None:
+            self._rest.stop()
+        if item is not None:
+            self._rest = self.set_timer(REST, partial(self._look, item))
+
+    @work(exclusive=True, group="looking")
+    async def _look(self, row: SessionRow) -> None:
+        preview = self.query_one(SessionPreview)
+        if not preview.display:
+            return
+        try:
+            lines = await asyncio.to_thread(self._store.last_lines, row.id)
+        except GenieError as error:
+            if self._shows(row):
+                preview.show_trouble(str(error))
+        else:
+            if self._shows(row):
+                preview.show_lines(lines)
+
+    def _shows(self, row: SessionRow) -> bool:
+        selected = self._list.selected if self.is_running else None
+        return isinstance(selected, SessionRow) and selected.id == row.id
+
+    # Opening
+
+    @on(SessionList.Chosen)
+    def _open(self, message: SessionList.Chosen) -> None:
+        item = message.item
+        if isinstance(item, Hit):
+            self._choose(_replay(item))
+        elif item.way is Way.HOST:
+            self._choose(ResumeRoom(item.id))
+        elif item.way is Way.JOIN:
+            self._choose(RejoinRoom(item.id))
+        else:
+            self._choose(ReplayRoom(item.id))
+
+    def action_replay(self) -> None:
+        """Watch the selected session, or what was found in one."""
+        item = self._list.selected
+        if isinstance(item, Hit):
+            self._choose(_replay(item))
+        elif item is not None:
+            self._choose(ReplayRoom(item.id))
+
+    def _choose(self, opening: Opening | ReplayRoom) -> None:
+        self.post_message(self.Chosen(opening))
+
+    # Tidying up
+
+    @work
+    async def action_rename(self) -> None:
+        """Call the selected session otherwise."""
+        if (row := self._selected_row()) is not None and await self._desk.rename(row):
+            self._reload()
+
+    @work
+    async def action_tags(self) -> None:
+        """Give the selected session other tags."""
+        if (row := self._selected_row()) is not None and await self._desk.tag(row):
+            self._reload()
+
+    @work
+    async def action_delete(self) -> None:
+        """Move the selected session to the trash, once the person has agreed."""
+        if (row := self._selected_row()) is not None and await self._desk.delete(row):
+            self._reload()
+
+    @work
+    async def action_export(self) -> None:
+        """Write the selected session into a file."""
+        if (row := self._selected_row()) is not None:
+            await self._desk.export(row)
+
+    @work
+    async def action_fork(self) -> None:
+        """Begin a new session with what happened in the selected one, up to what was found."""
+        item, row = self._list.selected, self._selected_row()
+        if row is None:
+            return
+        fresh = await self._desk.fork(row, item.seq if isinstance(item, Hit) else 0)
+        if fresh and self.is_running:
+            self._filter_line.value = ""
+            self._reload(fresh)
+
+    def _selected_row(self) -> SessionRow | None:
+        item = self._list.selected
+        return self._rows.get(item.session) if isinstance(item, Hit) else item
+
+    @property
+    def _list(self) -> SessionList:
+        return self.query_one(SessionList)
+
+    @property
+    def _filter_line(self) -> Input:
+        return self.query_one("#sessions-filter", Input)
+
+
+def _replay(hit: Hit) -> ReplayRoom:
+    return ReplayRoom(hit.session, at=hit.seq or None)
