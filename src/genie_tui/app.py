@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -408,7 +409,13 @@ class GenieApp(App[Departure]):
 async def _give_back(room: RoomScreen, seat: Seat, reason: str, grace: float | None) -> Receipt:
     """Keep what the person's view is like, leave, and keep what has not been sent by then."""
     await room.views.keep()
+    problems: tuple[str, ...] = ()
     try:
-        return await seat.leave(reason, grace)
-    finally:
-        await room.views.keep()
+        receipt = await seat.leave(reason, grace)
+    except LeftInDisorder as error:
+        receipt, problems = error.receipt, error.receipt.problems
+    if not await room.views.keep() and receipt.unsent:
+        problems += (f"{receipt.unsent} of your messages never reached the room's disk",)
+    if problems:
+        raise LeftInDisorder(replace(receipt, problems=problems))
+    return receipt

@@ -1,7 +1,7 @@
 """What is said when a room has been left: on the last screen, and on the terminal after it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from genie_core.room.departure import Item, Receipt
@@ -25,7 +25,7 @@ class Departure:
     hosted: bool
     waiting: int = 0
     copy: str = ""
-    receipt: Receipt = Receipt()
+    receipt: Receipt = field(default_factory=Receipt)
     saved_to: str = ""
 
     @property

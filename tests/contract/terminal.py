@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import itertools
 import os
 import pty
 import resource
@@ -164,6 +165,18 @@ class Terminal:
         self._reader.join(DEADLINE)
         with contextlib.suppress(OSError):
             os.close(self._master)
+
+    def leave(self) -> int:
+        """Leave the room by key, put the receipt away, and wait for the end."""
+        self.press("ctrl+q")
+        self.wait_for("any key ends")
+        keys = itertools.cycle("xy")  # they count once the keyboard has rested
+        end = time.monotonic() + DEADLINE
+        while self.process.poll() is None and time.monotonic() < end:
+            self.press(next(keys))
+            with contextlib.suppress(subprocess.TimeoutExpired, OSError):
+                self.process.wait(0.6)
+        return self.exit_code()
 
     def exit_code(self) -> int:
         """Wait for the program to end by itself."""

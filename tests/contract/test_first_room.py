@@ -131,8 +131,8 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: P
             resumed.wait_for("still here")
             assert [body["text"] for body in bodies(home, "said")].count("still here") == 1
 
-            resumed.press("esc", "ctrl+q")
-            assert resumed.exit_code() == 0
+            resumed.press("esc")
+            assert resumed.leave() == 0
             assert "genie-tui resume" in resumed.left_behind[-1]
         assert events(home)[-1]["body"]["type"] == "suspended"
         assert [event["seq"] for event in events(home)] == list(range(1, len(events(home)) + 1))
@@ -143,8 +143,7 @@ def test_what_was_allowed_after_the_pause_is_done_once(
 ) -> None:
     host.say("@genie run cat notes.txt")
     host.wait_for("1 approval")
-    host.press("ctrl+q")
-    assert host.exit_code() == 0
+    assert host.leave() == 0
     assert [body["outcome"] for body in bodies(home, "settled")] == ["parked"]
 
     arguments = ["--name", "ann", "--port", str(port), "--workspace", str(workspace)]
@@ -237,8 +236,7 @@ def test_a_full_disk_is_loud_and_takes_back_no_acknowledgement(home: Path, port:
         for number in range(12):
             host.say(f"and this one may not {number} " + "x" * 600)
         host.wait_for("unsent", "can't write to its disk")
-        host.press("ctrl+q")
-        assert host.exit_code() == 1
+        assert host.leave() == 1
         told = "".join(host.left_behind).replace(" ", "")  # which breaking lines takes away
         assert told.startswith("genie-tui:lefttheroom,but")
         assert "ofyourmessagesneverreached" in told

@@ -47,8 +47,7 @@ def test_the_printed_invite_is_all_that_another_machine_needs(tmp_path: Path, po
             bob.wait_for("Standup", "online", "alice")
             bob.say("hello from elsewhere")
             alice.wait_for("hello from elsewhere", "bob")
-            bob.press("ctrl+q")
-            assert bob.exit_code() == 0
+            assert bob.leave() == 0
 
         # The second time his key is enough, and what he typed the first time does no harm.
         (room,) = [path.name.partition("@")[0] for path in (his / "data" / "sessions").iterdir()]

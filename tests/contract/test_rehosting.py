@@ -121,8 +121,7 @@ def test_the_program_hosts_a_copy_and_others_come_by_the_new_invite(
             bob.wait_for("everybody has this", gone="unsent")
             alice.kill()
             bob.wait_for("reconnecting")
-            bob.press("ctrl+q")
-            assert bob.exit_code() == 0
+            assert bob.leave() == 0
             with Terminal("resume", room, "--name", "bob", *common, home=his) as host:
                 host.wait_for("Standup", "online", "everybody has this")
                 carol.kill()

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+import msgspec
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
@@ -61,19 +62,19 @@ class ViewDesk:
         if view is not None and view != self._kept:
             self._screen.run_worker(self.keep(), group="view")
 
-    async def keep(self) -> None:
-        """Write what has changed; what can't be written is told once, and tried again later."""
+    async def keep(self) -> bool:
+        """Write what has changed; False if it can't be, which is told once and tried again later."""
         async with self._writing:
             view = self._view()
             if view is None or self._kept is None or view == self._kept:
-                return
+                return True
             try:
                 await asyncio.to_thread(self._doorman.keep_view, self._saved, view)
             except GenieError as error:
                 self._tell(error)
-            else:
-                self._kept = view
-                self._told = False
+                return False
+            self._kept, self._told = view, False
+            return True
 
     def _tell(self, error: GenieError) -> None:
         logger.warning("%s", error)
@@ -109,8 +110,8 @@ class ViewDesk:
         seat = self._seat()
         if seat is None or not self._saved:
             return None
-        if not self._screen.is_mounted or not self._screen.children:
-            return self._kept
+        if not self._screen.children:  # the app breaks
+            return self._kept and msgspec.structs.replace(self._kept, unsent=seat.unsent)
         place, activity = self._timeline.reading, self._screen.query_one(Activity)
         if place is None:
             self._seen = max(self._seen, seat.state.head)
