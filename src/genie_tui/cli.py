@@ -22,6 +22,7 @@ from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
 from genie_tui.output import safe_line
 from genie_tui.replay_command import add_replay, replay
 from genie_tui.secrets_command import add_secrets, keep_secrets
+from genie_tui.sessions_options import add_sessions
 from genie_tui.settings import Settings
 from genie_tui.settings_keys import NoSuchKey, given_as
 from genie_tui.settings_source import SettingsSource
@@ -35,6 +36,7 @@ examples:
   genie-tui join :7654 --guest           join without an engine of your own
   genie-tui invite                       print the invite to the room you host
   genie-tui resume                       go on with the room you hosted last
+  genie-tui sessions                     list your saved rooms; search, export, tidy up
   genie-tui replay                       watch the latest room again
   genie-tui host --model openai:gpt-5    let a language model listen and answer
   genie-tui id                           show your name and the words of your key
@@ -191,7 +193,8 @@ def _parsers(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     yield top
     for action in top._actions:  # noqa: SLF001 - argparse has no public way to read them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
-            yield from action.choices.values()
+            for each in action.choices.values():
+                yield from _parsers(each)
 
 
 def _shared(default: str | None) -> _Parser:
@@ -294,6 +297,7 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
     doctor.set_defaults(command="doctor", ask_model=False)
 
     add_replay(commands, shared)
+    add_sessions(commands, shared)
     add_config(commands, shared)
     add_secrets(commands, shared)
 
@@ -325,6 +329,10 @@ def _run(options: argparse.Namespace) -> int:
         from genie_tui.doctor import examine
 
         return examine(settings, locations, os.environ, sys.stdout)
+    if options.command == "sessions":
+        from genie_tui.sessions_command import keep_sessions
+
+        return keep_sessions(options, settings, locations, sys.stdin, sys.stdout, sys.stderr)
     if options.command == "replay":
         return replay(options, source, locations, os.environ, sys.stdout, sys.stderr)
     if options.command == "invite":

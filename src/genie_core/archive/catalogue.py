@@ -166,11 +166,13 @@ class Catalogue:
         return [each.id for each in self.all() if each.title.casefold() == folded]
 
     def _nearest(self, wanted: str, known: Sequence[str]) -> list[str]:
-        """Ids that contain what is wanted, and then those that are like it or like their titles."""
+        """Ids and titles that contain what is wanted, and then those that are like it."""
         folded = wanted.casefold().strip()
-        near = [id_ for id_ in known if folded and folded in id_.casefold()]
+        titles = {each.title.casefold(): each.id for each in self.all()}
+        near = [id_ for id_ in known if folded in id_.casefold()]
+        near += [id_ for title, id_ in titles.items() if folded in title]
         near += difflib.get_close_matches(wanted, known, MOST_NEAR, cutoff=0.7)
-        words = {_word(id_): id_ for id_ in known}
+        words = {**{_word(id_): id_ for id_ in known}, **titles}
         near += [words[each] for each in difflib.get_close_matches(folded, words, MOST_NEAR)]
         return list(dict.fromkeys(near))[:MOST_NEAR]
 

@@ -222,6 +222,7 @@ def test_several_ids_are_proposed_for_one_that_there_is_not(catalogue: Catalogue
         "stand": set(ids[:2]),
         "stundup": {ids[0]},
         "2026-11-21-retr0": {ids[2]},
+        "budg": {ids[3]},
     }.items():
         with pytest.raises(UnknownRoom, match="did you mean") as unknown:
             catalogue.find(wanted)

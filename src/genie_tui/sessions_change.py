@@ -1,0 +1,135 @@
+"""Changing saved rooms from the command line."""
+
+import argparse
+import time
+from collections.abc import Iterable
+
+from genie_core.archive.check import Checkup, check
+from genie_core.archive.errors import ArchiveError
+from genie_core.archive.fork import fork
+from genie_core.archive.repair import repair
+from genie_core.archive.trash import trash
+from genie_tui import sessions_list as lists
+from genie_tui.amounts import counted
+from genie_tui.sessions_desk import Sessions
+
+
+def rename_room(options: argparse.Namespace, sessions: Sessions) -> int:
+    """Give a room another title; errors as `Catalogue.find`, and `RoomInUse`."""
+    saved = sessions.catalogue.find(options.id)
+    with saved.held():
+        saved.rename(" ".join(options.title))
+    sessions.tell(f"{saved.id} is called {saved.record.shown_title!r} now")
+    return 0
+
+
+def tag_room(options: argparse.Namespace, sessions: Sessions) -> int:
+    """Change a room's tags, or write them; errors as `Catalogue.find`, and `InvalidTag`."""
+    saved = sessions.catalogue.find(options.id)
+    if options.remove:
+        saved.tag(remove=options.tags)
+    elif options.tags:
+        saved.tag(options.tags)
+    tags = " ".join(f"#{tag}" for tag in saved.record.tags)
+    sessions.tell(f"{saved.id}: {tags or 'no tags'}")
+    return 0
+
+
+def fork_room(options: argparse.Namespace, sessions: Sessions) -> int:
+    """Make a room of another one; errors as `Catalogue.find` and `fork`."""
+    saved = sessions.catalogue.find(options.id)
+    made = fork(sessions.catalogue, saved, time.time(), options.at)
+    sessions.tell(f"{made.saved.id} begins like {saved.id}, up to event {made.head:,}")
+    sessions.tell("what agents remember stays with the original; they begin anew")
+    if made.lacking:
+        files = "1 file is" if made.lacking == 1 else f"{made.lacking:,} files are"
+        sessions.tell(f"{files} not on this machine")
+    sessions.tell(f"open it: genie-tui resume {made.saved.id}")
+    return 0
+
+
+def delete_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
+    """Move rooms to the trash; errors as `trash`, and `NotConfirmed`."""
+    catalogue = sessions.catalogue
+    ids = list(dict.fromkeys(catalogue.match(wanted) for wanted in options.ids))
+    titles = {each.id: each.title for each in catalogue.all()}
+    for id_ in ids:
+        sessions.tell(f"{id_}: {titles.get(id_, '')}")
+    _move(ids, "move this to the trash?", sessions, surely=options.yes)
+    return 0
+
+
+def prune_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
+    """Move the rooms that are past a limit to the trash; errors as for `delete`."""
+    if not (sessions.limits.max_age_days or sessions.limits.max_total_mb):
+        sessions.tell("there is no limit; set one: genie-tui config set retention.max_age_days 365")
+        return 0
+    past = lists.past_limits(lists.entries(sessions.catalogue, sessions.limits, time.time()))
+    if not past:
+        sessions.tell("no session is past your limit")
+        return 0
+    for each in past:
+        sessions.tell(f"{each.listing.id}: {each.listing.title}, {each.why}")
+    ids = [each.listing.id for each in past]
+    _move(ids, "move these to the trash?", sessions, surely=options.yes)
+    return 0
+
+
+def _move(ids: Iterable[str], question: str, sessions: Sessions, *, surely: bool) -> None:
+    sessions.confirm(question, surely=surely)
+    for id_ in ids:
+        trash(sessions.catalogue.folder(id_))
+        sessions.tell(f"{id_} is in the trash")
+
+
+def check_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
+    """Look for damage, and mend it if that is asked for; 1 if something stays wrong."""
+    catalogue = sessions.catalogue
+    ids = [catalogue.match(wanted) for wanted in options.ids]
+    ids = list(dict.fromkeys(ids)) or [each.id for each in catalogue.all()]
+    bad = 0
+    for id_ in ids:
+        found = check(catalogue.folder(id_))
+        _tell(found, sessions)
+        if found.problems and options.repair:
+            found = _mended(found, sessions)
+        bad += bool(found.problems)
+    if bad:
+        verb = "has" if bad == 1 else "have"
+        sessions.tell(
+            f"{bad:,} of {counted(len(ids), 'session')} {verb} problems{_advice(options)}"
+        )
+    return 1 if bad else 0
+
+
+def _advice(options: argparse.Namespace) -> str:
+    if options.repair:
+        return " that can't be mended"
+    return "; to mend what can be mended: genie-tui sessions check --repair"
+
+
+def _tell(found: Checkup, sessions: Sessions) -> None:
+    if found.skipped:
+        sessions.tell(f"{found.id}: not checked, {found.skipped}")
+        return
+    events = counted(found.log.state.head, "event")
+    files = f" and {counted(found.files, 'file')}" if found.files else ""
+    state = counted(len(found.problems), "problem") if found.problems else "in order"
+    sessions.tell(f"{found.id}: {state}, {events}{files}")
+    for line in (*found.problems, *found.remarks):
+        sessions.tell_more(line)
+
+
+def _mended(found: Checkup, sessions: Sessions) -> Checkup:
+    """Mend a room, tell what was done, and look at it again."""
+    folder = sessions.catalogue.folder(found.id)
+    try:
+        for line in repair(folder):
+            sessions.tell_more(f"mended: {line}")
+    except ArchiveError as error:
+        sessions.tell_more(f"not mended: {error}")
+        return found
+    left = check(folder)
+    for line in left.problems:
+        sessions.tell_more(f"still: {line}")
+    return left

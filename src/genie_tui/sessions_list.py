@@ -1,0 +1,153 @@
+"""The saved rooms as a list: what is told of each, as a table and as JSON."""
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import msgspec
+
+from genie_core.archive.catalogue import Catalogue, Listing
+from genie_core.archive.errors import ArchiveError
+from genie_core.archive.lock import holder
+from genie_core.archive.retention import Due, Limits, due
+from genie_tui.amounts import counted, file_size
+from genie_tui.moments import ago
+from genie_tui.output import safe_line
+from genie_tui.sessions_table import Column, laid_out
+
+SORTS: Final[Mapping[str, Callable[[Listing], Any]]] = {
+    "activity": lambda listing: -listing.last_activity,
+    "title": lambda listing: listing.title.casefold(),
+    "size": lambda listing: -listing.size,
+    "unread": lambda listing: -_number(listing, "unread"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A room in the list. `holder` says who has it open, `past` which limit it is past, in words."""
+
+    listing: Listing
+    holder: str = ""
+    past: str = ""
+
+
+def entries(catalogue: Catalogue, limits: Limits, now: float) -> list[Entry]:
+    """All saved rooms, the latest first. Blocks."""
+    listings = catalogue.all(sized=True)
+    past = {each.listing.id: each.why for each in due(listings, limits, now)}
+    return [
+        Entry(each, _holder(catalogue.folder(each.id)), past.get(each.id, "")) for each in listings
+    ]
+
+
+def past_limits(found: Iterable[Entry]) -> list[Due]:
+    """Those that are past a limit, and that nobody has open."""
+    return [Due(each.listing, each.past) for each in found if each.past and not each.holder]
+
+
+def chosen(found: Iterable[Entry], tags: Sequence[str], sort: str) -> list[Entry]:
+    """Those that have all of the tags, in the order that is wanted."""
+    wanted = {tag.removeprefix("#").casefold() for tag in tags}
+    kept = [each for each in found if wanted <= {tag.casefold() for tag in _tags(each.listing)}]
+    return sorted(kept, key=lambda each: SORTS[sort](each.listing))
+
+
+def write_table(found: Sequence[Entry], now: float, out: TextIO) -> None:
+    """Write the list for a person, as wide as their terminal, or as wide as need be in a pipe."""
+    width = shutil.get_terminal_size().columns if out.isatty() else None
+    listings = [each.listing for each in found]
+    columns = [
+        _column("ID", [each.id for each in listings]),
+        _column("TITLE", [each.title for each in listings], least=12),
+        _column("ACTIVE", [ago(now - each.last_activity) for each in listings], 2),
+        _column("PEOPLE", [_shown(each, "people") for each in listings], 6, right=True),
+        _column("MESSAGES", [_shown(each, "messages") for each in listings], 5, right=True),
+        _column("SIZE", [file_size(each.size) for each in listings], 4, right=True),
+        _column("STATE", [_state(each) for each in found], 1, least=12),
+        _column("TAGS", [" ".join(f"#{tag}" for tag in _tags(each)) for each in listings], 3, 6),
+        _column("LAST MESSAGE", [_preview(each) for each in listings], 7, least=16),
+    ]
+    out.writelines(f"{line}\n" for line in laid_out(columns, width))
+    out.writelines(
+        f"{safe_line(each.id)}: {safe_line(each.note)}\n" for each in listings if each.note
+    )
+
+
+def past_line(count: int) -> str:
+    """The line that says how many rooms are past a limit, and what can be done; empty for none."""
+    if not count:
+        return ""
+    verb = "is" if count == 1 else "are"
+    return f"{counted(count, 'session')} {verb} past your limit: genie-tui sessions prune"
+
+
+def as_json(found: Iterable[Entry], base: Path) -> bytes:
+    """The list as JSON, one object for each room in an array."""
+    return msgspec.json.format(msgspec.json.encode([as_object(each, base) for each in found]))
+
+
+def as_object(entry: Entry, base: Path) -> dict[str, Any]:
+    """What JSON tells of a room."""
+    listing, record = entry.listing, entry.listing.record
+    told = {} if record is None else msgspec.to_builtins(record)
+    for private in ("version", "pin", "address", "addresses"):
+        told.pop(private, None)
+    return {
+        **told,
+        "id": listing.id,
+        "room": record.id if record else "",
+        "title": listing.title,
+        "last_activity": listing.last_activity,
+        "size": listing.size,
+        "open": entry.holder,
+        "past": entry.past,
+        "problem": listing.note,
+        "folder": str(base / listing.id),
+    }
+
+
+def _column(
+    heading: str, cells: Sequence[str], rank: int = 0, least: int = 0, *, right: bool = False
+) -> Column:
+    return Column(heading, tuple(cells), rank, least, right)
+
+
+def _holder(folder: Path) -> str:
+    try:
+        held_by = holder(folder)
+    except ArchiveError:
+        return ""
+    return str(held_by) if held_by else ""
+
+
+def _number(listing: Listing, name: str) -> int:
+    return int(getattr(listing.record, name)) if listing.record else 0
+
+
+def _shown(listing: Listing, name: str) -> str:
+    return f"{_number(listing, name):,}" if listing.record else ""
+
+
+def _tags(listing: Listing) -> tuple[str, ...]:
+    return listing.record.tags if listing.record else ()
+
+
+def _preview(listing: Listing) -> str:
+    return listing.record.preview if listing.record else ""
+
+
+def _state(entry: Entry) -> str:
+    """What is special about a room now, in few words."""
+    listing = entry.listing
+    unread, parked = _number(listing, "unread"), _number(listing, "parked")
+    parts = [
+        "can't be read" if listing.note else "",
+        "open" if entry.holder else "",
+        f"{unread:,} unread" if unread else "",
+        f"{parked:,} parked" if parked else "",
+        "past limit" if entry.past and not entry.holder else "",
+    ]
+    return ", ".join(part for part in parts if part)

@@ -1,0 +1,113 @@
+"""One saved room, told in lines."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from genie_core.archive.catalogue import extent
+from genie_core.archive.excerpt import AGENT
+from genie_core.archive.lock import holder
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.fold import RoomState
+from genie_tui.amounts import counted, file_size
+from genie_tui.locations import short_path
+from genie_tui.moments import local_time
+from genie_tui.output import safe_line
+
+LAST: Final = 5
+"""So many of the last messages are shown, unless more are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something that was said; `seq` is the event's number."""
+
+    seq: int
+    at: float
+    by: str
+    text: str
+
+
+def described(saved: SavedRoom, last: int) -> Iterator[str]:
+    """What is known of a room, in lines; its log is read for that. Blocks.
+
+    Raises:
+        DamagedRoom: the log is no file.
+        DiskFailure: it can't be read.
+
+    """
+    with saved.reader() as log:
+        state, problems = log.state(), log.problems
+    record = saved.record
+    yield safe_line(record.shown_title or saved.id)
+    for name, text in _facts(saved, state):
+        if text:
+            yield f"  {name:<10}{safe_line(text)}"
+    yield from (f"  problem   {safe_line(each)}" for each in problems)
+    spoken = said(state, last)
+    if spoken:
+        yield "last messages"
+    for line in spoken:
+        when = local_time(line.at)
+        yield f"  {line.seq:>6}  {when:%Y-%m-%d %H:%M}  {safe_line(line.by)}: {safe_line(line.text)}"
+
+
+def said(state: RoomState, last: int) -> list[Line]:
+    """The last messages and answers that the state has, oldest first."""
+    lines = [
+        Line(each.seq, each.at, each.author, each.said.text) for each in state.exchanges.values()
+    ]
+    lines += [
+        Line(each.answered_seq or 0, each.ended_at or each.at, AGENT, each.answer.text)
+        for each in state.exchanges.values()
+        if each.answer is not None
+    ]
+    return sorted(lines, key=lambda line: line.seq)[len(lines) - min(last, len(lines)) :]
+
+
+def details(saved: SavedRoom, last: int) -> dict[str, Any]:
+    """What JSON tells of a room beyond what the list does; as `described` otherwise."""
+    with saved.reader() as log:
+        state, problems = log.state(), log.problems
+    return {
+        "members": [{"name": each.name, "role": each.role} for each in state.people.values()],
+        "events": state.head,
+        "waiting": [
+            {"message": each.message, "agent": each.agent, "tool": each.tool, "owner": each.owner}
+            for each in state.parked.values()
+        ],
+        "files": len(state.files),
+        "problems": problems,
+        "last": [
+            {"seq": each.seq, "at": each.at, "by": each.by, "text": each.text}
+            for each in said(state, last)
+        ],
+    }
+
+
+def _facts(saved: SavedRoom, state: RoomState) -> Iterator[tuple[str, str]]:
+    record = saved.record
+    held_by = holder(saved.folder)
+    yield "id", saved.id
+    yield "kind", _kind(saved)
+    yield "title", record.title if record.alias else ""
+    yield "created", f"{local_time(record.created):%Y-%m-%d %H:%M}"
+    yield "active", f"{local_time(record.last_activity):%Y-%m-%d %H:%M}"
+    yield "people", ", ".join(state.people)
+    unread = f", {record.unread:,} unread" if record.unread else ""
+    yield "messages", f"{state.messages:,}{unread}, in {counted(state.head, 'event')}"
+    yield "waiting", ", ".join(f"{each.tool} by {each.agent}" for each in state.parked.values())
+    yield "files", f"{len(state.files):,}" if state.files else ""
+    yield "tags", " ".join(f"#{tag}" for tag in record.tags)
+    yield "size", file_size(extent(saved.folder))
+    yield "open in", str(held_by) if held_by else ""
+    yield "folder", short_path(Path(saved.folder))
+
+
+def _kind(saved: SavedRoom) -> str:
+    record = saved.record
+    if record.kind == "hosted":
+        return f"hosted here, as {record.owner}" if record.owner else "hosted here"
+    host = record.host or "somebody"
+    return f"a copy of the room that {host} hosts, as {record.name}"

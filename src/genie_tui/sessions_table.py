@@ -1,0 +1,81 @@
+"""A table of texts that fits a terminal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from rich.cells import cell_len, set_cell_size
+
+from genie_tui.output import safe_line
+
+GAP: Final = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its heading and cells, of which a person sees one line each.
+
+    If the table is too wide, a column shrinks down to `least` cells; then those with the highest
+    `rank` are left out first, and those of rank 0 never.
+    """
+
+    heading: str
+    cells: tuple[str, ...]
+    rank: int = 0
+    least: int = 0
+    right: bool = False
+
+    @property
+    def width(self) -> int:
+        """How wide it is without being shrunk."""
+        return max(cell_len(each) for each in (self.heading, *self.cells))
+
+
+def laid_out(columns: Sequence[Column], width: int | None) -> list[str]:
+    """The lines of a table, the headings first; none is wider than `width` unless that is None.
+
+    Columns without any text are left out.
+    """
+    shown = [_safe(each) for each in columns if any(each.cells) or not each.rank]
+    widths = _fitted(shown, width)
+    kept = [(shown[place], widths[place]) for place in sorted(widths)]
+    texts = [
+        [_cell(cell, each, most) for cell in (each.heading, *each.cells)] for each, most in kept
+    ]
+    return [GAP.join(row).rstrip() for row in zip(*texts, strict=True)]
+
+
+def _safe(column: Column) -> Column:
+    return replace(column, cells=tuple(map(safe_line, column.cells)))
+
+
+def _fitted(columns: Sequence[Column], width: int | None) -> dict[int, int]:
+    """How wide each column is that is shown, by its place."""
+    widths = {place: each.width for place, each in enumerate(columns)}
+    while width is not None and (over := _total(widths) - width) > 0:
+        spare = {
+            place: most - columns[place].least
+            for place, most in widths.items()
+            if 0 < columns[place].least < most
+        }
+        place = max(spare, key=lambda each: spare[each], default=-1)
+        if spare:
+            widths[place] -= min(over, spare[place])
+            continue
+        rank, last = max((columns[place].rank, place) for place in widths)
+        if not rank:
+            break
+        del widths[last]
+    return widths
+
+
+def _total(widths: dict[int, int]) -> int:
+    return sum(widths.values()) + len(GAP) * max(len(widths) - 1, 0)
+
+
+def _cell(text: str, column: Column, width: int) -> str:
+    size = cell_len(text)
+    if size > width:
+        return set_cell_size(text, width - 1) + "…"
+    space = " " * (width - size)
+    return space + text if column.right else text + space
