@@ -61,8 +61,9 @@ class Proposal:
 class Exchange:
     """A message and everything that its handler's engine did about it.
 
-    `voucher` is the person from whose copy it was recovered, empty for what was said here;
-    `answer_voucher` likewise for the answer. `spent` is what decision and agents took so far.
+    `waiting` are the ids of its open approvals, in order. `voucher` is the person from whose copy
+    it was recovered, empty for what was said here; `answer_voucher` likewise for the answer.
+    `spent` is what decision and agents took so far.
     """
 
     seq: int
@@ -73,7 +74,7 @@ class Exchange:
     decision: Decided | None = None
     decided_at: float | None = None
     proposals: list[str] = field(default_factory=list)
-    waiting: set[str] = field(default_factory=set)
+    waiting: dict[str, None] = field(default_factory=dict)
     answer: Answered | None = None
     answered_seq: int | None = None
     error: Failed | None = None

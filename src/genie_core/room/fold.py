@@ -440,7 +440,7 @@ class RoomState:
         )
         self.proposals[proposal.id] = self.open[proposal.id] = proposal
         exchange.proposals.append(proposal.id)
-        exchange.waiting.add(proposal.id)
+        exchange.waiting[proposal.id] = None
         if not proposal.unasked:
             exchange.phase = Phase.WAITING
 
@@ -460,7 +460,7 @@ class RoomState:
             self.parked[proposal.id] = proposal
         else:
             self.parked.pop(proposal.id, None)
-        exchange.waiting.discard(proposal.id)
+        exchange.waiting.pop(proposal.id, None)
         if exchange.phase is Phase.WAITING and not exchange.waiting:
             exchange.phase = Phase.WORKING
 

@@ -1,0 +1,113 @@
+import zlib
+from collections.abc import Iterable, Iterator
+from unittest import mock
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.genie_core.room.histories import histories, history
+
+from genie_core.room import checkpoint, fold
+from genie_core.room.checkpoint import decode_state, encode_state
+from genie_core.room.event import Event
+from genie_core.room.fold import RoomState
+
+
+@pytest.fixture(autouse=True, params=[(1_000, 10_000), (3, 5)], ids=["wide", "narrow"])
+def window(request: pytest.FixtureRequest) -> Iterator[None]:
+    """As it is, and so narrow that much is forgotten."""
+    messages, ids = request.param
+    with mock.patch.object(fold, "WINDOW", messages), mock.patch.object(fold, "KNOWN_IDS", ids):
+        yield
+
+
+def folded(events: Iterable[Event], state: RoomState | None = None) -> RoomState:
+    state = state or RoomState()
+    for event in events:
+        state.apply(event)
+    return state
+
+
+def content(state: RoomState) -> dict[str, object]:
+    """Everything that a state holds, by attribute."""
+    return vars(state)
+
+
+@given(histories(), st.data())
+@settings(deadline=None)
+def test_a_fold_goes_on_from_a_written_state_as_from_the_first_event(
+    events: list[Event], data: st.DataObject
+) -> None:
+    cut = data.draw(st.integers(0, len(events)))
+    whole, before = folded(events), folded(events[:cut])
+    restored = decode_state(encode_state(before))
+    assert content(restored) == content(before)
+    assert content(folded(events[cut:], restored)) == content(whole)
+    assert encode_state(folded(events[cut:], restored)) == encode_state(whole)
+
+
+@given(histories())
+@settings(deadline=None)
+def test_a_written_state_shares_nothing_with_the_one_it_was_made_from(events: list[Event]) -> None:
+    half = len(events) // 2
+    state = folded(events[:half])
+    data = encode_state(state)
+    other = decode_state(data)
+    folded(events[half:], state)
+    assert encode_state(other) == data
+
+
+@given(histories())
+@settings(deadline=None)
+def test_what_refers_to_one_thing_still_does(events: list[Event]) -> None:
+    state = decode_state(encode_state(folded(events)))
+    assert all(state.exchanges[seq] is each for seq, each in state.running.items())
+    for waiting in (state.open, state.parked):
+        assert all(state.proposals[id_] is each for id_, each in waiting.items())
+
+
+def test_a_state_stays_small_however_long_its_room_gets() -> None:
+    with mock.patch.object(fold, "WINDOW", 20), mock.patch.object(fold, "KNOWN_IDS", 20):
+        sizes = [len(encode_state(folded(history(7, length)))) for length in (500, 2_000)]
+    assert sizes[1] < 2 * sizes[0]
+
+
+def packed(value: object) -> bytes:
+    return zlib.compress(msgspec.msgpack.encode(value))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"nonsense",
+        packed("nonsense"),
+        packed([checkpoint.VERSION]),
+        packed([checkpoint.VERSION + 1, "of", "a", "later", "version"]),
+        encode_state(RoomState())[:-1],
+    ],
+)
+def test_what_is_no_state_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"state|missing|Expected|Object"):
+        decode_state(data)
+
+
+@given(st.binary(max_size=40), st.integers(0, 2**16))
+def test_a_damaged_state_is_refused_or_it_is_a_state(noise: bytes, at: int) -> None:
+    data = bytearray(encode_state(folded(history(3, 40))))
+    at %= len(data)
+    data[at : at + len(noise)] = noise
+    try:
+        state = decode_state(bytes(data))
+    except ValueError:
+        return
+    assert isinstance(state, RoomState)
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    with (
+        mock.patch.object(checkpoint, "MOST_BYTES", 1_000),
+        pytest.raises(ValueError, match="not whole"),
+    ):
+        decode_state(zlib.compress(b"\0" * 100_000))
