@@ -88,15 +88,15 @@ def _rank(row: SessionRow, words: Sequence[str]) -> int | None:
     """How far off the worst word is; None if one is missing."""
     if not words:
         return 0
-    fields = [fold(each) for each in (row.title, row.host, row.id, *row.tags, *row.names)]
-    ranks = [_fit(word.lstrip("#@"), fields) for word in words]
+    fields = [fold(each) for each in (row.title, row.host, *row.tags, *row.names)]
+    ranks = [_fit(word.lstrip("#@"), fields, fold(row.id)) for word in words]
     return None if None in ranks else max(rank for rank in ranks if rank is not None)
 
 
-def _fit(word: str, fields: Sequence[str]) -> int | None:
+def _fit(word: str, fields: Sequence[str], id_: str) -> int | None:
     if any(part.startswith(word) for field in fields for part in field.split()):
         return 0
-    if any(word in field for field in fields):
+    if any(word in field for field in (*fields, id_)):
         return 1
     return 2 if any(_is_scattered(word, field) for field in fields) else None
 

@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from genie_core.errors import GenieError
 from genie_tui.locations import Locations, folder_at
 from genie_tui.session_row import SessionRow, Way
+from genie_tui.settings_tables import RetentionTable
 
 if TYPE_CHECKING:
     from genie_core.archive.catalogue import Catalogue, Listing
-    from genie_core.archive.retention import Limits
     from genie_core.archive.saved import SavedRoom
     from genie_core.archive.search import Found
+    from genie_core.archive.trash import Send
 
 PREVIEWED: Final = 12
 """So many of the last messages and answers are shown beside the list."""
@@ -47,19 +50,24 @@ class NoForm(GenieError):
 
 
 class SessionStore:
-    """Lists, searches and changes what is in this person's folders."""
+    """Lists, searches and changes what is in this person's folders.
+
+    `send` moves a folder to the trash, by default the system's.
+    """
 
     def __init__(
         self,
         name: str,
         locations: Locations,
-        limits: "Callable[[], Limits] | None" = None,
+        retention: RetentionTable | None = None,
         clock: Callable[[], float] = time.time,
+        send: "Send | None" = None,
     ) -> None:
         self._name = name
         self._locations = locations
-        self._limits = limits
+        self._retention = retention or RetentionTable()
         self._clock = clock
+        self._send = send
 
     def rows(self, *, sized: bool = True) -> list[SessionRow]:
         """Every session. Measuring them takes a while if there are many."""
@@ -103,7 +111,7 @@ class SessionStore:
         """Move a session to the system's trash; returns its id."""
         from genie_core.archive.trash import trash
 
-        trash(self._catalogue().folder(id_))
+        trash(self._catalogue().folder(id_), self._send)
         return id_
 
     def fork(self, id_: str, at: int | None = None) -> str:
@@ -138,11 +146,10 @@ class SessionStore:
         return SavedRoom.load(self._catalogue().folder(id_))
 
     def _due(self, listings: "Sequence[Listing]") -> dict[str, str]:
-        if self._limits is None:
-            return {}
-        from genie_core.archive.retention import due
+        from genie_core.archive.retention import Limits, due
 
-        found = due(listings, self._limits(), self._clock())
+        limits = Limits(**msgspec.structs.asdict(self._retention))
+        found = due(listings, limits, self._clock())
         return {each.listing.id: each.why for each in found}
 
     def _row(self, listing: "Listing", due: str, *, sized: bool) -> SessionRow:

@@ -86,7 +86,7 @@ def start(
         notify=settings.notify,
         form=form,
         counsel=Counsel(source, locations, name, house.use),
-        store=SessionStore(name, locations),
+        store=SessionStore(name, locations, settings.retention),
     )
     if settings.theme:
         app.theme = settings.theme

@@ -1,0 +1,60 @@
+"""Sessions as they are on the disk, for what lists and searches them."""
+
+from pathlib import Path
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.lines import encode_line
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.event import ROOM, AnyBody, Event, Hosted, Joined, Opened, Said
+from genie_core.room.fold import RoomState
+from genie_tui.locations import Locations
+from genie_tui.session_store import SessionStore
+
+NOW = 1_790_000_000.0
+
+
+class Recorded:
+    """A folder with sessions, a store over it, and a trash."""
+
+    def __init__(self, folder: Path, name: str = "ann") -> None:
+        self.locations = Locations(folder / "config", folder / "data", folder / "log")
+        self.trash = folder / "trash"
+        self.trash.mkdir()
+        self.store = SessionStore(name, self.locations, clock=lambda: NOW, send=self._throw)
+
+    @property
+    def catalogue(self) -> Catalogue:
+        return Catalogue(self.locations.sessions)
+
+    def session(self, title: str, *bodies: AnyBody, by: str = "ann", at: float = NOW) -> SavedRoom:
+        """One that `by` hosted, with what they said or did after the first three events."""
+        saved = self.catalogue.create(title, at)
+        log: list[tuple[str, AnyBody]] = [
+            (ROOM, Opened(saved.id, title)),
+            (ROOM, Hosted(by)),
+            (by, Joined("host")),
+            *((by, body) for body in bodies),
+        ]
+        self.write(saved, log, at)
+        return saved
+
+    def said(self, title: str, *texts: str, by: str = "ann", at: float = NOW) -> SavedRoom:
+        """One in which this was said."""
+        bodies = [Said(str(number), text) for number, text in enumerate(texts)]
+        return self.session(title, *bodies, by=by, at=at)
+
+    def write(self, saved: SavedRoom, log: list[tuple[str, AnyBody]], at: float) -> None:
+        """Give a session this log."""
+        state = RoomState()
+        events = [Event(seq, at + seq, by, body) for seq, (by, body) in enumerate(log, 1)]
+        for event in events:
+            state.apply(event)
+        saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+        saved.summarise(state, at)
+
+    def titles(self) -> set[str]:
+        """What the sessions are called that are there."""
+        return {listing.title for listing in self.catalogue.all()}
+
+    def _throw(self, folder: Path) -> None:
+        folder.rename(self.trash / folder.name)

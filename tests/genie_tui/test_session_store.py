@@ -1,0 +1,159 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.genie_tui.recorded import NOW, Recorded
+
+from genie_core.archive.errors import ArchiveError, NoSuchEvent, RoomInUse
+from genie_core.room.event import Answered, AnyBody, Decided, Said
+from genie_tui.export.writing import InTheWay
+from genie_tui.session_row import Way
+from genie_tui.session_store import PREVIEWED, Line, NoForm, SessionStore
+from genie_tui.settings_tables import RetentionTable
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+def test_a_session_is_described(recorded: Recorded) -> None:
+    saved = recorded.said("Garden", "what now?", "dig")
+    saved.tag(["home", "work"])
+    saved.update(seen=4, unread=1, parked=2)
+    (row,) = recorded.store.rows()
+    assert (row.id, row.title, row.way, row.host) == (saved.id, "Garden", Way.HOST, "ann")
+    assert (row.people, row.names, row.messages) == (1, ("ann",), 2)
+    assert (row.tags, row.unread, row.parked) == (("home", "work"), 1, 2)
+    assert row.size is not None
+    assert row.size > 0
+    assert row.preview == "ann: dig"
+    assert recorded.store.rows(sized=False)[0].size is None
+
+
+def test_how_one_gets_in_depends_on_whose_it_is(recorded: Recorded) -> None:
+    mine = recorded.said("Mine", "hi").id
+    catalogue = recorded.catalogue
+    theirs = catalogue.copy_of("r1", "Theirs", "ann", NOW, address="127.0.0.1:7").id
+    others = catalogue.copy_of("r1", "Theirs", "bob", NOW, address="127.0.0.1:7").id
+    aside = catalogue.copy_of("r2", "Aside", "ann", NOW).id
+    broken = recorded.said("Broken", "hi")
+    (broken.folder / "room.json").write_text("{")
+    ways = {row.id: row.way for row in recorded.store.rows()}
+    assert ways == {
+        mine: Way.HOST,
+        theirs: Way.JOIN,
+        others: Way.WATCH,
+        aside: Way.WATCH,
+        broken.id: Way.WATCH,
+    }
+    notes = [row.note for row in recorded.store.rows() if row.id == broken.id]
+    assert "room.json" in notes[0]
+
+
+def test_what_is_past_a_limit_is_told(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path)
+    old = recorded.said("Old", "hi", at=NOW - 100 * 86_400)
+    for name in ("events.jsonl", "room.json"):
+        os.utime(old.folder / name, (NOW - 100 * 86_400, NOW - 100 * 86_400))
+    recorded.said("New", "hi")
+    limited = SessionStore(
+        "ann", recorded.locations, RetentionTable(max_age_days=30), clock=lambda: NOW
+    )
+    due = {row.title: row.due for row in limited.rows()}
+    assert due == {"Old": "no activity for 30 days", "New": ""}
+    assert {row.due for row in recorded.store.rows()} == {""}
+
+
+def test_the_last_of_what_was_said_is_read(recorded: Recorded) -> None:
+    bodies: list[AnyBody] = [Said("1", "what now?"), Decided(4, "delegate"), Answered(4, "dig")]
+    saved = recorded.session("Garden", *bodies)
+    assert recorded.store.last_lines(saved.id) == [
+        Line(NOW + 4, "ann", "what now?"),
+        Line(NOW + 6, "genie", "dig"),
+    ]
+    long = recorded.said("Long", *(str(number) for number in range(1_000)))
+    texts = [line.text for line in recorded.store.last_lines(long.id)]
+    assert texts == [str(number) for number in range(1_000 - PREVIEWED, 1_000)]
+
+
+def test_what_was_said_is_found(recorded: Recorded) -> None:
+    garden, _ = recorded.said("Garden", "plant Äpfel"), recorded.said("Kitchen", "bake")
+    (hit,) = recorded.store.search("apfel", lambda: True).hits
+    assert (hit.session, hit.seq) == (garden.id, 4)
+    assert recorded.locations.search.exists()
+
+
+def test_renaming_tags_and_forks_are_kept(recorded: Recorded) -> None:
+    saved = recorded.said("Garden", "one", "two")
+    recorded.store.rename(saved.id, "Orchard")
+    recorded.store.tag(saved.id, ["home", "old"])
+    recorded.store.tag(saved.id, [" #Work", "old"])
+    assert recorded.store.rows()[0].title == "Orchard"
+    assert recorded.store.rows()[0].tags == ("old", "Work")
+    fresh = recorded.store.fork(saved.id, 4)
+    assert recorded.titles() == {"Orchard", "Orchard (fork)"}
+    assert [line.text for line in recorded.store.last_lines(fresh)] == ["one"]
+    with pytest.raises(NoSuchEvent):
+        recorded.store.fork(saved.id, 99)
+
+
+def test_what_is_deleted_goes_to_the_trash_unless_it_is_open(recorded: Recorded) -> None:
+    saved = recorded.said("Garden", "hi")
+    with saved.held(), pytest.raises(RoomInUse):
+        recorded.store.delete(saved.id)
+    assert recorded.titles() == {"Garden"}
+    recorded.store.delete(saved.id)
+    assert recorded.titles() == set()
+    assert (recorded.trash / saved.id / "events.jsonl").exists()
+
+
+@pytest.mark.parametrize("ending", ["md", "html", "jsonl", "zip", "cast"])
+def test_the_name_of_a_file_says_how_a_session_is_written(
+    recorded: Recorded, tmp_path: Path, ending: str
+) -> None:
+    saved = recorded.said("Garden", "hi there")
+    wanted = tmp_path / f"out.{ending}"
+    path, _ = recorded.store.export(saved.id, str(wanted))
+    assert path == wanted
+    assert wanted.stat().st_size
+    with pytest.raises(InTheWay):
+        recorded.store.export(saved.id, str(wanted))
+
+
+def test_a_name_that_says_nothing_is_refused(recorded: Recorded, tmp_path: Path) -> None:
+    saved = recorded.said("Garden", "hi there")
+    with pytest.raises(NoForm, match=r"\.jsonl"):
+        recorded.store.export(saved.id, str(tmp_path / "out.doc"))
+    assert not (tmp_path / "out.doc").exists()
+
+
+def test_what_is_gone_meanwhile_is_an_error_in_one_line(recorded: Recorded) -> None:
+    recorded.said("Garden", "hi")
+    for doing in (recorded.store.delete, recorded.store.fork):
+        with pytest.raises(ArchiveError):
+            doing("2026-01-01-gone-abcd")
+    assert recorded.store.last_lines("2026-01-01-gone-abcd") == []
+
+
+def test_listing_and_searching_load_no_engine(recorded: Recorded) -> None:
+    recorded.said("Garden", "hi there")
+    code = (
+        "import sys\nfrom pathlib import Path\n"
+        "from genie_tui.locations import Locations\n"
+        "from genie_tui.session_store import SessionStore\n"
+        "store = SessionStore('ann', Locations(*map(Path, sys.argv[1:])))\n"
+        "(row,) = store.rows()\n"
+        "assert store.last_lines(row.id)\n"
+        "assert store.search('there', lambda: True).hits\n"
+        "store.fork(row.id)\n"
+        "heavy = {'pydantic_ai', 'openai', 'agents', 'group_sense', 'genie_core.session'}\n"
+        "sys.exit(' '.join(heavy & set(sys.modules)) or 0)"
+    )
+    places = [recorded.locations.config, recorded.locations.data, recorded.locations.log]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, places)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
