@@ -1,6 +1,7 @@
 """Everything a timeline shows, in order: the log, the answers being written, what is unsent."""
 
 from collections.abc import Iterable, Sequence
+from math import inf
 from time import time
 from typing import Final
 
@@ -48,6 +49,7 @@ class Conversation:
         self._unsent: tuple[Unsent, ...] = ()
         self._tail: list[Entry] = []
         self._is_fresh = True
+        self._earlier = 0
         self.stretch: Stretch | None = None
         self._begin(())
 
@@ -115,6 +117,11 @@ class Conversation:
             return self._log.seqs[index - self.above]
         return self.stretch.seqs[index - self._lead] if self.stretch is not None else None
 
+    def holds(self, seq: int) -> bool:
+        """Whether the place of an event is among what is shown."""
+        back = self.stretch
+        return seq >= self._since or (back is not None and back.first <= seq <= back.last)
+
     def near(self, seq: int) -> int | None:
         """The index of the entry that shows an event, or the first after it; None past the last."""
         if self.stretch is not None and seq <= self.stretch.last:
@@ -165,9 +172,14 @@ class Conversation:
 
     def forget(self, count: int) -> tuple[int, int]:
         """Drop the first live entries; returns how many at the top are gone, and how many new."""
-        before, since = self.above, self.since_without(count)
+        return self._drop(count, self.since_without(count))
+
+    def _drop(self, count: int, since: int) -> tuple[int, int]:
+        before = self.above
         kept = len(self._log.entries) - count
         self._earlier += self._log.forget(count)
+        if self._log.head == self._state.head:
+            self._earlier = self._state.messages - self._log.messages
         self._since = since
         self._arrange()
         changed = min(1, kept)  # it has a name above it now
@@ -175,16 +187,25 @@ class Conversation:
         return before + count + changed, self.above + dated + changed
 
     def show(self, stretch: Stretch | None) -> tuple[int, int]:
-        """Show another part of the past, or none; returns what `forget` does."""
+        """Show another part of the past, or none; returns what `forget` does.
+
+        Live entries that it shows as well are forgotten.
+        """
         before, self.stretch = self.above, stretch
         self._arrange()
-        return before, self.above
+        if stretch is None or stretch.last < self._since:
+            return before, self.above
+        above = self.above
+        twice = next(i for i, seq in enumerate([*self._log.seqs, inf]) if seq > stretch.last)
+        removed, added = self._drop(twice, stretch.last + 1)
+        return before + removed - above, added
 
     def _is_known(self, entry: Entry) -> bool:
         return isinstance(entry, Speech) and entry.message > self._state.floor
 
     def _arrange(self) -> None:
-        stretch, self._above, self._lead = self.stretch, [], 0
+        stretch, self._lead = self.stretch, 0
+        self._above: list[Entry] = []
         if stretch is None:
             if self._since > 1 and (self._earlier or self._can_read_back):
                 self._above = [Earlier(self._earlier)]

@@ -9,7 +9,7 @@ from genie_core.room.event import Event
 from genie_tui.widgets.past_stretch import PAGE, Stretch, count_messages
 
 Past: TypeAlias = Callable[[int, int], Awaitable[list[Event]]]
-"""Reads the last events before a number, at most so many. Raises `GenieError`."""
+"""Reads the last events before a number, at most so many. Raises `GenieError` or `OSError`."""
 
 
 class Edge(Enum):
@@ -26,19 +26,25 @@ class Edge(Enum):
 class Want:
     """Read the last events before `before`, at most `most`.
 
-    `seq` is the event that it is for, 0 without one. `show` says to show that event then.
+    `seq` is the event that it is for, 0 without one.
     """
 
     edge: Edge
     before: int
     most: int
     seq: int = 0
-    show: bool = False
 
 
-def wanted(
-    edge: Edge, since: int, stretch: Stretch | None, seq: int = 0, *, show: bool = False
-) -> Want | None:
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An event to go to, so that it is so many lines below the top."""
+
+    seq: int
+    distance: int
+    select: bool = False
+
+
+def wanted(edge: Edge, since: int, stretch: Stretch | None, seq: int = 0) -> Want | None:
     """What to read, None if there is nothing there; events from `since` on are shown live."""
     before, most = since, PAGE
     match edge:
@@ -53,7 +59,7 @@ def wanted(
             most = before - stretch.last - 1
     if before <= 1 or most <= 0:
         return None
-    return Want(edge, before, most, seq, show)
+    return Want(edge, before, most, seq)
 
 
 def stretched(
@@ -62,7 +68,7 @@ def stretched(
     """What is shown of the past once this was read. It may take long: call it in a thread.
 
     `earlier` messages come before `since`. Where fewer events were read than were asked for, the
-    log begins.
+    log begins, and where there are none it has nothing of what is missing.
     """
     last = want.before - 1
     first = events[0].seq if len(events) >= want.most else 1
@@ -70,5 +76,7 @@ def stretched(
         return stretch.with_front(events, first)
     if stretch is not None and want.edge is Edge.BACK:
         return stretch.with_back(events, last)
+    if not events:
+        return Stretch((), 1, since - 1, earlier)
     before = max(0, earlier - count_messages(events)) if want.before == since else None
     return Stretch(events, first, last, before)

@@ -401,10 +401,9 @@ class Timeline(ScrollView, can_focus=True):
         if self._below and event.y == self._rows - 1:
             event.stop()
             self.action_follow()
-        elif len(self._talk) and self._talk.has_more_before:
-            if self._window.at(event.y + self.scroll_offset.y)[0] == 0:
-                self._following = False
-                self._look_around()
+        elif self._talk.has_more_before and not self._window.at(event.y + self.scroll_offset.y)[0]:
+            self._following = False
+            self._look_around()
 
     # How it is done
 
@@ -503,6 +502,7 @@ class Timeline(ScrollView, can_focus=True):
             shows = said_in(self._talk[index]) is not None
             self._selected = index if shows else None
         self._settle(self._window.settle_by(index, target.distance, self._rows))
+        self._look_around()
 
     def _look_around(self, after: Edge | None = None) -> None:
         """Read more if what is in view comes near the end of what is held.

@@ -54,6 +54,11 @@ class Transcript:
         self._host = ""
         self._devices: dict[str, set[str]] = {}
 
+    @property
+    def messages(self) -> int:
+        """How many messages there are among the entries."""
+        return len(self._place)
+
     def place(self, message: int) -> int | None:
         """The index of the entry that shows a message."""
         return self._place.get(message)
@@ -94,8 +99,9 @@ class Transcript:
         if kept and (at := _moment(kept[0][0])) is not None:
             self._append(Day(local_time(at).date()), kept[0][1])
         for entry, seq in kept:
-            first = len(self.entries) <= 1 and isinstance(entry, Speech)
-            self._append(replace(entry, opens=True) if first else entry, seq)
+            if isinstance(entry, Speech) and len(self.entries) <= 1:
+                entry = replace(entry, opens=True)
+            self._append(entry, seq)
         return gone
 
     def _append(self, entry: Entry, seq: int) -> None:

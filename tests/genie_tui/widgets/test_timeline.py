@@ -15,6 +15,7 @@ from genie_core.room.event import (
     Asked,
     Cancelled,
     Decided,
+    Event,
     Failed,
     FileRef,
     Joined,
@@ -22,9 +23,11 @@ from genie_core.room.event import (
     Settled,
 )
 from genie_core.room.exchange import Exchange
+from genie_core.room.fold import WINDOW
 from genie_core.room.seat import Transfer, Unsent, Way
 from genie_tui.widgets.entry import Entry
 from genie_tui.widgets.paint import Painter
+from genie_tui.widgets.past_stretch import PAGE
 from genie_tui.widgets.timeline import Timeline
 
 MANY = 100_000
@@ -33,16 +36,27 @@ MANY = 100_000
 class Host(App[None]):
     """Nothing but a timeline, and what it reports."""
 
-    def __init__(self, log: RoomLog) -> None:
+    def __init__(self, log: RoomLog, *, reads_back: bool = False) -> None:
         super().__init__()
         self.log_ = log
+        self.reads_back = reads_back
+        self.broken = ""
+        self.reads: list[tuple[int, int]] = []
         self.stops: list[int | None] = []
         self.below: list[int] = []
 
     def compose(self) -> ComposeResult:
         yield Timeline()
 
+    async def past(self, before: int, most: int) -> list[Event]:
+        self.reads.append((before, most))
+        if self.broken:
+            raise OSError(self.broken)
+        return self.log_.events[max(0, before - 1 - most) : before - 1]
+
     def on_mount(self) -> None:
+        if self.reads_back:
+            self.timeline.past = self.past
         self.timeline.bind_state(self.log_.state, "ann")
         self.timeline.apply_many(self.log_.events)
         self.timeline.focus()
@@ -397,9 +411,10 @@ async def test_a_long_room_costs_no_widgets_and_paints_what_is_near(
         painted.clear()
         await pilot.press("home")
         await pilot.pause()
-        assert app.shows("message 0")
+        assert app.shows(f"↑ {log.state.floor:,} earlier messages")
+        assert app.shows(f"message {log.state.floor}")
         assert len(painted) < 100
-        assert app.timeline.virtual_size.height > MANY
+        assert app.timeline.virtual_size.height < 10 * WINDOW
 
 
 async def test_messages_are_selected_and_copied() -> None:
@@ -526,3 +541,261 @@ def _details(found: list[Exchange]) -> Callable[[Message], None]:
             found.append(message.exchange)
 
     return hook
+
+
+# -- a long room
+
+
+def numbered(count: int) -> RoomLog:
+    """A log with messages that say their own number in it."""
+    log = RoomLog()
+    for number in range(1, count + 1):
+        log.say(("ann", "bob", "cleo")[number // 2 % 3], f"number {number};", after=60)
+    return log
+
+
+def read(app: Host) -> list[int]:
+    """The numbers in view, from top to bottom."""
+    found = [line.split("number ")[1] for line in app.lines() if "number " in line]
+    return [int(text.split(";")[0]) for text in found]
+
+
+async def settled(app: Host, pilot: Pilots) -> None:
+    """Wait until nothing is being read from the log any more."""
+    await pilot.pause()
+    while list(app.workers):
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+
+
+async def test_what_happens_for_days_is_held_in_bounded_memory() -> None:
+    log = RoomLog()
+    app = Host(log)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        for number in range(MANY // 2_000):
+            batch = [log.say("bob", f"number {number}-{each};") for each in range(2_000)]
+            app.timeline.apply_many(batch)
+            await pilot.pause()
+            assert app.shows(f"number {number}-1999;")
+            assert app.timeline.virtual_size.height < 10 * WINDOW
+        await pilot.press("home")
+        await pilot.pause()
+        assert app.shows(f"↑ {log.state.floor:,} earlier messages")
+
+
+async def test_what_is_read_stays_put_while_the_room_goes_on_for_long() -> None:
+    log = numbered(WINDOW)
+    app = Host(log, reads_back=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        app.timeline.show_message(500)
+        await settled(app, pilot)
+        before = app.lines()
+        for _ in range(5):
+            said = [log.say("dan", "and on") for _ in range(WINDOW)]
+            app.timeline.apply_many(said)
+            await settled(app, pilot)
+            assert app.lines()[:-1] == before[:-1]
+        assert f"↓ {5 * WINDOW} new" in app.lines()[-1]
+        assert app.timeline.virtual_size.height < 10 * WINDOW
+        await pilot.press("end")
+        await pilot.pause()
+        assert app.shows("and on")
+        app.timeline.apply(log.say("dan", "the latest"))
+        await pilot.pause()
+        assert app.shows("the latest")
+
+
+async def test_reading_back_meets_every_message_of_a_long_room() -> None:
+    log = numbered(2 * WINDOW + 900)
+    app = Host(log, reads_back=True)
+    async with app.run_test(size=(60, 150)) as pilot:
+        await settled(app, pilot)
+        met = read(app)
+        while met[0] > 1:
+            await pilot.press("pageup")
+            await settled(app, pilot)
+            seen = read(app)
+            assert seen == list(range(seen[0], seen[-1] + 1))
+            assert met[0] - 150 <= seen[0] < met[0] <= seen[-1] + 1
+            met = seen
+            assert app.timeline.virtual_size.height < 10 * WINDOW
+        assert not app.shows("earlier")
+
+        while met[-1] < log.state.head:
+            await pilot.press("pagedown")
+            await settled(app, pilot)
+            seen = read(app)
+            assert seen == list(range(seen[0], seen[-1] + 1))
+            assert met[-1] < seen[-1] <= met[-1] + 150
+            assert seen[0] <= met[-1] + 1
+            met = seen
+        app.timeline.apply(log.say("bob", "and followed"))
+        await pilot.pause()
+        assert app.shows("and followed")
+
+
+async def test_scrolling_by_lines_never_jumps_as_pages_come_and_go() -> None:
+    log = numbered(3 * WINDOW)
+    app = Host(log, reads_back=True)
+    async with app.run_test(size=(60, 80)) as pilot:
+        app.timeline.show_message(log.state.floor + 8)
+        await settled(app, pilot)
+        for step in (-33, 33):
+            for _ in range(70):
+                before = app.lines()
+                app.timeline.scroll_relative(y=step, animate=False)
+                await settled(app, pilot)
+                after = app.lines()
+                ours, theirs = (
+                    (before[:step], after[-step:]) if step < 0 else (before[step:], after[:-step])
+                )
+                kept = [line for line in ours if "number" in line]
+                assert [line for line in theirs if "number" in line] == kept
+        assert len(app.reads) > 2
+
+
+async def test_home_goes_to_the_first_message_and_end_back_to_the_latest() -> None:
+    log = numbered(4 * WINDOW)
+    app = Host(log, reads_back=True)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("home")
+        await settled(app, pilot)
+        assert read(app)[0] == 1
+        assert not app.shows("earlier")
+        assert len(app.reads) <= 3
+        app.timeline.show_message(log.state.floor + 3)
+        await settled(app, pilot)
+        app.timeline.scroll_relative(y=-5, animate=False)
+        await pilot.pause()
+        await pilot.press("end")
+        await settled(app, pilot)
+        assert read(app)[-1] == log.state.head
+        assert app.timeline.reading is None
+
+
+async def test_what_is_missing_between_is_counted() -> None:
+    log = numbered(4 * WINDOW)
+    app = Host(log, reads_back=True)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("home")
+        await settled(app, pilot)
+        app.broken = "so that nothing is filled in"
+        app.timeline.show_message(log.state.floor + 1)
+        await settled(app, pilot)
+        assert app.shows(f"⋮ {log.state.floor - PAGE:,} more messages")
+
+
+async def test_any_message_is_found_selected_and_can_be_acted_on() -> None:
+    log = numbered(4 * WINDOW)
+    app = Host(log, reads_back=True)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settled(app, pilot)
+        for seq in (17, 2_345, 3_999, 1, 1_200):
+            app.timeline.show_message(seq)
+            await settled(app, pilot)
+            assert seq in read(app)
+            chosen = app.timeline.chosen
+            assert chosen is not None
+            assert chosen.seq == seq
+            await pilot.press("y")
+            assert app.clipboard == f"number {seq};"
+
+
+async def test_where_one_reads_can_be_told_and_gone_back_to() -> None:
+    log = numbered(3 * WINDOW)
+    app = Host(log, reads_back=True)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await settled(app, pilot)
+        app.timeline.show_message(321)
+        await settled(app, pilot)
+        app.timeline.scroll_relative(y=-1, animate=False)
+        await settled(app, pilot)
+        place, before = app.timeline.reading, app.lines()
+        assert place is not None
+        await pilot.press("end")
+        assert app.timeline.reading is None
+
+    again = Host(log, reads_back=True)
+    async with again.run_test(size=(60, 20)) as pilot:
+        await settled(again, pilot)
+        again.timeline.read_at(*place)
+        await settled(again, pilot)
+        assert again.lines() == before
+        assert again.timeline.reading == place
+
+
+async def test_the_place_holds_when_the_log_tells_more_than_the_state_did() -> None:
+    log = numbered(300)
+    app = Host(RoomLog())
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        app.timeline.bind_state(log.state, "ann")
+        app.timeline.read_at(100, 2)
+        app.timeline.apply_many(log.events[50:])
+        await pilot.pause()
+        assert app.timeline.reading is not None
+        assert 100 in read(app)[:3]
+        assert app.below == []
+
+
+async def test_what_cannot_be_read_is_said_and_can_be_tried_again() -> None:
+    log = numbered(3 * WINDOW)
+    app = Host(log, reads_back=True)
+    app.broken = "the disk is \x1b gone [/b]"
+    async with app.run_test(size=(80, 20)) as pilot:
+        await settled(app, pilot)
+        await pilot.press("home")
+        await settled(app, pilot)
+        told = [note.message for note in app._notifications]
+        assert told == ["Earlier messages can't be read: the disk is ␛ gone [/b]"]
+        assert app.shows(f"number {log.state.head}")
+        app.broken = ""
+        await pilot.press("home")
+        await settled(app, pilot)
+        assert read(app)[0] == 1
+
+
+async def test_a_log_that_is_not_there_is_asked_for_once() -> None:
+    log = numbered(3 * WINDOW)
+    app = Host(log, reads_back=True)
+    async with app.run_test(size=(80, 20)) as pilot:
+        await settled(app, pilot)
+        log.events.clear()
+        await pilot.press("home")
+        await settled(app, pilot)
+        await pilot.press("home")
+        await settled(app, pilot)
+        assert app.shows("earlier messages can't be read here")
+        assert len(app.reads) == 1
+
+
+async def test_notes_without_messages_are_bounded_too() -> None:
+    log = RoomLog()
+    app = Host(log, reads_back=True)
+    async with app.run_test(size=(80, 20)) as pilot:
+        await pilot.pause()
+        for _ in range(20):
+            app.timeline.apply_many([log.add(Joined("guest"), "cid") for _ in range(WINDOW)])
+            await pilot.pause()
+        assert app.timeline.virtual_size.height < 10 * WINDOW
+        await pilot.press("pageup")
+        app.timeline.read_at(1)
+        await settled(app, pilot)
+        assert not app.shows("what came before")
+
+
+async def test_another_width_keeps_what_was_read_back_in_view() -> None:
+    log = numbered(3 * WINDOW)
+    app = Host(log, reads_back=True)
+    async with app.run_test(size=(100, 20)) as pilot:
+        await settled(app, pilot)
+        app.timeline.show_message(1_234)
+        await settled(app, pilot)
+        for width in (30, 120):
+            await pilot.resize_terminal(width, 20)
+            await settled(app, pilot)
+            assert 1_234 in read(app)
