@@ -8,13 +8,13 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from genie_core.agent import AgentFactory
 from genie_core.assistant.agents import MENTION_ONLY, Workshop
 from genie_core.assistant.bench import Bench, risk_in
 from genie_core.assistant.budget import Purse
-from genie_core.assistant.check import check_config
+from genie_core.assistant.check import check_choice, check_config
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.lineup import Lineup, label_of
 from genie_core.assistant.meant import meanings
@@ -32,6 +32,9 @@ from genie_core.secrets import SecretsProvider, secrets_of
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
+
+NO_MODEL: Final = "no model"
+"""Stands for the model of a template that needs none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,34 @@ def build_assistant(
         judge=policy,
         workbench=Bench(workshop, policy, owner),
     )
+
+
+def build_reasoner(
+    config: AssistantConfig, prompt: str, secrets: SecretsProvider | None = None, owner: str = ""
+) -> tuple[GroupReasonerFactory, str]:
+    """Build only what decides, following this prompt; also the label of the model that does.
+
+    Of the settings everything counts that a reasoner has anything to do with. Errors and blocking
+    as in `build_assistant`, but for a template that needs no model: its model is not looked at.
+    """
+    keys: Mapping[str, str] = os.environ if secrets is None else secrets_of(owner, secrets)
+    lineup = Lineup(config, keys, partial(_offline_model, config))
+    choice = lineup.cast(config.reasoner).choice
+    needs_model = config.template != MENTION_ONLY
+    if needs_model:
+        check_choice(choice, keys)
+    workshop = Workshop(
+        config=config,
+        lineup=lineup,
+        roles=(),
+        workspace=None,
+        board=Board([]),
+        purse=Purse(config.budget),
+        secrets=secrets,
+    )
+    if needs_model:
+        workshop.make_ready()
+    return workshop.reasoner_factory(prompt), label_of(choice) if needs_model else NO_MODEL
 
 
 def _offline_model(config: AssistantConfig) -> "Model":

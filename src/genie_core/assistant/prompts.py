@@ -49,6 +49,13 @@ def load_prompt(kind: Kind, name: str, override_dir: Path | None = None) -> str:
     return text.strip()
 
 
+def load_prompt_at(kind: Kind, file: Path) -> str:
+    """Return the text of a prompt that is not in one of the folders; errors as `load_prompt`."""
+    text = _text(file)
+    check_placeholders(text, file, _KNOWN[kind])
+    return text.strip()
+
+
 def prompt_names(kind: Kind, override_dir: Path | None = None) -> list[str]:
     """Name the prompts there are, shipped and own ones, sorted. Reads folders."""
     return sorted(_files(kind, override_dir))

@@ -1,0 +1,138 @@
+"""A what-if report in words: as lines for a terminal, and as Markdown to be kept."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from genie_core.assistant.query import question_in
+from genie_core.assistant.whatif_report import Outcome, Report, Verdict
+from genie_core.room.event import Spending
+from genie_tui.amounts import counted
+from genie_tui.moments import duration, local_time
+from genie_tui.text import visible_line
+from genie_tui.widgets.costs import short_cost
+
+EXCERPT_CHARS: Final = 160
+"""How much of a message or a query stands in the words."""
+
+MARKED: Final = "you marked it as wrong"
+
+_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&$])")
+
+
+def title(report: Report) -> str:
+    """What was asked."""
+    return visible_line(f"What if {report.template} with {report.model} had decided")
+
+
+def room(report: Report) -> str:
+    """Which room it was, and when it was asked."""
+    asked = local_time(report.at)
+    return visible_line(f"{report.title} ({report.session}), asked {asked:%Y-%m-%d %H:%M}")
+
+
+def summary_lines(report: Report) -> Iterator[str]:
+    """The numbers."""
+    counts = report.summary
+    done = counts.decided + counts.failed
+    if report.stopped:
+        rest = counted(report.total - done, "message")
+        yield visible_line(f"Not complete: {report.stopped}; {rest} not asked about")
+    yield (
+        f"{counted(done, 'decision')}: {counts.agree:,} agree, {counts.newly_delegated:,} newly "
+        f"delegated, {counts.newly_ignored:,} newly ignored, {counts.failed:,} failed"
+    )
+    if counts.marked:
+        yield (
+            f"Of {counted(counts.marked, 'decision')} that you marked as wrong "
+            f"{counts.right_after:,} would be right; {counts.right_before:,} were"
+        )
+    yield visible_line(
+        f"It took {duration(report.seconds)} and {_cost(report.spent)}; "
+        f"the recorded decisions took {_cost(report.spent_before)}"
+    )
+
+
+def outcome_lines(outcome: Outcome) -> Iterator[str]:
+    """One message, and both decisions or what went wrong."""
+    mark = f"  ! {MARKED}" if outcome.wrong else ""
+    yield f"{heading(outcome)}: {excerpt(outcome.text)}{mark}"
+    yield f"    was  {told(outcome.before)}"
+    yield f"    now  {told(outcome.after) if outcome.after else _failure(outcome)}"
+
+
+def heading(outcome: Outcome) -> str:
+    """Which message it is."""
+    by = f", by {outcome.handler}'s engine" if outcome.handler != outcome.author else ""
+    when = local_time(outcome.at)
+    return visible_line(f"#{outcome.message}  {when:%Y-%m-%d %H:%M}  {outcome.author}{by}")
+
+
+def told(verdict: Verdict) -> str:
+    """A decision with its reason, and with what would have been asked."""
+    reason = visible_line(" ".join(verdict.reason.split())) or "no reason given"
+    if verdict.decision == "ignore":
+        return f"IGNORE    {reason}"
+    receiver = f" for {visible_line(verdict.receiver)}" if verdict.receiver else ""
+    return f"DELEGATE  {reason} -> asks{receiver}: {excerpt(question_in(verdict.query))}"
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text as one line."""
+    line = " ".join(text[: 4 * EXCERPT_CHARS].split())
+    return visible_line(line if len(line) <= EXCERPT_CHARS else f"{line[: EXCERPT_CHARS - 1]}…")
+
+
+def lines(report: Report) -> Iterator[str]:
+    """All of it for a terminal; no line holds anything that a terminal would obey."""
+    yield title(report)
+    yield room(report)
+    for name, outcomes in _parts(report):
+        yield ""
+        yield f"{name}:"
+        for outcome in outcomes:
+            yield ""
+            yield from outcome_lines(outcome)
+    yield ""
+    yield from summary_lines(report)
+
+
+def markdown(report: Report) -> str:
+    """All of it as Markdown, in which everything that somebody wrote stands for itself."""
+    written = [f"# {_escaped(title(report))}", "", _escaped(room(report)), ""]
+    written += [f"- {_escaped(line)}" for line in summary_lines(report)]
+    for name, outcomes in _parts(report):
+        written += ["", f"## {name}"]
+        for outcome in outcomes:
+            written += ["", *_in_markdown(outcome)]
+    return "\n".join(written) + "\n"
+
+
+def _in_markdown(outcome: Outcome) -> Iterator[str]:
+    yield f"### {_escaped(heading(outcome))}"
+    yield ""
+    yield f"> {_escaped(visible_line(' '.join(outcome.text.split())))}"
+    yield ""
+    if outcome.wrong:
+        yield f"- **{MARKED}**"
+    yield f"- was: {_escaped(told(outcome.before))}"
+    yield f"- now: {_escaped(told(outcome.after) if outcome.after else _failure(outcome))}"
+
+
+def _parts(report: Report) -> Iterator[tuple[str, Sequence[Outcome]]]:
+    if report.changed:
+        yield "Decisions that differ", report.changed
+    if report.failures:
+        yield "No decision, as it failed", report.failures
+
+
+def _failure(outcome: Outcome) -> str:
+    return f"FAILED    {visible_line(outcome.error)}"
+
+
+def _cost(spent: Sequence[Spending]) -> str:
+    return short_cost(spent) or "no tokens"
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text)
