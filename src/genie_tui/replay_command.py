@@ -86,7 +86,7 @@ def replay(
     if options.reasoner is not None:
         from genie_tui.whatif_command import what_if
 
-        return what_if(options, source, locations, env, out)
+        return what_if(options, source, locations, env, out, problems)
     if options.json:
         return write_raw(
             locations.sessions / id_, options.first, options.last, out.buffer, problems

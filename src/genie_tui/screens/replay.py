@@ -132,17 +132,17 @@ class ReplayScreen(Screen[None]):
         for problem in recording.problems:
             self.notify(problem, severity="warning", timeout=12)
         opening = self._opening
+        projector.speed = opening.speed
+        projector.playing = opening.at is None and not opening.follow
         first = projector.head if opening.follow else 1
         await self._heed(projector.go(first if opening.at is None else opening.at))
         if not self.is_running:
             return
-        projector.speed = opening.speed
-        projector.playing = opening.at is None and not opening.follow
         self._seen = self._clock()
         self.set_interval(FRAME, self._frame)
         self._work(self._read_all(projector))
         if opening.follow:
-            self.set_interval(LOOK, self._look_again)
+            self._work(self._follow(projector))
 
     def show_moment(self, moment: Moment) -> None:
         """Show the room as it was at another moment."""
@@ -208,13 +208,11 @@ class ReplayScreen(Screen[None]):
         while more:
             more = await projector.scan()
 
-    def _look_again(self) -> None:
-        if self._projector is not None:
-            self._work(self._take_more(self._projector))
-
-    async def _take_more(self, projector: Projector) -> None:
-        if await projector.refresh():
-            await self._read_all(projector)
+    async def _follow(self, projector: Projector) -> None:
+        while True:
+            await asyncio.sleep(LOOK)
+            if await projector.refresh():
+                await self._read_all(projector)
 
     def _work(self, work: Awaitable[object]) -> None:
         self.run_worker(self._heed(work), group="replay")

@@ -1,9 +1,13 @@
 """A recorded room for tests: a list of events that is read as a log is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-from tests.genie_tui.widgets.room_log import RoomLog
+from tests.genie_tui.widgets.room_log import START, RoomLog
 
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.lines import encode_line
+from genie_core.archive.saved import SavedRoom
 from genie_core.room.event import (
     Asked,
     Decided,
@@ -65,3 +69,16 @@ def a_day() -> RoomLog:
     log.add(Failed(tidy.seq, "agent", "the model is away"), "bob")  # 14
     log.add(Asked(log.ask("ann", "look it up").seq, "a2", "genie", "grep", {}, unasked=True), "ann")
     return log
+
+
+def save(sessions: Path, events: Iterable[Event], title: str = "Garden") -> SavedRoom:
+    """A room of ann's on disk, with this log."""
+    saved = Catalogue(sessions).create(title, START, host="ann", name="ann")
+    append(saved, events)
+    return saved
+
+
+def append(saved: SavedRoom, events: Iterable[Event]) -> None:
+    """Let a room's log grow."""
+    with saved.log_path.open("ab") as log:
+        log.writelines(encode_line(event) for event in events)
