@@ -6,6 +6,7 @@ Whatever people, agents and tools wrote is escaped so that it is shown as it was
 import re
 from collections.abc import Iterator
 from datetime import date
+from itertools import groupby
 from typing import Final
 
 from genie_core.archive.labels import Labels
@@ -49,18 +50,14 @@ def escape(text: str) -> str:
 
     Every line feed becomes a break within the paragraph, and blank lines end it.
     """
-    paragraphs = re.split(r"\n(?:[ \t]*\n)+", text.strip("\n"))
-    return "\n\n".join(_paragraph(paragraph) for paragraph in paragraphs)
-
-
-def _paragraph(text: str) -> str:
-    return _BREAK.join(map(_line, text.split("\n")))
+    groups = groupby(text.split("\n"), key=lambda line: bool(line.strip()))
+    return "\n\n".join(_BREAK.join(map(_line, lines)) for filled, lines in groups if filled)
 
 
 def _line(line: str) -> str:
     """One line, whose indentation is kept by spaces that don't mean code."""
     bare = line.strip(" ")
-    indent = "&nbsp;" * (len(line) - len(line.lstrip(" "))) if bare else ""
+    indent = "&nbsp;" * (len(line) - len(line.lstrip(" ")))
     number = _NUMBERED.match(bare)
     start = number.end() if number else 0
     escaped = _ANYWHERE.sub(r"\\\g<0>", bare[start:])
@@ -99,14 +96,18 @@ def _passage(passage: Passage, notes: dict[int, list[Footnote]], when: str, plac
         case Answered() as answered:
             to = f" → {escape(passage.receiver)}" if passage.receiver else ""
             head = f"**{AGENT}**{to} {when}{vouched}, after {duration(answered.elapsed)}"
-            return head + _BREAK + escape(visible(answered.text))
+            return head + _BREAK + _text(answered.text)
     mark, text = passage.line or ("", "")
     return f"> {mark} {when} {escape(text)}{vouched}"
 
 
 def _said(said: Said) -> str:
-    text = escape(visible(said.text)) or "…"
+    text = _text(said.text)
     return f"\\* {text}" if said.emote else text
+
+
+def _text(raw: str) -> str:
+    return escape(visible(raw)) or "…"
 
 
 def _brought(said: Said, place: Place) -> Iterator[str]:
@@ -129,7 +130,7 @@ def _file(text: str, file: FileRef, place: Place) -> str:
 def _quote(quote: Quote) -> str:
     lines = [f"from {escape(quote_name(quote))}:"]
     for each in quote.lines:
-        text = escape(visible(each.text)) or "…"
+        text = _text(each.text)
         lines.append(f"**{escape(visible_line(each.sender))}** {text}")
     return "\n>\n".join("\n".join(f"> {part}" for part in line.split("\n")) for line in lines)
 

@@ -1,0 +1,47 @@
+"""Decisions and approvals beside their messages."""
+
+from tests.genie_tui.widgets.room_log import START, RoomLog
+
+from genie_core.room.event import Asked, Decided, Event, Opened, Recovered, Said, Settled, Spending
+from genie_tui.export.footnotes import footnotes
+
+
+def room() -> RoomLog:
+    log = RoomLog()
+    log.add(Opened("r1", "Standup"))
+    log.say("ann", "tidy up", handler="ann")
+    spent = (Spending("reasoner", "a-model", requests=1, input_tokens=10, cost=0.5),)
+    log.add(Decided(2, "delegate", "it asks", query="tidy up", spent=spent), "ann")
+    log.add(Asked(2, "a1", "system", "rm", {"path": "/tmp/a\x1b[1m"}), "ann")
+    edited = {"path": "/tmp/b"}
+    log.add(Settled(2, "a1", "approved", arguments=edited, how="edit"), "ann")
+    log.say("bob", "nothing to decide")
+    return log
+
+
+def test_they_stand_with_their_message_in_order_and_in_full() -> None:
+    notes = footnotes(room().events)
+    assert list(notes) == [2]
+    decided, asked, settled = notes[2]
+    assert decided.line.mark + asked.line.mark + settled.line.mark == "●▲✓"
+    assert ("reason", "it asks") in decided.fields
+    assert "a-model" in dict(decided.fields)["agents"]
+    assert dict(asked.fields)["arguments"] == "path:\n/tmp/a␛[1m"
+    assert dict(settled.fields)["changes"].splitlines()[-1] == '+path: "/tmp/b"'
+    assert decided.at == START + 2
+
+
+def test_what_was_marked_as_wrong_says_so() -> None:
+    decided, asked, _settled = footnotes(room().events, wrong={2})[2]
+    assert decided.line.text.endswith("(marked as wrong)")
+    assert "wrong" not in asked.line.text
+
+
+def test_those_that_were_recovered_say_from_whom() -> None:
+    log = RoomLog()
+    log.add(Opened("r1", "Standup"))
+    log.add(Recovered(Event(7, START, "bob", Said("b1", "before", handler="bob"))), "cleo")
+    log.add(Recovered(Event(8, START, "bob", Decided(7, "ignore", "small talk"))), "cleo")
+    ((number, (note,)),) = footnotes(log.events).items()
+    assert number == 2
+    assert ("recovered", "from cleo's copy") in note.fields

@@ -1,0 +1,184 @@
+"""A room as a page on which no text becomes markup."""
+
+import base64
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.genie_core.archive.sample import BORN, saved_room
+
+from genie_core.archive.lines import encode_line
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.event import (
+    Answered,
+    AnyBody,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    FileRef,
+    Joined,
+    Moderated,
+    Opened,
+    Quote,
+    QuotedLine,
+    Recovered,
+    Said,
+    Settled,
+    Spending,
+    Unreadable,
+)
+from genie_tui.export.html import html
+
+VOID = {"meta", "img", "link", "input", "br", "hr", "base"}
+
+
+class Page(HTMLParser):
+    """What a browser would make of a page: its tags, their attributes and its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.others: list[str] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open[-1:] != ["style"]:
+            self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        self.others.append(data)
+
+    def unknown_decl(self, data: str) -> None:
+        self.others.append(data)
+
+    def handle_pi(self, data: str) -> None:
+        self.others.append(data)
+
+
+def bodies(text: str) -> list[tuple[str, AnyBody]]:
+    """Everything that can happen, with this text wherever a text can be."""
+    file = FileRef("ab" * 32, text, 12, "text/plain")
+    quote = Quote("r2", text, (QuotedLine(text, text),))
+    before = Event(70, BORN, text, Said("b1", text))
+    spent = (Spending(text, text, 1, cost=0.1),)
+    return [
+        ("", Opened("r1", text)),
+        (text, Joined("member", agent=text)),
+        (text, Said("m1", text, handler=text, files=(file,), quotes=(quote,))),
+        (text, Decided(3, "delegate", text, query=text, receiver=text, spent=spent)),
+        (text, Asked(3, "a1", text, text, {text: [text]}, text, because=text, risk=text)),
+        (text, Settled(3, "a1", "denied", text, arguments={text: f"{text}!"})),
+        (text, Answered(3, text, receiver=text)),
+        (text, Said("m2", text, handler=text, emote=True)),
+        (text, Failed(8, "agent", text)),
+        (text, Said("m3", text, handler=text)),
+        (text, Cancelled(10, text)),
+        (text, Moderated("kick", text, reason=text)),
+        ("cleo", Recovered(before)),
+        (text, Unreadable(text)),
+    ]
+
+
+def room(base: Path, text: str) -> SavedRoom:
+    saved = saved_room(base, title=text, host=text)
+    events = [Event(n, BORN + n, by, body) for n, (by, body) in enumerate(bodies(text), 1)]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    return saved
+
+
+def page(base: Path, text: str) -> Page:
+    return Page("".join(html(room(base, text))))
+
+
+HOSTILE = st.one_of(
+    st.text(min_size=1, max_size=40),
+    st.text(alphabet="<>&\"'/=!-?[] \n`;:#ax", min_size=1, max_size=40),
+    st.lists(
+        st.sampled_from(
+            [
+                *("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style>"),
+                *("<!--", "-->", "&lt;", "&#60;", "<![CDATA[", "' onload='x", "javascript:x"),
+                *("</title><b>", "</details>", "<?php", "\x00", "\u202e", "<a href=x>", "`"),
+            ]
+        ),
+        min_size=1,
+        max_size=4,
+    ).map("".join),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=60)
+@given(text=HOSTILE)
+def test_no_text_changes_a_tag_or_an_attribute(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    harmless = page(tmp_path_factory.mktemp("plain"), "x")
+    hostile = page(tmp_path_factory.mktemp("hostile"), text)
+    assert hostile.others == []
+    assert Counter(hostile.tags) <= Counter([*harmless.tags, "div"])  # what is blank has no lines
+    assert set(hostile.attributes) <= set(harmless.attributes)
+
+
+def test_what_is_escaped_is_read_as_it_was_written(tmp_path: Path) -> None:
+    text = "<b>\"bold\"</b> & 'more' &amp; ]]>"
+    found = page(tmp_path, text)
+    assert found.text.count(text) > 25
+    assert "\ufffd" not in found.text
+
+
+def test_the_page_may_load_and_run_nothing(tmp_path: Path) -> None:
+    text = "".join(html(saved_room(tmp_path)))
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">' in text
+    assert text.index("Content-Security-Policy") < text.index("<style>")
+    found = Page(text)
+    assert not {"script", "iframe", "object", "embed", "link", "base", "form"} & set(found.tags)
+    assert not any(name.startswith("on") for _tag, name, _value in found.attributes)
+    assert "prefers-color-scheme: dark" in text
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_decisions_and_approvals_are_folded_below_their_message(tmp_path: Path) -> None:
+    text = "".join(html(saved_room(tmp_path)))
+    message = text[text.index('id="m4"') : text.index("</article>", text.index('id="m4"'))]
+    assert message.count("<details>") == 3
+    assert "<dt>reason</dt><dd>a question</dd>" in message
+    assert "allowed calculate by ann" in message
+    assert "(marked as wrong)" in text
+    assert "does not know events like &#x27;danced&#x27;" in text
+
+
+def test_pictures_are_shown_and_other_files_can_be_taken(tmp_path: Path) -> None:
+    addresses = {
+        "a.png": "data:image/png;base64,AAAA",
+        "b.bin": "data:application/octet-stream;base64,AA",
+    }
+    files = tuple(FileRef("ab" * 32, name, 3, "") for name in addresses)
+    saved = saved_room(tmp_path)
+    said = Event(1, BORN, "ann", Said("m", "", files=files))
+    saved.log_path.write_bytes(encode_line(said))
+    found = Page("".join(html(saved, lambda file: addresses[file.name])))
+    assert ("img", "src", addresses["a.png"]) in found.attributes
+    assert ("a", "href", addresses["b.bin"]) in found.attributes
+    assert ("a", "download", "b.bin") in found.attributes
+    assert base64.b64decode("AAAA") == b"\0\0\0"

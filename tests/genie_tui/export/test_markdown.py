@@ -1,0 +1,160 @@
+"""A room as Markdown, of which nothing that people write is markup."""
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from tests.genie_core.archive.sample import BORN, DIGEST, saved_room
+
+from genie_core.archive.lines import encode_line
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.event import Event, FileRef, Opened, Said, Unreadable
+from genie_tui.export.markdown import escape, markdown
+from genie_tui.text import visible
+
+RENDERERS = [MarkdownIt("commonmark"), MarkdownIt("gfm-like", {"linkify": False, "html": True})]
+
+HOSTILE = st.one_of(
+    st.text(max_size=60),
+    st.text(alphabet="\\`*_{}[]<>()#+-.!|~&$=:;@\"' \t\n0123456789ax/", max_size=60),
+    st.lists(
+        st.sampled_from(
+            [
+                "<script>",
+                "# h",
+                "- x",
+                "1. x",
+                "2) x",
+                "```",
+                "~~~",
+                "    code",
+                "> q",
+                "---",
+                "===",
+                "[a](b)",
+                "![a](b)",
+                "[a]: b",
+                "[^1]: b",
+                "&lt;",
+                "http://a_b.c/*",
+                "<a@b.c>",
+                "www.a_b.c",
+                "a  ",
+                "a\\",
+                "\\",
+                "***",
+                "+ x",
+                "\t",
+                "",
+                "<!--",
+                "]]>",
+            ]
+        ),
+        max_size=6,
+    ).map("\n".join),
+)
+
+
+def as_read(text: str) -> list[str]:
+    """The lines in which a reader sees anything, without the space around them."""
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@given(raw=HOSTILE)
+@example("1986. A great year")
+@example("   indented\n\tmore")
+@example("a\n===\nb")
+@example("a\n \n\n  ")
+@example(" \na\n\u2003")
+@example("* *\n_ _")
+def test_any_text_is_rendered_as_itself(renderer: MarkdownIt, raw: str) -> None:
+    text = visible(raw)
+    page = renderer.render(f"**ann**\\\n{escape(text) or '…'}")
+    shown = re.sub(r"</?p>|<br ?/?>", "", page.replace("<p><strong>ann</strong>", "", 1))
+    assert "<" not in shown
+    assert as_read(unescape(shown)) == (as_read(text) or ["…"])
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_indentation_is_kept_and_means_no_code(renderer: MarkdownIt) -> None:
+    page = renderer.render(escape("if x:\n    y()\n\n        z()"))
+    assert page == "<p>if x:<br />\n{0}y()</p>\n<p>{0}{0}z()</p>\n".format("\u00a0" * 4)
+
+
+def test_a_room_reads_like_this(tmp_path: Path) -> None:
+    text = "".join(markdown(saved_room(tmp_path)))
+    head, *rest = text.split("\n\n")
+    assert head == "# Standup"
+    assert rest[0].startswith("ann\\\n20")
+    said = next(each for each in rest if each.startswith("**ann**") and "[^4]\\" in each)
+    assert said.endswith("\nwhat is 17\\*23? see the file")
+    assert "- 📎 notes.txt (text/plain · 6.4 kB)" in rest
+    assert any(
+        re.fullmatch(r"\*\*genie\*\* → ann [0-9:]+, after 2.5 s\\\n391", each) for each in rest
+    )
+    assert "\n[^9]: ○" in text
+    assert "stays silent: nothing is asked (marked as wrong)" in text
+    assert text.count("[^4]") == text.count("[^9]") == 2
+    assert "what is 17\\*23?" in text
+    assert "danced" in text
+
+
+def test_footnotes_are_rendered_as_part_of_them(tmp_path: Path) -> None:
+    text = "".join(markdown(saved_room(tmp_path)))
+    note = text[text.index("\n[^4]: ") + 1 : text.index("\n[^9]: ")]
+    assert all(line.startswith("    ") for line in note.split("\n")[1:] if line)
+    assert "✓" in note
+    assert "allowed calculate by ann" in note
+
+
+def test_files_are_linked_where_they_are_kept(tmp_path: Path) -> None:
+    def place(file: FileRef) -> str:
+        assert file.digest == DIGEST
+        return "x-files/notes.txt"
+
+    text = "".join(markdown(saved_room(tmp_path), place))
+    assert "- 📎 [notes.txt (text/plain · 6.4 kB)](x-files/notes.txt)" in text
+
+
+def test_what_could_not_be_read_is_told_at_the_top(tmp_path: Path) -> None:
+    saved = saved_room(tmp_path)
+    with saved.log_path.open("ab") as log:
+        log.write(b"junk\n")
+    assert "> ⚠ line 12 is damaged" in "".join(markdown(saved))
+
+
+def test_an_empty_log_makes_an_empty_page(tmp_path: Path) -> None:
+    saved = saved_room(tmp_path)
+    saved.log_path.unlink()
+    assert "".join(markdown(saved)).startswith("# Standup\n\nnobody\\\n")
+
+
+def room(base: Path, text: str) -> SavedRoom:
+    """A room in which everything is called, and says, the same."""
+    saved = saved_room(base)
+    events = [
+        Event(1, BORN, "", Opened("r1", text)),
+        Event(2, BORN, text, Said("m", text, files=(FileRef("ab" * 32, text, 1, ""),))),
+        Event(3, BORN, text, Unreadable(text)),
+    ]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    return saved
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize(
+    "text", ["<img src=x>", "![](http://x/y.png)", "[a](javascript:b)", "</p><script>x</script>"]
+)
+def test_no_name_or_file_is_markup(tmp_path: Path, renderer: MarkdownIt, text: str) -> None:
+    page = renderer.render("".join(markdown(room(tmp_path, text))))
+    tags = {tag.lower() for tag in re.findall(r"<(/?\w+)", page)}
+    assert tags <= {
+        each
+        for tag in ("h1", "h2", "p", "br", "strong", "blockquote", "ul", "li", "ol")
+        for each in (tag, f"/{tag}")
+    }

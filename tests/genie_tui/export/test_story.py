@@ -1,0 +1,160 @@
+"""What happened in a room, as passages."""
+
+from tests.genie_tui.widgets.room_log import START, RoomLog
+
+from genie_core.room.event import (
+    Answered,
+    AnyBody,
+    Asked,
+    Cancelled,
+    Decided,
+    Equipped,
+    Event,
+    Failed,
+    Hosted,
+    Joined,
+    Left,
+    Opened,
+    Recovered,
+    Said,
+    Settled,
+    Unreadable,
+)
+from genie_core.room.fold import WINDOW
+from genie_tui.export.story import Passage, story
+
+
+def told(log: RoomLog, first: int = 1) -> list[str]:
+    return [line_of(passage) for passage in story(log.events, first)]
+
+
+def line_of(passage: Passage) -> str:
+    return " ".join(passage.line) if passage.line else ""
+
+
+def last(*bodies: tuple[str, AnyBody]) -> str:
+    """How the last event reads in a room in which ann's message 2 is worked on."""
+    log = RoomLog()
+    log.add(Opened("r1", "Standup"))
+    log.say("ann", "what is 17*23?", handler="ann")
+    for by, body in bodies:
+        log.add(body, by)
+    return told(log)[-1]
+
+
+ASKED = ("ann", Asked(2, "a1", "system/search", "rm", {"path": "notes.txt", "force": True}))
+TAKEN_UP = ("ann", Decided(2, "delegate", query="what is 17*23?", receiver="bob"))
+
+
+def test_decisions_say_whose_agent_and_why() -> None:
+    assert (
+        last(("ann", Decided(2, "ignore", "small talk")))
+        == "○ ann's agent stays silent: small talk"
+    )
+    assert last(("ann", Decided(2, "ignore"))).endswith("no reason given")
+    assert last(TAKEN_UP) == "● ann's agent takes it up for bob: what is 17*23?"
+
+
+def test_approvals_say_what_was_asked_for_and_what_became_of_it() -> None:
+    assert last(TAKEN_UP, ASKED) == "▲ genie › search asks for rm: path notes.txt, force True"
+    settled = [
+        (Settled(2, "a1", "approved"), "✓ allowed rm by ann"),
+        (Settled(2, "a1", "approved", how="rule"), "✓ allowed rm by rule"),
+        (Settled(2, "a1", "approved", scope="times", count=5), "✓ allowed rm 5 times by ann"),
+        (Settled(2, "a1", "denied", "not that one"), "✗ denied rm by ann: not that one"),
+        (Settled(2, "a1", "parked"), "‖ parked rm"),
+        (Settled(2, "a1", "expired", "time is up"), "… expired rm: time is up"),
+    ]
+    for body, text in settled:
+        assert last(TAKEN_UP, ASKED, ("ann", body)) == text
+
+
+def test_withheld_arguments_stay_withheld() -> None:
+    asked = Asked(2, "a1", "system", "pay", {}, withheld=True)
+    assert last(TAKEN_UP, ("ann", asked)).endswith("what it is called with is the host's alone")
+
+
+def test_ends_say_how() -> None:
+    failed = Failed(2, "factory", "no such model")
+    assert last(("ann", failed)) == "✗ ann's agent failed in set-up: no such model"
+    stopped = ("ann", Cancelled(2, "stopped by ann"))
+    assert last(TAKEN_UP, stopped) == "■ the work on it was stopped: stopped by ann"
+
+
+def test_people_are_seen_to_come_and_go_and_to_host() -> None:
+    log = RoomLog()
+    log.add(Opened("r1", "Standup"))
+    log.add(Hosted("ann"))
+    log.add(Joined("host", device="a"), "ann")
+    log.add(Joined("host", device="b"), "ann")
+    log.add(Left("ann", device="a"))
+    log.add(Equipped(""), "ann")
+    log.add(Hosted("bob"))
+    assert told(log)[2:] == [
+        "→ ann joined",
+        "→ ann joined at another terminal",
+        "← ann left one terminal",
+        "◇ bob hosts now",
+    ]
+
+
+def test_what_an_earlier_host_knew_is_told_with_who_vouches_for_it() -> None:
+    log = RoomLog()
+    log.add(Opened("r1", "Standup"))
+    said = Event(7, START - 50, "bob", Said("b1", "before", handler="bob"))
+    answer = Event(8, START - 49, "bob", Answered(7, "an answer"))
+    log.add(Recovered(said), "cleo")
+    log.add(Recovered(answer), "cleo")
+    _opened, first, second = story(log.events)
+    assert (first.told, first.voucher) == (said, "cleo")
+    assert first.exchange is second.exchange is not None
+    assert (second.told, second.receiver) == (answer, "bob")
+
+
+def test_what_is_not_understood_is_shown_as_such() -> None:
+    log = RoomLog()
+    log.add(Opened("r1", "Standup"))
+    log.add(Unreadable("this version does not know events like 'danced'"))
+    assert told(log)[-1] == (
+        "⚠ entry 2 can't be read: this version does not know events like 'danced'"
+    )
+
+
+def test_an_event_that_contradicts_those_before_is_named_and_the_rest_goes_on() -> None:
+    events = [
+        Event(1, START, "", Opened("r1", "Standup")),
+        Event(2, START, "ann", Answered(99, "to nothing")),
+        Event(3, START, "ann", Said("m", "goes on")),
+    ]
+    passages = list(story(events))
+    assert [line_of(passage) for passage in passages][1].startswith("⚠ entry 2 is left out")
+    assert isinstance(passages[2].told.body, Said)
+
+
+def test_it_can_begin_late_with_and_without_what_went_before() -> None:
+    log = RoomLog()
+    log.add(Opened("r1", "Standup"))
+    log.say("ann", "what is 17*23?", handler="ann")
+    log.add(Decided(2, "delegate"), "ann")
+    log.add(ASKED[1], "ann")
+    log.add(Settled(2, "a1", "approved"), "ann")
+    log.add(Answered(2, "391"), "ann")
+    assert told(log, first=5) == ["✓ allowed rm by ann", ""]
+    late = list(story(log.events[4:]))
+    assert [line_of(passage) for passage in late] == ["✓ allowed a tool call by ann", ""]
+    assert [passage.receiver for passage in late] == ["", ""]
+
+
+def test_what_people_wrote_never_breaks_a_line() -> None:
+    text = last(("ann", Decided(2, "ignore", "two\nlines\x1b[31m\u202e")))
+    assert text == "○ ann's agent stays silent: two lines␛[31m⟨U+202E⟩"
+
+
+def test_old_messages_are_forgotten_on_the_way() -> None:
+    def events() -> list[Event]:
+        said = [Event(n, START, "ann", Said(f"m{n}", "x")) for n in range(2, 3 * WINDOW)]
+        return [Event(1, START, "", Opened("r1", "Standup")), *said]
+
+    passages = story([*events(), Event(3 * WINDOW, START, "ann", Answered(2, "late"))])
+    *_, answer = passages
+    assert answer.exchange is None

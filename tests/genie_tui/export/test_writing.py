@@ -1,0 +1,185 @@
+"""Exports as files: complete, private, and over nothing that was there."""
+
+import base64
+import errno
+import io
+import os
+import re
+import stat
+from pathlib import Path
+
+import pytest
+from tests.genie_core.archive.sample import BORN, DIGEST, FILE, SECRETS, log_bytes, saved_room
+
+from genie_core.archive.blobs import BLOBS_NAME, BlobStore
+from genie_core.archive.errors import DiskFailure, NotExported
+from genie_core.archive.importing import import_room
+from genie_core.archive.lines import encode_line
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.event import Event, FileRef, Opened, Said
+from genie_tui.export.form import Form, default_name, form_of
+from genie_tui.export.writing import InTheWay, print_out, write_file
+
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+DRAWING = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> SavedRoom:
+    (tmp_path / "sessions").mkdir()
+    return saved_room(tmp_path / "sessions")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out"
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.parametrize("form", Form)
+def test_every_form_is_written_for_its_owner_alone(
+    saved: SavedRoom, folder: Path, form: Form
+) -> None:
+    path = folder / default_name(saved.id, form, attachments=False)
+    assert write_file(saved, form, path) == []
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert form_of(path.name) is form
+    assert names_in(folder) == [path.name]
+    data = path.read_bytes()
+    assert b"see the file" in data
+    assert not any(secret in data for secret in SECRETS)
+
+
+def test_what_is_there_is_replaced_only_by_force(saved: SavedRoom, folder: Path) -> None:
+    path = folder / "room.md"
+    path.write_text("of somebody")
+    with pytest.raises(InTheWay, match="--force"):
+        write_file(saved, Form.MARKDOWN, path)
+    assert path.read_text() == "of somebody"
+    write_file(saved, Form.MARKDOWN, path, force=True)
+    assert path.read_text().startswith("# Standup")
+    assert names_in(folder) == ["room.md"]
+
+
+def test_a_full_disk_leaves_what_was_there(
+    saved: SavedRoom, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = folder / "room.md"
+    path.write_text("of somebody")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DiskFailure, match="free some space"):
+        write_file(saved, Form.MARKDOWN, path, force=True)
+    assert path.read_text() == "of somebody"
+    assert names_in(folder) == ["room.md"]
+
+
+def test_no_folder_is_a_clear_error(saved: SavedRoom, folder: Path) -> None:
+    with pytest.raises(DiskFailure, match="No such file or directory"):
+        write_file(saved, Form.HTML, folder / "none" / "room.html")
+
+
+def test_a_device_is_written_to_as_it_is(saved: SavedRoom) -> None:
+    write_file(saved, Form.LINES, Path(os.devnull), force=True)
+    assert not Path(os.devnull).is_file()
+
+
+def test_json_lines_with_files_are_an_archive_that_can_be_imported(
+    saved: SavedRoom, folder: Path
+) -> None:
+    path = folder / "room.zip"
+    assert write_file(saved, Form.LINES, path, attachments=True) == []
+    with path.open("rb") as source:
+        imported = import_room(folder / "there", source, "room.zip")
+    assert imported.saved.log_path.read_bytes() == log_bytes()
+    assert imported.notes == []
+
+
+def test_markdown_has_its_files_beside_it(saved: SavedRoom, folder: Path) -> None:
+    path = folder / "room.md"
+    write_file(saved, Form.MARKDOWN, path, attachments=True)
+    (address,) = re.findall(r"\]\((.*)\)", path.read_text())
+    assert (folder / address).read_bytes() == FILE
+    assert stat.S_IMODE((folder / address).stat().st_mode) == 0o600
+    path.unlink()
+    with pytest.raises(InTheWay, match="room-files"):
+        write_file(saved, Form.MARKDOWN, path, attachments=True)
+    assert names_in(folder) == ["room-files"]
+    write_file(saved, Form.MARKDOWN, path, attachments=True, force=True)
+
+
+def with_files(saved: SavedRoom, *contents: bytes) -> None:
+    """Let the room be one of files only, named like ways out of their folder."""
+    blobs = BlobStore(saved.folder / BLOBS_NAME)
+    files = []
+    for content in contents:
+        (source := saved.folder / "source").write_bytes(content)
+        files.append(FileRef(blobs.add(source)[0], "../../a b(c).svg", len(content)))
+        source.unlink()
+    events = [
+        Event(1, BORN, "", Opened("r1", "Standup")),
+        Event(2, BORN, "ann", Said("m", "look", files=tuple(files))),
+    ]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+
+
+def test_no_name_of_a_file_leads_elsewhere(saved: SavedRoom, folder: Path) -> None:
+    with_files(saved, DRAWING, PICTURE)
+    write_file(saved, Form.MARKDOWN, folder / "room.md", attachments=True)
+    assert names_in(folder) == ["room-files", "room.md"]
+    assert all(name.endswith("-a b(c).svg") for name in names_in(folder / "room-files"))
+    addresses = re.findall(r"\]\((.*?)\)\n", (folder / "room.md").read_text())
+    assert len(addresses) == 2
+    assert not any(set(address) & set(" ()") for address in addresses)
+
+
+def test_a_page_shows_pictures_and_offers_everything_else(saved: SavedRoom, folder: Path) -> None:
+    """A drawing can hold a script, so it is nothing to be shown."""
+    with_files(saved, DRAWING, PICTURE)
+    write_file(saved, Form.HTML, folder / "room.html", attachments=True)
+    page = (folder / "room.html").read_text()
+    assert f'<img src="data:image/png;base64,{base64.b64encode(PICTURE).decode()}"' in page
+    assert (
+        f'<a href="data:application/octet-stream;base64,{base64.b64encode(DRAWING).decode()}"'
+        in page
+    )
+    assert "svg+xml" not in page
+
+
+@pytest.mark.parametrize("form", [Form.MARKDOWN, Form.HTML, Form.LINES])
+def test_files_that_are_not_here_are_told_of(saved: SavedRoom, folder: Path, form: Form) -> None:
+    BlobStore(saved.folder / BLOBS_NAME).remove(DIGEST)
+    (note,) = write_file(saved, form, folder / "room", attachments=True)
+    assert "not stored here" in note
+
+
+def test_a_recording_holds_no_files(saved: SavedRoom, folder: Path) -> None:
+    with pytest.raises(NotExported, match="no attached files"):
+        write_file(saved, Form.CAST, folder / "room.cast", attachments=True)
+    assert names_in(folder) == []
+
+
+@pytest.mark.parametrize("form", Form)
+def test_what_is_printed_is_what_would_be_written(
+    saved: SavedRoom, folder: Path, form: Form
+) -> None:
+    write_file(saved, form, folder / "room")
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    print_out(saved, form, out)
+    assert out.buffer.getvalue() == (folder / "room").read_bytes()
+    text = io.StringIO()
+    print_out(saved, form, text)
+    assert text.getvalue().encode() == (folder / "room").read_bytes()
+
+
+def test_markdown_that_is_printed_has_nothing_beside_it(saved: SavedRoom) -> None:
+    with pytest.raises(NotExported, match="name a file"):
+        print_out(saved, Form.MARKDOWN, io.StringIO(), attachments=True)
