@@ -194,10 +194,12 @@ class Catalogue:
         return [entry.name for entry in entries if _holds_room(entry)]
 
     def _listing(self, id_: str) -> Listing:
-        changed = _changed_at(self._base / id_)
+        folder = self._base / id_
+        changed = _changed_at(folder / LOG_NAME)
         try:
-            record = SavedRoom.load(self._base / id_).record
+            record = SavedRoom.load(folder).record
         except ArchiveError as error:
+            changed = changed or _changed_at(folder / RECORD_NAME)
             return Listing(id_, id_, "hosted", changed, 0, 0, str(error))
         return Listing(
             id_,
@@ -234,13 +236,11 @@ def _holds_room(folder: Path) -> bool:
         return True
 
 
-def _changed_at(folder: Path) -> float:
-    for name in (LOG_NAME, RECORD_NAME):
-        try:
-            return (folder / name).stat().st_mtime
-        except OSError:
-            continue
-    return 0.0
+def _changed_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _slug(title: str) -> str:

@@ -46,8 +46,9 @@ def _mend_log(folder: Path) -> list[str]:
     path, fresh = folder / LOG_NAME, folder / f"{LOG_NAME}.new"
     with disk_access("write", fresh):
         _write_mended(path, fresh)
-        aside = _free(path, folder)
+        aside, told = _free(path, folder), path.stat()
         _keep(path, aside)
+        os.utime(fresh, ns=(told.st_atime_ns, told.st_mtime_ns))  # mending is no activity
         fresh.replace(path)
         (folder / INDEX_NAME).unlink(missing_ok=True)
         sync_folder(folder)

@@ -39,7 +39,8 @@ def due(listings: Iterable[Listing], limits: Limits, now: float) -> list[Due]:
     every = list(listings)
     oldest = sorted((each for each in every if not each.note), key=lambda each: each.last_activity)
     old = [each for each in oldest if _is_old(each, limits, now)]
-    found = [Due(each, f"no activity for {limits.max_age_days:,} days") for each in old]
+    days = "1 day" if limits.max_age_days == 1 else f"{limits.max_age_days:,} days"
+    found = [Due(each, f"no activity for {days}") for each in old]
     kept = sum(each.size for each in every) - sum(each.size for each in old)
     if limits.max_total_mb:
         found += _too_much(oldest[len(old) :], kept, limits.max_total_mb)

@@ -91,6 +91,12 @@ def test_activity_is_that_of_the_log(catalogue: Catalogue) -> None:
     assert listing.last_activity == 5000.0
 
 
+def test_changing_the_record_is_no_activity(catalogue: Catalogue) -> None:
+    saved = catalogue.create("Standup", 100.0)
+    saved.tag(["work"])
+    assert [listing.last_activity for listing in catalogue.all()] == [100.0]
+
+
 def test_rooms_are_found_by_what_they_begin_with(catalogue: Catalogue) -> None:
     standup = catalogue.create("Standup", NOW)
     retro = catalogue.create("Retro", NOW)

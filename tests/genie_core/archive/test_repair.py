@@ -1,5 +1,6 @@
 import hashlib
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -50,12 +51,14 @@ def test_what_is_in_order_is_left_alone(saved: SavedRoom) -> None:
 def test_a_log_is_mended_and_kept_as_it_was(saved: SavedRoom) -> None:
     broken = b"".join([*LINES[:4], b"rubbish\n", LINES[5], LINES[1]]) + b'{"seq":7'
     saved.log_path.write_bytes(broken)
+    os.utime(saved.log_path, (5000.0, 5000.0))
     assert repair(saved.folder) == [
         "events.jsonl is mended; as it was, it is kept as events.jsonl.damaged-1",
         "room.json is brought up to the log",
     ]
     assert (saved.folder / "events.jsonl.damaged-1").read_bytes() == broken
     assert stat.S_IMODE(saved.log_path.stat().st_mode) == 0o600
+    assert saved.log_path.stat().st_mtime == 5000.0
     lines = saved.log_path.read_bytes().splitlines(keepends=True)
     assert lines[:4] + lines[5:] == LINES[:4] + LINES[5:]
     assert json.loads(lines[4])["body"]["type"] == "unreadable"

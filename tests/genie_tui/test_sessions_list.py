@@ -1,0 +1,117 @@
+import io
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.retention import Limits
+from genie_tui.sessions_list import (
+    Entry,
+    as_json,
+    chosen,
+    entries,
+    past_limits,
+    past_line,
+    write_table,
+)
+
+NOW = 1_795_219_200.0
+DAY = 86_400.0
+
+
+@dataclass
+class Rooms:
+    """Three rooms, the latest first, and one that can't be read."""
+
+    catalogue: Catalogue
+    ids: list[str]
+
+    def listed(self, limits: Limits | None = None) -> list[Entry]:
+        return entries(self.catalogue, limits or Limits(), NOW)
+
+
+@pytest.fixture
+def rooms(tmp_path: Path) -> Rooms:
+    catalogue = Catalogue(tmp_path / "sessions")
+    new = catalogue.create("Standup", NOW - 60)
+    new.update(people=2, messages=12, unread=3, parked=1, preview="bob: see you")
+    new.tag(["work"])
+    old = catalogue.create("Budget", NOW - 40 * DAY)
+    old.tag(["Work", "money"])
+    bad = catalogue.create("Bad", NOW - 50 * DAY)
+    (bad.folder / "room.json").write_text("{")
+    os.utime(bad.folder / "room.json", (NOW - 50 * DAY,) * 2)
+    return Rooms(catalogue, [new.id, old.id, bad.id])
+
+
+def table(found: list[Entry]) -> list[str]:
+    out = io.StringIO()
+    write_table(found, NOW, out)
+    return out.getvalue().splitlines()
+
+
+def test_the_list_tells_what_is_special(rooms: Rooms) -> None:
+    head, first, second, third, note = table(rooms.listed(Limits(max_age_days=30)))
+    assert head.split()[:2] == ["ID", "TITLE"]
+    assert "3 unread, 1 parked" in first
+    assert "bob: see you" in first
+    assert "past limit" in second
+    assert "#money #Work" in second
+    assert "can't be read" in third
+    assert note.startswith(f"{rooms.ids[2]}: ")
+    assert "room.json can't be read" in note
+
+
+def test_a_room_that_is_open_is_past_no_limit(rooms: Rooms) -> None:
+    limits = Limits(max_age_days=30)
+    assert [each.listing.id for each in past_limits(rooms.listed(limits))] == [rooms.ids[1]]
+    with rooms.catalogue.find(rooms.ids[1]).held("ann"):
+        (_, entry, _) = found = rooms.listed(limits)
+        assert "of ann" in entry.holder
+        assert past_limits(found) == []
+        assert "open" in table(found)[2]
+
+
+@pytest.mark.parametrize(
+    ("tags", "sort", "places"),
+    [
+        ([], "activity", [0, 1, 2]),
+        ([], "title", [2, 1, 0]),
+        ([], "unread", [0, 1, 2]),
+        (["#WORK"], "title", [1, 0]),
+        (["work", "money"], "activity", [1]),
+        (["play"], "activity", []),
+    ],
+)
+def test_rooms_are_chosen_by_tags_and_sorted(
+    rooms: Rooms, tags: list[str], sort: str, places: list[int]
+) -> None:
+    found = chosen(rooms.listed(), tags, sort)
+    assert [each.listing.id for each in found] == [rooms.ids[place] for place in places]
+
+
+def test_json_tells_all_but_what_leads_into_the_room(rooms: Rooms, tmp_path: Path) -> None:
+    rooms.catalogue.find(rooms.ids[0]).update(pin="secret pin", address="10.0.0.1:7654")
+    text = as_json(rooms.listed(Limits(max_age_days=30)), tmp_path).decode()
+    first, second, third = json.loads(text)
+    assert "secret pin" not in text
+    assert "10.0.0.1" not in text
+    assert (first["id"], first["unread"], first["tags"]) == (rooms.ids[0], 3, ["work"])
+    assert second["past"] == "no activity for 30 days"
+    assert "room.json" in third["problem"]
+    assert first["size"] > 0
+
+
+@pytest.mark.parametrize(
+    ("count", "line"),
+    [
+        (0, ""),
+        (1, "1 session is past your limit: genie-tui sessions prune"),
+        (3, "3 sessions are past your limit: genie-tui sessions prune"),
+    ],
+)
+def test_it_is_said_how_many_are_past_a_limit(count: int, line: str) -> None:
+    assert past_line(count) == line
