@@ -3,14 +3,13 @@
 The format is described at https://docs.asciinema.org/manual/asciicast/v2/.
 """
 
-import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from rich.color import ColorSystem
 from rich.console import Console
 from rich.style import Style
-from rich.table import Table
 from rich.text import Text
 
 from genie_core.archive.saved import SavedRoom
@@ -27,6 +26,7 @@ HEIGHT: Final = 30
 LAST: Final = 2.0
 """Seconds for which the end is shown."""
 
+_GAP: Final = "  "
 _TIME: Final = Style.parse("bright_black")
 _QUIET: Final = Style.parse("bright_black")
 _BAD: Final = Style.parse("red")
@@ -70,33 +70,31 @@ def _line(value: object) -> str:
     return json.dumps(value) + "\n"
 
 
-def _screens(events: Iterator[Event]) -> Iterator[tuple[Event, str]]:
+def _screens(events: Iterable[Event]) -> Iterator[tuple[Event, str]]:
     """What a terminal is sent for each passage."""
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=WIDTH,
-        force_terminal=True,
-        color_system="standard",
-        legacy_windows=False,
-        markup=False,
-        emoji=False,
-        highlight=False,
-    )
+    console = Console(width=WIDTH, legacy_windows=False, emoji=False)  # it only measures
     for passage in story(events):
-        grid = Table.grid(padding=(0, 2), pad_edge=False)
-        grid.add_column(width=len("00:00:00"))
-        grid.add_column(width=WIDTH - len("00:00:00") - 2, overflow="fold")
-        grid.add_row(Text(f"{local_time(passage.event.at):%H:%M:%S}", _TIME), _text(passage))
-        console.print(grid)
-        yield passage.event, _trimmed(out.getvalue())
-        out.seek(0)
-        out.truncate()
+        when = f"{local_time(passage.event.at):%H:%M:%S}"
+        lines = _text(passage).wrap(console, WIDTH - len(when) - len(_GAP), overflow="fold")
+        begins = [_coloured(when, _TIME), *[" " * len(when)] * (len(lines) - 1)]
+        yield (
+            passage.event,
+            "".join(
+                f"{begin}{_GAP}{_line_of(line, console)}\r\n"
+                for begin, line in zip(begins, lines, strict=True)
+            ),
+        )
 
 
-def _trimmed(text: str) -> str:
-    """Without the blanks that fill lines up, and with the line ends that a terminal needs."""
-    return "".join(f"{line.rstrip()}\r\n" for line in text.split("\n")[:-1])
+def _line_of(text: Text, console: Console) -> str:
+    text.rstrip()
+    return "".join(
+        _coloured(segment.text, segment.style) for segment in text.render(console, end="")
+    )
+
+
+def _coloured(text: str, style: Style | None) -> str:
+    return style.render(text, color_system=ColorSystem.STANDARD) if style else text
 
 
 def _text(passage: Passage) -> Text:
