@@ -286,6 +286,9 @@ class ScriptedSeat:
     def hurry(self) -> None:
         self.hurries += 1
 
+    async def past(self, before: int, most: int) -> list[Event]:
+        return [event for event in self.events if event.seq < before][-most:]
+
     def note_seen(self, seq: int) -> None:
         self.seen = max(self.seen, seq)
 

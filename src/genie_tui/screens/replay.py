@@ -150,8 +150,7 @@ class ReplayScreen(Screen[None]):
             return
         self._state = moment.state
         ledger = self.query_one(Activity).ledger
-        ledger.begin_anew()
-        ledger.bind_person(self._me)
+        ledger.bind_state(moment.state, self._me)
         self._timeline.bind_state(moment.state, self._me)
         self.query_one(Roster).bind_state(moment.state, self._me)
         self.show_events(moment.recent)

@@ -199,9 +199,10 @@ class RoomScreen(Screen[None]):
         state, me = seat.state, seat.name
         self._bell.enter(state, me)
         self._timeline.shelf.place = seat.file
+        self._timeline.past = seat.past
         self._timeline.bind_state(state, me)
         self._desks.labels.begin(partial(self._doorman.labels, seat.saved), me)
-        self.query_one(Activity).ledger.bind_person(me)
+        self.query_one(Activity).ledger.bind_state(state, me)
         self.query_one(Activity).ledger.bind_doings(self._doings)
         self._roster.bind_state(state, me)
         self._approvals.bind_state(state, me)

@@ -4,7 +4,7 @@ Drawn line by line, so that a row costs nothing until it is seen.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar, Final
 
 from rich.segment import Segment
@@ -19,6 +19,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from genie_core.room.event import Decided, Event
+from genie_core.room.fold import RoomState
 from genie_tui.keymap import Scope, bindings
 from genie_tui.moments import clock_time
 from genie_tui.text import visible_line
@@ -26,6 +27,7 @@ from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.ledger_log import Filter, Kind, LedgerLog, Row
 from genie_tui.widgets.ledger_text import Headline, headline, searchable
 from genie_tui.widgets.marked import MarkWanted, Verdict, exchanged
+from genie_tui.widgets.past_state import told
 
 LINES: Final = 2
 """Lines per row."""
@@ -72,6 +74,8 @@ class Ledger(ScrollView, can_focus=True):
     def __init__(self) -> None:
         super().__init__()
         self._log = LedgerLog()
+        self._state = RoomState()
+        self._is_fresh = False
         self._shown: list[int] = []
         self._filter = Filter.ALL
         self._text = ""
@@ -88,19 +92,24 @@ class Ledger(ScrollView, can_focus=True):
     @property
     def selected(self) -> Row | None:
         """The row under the cursor."""
-        return None if self.cursor is None else self._log.rows[self._shown[self.cursor]]
+        return None if self.cursor is None else self._log.row(self._shown[self.cursor])
 
-    def begin_anew(self) -> None:
-        """Show no rows, before others are told from their beginning."""
+    def bind_state(self, state: RoomState, me: str) -> None:
+        """Show this room from now on, as seen by `me`, beginning with what it holds already."""
+        self._state, self._me = state, me
+        self._is_fresh = True
+        self._begin(())
+
+    def _begin(self, events: Sequence[Event]) -> None:
+        """Show what the state tells of the time before these events, which are to be added then."""
         self.cursor = None
         self._log = LedgerLog()
-        self._shown = []
+        for event in told(self._state, events):
+            self._log.apply(event)
+        self._log.forget_old()
+        self._log.head = events[0].seq - 1 if events else self._state.head
         self._strips.clear()
-        self._laid_out()
-
-    def bind_person(self, me: str) -> None:
-        """Say whose rows "mine" are."""
-        self._me = me
+        self._list_anew()
 
     def bind_doings(self, doings: Doings) -> None:
         """Say where it is known what agents are at."""
@@ -128,19 +137,49 @@ class Ledger(ScrollView, can_focus=True):
         self._strips.discard((number, True))
 
     def apply_many(self, arrived: Iterable[Event]) -> None:
-        """Take in events that follow those before."""
-        changed = [number for event in arrived for number in self._log.apply(event)]
+        """Take in events that follow those before, which are skipped.
+
+        Those that come first tell more than the state did, and so does a log that starts at its
+        first event: they take the place of what that showed.
+        """
+        events = list(arrived)
+        changed: list[int] = []
+        for at, event in enumerate(events):
+            if self._tells_more(event):
+                self._begin(events[at:])
+                changed.clear()
+            if event.seq > self._log.head:
+                changed += self._log.apply(event)
         for number in dict.fromkeys(changed):
             self._forget(number)
             self._place(number)
         if changed:
+            self._forget_old()
             self._laid_out()
+
+    def _tells_more(self, event: Event) -> bool:
+        is_fresh, self._is_fresh = self._is_fresh, False
+        return event.seq <= self._log.head and (is_fresh or (event.seq == 1 < self._log.head))
+
+    def _forget_old(self) -> None:
+        """Let the oldest rows go if there are too many; what is selected stays where it is."""
+        if not self._log.forget_old():
+            return
+        gone = bisect_left(self._shown, self._log.forgotten)
+        del self._shown[:gone]
+        if self.cursor is not None:
+            self.set_reactive(Ledger.cursor, max(0, self.cursor - gone) if self._shown else None)
+            top = max(0, self.scroll_offset.y - gone * LINES)
+            self.scroll_to(y=top, animate=False, force=True, immediate=True)
 
     def show_only(self, chosen: Filter, text: str) -> None:
         """Filter by kind and by a text that must occur in the row."""
         self._filter, self._text = chosen, text.casefold()
-        self._shown = [number for number in range(len(self._log.rows)) if self._passes(number)]
         self.cursor = None
+        self._list_anew()
+
+    def _list_anew(self) -> None:
+        self._shown = [number for number in self._log.numbers if self._passes(number)]
         self._laid_out()
 
     def on_mount(self) -> None:
@@ -207,7 +246,7 @@ class Ledger(ScrollView, can_focus=True):
         return strips[line]
 
     def _draw(self, number: int, *, current: bool) -> tuple[Strip, ...]:
-        row = self._log.rows[number]
+        row = self._log.row(number)
         line = headline(row)
         doing = self._doing(number, row) or self._trouble(row)
         width = self.scrollable_content_region.width
@@ -260,13 +299,13 @@ class Ledger(ScrollView, can_focus=True):
         return Style(color=style.color, bold=style.bold)
 
     def _passes(self, number: int) -> bool:
-        row = self._log.rows[number]
+        row = self._log.row(number)
         if not row.passes(self._filter, self._me):
             return False
         return not self._text or self._text in searchable(row)
 
     def _place(self, number: int) -> None:
-        if number and self._shown and self._shown[-1] == number:
+        if self._shown and self._shown[-1] == number:
             return
         place = bisect_left(self._shown, number)
         listed = place < len(self._shown) and self._shown[place] == number

@@ -8,7 +8,7 @@ from textual.widgets import Input, Static
 from genie_core.room.event import Decided, Event, Failed, Said
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.ledger import LINES, Ledger
-from genie_tui.widgets.ledger_log import Filter
+from genie_tui.widgets.ledger_log import KEPT_ROWS, MOST_ROWS, Filter
 
 
 class Host(App[None]):
@@ -47,11 +47,88 @@ async def test_many_rows_cost_no_widgets_and_the_latest_are_in_view() -> None:
     app = Host()
     async with app.run_test() as pilot:
         before = len(app.query("*"))
-        ledger = await shown(app, pilot, many(20_000))
+        ledger = await shown(app, pilot, many(MOST_ROWS))
         assert len(app.query("*")) == before
-        assert ledger.row_count == 20_000
-        assert ledger.virtual_size.height == 20_000 * LINES
-        await until(pilot, lambda: "reason 19999" in "\n".join(lines(ledger)))
+        assert ledger.row_count == MOST_ROWS
+        assert ledger.virtual_size.height == MOST_ROWS * LINES
+        await until(pilot, lambda: f"reason {MOST_ROWS - 1}" in "\n".join(lines(ledger)))
+
+
+async def test_old_rows_go_when_there_are_too_many() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        events = many(20_000)
+        ledger = app.query_one(Ledger)
+        for start in range(0, len(events), 500):
+            ledger.apply_many(events[start : start + 500])
+            assert ledger.row_count <= MOST_ROWS
+        await pilot.pause()
+        assert ledger.row_count >= KEPT_ROWS
+        assert "reason 19999" in "\n".join(lines(ledger))
+
+
+async def test_the_selected_row_stays_where_it_is_when_old_ones_go() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        events = many(MOST_ROWS + 10)
+        ledger = await shown(app, pilot, events[: 2 * MOST_ROWS])
+        ledger.focus()
+        await pilot.press("end", "pageup", "pageup")
+        await pilot.pause()
+        selected, before = ledger.selected, lines(ledger)
+        ledger.apply_many(events[2 * MOST_ROWS :])
+        await pilot.pause()
+        assert ledger.row_count < MOST_ROWS
+        assert ledger.selected is selected
+        assert lines(ledger) == before
+
+
+async def test_a_selected_row_that_goes_leaves_the_oldest_selected() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        events = many(MOST_ROWS + 10)
+        ledger = await shown(app, pilot, events[: 2 * MOST_ROWS])
+        ledger.focus()
+        await pilot.press("home")
+        ledger.apply_many(events[2 * MOST_ROWS :])
+        await pilot.pause()
+        assert ledger.cursor == 0
+        assert ledger.selected is not None
+        assert ledger.scroll_offset.y == 0
+
+
+async def test_what_a_state_holds_is_shown_until_the_log_tells_it_better() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        seat = ScriptedSeat()
+        seat.open_room()
+        message = seat.say_here("first")
+        seat.feed(Decided(message, "delegate", query="do it"))
+        again = seat.say_here("second")
+        seat.feed(Failed(again, "reasoner", "broke"))
+        ledger = app.query_one(Ledger)
+        ledger.bind_state(seat.state, "ann")
+        await pilot.pause()
+        told = lines(ledger)
+        assert ledger.row_count == 2
+        assert "do it" in "".join(told)
+        ledger.apply_many(seat.events[-3:])
+        assert lines(ledger) == told
+        ledger.apply_many(seat.feed(Failed(message, "agent", "too")))
+        assert ledger.row_count == 3
+        ledger.bind_state(ScriptedSeat().state, "ann")
+        assert ledger.row_count == 0
+
+
+async def test_events_that_are_shown_already_are_skipped() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        events = many(3)
+        ledger = await shown(app, pilot, events)
+        ledger.apply_many(events[2:])
+        assert ledger.row_count == 3
+        ledger.apply_many(events)  # another log, from its beginning
+        assert ledger.row_count == 3
 
 
 async def test_a_decision_updates_its_row() -> None:

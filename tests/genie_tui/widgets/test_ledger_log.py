@@ -12,7 +12,7 @@ from genie_core.room.event import (
     Settled,
 )
 from genie_tui.widgets.arguments import WITHHELD
-from genie_tui.widgets.ledger_log import Filter, Kind, LedgerLog, Row
+from genie_tui.widgets.ledger_log import KEPT_ROWS, MOST_ROWS, Filter, Kind, LedgerLog, Row
 from genie_tui.widgets.ledger_text import Tone, details, headline, searchable
 
 
@@ -267,3 +267,69 @@ def test_changes_are_told_with_whose_they_are_and_what_they_were() -> None:
     ).rows[1]
     assert headline(withheld).verdict == "allowed rm with changes by ann"
     assert "changes" not in dict(details(withheld))
+
+
+# -- when there are too many
+
+
+def crowded(log: LedgerLog, seat: ScriptedSeat) -> None:
+    """Let so much happen that what was before goes."""
+    for number in range(MOST_ROWS + 1):
+        for event in seat.feed(Said(f"m{number}", "and more", handler="ann")):
+            log.apply(event)
+        for event in seat.feed(Decided(seat.state.head, "ignore")):
+            log.apply(event)
+    assert log.forget_old()
+
+
+def begun(*bodies: RunBody) -> tuple[LedgerLog, ScriptedSeat]:
+    seat = ScriptedSeat()
+    seat.open_room()
+    assert seat.say_here("hello") == 5
+    seat.feed(*bodies)
+    log = LedgerLog()
+    for event in seat.events:
+        log.apply(event)
+    return log, seat
+
+
+def test_old_rows_go_and_numbers_stay() -> None:
+    log, seat = begun(Decided(5, "ignore"))
+    assert not log.forget_old()
+    crowded(log, seat)
+    assert len(log.rows) == KEPT_ROWS
+    assert log.numbers == range(log.forgotten, log.forgotten + KEPT_ROWS)
+    assert [log.row(number) for number in log.numbers] == log.rows
+    message = seat.say_here("next")
+    assert log.apply(seat.events[-1]) == (log.numbers[-1],)
+    assert log.row(log.numbers[-1]).said.seq == message
+
+
+def test_what_still_runs_is_told_of_after_its_row_is_gone() -> None:
+    log, seat = begun(Decided(5, "delegate"), Asked(5, "p", "genie", "rm", {}))
+    crowded(log, seat)
+    assert log.working(5) is None
+    (settled,) = seat.feed(Settled(5, "p", "approved"))
+    assert log.apply(settled) == ()
+    (answered,) = seat.feed(Answered(5, "at last"))
+    assert log.apply(answered) == (log.numbers[-1],)
+    assert log.rows[-1].kind is Kind.ANSWER
+
+
+def test_a_parked_call_is_remembered_after_its_row_is_gone() -> None:
+    log, seat = begun(
+        Decided(5, "delegate"),
+        Asked(5, "p", "genie", "rm", {}),
+        Settled(5, "p", "parked"),
+        Cancelled(5, "suspended"),
+    )
+    crowded(log, seat)
+    (decided,) = seat.feed(Decided(5, "delegate"))
+    assert log.apply(decided) == (log.numbers[-1],)
+
+
+def test_nothing_is_known_of_what_is_over_and_gone() -> None:
+    log, seat = begun(Decided(5, "ignore"))
+    crowded(log, seat)
+    (late,) = seat.feed(Failed(7, "lost", "late"))
+    assert log.apply(late) == ()
