@@ -1,0 +1,165 @@
+"""What the page about saved rooms says of files, fields and lines is so."""
+
+import argparse
+import json
+import re
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from genie_core.archive.blobs import BLOBS_NAME
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.check import check
+from genie_core.archive.index import INDEX_NAME
+from genie_core.archive.labels import LABELS_NAME, Label
+from genie_core.archive.lines import encode_line, read_lines
+from genie_core.archive.lock import LOCK_NAME
+from genie_core.archive.migrations import FORMAT, OLDEST
+from genie_core.archive.record import PREVIEW_CHARS, RoomRecord
+from genie_core.archive.saved import ENGINE_NAME, LOG_NAME, RECORD_NAME, WITHHELD_NAME
+from genie_core.room.event import AnyBody, Body, Event
+from genie_core.room.fold import RoomState
+from genie_tui.cli import parser
+from genie_tui.hosting import PASSES_NAME
+from genie_tui.view_state import VIEW_NAME, View
+
+PAGE = (Path(__file__).parents[2] / "docs/session-format.md").read_text()
+CODE = re.compile(r"`([^`\n]+)`")
+BODIES: tuple[type[Body], ...] = typing.get_args(AnyBody)
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The rows of the table whose first column is headed so."""
+    _, found, rest = PAGE.partition(f"\n| {heading} |")
+    assert found, f"there is no table of {heading}s"
+    _heading, _rule, *lines = rest.partition("\n\n")[0].splitlines()
+    return [[each.strip() for each in line.strip("|").split(" | ")] for line in lines]
+
+
+def section(title: str) -> str:
+    _, found, rest = PAGE.partition(f"\n## {title}\n")
+    assert found
+    return rest.partition("\n## ")[0]
+
+
+def fence(language: str, place: int = 0) -> str:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[place]
+
+
+LINES = fence("json").encode().splitlines(keepends=True)
+
+
+def tag(body: type[Body]) -> str:
+    name = body.__struct_config__.tag
+    assert isinstance(name, str)
+    return name
+
+
+def test_every_type_of_event_is_told_with_all_its_fields() -> None:
+    told = {CODE.findall(name)[0]: CODE.findall(fields) for name, fields, _ in rows("type")}
+    assert told == {tag(body): list(body.__struct_fields__) for body in BODIES}
+
+
+def test_there_is_a_line_of_every_type_and_each_is_as_the_program_writes_it() -> None:
+    content = read_lines(b"".join(LINES))
+    assert content.told() == []
+    assert [encode_line(event) for event in content.events] == LINES
+    assert {type(event.body) for event in content.events} == set(BODIES)
+
+
+def test_the_lines_are_those_of_a_room() -> None:
+    state = RoomState()
+    for event in read_lines(b"".join(LINES)).events:
+        state.apply(event)
+    assert (state.title, state.messages) == ("Standup", 5)
+
+
+def test_the_way_to_check_a_line_is_right() -> None:
+    names: dict[str, Any] = {}
+    exec(fence("python"), names)  # noqa: S102 - the page's own code is what is tested
+    read_event: Callable[[bytes], dict[str, Any]] = names["read_event"]
+    for number, line in enumerate(LINES, 1):
+        assert read_event(line)["seq"] == number
+        with pytest.raises(ValueError, match="damaged"):
+            read_event(line.replace(b"1795", b"1796", 1))
+
+
+def test_the_fields_of_a_line_are_told() -> None:
+    told = [CODE.findall(name)[0] for name, *_ in rows("field")]
+    assert told == [*Event.__struct_fields__, "crc"]
+    assert list(json.loads(LINES[0])) == told
+
+
+def test_the_fields_of_the_record_are_told_in_order() -> None:
+    _, _, rest = PAGE.partition("\n## room.json\n")
+    cells = re.findall(r"^\| (`.*?) \|", rest.partition("\n## ")[0], re.MULTILINE)
+    assert [name for cell in cells for name in CODE.findall(cell)] == list(
+        RoomRecord.__struct_fields__
+    )
+    assert f"the format of the folder: {FORMAT}" in rest
+    assert f"at most {PREVIEW_CHARS} characters" in rest
+
+
+def test_the_fields_of_a_view_are_told() -> None:
+    assert set(CODE.findall(section("view.json"))) == set(View.__struct_fields__)
+
+
+def test_the_example_of_a_label_is_one() -> None:
+    line = fence("json", 1)
+    assert msgspec.json.encode(msgspec.json.decode(line, type=Label)).decode() == line.strip()
+    assert set(CODE.findall(section("labels.jsonl"))) <= {*Label.__struct_fields__, "wrong"}
+
+
+def test_the_files_are_called_so() -> None:
+    told = [CODE.findall(name)[0].rstrip("/") for name, *_ in rows("file")]
+    assert sorted(told) == sorted(
+        [
+            LOG_NAME,
+            RECORD_NAME,
+            INDEX_NAME,
+            BLOBS_NAME,
+            LABELS_NAME,
+            VIEW_NAME,
+            "whatif",
+            WITHHELD_NAME,
+            PASSES_NAME,
+            ENGINE_NAME,
+            LOCK_NAME,
+        ]
+    )
+
+
+def test_every_version_is_told() -> None:
+    assert [row[0] for row in rows("version")] == [str(each) for each in range(OLDEST, FORMAT + 1)]
+    assert f"Format **{FORMAT}**" in PAGE
+
+
+def test_a_room_of_these_lines_is_in_order(tmp_path: Path) -> None:
+    saved = Catalogue(tmp_path).create("Standup", 1.0)
+    saved.log_path.write_bytes(b"".join(LINES))
+    found = check(saved.folder)
+    assert [each for each in found.problems if "file" not in each] == []
+    assert found.remarks == ["1 event can't be shown: the log is damaged here"]
+
+
+def is_understood(known: argparse.ArgumentParser, arguments: list[str]) -> bool:
+    try:
+        known.parse_args(arguments)
+    except SystemExit:
+        return False
+    return True
+
+
+def test_every_command_exists() -> None:
+    known = parser()
+    found = [
+        code.replace("SEQ", "7").replace("--reasoner", "--reasoner x")
+        for code in CODE.findall(PAGE)
+        if code.startswith("genie-tui ")
+    ]
+    assert len(found) >= 6
+    assert [code for code in found if not is_understood(known, code.split()[1:])] == []
