@@ -54,7 +54,7 @@ LINES = fence("json").encode().splitlines(keepends=True)
 
 
 def tag(body: type[Body]) -> str:
-    name = body.__struct_config__.tag
+    name: object = body.__struct_config__.tag
     assert isinstance(name, str)
     return name
 
