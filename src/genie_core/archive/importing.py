@@ -7,6 +7,8 @@ import re
 import secrets
 import shutil
 import tempfile
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, Final
@@ -28,6 +30,9 @@ from genie_core.room.fold import RoomState
 
 STAGING: Final = ".importing-"
 """How the folder begins in which a session is put together, among those of the saved rooms."""
+
+LEFTOVER: Final = 24 * 3600.0
+"""Seconds after which an unfinished import is taken for one that was killed."""
 
 LINE_BYTES: Final = 16 * 1024 * 1024
 """The longest line of a log that is read."""
@@ -62,6 +67,7 @@ def import_room(base: Path, source: BinaryIO, name: str, *, as_copy: bool = Fals
     """
     with disk_access("import into", base):
         make_private_folder(base)
+        _sweep(base)
         staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=base))
         try:
             with open_parcel(source, name) as parcel:
@@ -181,6 +187,14 @@ class _Import:
 
     def _refusal(self, why: str) -> NotImportable:
         return NotImportable(self._name, why)
+
+
+def _sweep(base: Path) -> None:
+    """Remove what imports left that were killed; one that is under way is younger."""
+    for staging in base.glob(f"{STAGING}*"):
+        with suppress(OSError):
+            if time.time() - staging.stat().st_mtime > LEFTOVER:
+                shutil.rmtree(staging, ignore_errors=True)
 
 
 def _check_space(base: Path, size: int) -> None:

@@ -25,6 +25,9 @@ _ANYWHERE: Final = re.compile(r"[\\`*_{}\[\]<>&~|$#]|:(?=//)|(?<=www)\.|@", re.I
 
 _AT_START: Final = re.compile(r"[-+=:]|(?<=[0-9])[.)]")
 _NUMBERED: Final = re.compile(r"[0-9]+(?=[.)])")
+_MORE: Final = frozenset({"reason", "runs", "risk", "because", "changes", "agents", "recovered"})
+"""Of what is known about a decision or an approval, this is what its line may not tell."""
+
 _BREAK: Final = "\\\n"
 
 
@@ -138,8 +141,17 @@ def _quote(quote: Quote) -> str:
 def _definition(number: int, group: list[Footnote]) -> str:
     parts = []
     for note in group:
-        when = f"{local_time(note.at):%H:%M:%S}"
-        fields = [f"{label}: {escape(text)}" for label, text in note.fields]
-        parts.append("\n\n".join([f"{note.line.mark} {when} {escape(note.line.text)}", *fields]))
+        line = f"{note.line.mark} {local_time(note.at):%H:%M:%S} {escape(note.line.text)}"
+        more = [
+            f"{label}: {escape(text)}" for label, text in note.fields if _adds(label, text, note)
+        ]
+        short = [field for field in more if "\n" not in field]
+        parts += [f"{line} ({'; '.join(short)})" if short else line]
+        parts += [field for field in more if "\n" in field]
     text = re.sub(r"\n(?!\n)", "\n    ", "\n\n".join(parts))
     return f"\n[^{number}]: {text}\n"
+
+
+def _adds(label: str, text: str, note: Footnote) -> bool:
+    """Whether a field tells what its line does not."""
+    return label in _MORE and visible_line(text) not in note.line.text

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import stat
 import warnings
 import zipfile
@@ -292,6 +293,17 @@ def test_an_archive_that_swells_is_refused(here: Path, there: Path) -> None:
         with pytest.raises(NotImportable):
             taken_in(there, data)
         assert names_in(there) == []
+
+
+def test_what_a_killed_import_left_goes_with_a_later_one(here: Path, there: Path) -> None:
+    old, young = there / ".importing-old", there / ".importing-young"
+    for each in (old, young):
+        (each / "room").mkdir(parents=True)
+        (each / "room" / "room.json").write_text("{}")
+    os.utime(old, (BORN - 1e9, BORN - 1e9))
+    assert Catalogue(there).all() == []
+    taken_in(there, lines_of(saved_room(here)))
+    assert names_in(there) == [".importing-young", ID]
 
 
 def test_what_the_disk_has_no_place_for_is_not_begun(

@@ -108,6 +108,7 @@ def test_footnotes_are_rendered_as_part_of_them(tmp_path: Path) -> None:
     text = "".join(markdown(saved_room(tmp_path)))
     note = text[text.index("\n[^4]: ") + 1 : text.index("\n[^9]: ")]
     assert all(line.startswith("    ") for line in note.split("\n")[1:] if line)
+    assert "ann's agent takes it up: what is 17\\*23? (reason: a question)" in note
     assert "✓" in note
     assert "allowed calculate by ann" in note
 
