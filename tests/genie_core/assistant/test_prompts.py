@@ -2,8 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.assistant.errors import AssistantError, UnknownTemplate, UnreadableTemplate
-from genie_core.assistant.prompts import for_owner, load_prompt, shipped_dir
+from genie_core.assistant.errors import (
+    AssistantError,
+    UnknownPlaceholder,
+    UnknownTemplate,
+    UnreadableTemplate,
+)
+from genie_core.assistant.prompts import for_owner, load_prompt, load_prompt_at, shipped_dir
 
 
 def own(folder: Path, kind: str, name: str, text: str) -> None:
@@ -75,3 +80,14 @@ def test_prompts_next_to_the_module_are_used_in_a_wheel(
     own(tmp_path / "prompts", "agent", "packaged", "text")
     assert shipped_dir() == tmp_path / "prompts"
     assert load_prompt("agent", "packaged") == "text"
+
+
+def test_a_prompt_of_any_file_is_checked_alike(tmp_path: Path) -> None:
+    file = tmp_path / "mine.txt"
+    file.write_text(" for {owner}\n")
+    assert load_prompt_at("reasoner", file) == "for {owner}"
+    file.write_text("for {agents}")
+    with pytest.raises(UnknownPlaceholder):
+        load_prompt_at("reasoner", file)
+    with pytest.raises(UnreadableTemplate):
+        load_prompt_at("reasoner", tmp_path)

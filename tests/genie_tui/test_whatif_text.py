@@ -1,0 +1,73 @@
+"""What-if reports in words."""
+
+import re
+
+from markdown_it import MarkdownIt
+
+from genie_core.assistant.whatif_report import Outcome, Report, Summary, Verdict
+from genie_core.room.event import Spending
+from genie_tui.whatif_text import lines, markdown
+
+EVIL = "\x1b[2J<b>bold</b> ![x](http://evil/) [a](b) `code` **strong** # head\n\n---\n> $x$ a_b_"
+
+
+def report(text: str = "what is 6*7?", **changes: object) -> Report:
+    outcome = Outcome(
+        7,
+        1_790_000_000.0,
+        "bob",
+        "ann",
+        text,
+        Verdict("ignore", "small talk"),
+        Verdict("delegate", "a question", text, "bob"),
+        wrong=True,
+    )
+    failure = Outcome(9, 1_790_000_100.0, "ann", "ann", text, Verdict("ignore"), None, "it is away")
+    settings: dict[str, object] = {
+        "session": "garden-1",
+        "title": "Garden",
+        "template": "fact_check",
+        "model": "ollama:qwen3",
+        "at": 1_790_000_200.0,
+        "seconds": 3.0,
+        "total": 12,
+        "summary": Summary(
+            agree=9, newly_delegated=1, failed=1, marked=2, right_before=0, right_after=1
+        ),
+        "spent": (Spending("reasoner", "qwen3", 11, 2_000, 100, cost=0.02),),
+        "changed": (outcome,),
+        "failures": (failure,),
+    }
+    return Report(**{**settings, **changes})  # type: ignore[arg-type]  # a test's own settings
+
+
+def test_all_of_it_is_told_in_lines() -> None:
+    text = "\n".join(lines(report(stopped="it was interrupted")))
+    assert "What if fact_check with ollama:qwen3 had decided" in text
+    assert "bob, by ann's engine: what is 6*7?  ! you marked it as wrong" in text
+    assert "was  IGNORE    small talk" in text
+    assert "now  DELEGATE  a question -> asks for bob: what is 6*7?" in text
+    assert "FAILED    it is away" in text
+    assert "9 agree, 1 newly delegated, 0 newly ignored, 1 failed" in text
+    assert "Of 2 decisions that you marked as wrong 1 would be right; 0 were" in text
+    assert "Not complete: it was interrupted; 1 message not asked about" in text
+    assert "2.1k tok $0.02" in text
+
+
+def test_nothing_that_somebody_wrote_commands_the_terminal_or_makes_a_line() -> None:
+    evil = report(EVIL, title=EVIL, template=EVIL, model=EVIL, stopped=EVIL)
+    assert all(line.isprintable() for line in lines(evil))
+    assert len(list(lines(evil))) == len(list(lines(report(stopped="x"))))
+
+
+def test_nothing_that_somebody_wrote_becomes_markup() -> None:
+    evil = report(EVIL, title=EVIL, template=EVIL, model=EVIL, stopped=EVIL)
+    plain = MarkdownIt("commonmark").parse(markdown(report(stopped="x")))
+    parsed = MarkdownIt("commonmark").parse(markdown(evil))
+    assert [token.type for token in parsed] == [token.type for token in plain]
+    kinds = {child.type for token in parsed for child in token.children or ()}
+    assert kinds <= {"text", "text_special", "strong_open", "strong_close", "softbreak"}
+    shown = "".join(
+        child.content for token in parsed for child in token.children or () if child.content
+    )
+    assert "<b>bold</b> ![x](http://evil/) [a](b) `code` **strong**" in re.sub(r"\s+", " ", shown)
