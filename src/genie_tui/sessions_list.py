@@ -35,7 +35,8 @@ class Entry:
 
 
 def entries(catalogue: Catalogue, limits: Limits, now: float) -> list[Entry]:
-    """All saved rooms, the latest first. Blocks."""
+    """All saved rooms, the latest first, also as they were when their programs crashed. Blocks."""
+    catalogue.catch_up()
     listings = catalogue.all(sized=True)
     past = {each.listing.id: each.why for each in due(listings, limits, now)}
     return [

@@ -54,8 +54,7 @@ LINES = fence("json").encode().splitlines(keepends=True)
 
 
 def tag(body: type[Body]) -> str:
-    name: object = body.__struct_config__.tag
-    assert isinstance(name, str)
+    name: str = body.__struct_config__.tag
     return name
 
 

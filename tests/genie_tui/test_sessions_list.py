@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.lines import encode_line
 from genie_core.archive.retention import Limits
+from genie_core.room.event import Event, Opened, Said
 from genie_tui.sessions_list import (
     Entry,
     as_json,
@@ -115,3 +117,13 @@ def test_json_tells_all_but_what_leads_into_the_room(rooms: Rooms, tmp_path: Pat
 )
 def test_it_is_said_how_many_are_past_a_limit(count: int, line: str) -> None:
     assert past_line(count) == line
+
+
+def test_what_happened_before_a_crash_is_in_the_list(rooms: Rooms) -> None:
+    path = rooms.catalogue.find(rooms.ids[0]).log_path
+    events = [Event(1, NOW, "", Opened("r1", "Standup")), Event(2, NOW, "bob", Said("1", "help!"))]
+    path.write_bytes(b"".join(map(encode_line, events)))
+    os.utime(path, (4e9, 4e9))
+    with rooms.catalogue.find(rooms.ids[0]).held():
+        assert "bob: see you" in table(rooms.listed())[1]
+    assert "bob: help!" in table(rooms.listed())[1]

@@ -157,6 +157,15 @@ class Catalogue:
             listings = [replace(each, size=extent(self._base / each.id)) for each in listings]
         return sorted(listings, key=lambda listing: listing.last_activity, reverse=True)
 
+    def catch_up(self) -> None:
+        """Bring the records of rooms up to their logs whose programs crashed, where possible.
+
+        Quick if there was no crash since the last time.
+        """
+        for id_ in self._folders():
+            with suppress(ArchiveError):
+                SavedRoom.load(self._base / id_).catch_up()
+
     def folder(self, id_: str) -> Path:
         """The folder of a room that was matched or listed; it may be gone by now."""
         return self._base / id_

@@ -244,3 +244,34 @@ def test_the_summary_counts_what_waits_and_what_is_unread(saved: SavedRoom) -> N
     record = SavedRoom.load(saved.folder).record
     assert (record.parked, record.unread, record.head) == (1, 1, 7)
     assert record.preview == "bob: well?"
+
+
+def crashed(saved: SavedRoom) -> None:
+    """Leave a room as a program does that is killed: its log is newer than its record."""
+    saved.log_path.write_bytes(b"".join(map(encode_line, LOG)))
+    os.utime(saved.log_path, (4e9, 4e9))
+
+
+def test_a_record_catches_up_with_the_log_after_a_crash(saved: SavedRoom) -> None:
+    saved.rename("Mine")
+    crashed(saved)
+    assert saved.catch_up()
+    record = SavedRoom.load(saved.folder).record
+    assert (record.messages, record.preview, record.head) == (1, "bob: hello", 2)
+    assert (record.title, record.last_activity) == ("Mine", 4e9)
+
+
+def test_a_record_stays_behind_while_the_room_is_open(saved: SavedRoom) -> None:
+    crashed(saved)
+    other = SavedRoom.load(saved.folder)
+    with other.held(), pytest.raises(RoomInUse):
+        saved.catch_up()
+    assert SavedRoom.load(saved.folder).record.messages == 0
+
+
+def test_a_room_that_was_closed_in_good_order_is_not_read(saved: SavedRoom) -> None:
+    assert not saved.catch_up()
+    crashed(saved)
+    os.utime(saved.log_path, (5.0, 5.0))
+    assert not saved.catch_up()
+    assert SavedRoom.load(saved.folder).record.messages == 0
