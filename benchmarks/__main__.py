@@ -3,10 +3,11 @@
 import sys
 
 from benchmarks import start
+from benchmarks.archive import command as archive
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
 
-ALL = {"start": start.main, "engine": engine.main, "room": room.main}
+ALL = {"start": start.main, "engine": engine.main, "room": room.main, "archive": archive.main}
 
 
 def main() -> int:
