@@ -57,10 +57,12 @@ async def receipt_of(pilot: Pilot[Any]) -> str:
 
 async def put_away(pilot: Pilot[Any], clock: HandClock, key: str = "x") -> None:
     """Press a key on the receipt, after a rest, and wait for the end."""
-    await until(pilot, lambda: isinstance(pilot.app.screen, ReceiptScreen))
+    app = pilot.app
+    assert isinstance(app, GenieApp)
+    await until(pilot, lambda: isinstance(app.screen, ReceiptScreen))
     clock.rest(10)
     await pilot.press(key)
-    await until(pilot, lambda: pilot.app.return_value is not None or pilot.app.failure)
+    await until(pilot, lambda: app.return_value is not None or app.failure)
 
 
 async def test_a_signal_ends_it_at_once_and_well(seat: ScriptedSeat) -> None:

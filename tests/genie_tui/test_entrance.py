@@ -16,12 +16,13 @@ from genie_core.room.address import Address, parse_address
 from genie_core.room.errors import AddressInUse, RoomRefused, Unreachable
 from genie_core.room.event import Said
 from genie_core.room.participant import Participant
-from genie_core.room.seat import Link, Seat
+from genie_core.room.seat import Link, Seat, Unsent
 from genie_core.room.websocket import bind
 from genie_tui.entrance import Entrance, NothingToResume, StillHosted
 from genie_tui.locations import Locations
-from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom
+from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.settings import Settings
+from genie_tui.view_state import View, write_view
 
 LOCAL = Settings(local=True)
 
@@ -246,6 +247,32 @@ async def test_a_member_is_back_when_the_host_is(tmp_path: Path) -> None:
         )
         assert ben.link.link is Link.ONLINE
         await ben.leave()
+
+
+@pytest.mark.parametrize("who", ["host", "member"])
+async def test_what_was_not_sent_when_one_left_is_sent_when_one_is_back(
+    tmp_path: Path, who: str
+) -> None:
+    home = tmp_path / ("a" if who == "host" else "b")
+    late = [Unsent(f"id-{text}", text, emote=False, at=at) for at, text in enumerate("bc", 2)]
+    async with seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, own):
+        join = JoinRoom(ann.address, guest=True)
+        async with seat("ben", join, tmp_path / "b") as (ben, ear):
+            leaver = ann if who == "host" else ben
+            await said(leaver, ann, own, "a")
+            (first,) = [e.said.id for e in ann.state.exchanges.values()]
+            arrived = Unsent(first, "a", emote=False, at=1.0)  # nobody wrote down that it has
+            view = View(unsent=(arrived, *late))
+            write_view(home / "data" / "sessions" / leaver.saved, view)
+    async with seat("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
+        again = RejoinRoom(ben.saved, unsent=())
+        if who == "member":
+            again = RejoinRoom(ben.saved, unsent=tuple(late[:1]))  # known from elsewhere, too
+        async with seat("ben", again, tmp_path / "b") as (ben, ear):
+            await own.until(lambda: len(ann.state.exchanges) == 3)
+            assert [e.said.text for e in ann.state.exchanges.values()] == ["a", "b", "c"]
+            await ear.until(lambda: not ben.unsent)
+            await own.until(lambda: not ann.unsent)
 
 
 async def test_a_resumed_room_has_its_workspace_and_template(tmp_path: Path) -> None:

@@ -37,6 +37,22 @@ async def test_counts_down_to_the_next_attempt() -> None:
         assert "reconnecting…" in str(banner.render())
 
 
+async def test_counts_down_to_a_suspend() -> None:
+    app = Host()
+    async with app.run_test():
+        banner = app.query_one(Banner)
+        banner.show(LinkStatus(Link.ONLINE, closing_in=7.5))
+        assert "The host suspends the room in 8 s at most" in str(banner.render())
+        banner.count_down(5)
+        assert "in 3 s at most" in str(banner.render())
+        banner.count_down(5)
+        assert "suspends the room now; what you send waits" in str(banner.render())
+        banner.show(LinkStatus(Link.ONLINE, "the disk is full", closing_in=1.0))
+        assert str(banner.render()).startswith("the disk is full. The host suspends")
+        banner.show(LinkStatus(Link.RETRYING, "the host suspended the room", 2.0))
+        assert "the host suspended the room: reconnecting in 2 s" in str(banner.render())
+
+
 async def test_hostile_details_stay_text() -> None:
     app = Host()
     async with app.run_test():

@@ -1,0 +1,161 @@
+"""What of a room's screen comes back, and when it is written down."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from tests.genie_tui.scripted_seat import (
+    ScriptedDoorman,
+    ScriptedHosting,
+    ScriptedSeat,
+    in_room,
+    until,
+)
+from textual.pilot import Pilot
+
+from genie_core import redaction
+from genie_core.errors import GenieError
+from genie_core.known_values import KnownValues
+from genie_core.room.event import Said
+from genie_core.room.seat import Unsent
+from genie_tui.screens.room import RoomScreen
+from genie_tui.view_state import View
+from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.ledger_log import Filter
+from genie_tui.widgets.side_panel import SidePanel, Tab
+from genie_tui.widgets.timeline import Timeline
+
+
+@pytest.fixture
+def seat() -> ScriptedSeat:
+    made = ScriptedSeat(hosting=ScriptedHosting())
+    made.open_room()
+    for number in range(60):
+        made.feed(Said(f"i{number}", f"message {number}\nwith two lines"), by="bob")
+    return made
+
+
+@asynccontextmanager
+async def back(
+    seat: ScriptedSeat, view: View | None = None
+) -> AsyncIterator[tuple[RoomScreen, ScriptedDoorman, Pilot[Any]]]:
+    """The room's screen after a view was kept."""
+    doorman = ScriptedDoorman(seat)
+    if view is not None:
+        doorman.views[seat.saved] = view
+    async with in_room(seat, doorman=doorman) as (screen, pilot):
+        yield screen, doorman, pilot
+
+
+async def kept(
+    pilot: Pilot[Any], screen: RoomScreen, doorman: ScriptedDoorman, seat: ScriptedSeat
+) -> View:
+    """What is written down of the screen as it is now."""
+    assert await screen.views.keep()
+    await pilot.pause()
+    return doorman.views[seat.saved]
+
+
+async def test_everything_is_brought_back(seat: ScriptedSeat) -> None:
+    view = View(
+        draft="what I was about to say",
+        at=20,
+        distance=-1,
+        hidden=True,
+        tab="APPROVALS",
+        shown="FAILURES",
+        find="disk",
+        reasons=True,
+        seen=30,
+    )
+    async with back(seat, view) as (screen, doorman, pilot):
+        timeline = screen.query_one(Timeline)
+        await until(pilot, lambda: timeline.reading == (20, -1))
+        assert screen.draft == view.draft
+        assert screen.has_class("-no-panel")
+        assert screen.query_one(SidePanel).tab is Tab.APPROVALS
+        assert screen.query_one(Activity).filter_shown is Filter.FAILURES
+        assert screen.query_one(Activity).text_found == "disk"
+        assert timeline.reasons
+        assert await kept(pilot, screen, doorman, seat) == view
+        seat.feed(Said("new", "while I read back"), by="bob")
+        await pilot.pause()
+        assert timeline.reading == (20, -1)
+
+
+async def test_who_followed_follows_again_and_has_seen_all(seat: ScriptedSeat) -> None:
+    async with back(seat, View(draft="x", seen=3)) as (screen, doorman, pilot):
+        await until(pilot, lambda: screen.draft == "x")
+        assert screen.query_one(Timeline).reading is None
+        view = await kept(pilot, screen, doorman, seat)
+        assert view == View(draft="x", tab="ACTIVITY", shown="ALL", seen=seat.state.head)
+        assert seat.seen == seat.state.head
+
+
+async def test_a_draft_is_written_down_while_one_types(seat: ScriptedSeat) -> None:
+    async with back(seat) as (screen, doorman, pilot):
+        await pilot.press(*"hello")
+        await until(
+            pilot, lambda: doorman.views.get(seat.saved, View()).draft == "hello"
+        )  # nobody asked for it
+        screen.draft = ""
+        await until(pilot, lambda: not doorman.views[seat.saved].draft)
+
+
+async def test_what_is_typed_before_the_draft_comes_back_is_not_lost(seat: ScriptedSeat) -> None:
+    doorman = ScriptedDoorman(seat, views={seat.saved: View(draft="from before")})
+    async with in_room(seat, doorman=doorman) as (screen, pilot):
+        await until(pilot, lambda: screen.draft == "from before")
+        screen.draft = "typed"
+        screen.views.begin(seat)
+        await until(pilot, lambda: screen.draft == "from before\ntyped")
+        doorman.views[seat.saved] = View(draft="from before")
+        screen.views.begin(seat)  # as when one goes on in the room under another host
+        await pilot.pause()
+        await until(pilot, lambda: screen.draft == "from before\ntyped")
+
+
+async def test_unsent_messages_are_kept(seat: ScriptedSeat) -> None:
+    async with back(seat) as (screen, doorman, pilot):
+        await until(pilot, lambda: seat.saved in doorman.views)
+        seat.unsent = (Unsent("a", "not yet", emote=False, at=1.0),)
+        assert (await kept(pilot, screen, doorman, seat)).unsent == seat.unsent
+
+
+async def test_a_secret_in_a_draft_is_not_written_down(
+    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    redaction.know(["correct-horse-battery"])
+    async with back(seat) as (screen, doorman, pilot):
+        await until(pilot, lambda: seat.saved in doorman.views)
+        screen.draft = "it is correct-horse-battery"
+        view = await kept(pilot, screen, doorman, seat)
+        assert view.draft.startswith("it is ")
+        assert "horse" not in view.draft
+
+
+async def test_a_disk_that_takes_no_draft_is_told_of_once(seat: ScriptedSeat) -> None:
+    async with back(seat) as (screen, doorman, pilot):
+        await until(pilot, lambda: seat.saved in doorman.views)
+        doorman.view_error = GenieError("your draft can't be kept: [b]no space")
+        screen.draft = "one"
+        assert not await screen.views.keep()
+        screen.draft = "two"
+        assert not await screen.views.keep()
+        told = [n for n in pilot.app._notifications if "no space" in n.message]
+        assert len(told) == 1
+        doorman.view_error = None
+        assert (await kept(pilot, screen, doorman, seat)).draft == "two"
+
+
+async def test_a_view_from_another_version_is_shown_as_far_as_it_is_known(
+    seat: ScriptedSeat,
+) -> None:
+    view = View(draft="x", tab="GAMES", shown="COLOURFUL", at=10**9)
+    async with back(seat, view) as (screen, _, pilot):
+        await until(pilot, lambda: screen.draft == "x")
+        assert screen.query_one(SidePanel).tab is Tab.ACTIVITY
+        assert screen.query_one(Activity).filter_shown is Filter.ALL
+        assert pilot.app.is_running
