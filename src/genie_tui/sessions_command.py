@@ -1,6 +1,7 @@
 """`genie-tui sessions`: the saved rooms, and what can be done with them."""
 
 import argparse
+import logging
 from collections.abc import Callable
 from typing import Final, TextIO, TypeAlias
 
@@ -37,4 +38,6 @@ def keep_sessions(
     problems: TextIO,
 ) -> int:
     """Do what was asked for; returns the exit code. Errors as of the parts, all `GenieError`s."""
+    # What the parts have to say they write themselves; other lines would stand between theirs.
+    logging.getLogger("genie_core").addHandler(logging.NullHandler())
     return _PARTS[options.part](options, Sessions(settings, locations, given, out, problems))

@@ -47,15 +47,15 @@ def section(title: str) -> str:
 
 
 def fence(language: str, place: int = 0) -> str:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[place]
+    found: list[str] = re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    return found[place]
 
 
 LINES = fence("json").encode().splitlines(keepends=True)
 
 
 def tag(body: type[Body]) -> str:
-    name: str = body.__struct_config__.tag
-    return name
+    return str(body.__struct_config__.tag)
 
 
 def test_every_type_of_event_is_told_with_all_its_fields() -> None:
