@@ -151,6 +151,8 @@ class SavedRoom:
             return False
         with self.held(), self.reader() as log:
             state, record = log.state(), self._on_disk()
+            if state.head <= record.head or state.messages < record.messages:
+                return False  # that something is lost must not be forgotten
             summary = summary_of(state, record.seen, record.owner or state.host)
             summary["host"] = state.host or record.host
             active = max(record.last_activity, told[0].st_mtime)

@@ -269,6 +269,15 @@ def test_a_record_stays_behind_while_the_room_is_open(saved: SavedRoom) -> None:
     assert SavedRoom.load(saved.folder).record.messages == 0
 
 
+@pytest.mark.parametrize("known", [{"head": 5}, {"messages": 2}])
+def test_that_something_is_lost_is_not_forgotten(saved: SavedRoom, known: dict[str, int]) -> None:
+    saved.update(**known)
+    before = saved.record
+    crashed(saved)
+    assert not saved.catch_up()
+    assert SavedRoom.load(saved.folder).record == before
+
+
 def test_a_room_that_was_closed_in_good_order_is_not_read(saved: SavedRoom) -> None:
     assert not saved.catch_up()
     crashed(saved)
