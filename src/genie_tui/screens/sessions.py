@@ -181,13 +181,13 @@ class SessionsScreen(Screen[None]):
     def on_key(self, event: events.Key) -> None:
         """Let the arrows move in the list while something is typed."""
         steps = {"up": -1, "down": 1}
-        if self._filter_line.has_focus and event.key in steps:
+        if self.focused is self._filter_line and event.key in steps:
             event.stop()
             self._list.action_move(steps[event.key])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Let the key that leads to the line be a letter in it."""
-        return not (action == "find" and self._filter_line.has_focus)
+        return not (action == "find" and self.focused is self._filter_line)
 
     def action_find(self) -> None:
         """Go to where one types, at once, so that what is typed next goes there."""
@@ -200,7 +200,7 @@ class SessionsScreen(Screen[None]):
 
     def action_back(self) -> None:
         """Clear what is typed; without anything, go back."""
-        if self._text or self._filter_line.has_focus:
+        if self._text or self.focused is self._filter_line:
             self._filter_line.value = ""
             self._list.focus()
         else:

@@ -1,0 +1,401 @@
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.genie_tui.recorded import NOW, Recorded
+from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, until
+from textual.events import Key
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from genie_core.archive.search_hit import Hit
+from genie_core.archive.search_words import Snippet
+from genie_core.errors import GenieError
+from genie_core.room.event import Answered, Said
+from genie_tui.app import GenieApp
+from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
+from genie_tui.screens import sessions
+from genie_tui.screens.ask_line import AskLineScreen
+from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.lobby import LobbyScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.screens.sessions import SessionsScreen
+from genie_tui.session_row import SessionRow, Sort
+from genie_tui.widgets.session_columns import line
+from genie_tui.widgets.session_list import SessionHead, SessionList
+from genie_tui.widgets.session_preview import SessionPreview
+
+WIDE = (140, 40)
+
+
+class Chosen(SessionsScreen):
+    """Keeps what was chosen, and goes nowhere."""
+
+    CSS_PATH = str(Path(sessions.__file__).with_name("sessions.tcss"))
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.chosen: list[Opening | ReplayRoom] = []
+
+    def on_sessions_screen_chosen(self, message: SessionsScreen.Chosen) -> None:
+        message.stop()
+        self.chosen.append(message.opening)
+
+
+class Ticking:
+    """A clock on which the keyboard always has rested."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 10.0
+        return self.now
+
+
+@asynccontextmanager
+async def listed(
+    recorded: Recorded, size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[tuple[Chosen, Pilot[Any]]]:
+    """The screen over what is recorded, all of it listed."""
+    app = GenieApp(ScriptedDoorman(ScriptedSeat()), None, "ann", store=recorded.store)
+    async with app.run_test(size=size) as pilot:
+        screen = Chosen(recorded.store, Ticking())
+        await app.push_screen(screen)
+        rows = screen.query_one(SessionList)
+        await until(pilot, lambda: len(rows.rows) == len(recorded.titles()))
+        await until(pilot, lambda: all(row.size is not None for row in rows.rows))
+        yield screen, pilot
+
+
+def titles(screen: SessionsScreen) -> list[str]:
+    return [row.title for row in screen.query_one(SessionList).rows]
+
+
+def drawn(screen: SessionsScreen) -> str:
+    listing = screen.query_one(SessionList)
+    return "\n".join(listing.render_line(y).text for y in range(listing.size.height))
+
+
+def text(screen: SessionsScreen, selector: str) -> str:
+    return str(screen.query_one(selector, Static).render())
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+async def test_the_lobby_leads_to_all_sessions_and_back(recorded: Recorded) -> None:
+    recorded.said("Garden", "hi")
+    app = GenieApp(ScriptedDoorman(ScriptedSeat()), None, "ann", store=recorded.store)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
+        await pilot.press("f3")
+        await until(pilot, lambda: isinstance(app.screen, SessionsScreen))
+        await until(pilot, lambda: "Garden" in drawn(app.screen))  # type: ignore[arg-type]
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
+
+
+async def test_a_failed_way_in_comes_back_to_the_list(recorded: Recorded) -> None:
+    recorded.said("Garden", "hi")
+    door = ScriptedDoorman(ScriptedSeat(), GenieError("the room is open in process 7"))
+    app = GenieApp(door, None, "ann", store=recorded.store)
+    async with app.run_test(notifications=True) as pilot:
+        await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
+        await pilot.press("f3")
+        await until(pilot, lambda: isinstance(app.screen, SessionsScreen))
+        await until(pilot, lambda: "Garden" in drawn(app.screen))  # type: ignore[arg-type]
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(door.openings))
+        await until(pilot, lambda: isinstance(app.screen, SessionsScreen))
+        await until(pilot, lambda: any("process 7" in note.message for note in app._notifications))
+        door.error = None
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, RoomScreen))
+
+
+async def test_a_session_is_told_in_one_line_without_markup_or_escapes(recorded: Recorded) -> None:
+    saved = recorded.said("Garden [/red]\x1b[2J", "hi")
+    saved.tag(["home"])
+    saved.update(seen=3, unread=3, parked=2)
+    async with listed(recorded, (118, 40)) as (screen, _):
+        line = drawn(screen).splitlines()[0]
+        for part in ("Garden [/red]", "#home", "ann", "kB", "3 new", "▲2"):
+            assert part in line
+        assert "\x1b" not in line
+        assert text(screen, "#sessions-count") == "1 session"
+
+
+async def test_an_empty_list_says_so(recorded: Recorded) -> None:
+    async with listed(recorded) as (screen, pilot):
+        await until(pilot, lambda: "Nothing has been recorded" in text(screen, "#sessions-none"))
+        await pilot.press("enter", "r", "d", "n", "t", "e", "f")
+        assert screen.is_current
+        assert screen.chosen == []
+
+
+async def test_enter_and_r_lead_where_the_session_allows(recorded: Recorded) -> None:
+    mine = recorded.said("Mine", "hi").id
+    theirs = recorded.catalogue.copy_of("r1", "Theirs", "ann", NOW, address="127.0.0.1:7").id
+    others = recorded.catalogue.copy_of("r1", "Others", "bob", NOW, address="127.0.0.1:7").id
+    async with listed(recorded) as (screen, pilot):
+        rows = screen.query_one(SessionList)
+        for id_ in (mine, theirs, others):
+            rows.select(id_)
+            await pilot.press("enter")
+        rows.select(mine)
+        await pilot.press("r")
+        expected = [ResumeRoom(mine), RejoinRoom(theirs), ReplayRoom(others), ReplayRoom(mine)]
+        await until(pilot, lambda: screen.chosen == expected)
+
+
+async def test_typing_filters_at_once_and_searches_after_a_pause(recorded: Recorded) -> None:
+    recorded.said("Garden", "plant apples", "eat pears")
+    recorded.said("Kitchen", "bake apples")
+    async with listed(recorded) as (screen, pilot):
+        rows = screen.query_one(SessionList)
+        await pilot.press("slash", *"kit")
+        assert titles(screen) == ["Kitchen"]
+        assert text(screen, "#sessions-count") == "1 of 2 sessions"
+        await pilot.press("ctrl+u", *"apples")
+        assert titles(screen) == []
+        await until(pilot, lambda: len(rows.hits) == 2)
+        assert "found in sessions" in drawn(screen)
+        assert "plant apples" in drawn(screen)
+        await pilot.press("ctrl+u", *"pears")
+        await until(pilot, lambda: [hit.seq for hit in rows.hits] == [5])
+        await pilot.press("escape")
+        await until(pilot, lambda: rows.has_focus)
+        assert sorted(titles(screen)) == ["Garden", "Kitchen"]
+        assert rows.hits == ()
+        assert screen.query_one("#sessions-filter", Input).value == ""
+
+
+async def test_letters_typed_right_after_the_key_are_no_commands(recorded: Recorded) -> None:
+    recorded.said("Garden", "hi")
+    async with listed(recorded) as (screen, pilot):
+        line = screen.query_one("#sessions-filter", Input)
+        for key in "/fed/":  # all at once, as a terminal far away may send them
+            pilot.app.post_message(Key("slash" if key == "/" else key, key))
+        await until(pilot, lambda: line.value == "fed/")
+        assert screen.is_current
+        assert recorded.titles() == {"Garden"}
+
+
+async def test_a_hit_opens_the_replay_at_that_place(recorded: Recorded) -> None:
+    saved = recorded.session("Garden", Said("1", "apples?"), Answered(4, "plant apples in May"))
+    async with listed(recorded, WIDE) as (screen, pilot):
+        rows = screen.query_one(SessionList)
+        await pilot.press("slash", *"may")
+        await until(pilot, lambda: len(rows.hits) == 1)
+        await pilot.press("enter", "end")
+        await until(pilot, lambda: isinstance(rows.selected, Hit))
+        await until(pilot, lambda: "plant apples in May" in text(screen, "#preview-lines"))
+        await pilot.press("enter", "r")
+        await until(pilot, lambda: screen.chosen == [ReplayRoom(saved.id, at=5)] * 2)
+
+
+async def test_arrows_move_in_the_list_while_one_types(recorded: Recorded) -> None:
+    for title in ("One", "Two", "Three"):
+        recorded.said(title, "hi")
+    async with listed(recorded) as (screen, pilot):
+        rows = screen.query_one(SessionList)
+        await pilot.press("slash", "down", "down", "up")
+        assert rows.cursor == 1
+        await pilot.press("enter")
+        await until(pilot, lambda: rows.has_focus)
+
+
+async def test_the_order_changes_by_key_and_the_selected_one_stays_so(recorded: Recorded) -> None:
+    recorded.said("Beta", "hi", at=NOW - 10)
+    recorded.said("alpha", "hi" * 30_000, at=NOW - 20)
+    recorded.said("Gamma", "hi", at=NOW).update(unread=4)
+    async with listed(recorded) as (screen, pilot):
+        rows = screen.query_one(SessionList)
+        chosen = next(row for row in rows.rows if row.title == "alpha")
+        rows.select(chosen.id)
+        firsts = {}
+        for _ in Sort:
+            await pilot.press("s")
+            firsts[screen.query_one(SessionHead).sort] = titles(screen)[0]
+            assert rows.selected == chosen
+        assert firsts[Sort.TITLE] == firsts[Sort.SIZE] == "alpha"
+        assert firsts[Sort.UNREAD] == "Gamma"
+
+
+async def test_the_last_messages_are_shown_beside_the_list(recorded: Recorded) -> None:
+    recorded.said("Garden", "first", "last [/red]\x1b[2J")
+    async with listed(recorded, WIDE) as (screen, pilot):
+        await until(pilot, lambda: "last [/red]" in text(screen, "#preview-lines"))
+        assert "\x1b" not in text(screen, "#preview-lines")
+        assert "2 messages" in text(screen, "#preview-facts")
+
+
+async def test_where_there_is_no_room_there_is_no_preview(recorded: Recorded) -> None:
+    recorded.said("Garden", "hi")
+    async with listed(recorded, (70, 20)) as (screen, _):
+        assert not screen.query_one(SessionPreview).display
+        line = drawn(screen).splitlines()[0]
+        assert "Garden" in line
+        assert "ago" in line or "just now" in line
+
+
+async def test_renaming_asks_for_a_title(recorded: Recorded) -> None:
+    recorded.said("Garden", "hi")
+    async with listed(recorded) as (screen, pilot):
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AskLineScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.is_current)
+        assert recorded.titles() == {"Garden"}
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AskLineScreen))
+        await pilot.press("ctrl+u", *"Orchard", "enter")
+        await until(pilot, lambda: titles(screen) == ["Orchard"])
+        assert recorded.titles() == {"Orchard"}
+
+
+async def test_tags_are_asked_for_and_what_cannot_be_one_is_explained(recorded: Recorded) -> None:
+    recorded.said("Garden", "hi")
+    async with listed(recorded) as (screen, pilot):
+        rows = screen.query_one(SessionList)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AskLineScreen))
+        await pilot.press(*"home, to do", "enter")
+        await until(pilot, lambda: rows.rows[0].tags == ("home", "to do"))
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AskLineScreen))
+        pilot.app.screen.query_one("#ask-line", Input).value = "x" * 40
+        await pilot.press("enter")
+        notes = pilot.app._notifications
+        await until(pilot, lambda: any("tag" in note.message for note in notes))
+        assert rows.rows[0].tags == ("home", "to do")
+
+
+async def test_deleting_asks_first(recorded: Recorded) -> None:
+    recorded.said("Garden", "hi", at=NOW)
+    recorded.said("Kitchen", "hi", at=NOW - 9)
+    async with listed(recorded) as (screen, pilot):
+        selected = screen.query_one(SessionList).selected
+        assert isinstance(selected, SessionRow)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: screen.is_current)
+        assert len(recorded.titles()) == 2
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: len(titles(screen)) == 1)
+        assert (recorded.trash / selected.id).is_dir()
+
+
+async def test_what_is_open_elsewhere_is_not_deleted(recorded: Recorded) -> None:
+    saved = recorded.said("Garden", "hi")
+    with saved.held():
+        async with listed(recorded) as (screen, pilot):
+            await pilot.press("d")
+            await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+            await pilot.press("enter")
+            await until(pilot, lambda: any("open" in n.message for n in pilot.app._notifications))
+            assert titles(screen) == ["Garden"]
+
+
+async def test_a_fork_is_listed_and_selected(recorded: Recorded) -> None:
+    recorded.said("Garden", "apples", "pears")
+    async with listed(recorded) as (screen, pilot):
+        rows = screen.query_one(SessionList)
+        await pilot.press("slash", *"apples")
+        await until(pilot, lambda: len(rows.hits) == 1)
+        await pilot.press("enter", "end", "f")
+
+        def is_selected() -> bool:
+            return isinstance(rows.selected, SessionRow) and rows.selected.title == "Garden (fork)"
+
+        await until(pilot, is_selected)
+        assert isinstance(rows.selected, SessionRow)
+        assert [line.text for line in recorded.store.last_lines(rows.selected.id)] == ["apples"]
+
+
+async def test_exporting_asks_for_a_file(recorded: Recorded, tmp_path: Path) -> None:
+    recorded.said("Garden", "hi there")
+    target = tmp_path / "out.md"
+    async with listed(recorded) as (screen, pilot):
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, AskLineScreen))
+        line = pilot.app.screen.query_one("#ask-line", Input)
+        assert line.value.endswith(".md")
+        line.value = str(target)
+        await pilot.press("enter")
+        await until(pilot, lambda: any("out.md" in n.message for n in pilot.app._notifications))
+        assert "hi there" in target.read_text()
+        assert screen.is_current
+
+
+async def test_trouble_with_the_disk_is_told(recorded: Recorded) -> None:
+    recorded.locations.sessions.parent.mkdir(parents=True)
+    recorded.locations.sessions.write_text("a file stands here")
+    app = GenieApp(ScriptedDoorman(ScriptedSeat()), None, "ann", store=recorded.store)
+    async with app.run_test() as pilot:
+        screen = SessionsScreen(recorded.store, Ticking())
+        await app.push_screen(screen)
+        note = screen.query_one("#sessions-note", Static)
+        await until(pilot, lambda: note.display and "sessions" in str(note.render()))
+
+
+async def test_a_search_that_nobody_wants_any_more_shows_nothing(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded.said("Garden", "apples")
+    going, wanted = threading.Event(), threading.Event()
+    search = recorded.store.search
+    asked: list[bool] = []
+
+    def slow(text: str, is_wanted: Callable[[], bool]) -> Any:
+        if text == "apples":
+            wanted.set()
+            assert going.wait(60)
+            asked.append(is_wanted())
+        return search(text, is_wanted)
+
+    monkeypatch.setattr(recorded.store, "search", slow)
+    async with listed(recorded) as (screen, pilot):
+        rows = screen.query_one(SessionList)
+        await pilot.press("slash", *"apples")
+        await until(pilot, wanted.is_set)
+        await pilot.press("ctrl+u", *"zz")
+        going.set()
+        await until(pilot, lambda: "nothing like it" in drawn(screen))
+        assert asked == [False]
+        assert rows.hits == ()
+
+
+async def test_a_thousand_sessions_are_drawn_only_where_they_are_seen(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded.said("Garden", "hi")
+    async with listed(recorded) as (screen, pilot):
+        rows = screen.query_one(SessionList)
+        count = 0
+
+        def counted(*args: Any) -> Any:
+            nonlocal count
+            count += 1
+            return line(*args)
+
+        monkeypatch.setattr("genie_tui.widgets.session_list.line", counted)
+        many = [SessionRow(str(n), f"Session {n}", size=1) for n in range(1_000)]
+        rows.show_rows(many)
+        hits = [Hit("5", "Session 5", 4, 4, NOW, "ann", "message", Snippet("x"))]
+        rows.show_hits(hits, "found")
+        await pilot.pause()
+        await pilot.press("end")
+        await until(pilot, lambda: rows.selected == hits[0])
+        await pilot.press("home", "pagedown", "down")
+        assert rows.cursor > 10
+        assert count < 500
