@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TextIO, TypeVar
 
 from genie_tui.export.form import STANDARD, Form, default_name, form_of
-from genie_tui.locations import Locations
+from genie_tui.locations import Locations, folder_at, short_path
 from genie_tui.output import safe_line
 
 Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
@@ -60,11 +60,13 @@ def export_session(options: argparse.Namespace, locations: Locations, out: TextI
     Raises:
         UnknownRoom: there is no such session.
         InTheWay: the file is there already.
+        NoSuchPlace: this can't be a file.
         NotExported: this can't be written in this form.
         DiskFailure: something can't be read or written.
 
     """
     from genie_core.archive.catalogue import Catalogue
+    from genie_core.archive.errors import disk_access
     from genie_tui.export.writing import print_out, write_file
 
     saved = Catalogue(locations.sessions).find(options.id)
@@ -72,11 +74,12 @@ def export_session(options: argparse.Namespace, locations: Locations, out: TextI
     if options.output == STANDARD:
         _tell(print_out(saved, form, out, attachments=attachments))
         return 0
-    path = Path(options.output).expanduser()
-    if not options.output or path.is_dir():
-        path /= default_name(saved.id, form, attachments=attachments)
+    path = folder_at(options.output)
+    with disk_access("write", path):
+        if path.is_dir():
+            path /= default_name(saved.id, form, attachments=attachments)
     _tell(write_file(saved, form, path, attachments=attachments, force=options.force))
-    out.write(f"{safe_line(saved.id)} is written to {safe_line(str(path))}\n")
+    out.write(f"{safe_line(saved.id)} is written to {safe_line(short_path(path))}\n")
     return 0
 
 

@@ -11,6 +11,7 @@ import pytest
 from tests.genie_core.archive.sample import ID, log_bytes, saved_room
 
 from genie_core.archive.errors import AlreadySaved, UnknownRoom
+from genie_core.errors import GenieError
 from genie_tui.export.writing import InTheWay
 from genie_tui.export_command import add_export, add_import, export_session, import_session
 from genie_tui.locations import Locations
@@ -65,7 +66,7 @@ def test_form_and_name_follow_from_each_other(
 ) -> None:
     assert shell.run("export", ID[:12], *arguments) == 0
     assert Path(name).read_bytes().startswith(start.encode())
-    assert shell.out == f"{ID} is written to {name}\n"
+    assert shell.out == f"{ID} is written to {Path(name).absolute()}\n"
 
 
 def test_a_session_can_be_printed_and_read_again(shell: Shell, tmp_path: Path) -> None:
@@ -101,6 +102,14 @@ def test_nothing_is_written_over_and_nothing_imported_twice(shell: Shell) -> Non
 def test_a_session_that_is_not_there_is_a_clear_error(shell: Shell) -> None:
     with pytest.raises(UnknownRoom, match=ID):
         shell.run("export", "2026-11-21-standup-3fk8")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "~nobody-of-that-name/x.md", "x" * 300, "none/x.md"])
+def test_a_name_that_can_be_no_file_is_a_clear_error(shell: Shell, name: str) -> None:
+    for arguments in (("export", ID, "-o", name), ("import", name)):
+        with pytest.raises(GenieError) as refusal:
+            shell.run(*arguments)
+        assert "\n" not in str(refusal.value)
 
 
 def test_exporting_and_importing_load_no_engine(shell: Shell) -> None:

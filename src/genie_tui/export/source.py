@@ -11,6 +11,7 @@ from typing import IO, BinaryIO, cast
 from genie_core.archive.errors import NotImportable, disk_access
 from genie_core.durable import make_private_folder, reason
 from genie_tui.export.form import STANDARD
+from genie_tui.locations import folder_at
 
 
 @contextmanager
@@ -20,6 +21,7 @@ def opened_source(text: str, base: Path) -> Iterator[tuple[BinaryIO, str]]:
     What comes through a pipe is kept below `base` meanwhile.
 
     Raises:
+        NoSuchPlace: this names no file.
         NotImportable: it can't be opened.
         DiskFailure: there is no place for it.
 
@@ -28,17 +30,17 @@ def opened_source(text: str, base: Path) -> Iterator[tuple[BinaryIO, str]]:
         with _kept(sys.stdin.buffer, base) as kept:
             yield kept, "the standard input"
         return
-    path = Path(text).expanduser()
+    path = folder_at(text)
     try:
         opened = path.open("rb")
-    except (OSError, ValueError) as error:  # a ValueError for a path with a null character
-        raise NotImportable(str(path), reason(error)) from error
+    except OSError as error:
+        raise NotImportable(text, reason(error)) from error
     with opened:
         if opened.seekable():
-            yield opened, str(path)
+            yield opened, text
             return
         with _kept(opened, base) as kept:
-            yield kept, str(path)
+            yield kept, text
 
 
 @contextmanager

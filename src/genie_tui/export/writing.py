@@ -54,11 +54,11 @@ def write_file(
         DiskFailure: something can't be read or written.
 
     """
-    if not force and path.exists():
-        raise InTheWay(path)
     place: Place = nowhere
     notes: list[str] = []
     with disk_access("write", path):
+        if not force and path.exists():
+            raise InTheWay(path)
         if attachments and form is Form.MARKDOWN:
             place = _Beside(saved, path, notes, force=force)
         with _fresh(path, force=force) as out:

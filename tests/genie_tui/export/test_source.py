@@ -43,7 +43,7 @@ def test_so_can_what_comes_through_a_named_pipe(tmp_path: Path) -> None:
     writer.join(60)
 
 
-@pytest.mark.parametrize("path", ["none.zip", ".", "a\0b"])
+@pytest.mark.parametrize("path", ["none.zip", "."])
 def test_what_can_not_be_opened_is_a_clear_error(tmp_path: Path, path: str) -> None:
     with pytest.raises(NotImportable, match="can't be imported"):
         content(str(tmp_path / path), tmp_path / "sessions")
