@@ -24,9 +24,9 @@ def measure_search(base: Path, index: Path) -> dict[str, float]:
     hits = 0
     for number in range(QUERIES):
         text = words(number * 37, 1 + number % 3)[: 3 + number % 20]
-        began = perf_counter()
+        asked = perf_counter()
         hits += len(store.search(text))
-        times.append(perf_counter() - began)
+        times.append(perf_counter() - asked)
     return {
         "build": built - began,
         "refresh": refreshed - built,

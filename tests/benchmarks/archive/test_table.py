@@ -24,8 +24,8 @@ def append(subject: str, rate: float) -> Measurement:
     return Measurement("append", subject, "one by one", figures={"rate": rate})
 
 
-def screen(size: int, whole: float, memory: float | None) -> Measurement:
-    figures = {"seconds": whole / 2, "whole": whole, "memory": memory}
+def screen(size: int, seconds: float, memory: float | None) -> Measurement:
+    figures = {"seconds": seconds, "whole": 2 * seconds, "memory": memory}
     return Measurement("open", SCREEN, WITH_INDEX, size, figures)
 
 
