@@ -35,6 +35,7 @@ class Scope(Enum):
     ASK = "Answering a question"
     OFFERS = "Choosing a model in the lobby"
     REPLAY = "Watching a replay"
+    WHATIF = "What other reasoners would have decided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -599,7 +600,7 @@ ACTIONS: Final = (
         Scope.REPLAY,
         ("w",),
         "why silent",
-        "Say why nobody answered the selected message; without one, below each message",
+        "Say why nobody answered the selected message, or each message",
         "why",
         shown=True,
     ),
@@ -607,9 +608,16 @@ ACTIONS: Final = (
         Scope.REPLAY,
         ("exclamation_mark",),
         "wrong",
-        "Mark the decision about the selected message as wrong, or no longer",
+        "Mark the selected or latest decision as wrong, or no longer",
         "mark_wrong",
         display="!",
+    ),
+    Action(
+        Scope.REPLAY,
+        ("r",),
+        "reports",
+        "Show what other reasoners would have decided",
+        "reports",
     ),
     Action(Scope.REPLAY, ("enter",), "details", "Read all of the selected message", "details"),
     Action(Scope.REPLAY, ("y",), "copy", "Copy the selected message", "copy"),
@@ -631,6 +639,12 @@ ACTIONS: Final = (
     ),
     Action(Scope.REPLAY, ("f3",), "panel", "Show or hide the side panel", "panel", priority=True),
     Action(Scope.REPLAY, ("escape", "q"), "leave", "Leave the replay", "leave", shown=True),
+    Action(Scope.WHATIF, ("up", "k"), "up", "Select the decision before", "cursor_up"),
+    Action(Scope.WHATIF, ("down", "j"), "down", "Select the decision after", "cursor_down"),
+    Action(Scope.WHATIF, ("enter",), "go there", "Watch the message in the replay"),
+    Action(Scope.WHATIF, ("right",), "older", "Show the report before", "turn(1)", display="→"),
+    Action(Scope.WHATIF, ("left",), "newer", "Show the report after", "turn(-1)", display="←"),
+    Action(Scope.WHATIF, ("escape", "q", "r"), "back", "Back to the replay", "close"),
 )
 
 

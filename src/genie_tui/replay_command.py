@@ -54,8 +54,8 @@ def add_replay(commands: "argparse._SubParsersAction[Parser]", shared: Parser) -
     ways.add_argument(
         "--reasoner",
         metavar="TEMPLATE",
-        help="ask another reasoner prompt, or with --model another model, about what was said, and "
-        "show what it would have decided otherwise",
+        help="ask this reasoner prompt about all that was said, and show what it would have decided "
+        "otherwise; --model asks another model, with the usual prompt or this one",
     )
     replay.add_argument(
         "--from", dest="first", type=_seq, default=1, metavar="SEQ", help="the first event written"
@@ -83,9 +83,13 @@ def replay(
 
     """
     id_ = find_id(locations.sessions, options.id)
-    if options.reasoner is not None:
+    model = getattr(options, "model", None) and not (options.print or options.json)
+    if options.reasoner is not None or model:
+        from genie_core.assistant.config import DEFAULT_TEMPLATE
         from genie_tui.whatif_command import what_if
 
+        usual = source.read().settings.template or DEFAULT_TEMPLATE
+        options.reasoner = options.reasoner or usual
         return what_if(options, source, locations, env, out, problems)
     if options.json:
         return write_raw(

@@ -15,6 +15,7 @@ from genie_tui.screens.help import HelpScreen, HelpText
 from genie_tui.screens.invite import InviteScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.preferences import PreferencesScreen
+from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.settings import SettingsScreen
 from genie_tui.widgets.activity import Activity
@@ -38,6 +39,7 @@ OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.INVITE: InviteScreen,
     Scope.EDIT: EditCallScreen,
     Scope.GRANTS: GrantsScreen,
+    Scope.REPLAY: ReplayScreen,
     Scope.SETTINGS: SettingsScreen,
     Scope.PREFERENCES: PreferencesScreen,
 }

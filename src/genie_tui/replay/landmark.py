@@ -3,7 +3,17 @@
 from collections.abc import Iterator
 from enum import Enum
 
-from genie_core.room.event import Answered, Asked, Decided, Event, Failed, Recovered, Said, Settled
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    Recovered,
+    Said,
+    Settled,
+)
 
 
 class Landmark(Enum):
@@ -34,6 +44,23 @@ def landmark_of(event: Event) -> Landmark | None:
         case Settled(outcome="approved" | "denied", how="" | "edit"):
             return Landmark.VERDICT
     return None
+
+
+def message_of(event: Event) -> int:
+    """The number of the message that an event is, or is about; 0 if it is about none."""
+    match event.body:
+        case Said() | Recovered(event=Event(body=Said())):
+            return event.seq
+        case (
+            Decided(message=message)
+            | Asked(message=message)
+            | Settled(message=message)
+            | Answered(message=message)
+            | Failed(message=message)
+            | Cancelled(message=message)
+        ):
+            return message
+    return 0
 
 
 def words_in(event: Event) -> Iterator[str]:

@@ -34,7 +34,9 @@ class Shown(Protocol):
 
 
 class Projector:
-    """Shows a recording at `position`, the last event that is shown, and moves on from there.
+    """Shows a recording at `position`, the number of the last event shown, and moves on from there.
+
+    `last` is that event, None before the first.
 
     Its methods belong to one event loop; what blocks is done one after the other in a thread of its
     own. Errors of the log are raised by whatever method met them.
@@ -48,7 +50,7 @@ class Projector:
         self._state = RoomState()
         self._pace = Pace()
         self._coming: list[Event] = []
-        self._last: Event | None = None
+        self.last: Event | None = None
         self._target = 0
         self._begun = self._moving = self._reading = False
         self.position = 0
@@ -106,6 +108,11 @@ class Projector:
     async def find(self, text: str, step: int) -> bool:
         """Go to the next or the previous event with a text in it; False if there is none."""
         return await self._go_if(await self._run(self._player.find, text, self.target, step))
+
+    async def past(self, before: int, most: int) -> list[Event]:
+        """Read the last events before a number, at most so many."""
+        after = max(before - 1 - most, 0)
+        return await self._run(self._player.coming, after, before - 1 - after)
 
     async def scan(self) -> bool:
         """Read a piece of what was not read yet; whether there is more."""
@@ -166,7 +173,7 @@ class Projector:
                     await self._scan_upto(seq)
                 self._show(await self._run(self._player.moment, seq))
             self._coming = []
-            self._pace = Pace(self.at)
+            self._pace = Pace(self.last.at if self.last is not None else None)
 
     async def _go_if(self, found: int | None) -> bool:
         if found is not None:
@@ -180,7 +187,7 @@ class Projector:
     def _show(self, moment: Moment) -> None:
         self._begun = True
         self._state, self.position = moment.state, moment.state.head
-        self._last = moment.recent[-1] if moment.recent else None
+        self.last = moment.recent[-1] if moment.recent else None
         self._shown.show_moment(moment)
 
     def _advance(self, events: list[Event]) -> None:
@@ -189,13 +196,8 @@ class Projector:
         for event in events:
             self._state.apply(event)
         self.position = self._state.head
-        self._last = events[-1]
+        self.last = events[-1]
         self._shown.show_events(events)
-
-    @property
-    def at(self) -> float | None:
-        """When the last event that is shown happened; None before the first."""
-        return self._last.at if self._last is not None else None
 
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         job = self._thread.submit(work, *args, **kwargs)

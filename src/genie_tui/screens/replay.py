@@ -19,7 +19,7 @@ from genie_core.room.fold import RoomState
 from genie_tui.bridge import Doorman
 from genie_tui.keymap import Scope, bindings
 from genie_tui.opening import ReplayRoom
-from genie_tui.replay.landmark import Landmark
+from genie_tui.replay.landmark import Landmark, message_of
 from genie_tui.replay.player import Moment
 from genie_tui.replay.projector import Projector
 from genie_tui.replay.recording import Recording
@@ -43,6 +43,11 @@ FRAME: Final = 0.05
 
 LOOK: Final = 1.0
 """Seconds between two looks at a log that may grow."""
+
+NO_REPORTS: Final = (
+    "No other reasoner was asked about this session yet. In a shell: "
+    "genie-tui replay {} --reasoner TEMPLATE"
+)
 
 
 class ReplayScreen(Screen[None]):
@@ -74,7 +79,7 @@ class ReplayScreen(Screen[None]):
         self._clock = clock
         self._seen = clock()
         self._projector: Projector | None = None
-        self._me = ""
+        self._me = self._id = ""
         self._state = RoomState()
         self._reasons = False
         self._wanted = ""
@@ -125,8 +130,8 @@ class ReplayScreen(Screen[None]):
 
     async def _begin(self, recording: Recording) -> None:
         self._projector = projector = Projector(recording, self)
-        self._me = recording.me
-        self._timeline.shelf.place = recording.place
+        self._me, self._id = recording.me, recording.id
+        self._timeline.shelf.place, self._timeline.past = recording.place, projector.past
         self._labels.begin(partial(self._doorman.labels, recording.id), recording.me)
         self.query_one(StatusBar).show_room(recording.title, "")
         for problem in recording.problems:
@@ -186,7 +191,7 @@ class ReplayScreen(Screen[None]):
             Standing(
                 projector.position,
                 projector.head,
-                projector.at,
+                projector.last.at if projector.last is not None else None,
                 projector.speed,
                 projector.playing,
                 self._doing(projector),
@@ -341,10 +346,15 @@ class ReplayScreen(Screen[None]):
         self._timeline.action_details()
 
     def action_mark_wrong(self) -> None:
-        """Mark the decision about the selected message."""
-        if self._timeline.chosen is None:
+        """Mark the decision about the selected message, or about what happened just now."""
+        exchange = self._timeline.chosen
+        if exchange is None and self._projector is not None and self._projector.last is not None:
+            exchange = self._state.exchanges.get(message_of(self._projector.last))
+        if exchange is None:
             self.notify("Select a message first: ↑ ↓.", timeout=2)
-        self._timeline.action_mark_wrong()
+        else:
+            decision = exchange.decision.decision if exchange.decision is not None else None
+            self._labels.mark(MarkWanted(exchange.seq, decision))
 
     async def action_why(self) -> None:
         """Say why nobody answered the selected message, or show it below each."""
@@ -361,6 +371,27 @@ class ReplayScreen(Screen[None]):
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
         title, text = message_title(message.exchange), message_text(message.exchange)
         await self.app.push_screen(FullViewScreen(title, text))
+
+    def action_reports(self) -> None:
+        """Show what other reasoners would have decided."""
+        if self._projector is not None:
+            self._projector.playing = False
+            self.run_worker(self._show_reports(), group="reports", exclusive=True)
+
+    async def _show_reports(self) -> None:
+        from genie_tui.screens.whatif import WhatIfScreen
+
+        try:
+            reports = await asyncio.to_thread(self._doorman.reports, self._id)
+        except GenieError as error:
+            self.notify(visible_line(str(error)), severity="warning", timeout=12)
+            return
+        if not self.is_running:
+            return
+        if not reports:
+            self.notify(NO_REPORTS.format(visible_line(self._id)), timeout=12)
+        elif (message := await self.app.push_screen_wait(WhatIfScreen(reports))) is not None:
+            self._go(message)
 
     @on(MarkWanted)
     def _mark_wanted(self, message: MarkWanted) -> None:

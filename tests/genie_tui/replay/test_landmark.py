@@ -13,7 +13,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_tui.replay.landmark import Landmark, landmark_of, words_in
+from genie_tui.replay.landmark import Landmark, landmark_of, message_of, words_in
 
 
 def event(body: AnyBody) -> Event:
@@ -57,3 +57,10 @@ def test_a_search_finds_words_wherever_people_read_them() -> None:
 def test_a_search_does_not_look_into_what_tools_are_called_with() -> None:
     asked = Asked(1, "a", "genie", "fetch", {"key": "xyzzy"})
     assert list(words_in(event(asked))) == ["fetch", "genie"]
+
+
+def test_the_message_that_an_event_is_about() -> None:
+    assert message_of(event(Said("1", "hi"))) == 7
+    assert message_of(event(Recovered(event(Said("1", "hi"))))) == 7
+    assert message_of(event(Decided(3, "ignore"))) == 3
+    assert message_of(event(Joined("host"))) == 0

@@ -72,7 +72,7 @@ async def test_wherever_it_goes_the_room_is_as_it_was() -> None:
 async def test_the_start_of_an_empty_log_is_shown_too() -> None:
     async with projected(ListLog([])) as (projector, watcher):
         await projector.go(1)
-        assert (projector.position, projector.head, projector.at) == (0, 0, None)
+        assert (projector.position, projector.head, projector.last) == (0, 0, None)
         assert watcher.moments == 1
 
 
@@ -232,3 +232,11 @@ async def test_the_log_is_given_back_after_the_last_read() -> None:
     await projector.go(5)
     projector.close()
     assert await asyncio.to_thread(closed.wait, DEADLINE)
+
+
+async def test_what_was_before_can_be_read_back() -> None:
+    log = a_day()
+    async with projected(ListLog(log.events)) as (projector, _):
+        assert await projector.past(8, 3) == log.events[4:7]
+        assert await projector.past(3, 50) == log.events[:2]
+        assert await projector.past(1, 50) == []

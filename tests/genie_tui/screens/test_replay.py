@@ -7,12 +7,14 @@ import pytest
 from tests.genie_tui.replay.recorded import a_day, append, save
 from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
 from tests.genie_tui.widgets.room_log import RoomLog
+from textual.notifications import Notification
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from genie_core.archive.saved import SavedRoom
+from genie_core.assistant.whatif_report import Outcome, Report, Verdict
 from genie_core.room.event import (
     Answered,
     Cancelled,
@@ -32,7 +34,9 @@ from genie_tui.opening import ReplayRoom, ResumeRoom
 from genie_tui.screens.full_view import FullViewScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.replay import ReplayScreen
+from genie_tui.screens.whatif import WhatIfScreen
 from genie_tui.settings import Settings
+from genie_tui.whatif_files import save as save_report
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.asked_then import AskedThen
 from genie_tui.widgets.ledger import Ledger
@@ -275,7 +279,11 @@ async def test_why_nobody_answered(places: Locations, saved: SavedRoom) -> None:
 
 async def test_a_decision_is_marked_and_stays_so(places: Locations, saved: SavedRoom) -> None:
     async with watching(places, ReplayRoom(saved.id, 9)) as (screen, pilot):
+        await pilot.press("exclamation_mark")
+        await until(pilot, lambda: "marked" in said(screen))
         await pilot.press("up", "exclamation_mark")
+        await until(pilot, lambda: "marked" not in said(screen))
+        await pilot.press("exclamation_mark")
         await until(pilot, lambda: "marked" in said(screen))
     async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
         await until(pilot, lambda: "marked" in said(screen))
@@ -406,3 +414,27 @@ async def test_a_clock_that_went_backwards_is_no_trouble(places: Locations) -> N
 
 def replace_at(event: Event, at: float) -> Event:
     return Event(event.seq, at, event.by, event.body)
+
+
+async def test_reports_of_other_reasoners_lead_to_the_messages(
+    places: Locations, saved: SavedRoom
+) -> None:
+    async with watching(places, ReplayRoom(saved.id, at=END)) as (screen, pilot):
+        await pilot.press("r")
+        await until(pilot, lambda: any("--reasoner" in each.message for each in toasts(screen)))
+        message = next(each for each in a_day().events if isinstance(each.body, Said))
+        outcome = Outcome(
+            message.seq, 1.0, "ann", "ann", "x", Verdict("ignore"), Verdict("delegate", query="x")
+        )
+        report = Report(
+            session=saved.id, title="t", template="x", model="m", at=1.0, changed=(outcome,)
+        )
+        save_report(report, saved.folder)
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(screen.app.screen, WhatIfScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: place(screen) == message.seq)
+
+
+def toasts(screen: ReplayScreen) -> list[Notification]:
+    return list(screen.app._notifications)
