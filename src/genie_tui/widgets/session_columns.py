@@ -100,7 +100,8 @@ def _news(row: SessionRow, style: Painter) -> Iterator[tuple[str, Style]]:
     if row.parked:
         yield f"▲{short_count(row.parked)} ", style("parked")
     if row.unread:
-        yield f"{short_count(row.unread)} new", style("unread")
+        words = "" if row.parked else " new"
+        yield f"{short_count(row.unread)}{words}", style("unread")
 
 
 def fitted(parts: Iterable[tuple[str, Style]], width: int) -> Strip:

@@ -1,0 +1,77 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from genie_core.archive.search_hit import Hit
+from genie_core.archive.search_words import Snippet
+from genie_tui.session_row import SessionRow, Way
+from genie_tui.session_store import Line
+from genie_tui.widgets.session_preview import SessionPreview
+
+
+class Stage(App[None]):
+    def compose(self) -> ComposeResult:
+        yield SessionPreview()
+
+
+@asynccontextmanager
+async def stage() -> AsyncIterator[tuple[SessionPreview, Pilot[Any]]]:
+    app = Stage()
+    async with app.run_test() as pilot:
+        yield app.query_one(SessionPreview), pilot
+
+
+def shown(preview: SessionPreview) -> str:
+    return "\n".join(str(part.render()) for part in preview.query(Static))
+
+
+async def test_a_session_is_described() -> None:
+    row = SessionRow(
+        "2026-a",
+        "Garden [/red]\x1b[2J",
+        Way.JOIN,
+        host="bob\u202e",
+        names=("ann", "bob"),
+        messages=1_234,
+        size=2_000,
+        unread=3,
+        parked=1,
+        tags=("home",),
+        note="line 3 is damaged",
+        due="no activity for 30 days",
+    )
+    async with stage() as (preview, _):
+        preview.show_session(row)
+        text = shown(preview)
+        for part in (
+            *("Garden [/red]␛[2J", "2026-a", "hosted by bob⟨U+202E⟩", "ann, bob"),
+            *("1,234 messages", "2.0 kB", "3 new", "1 tool call to answer", "#home"),
+            *("line 3 is damaged", "past your limit: no activity for 30 days"),
+        ):
+            assert part in text
+        preview.show_session(None)
+        assert shown(preview).strip() == ""
+
+
+async def test_the_last_messages_are_shown_as_they_are_and_long_ones_in_part() -> None:
+    async with stage() as (preview, _):
+        preview.show_session(SessionRow("a", "Garden"))
+        preview.show_lines([Line(0.0, "ann", "[b]hi\x07"), Line(0.0, "bob", "x" * 1_000)])
+        text = shown(preview)
+        assert "[b]hi␇" in text
+        assert text.count("x") < 500
+        preview.show_lines([])
+        assert "nothing was said" in shown(preview)
+        preview.show_trouble("events.jsonl can't be read")
+        assert "can't be read" in shown(preview)
+
+
+async def test_of_a_hit_its_surroundings_are_shown() -> None:
+    hit = Hit("a", "Garden", 4, 4, 0.0, "ann", "message", Snippet("plant [b]apples", ((9, 15),)))
+    async with stage() as (preview, _):
+        preview.show_session(SessionRow("a", "Garden"), hit)
+        assert "plant [b]apples" in shown(preview)
