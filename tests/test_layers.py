@@ -105,7 +105,8 @@ def test_what_is_imported_is_asked_for_by_name() -> None:
         & {
             as_asked
             for each in sources.get(name, [name])
-            for as_asked in (each.replace("_", "-"), each.replace("_", "-").removesuffix("-slim"))
+            for name_asked in [each.lower().replace("_", "-")]
+            for as_asked in (name_asked, name_asked.removesuffix("-slim"))
         }
     }
     assert missing == set()
