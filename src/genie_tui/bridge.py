@@ -30,6 +30,7 @@ from genie_tui.view_state import View
 
 if TYPE_CHECKING:
     from genie_core.archive.labels import Labels
+    from genie_core.assistant.whatif_report import Report
     from genie_tui.replay.recording import Recording
 
 
@@ -93,6 +94,12 @@ class Doorman(Protocol):
 
     def place_of(self, saved: str) -> str:
         """Where a saved room is, as people write it; empty if it is no folder."""
+
+    def reports(self, saved: str) -> "Sequence[Report]":
+        """What other reasoners would have decided in a saved room, as far as they were asked.
+
+        The latest first. Reads files, so call it off the event loop; raises `GenieError`.
+        """
 
     def preferences(self, name: str) -> str:
         """How a person of this machine likes to be answered. Reads a file; raises `GenieError`."""

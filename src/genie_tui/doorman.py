@@ -18,6 +18,7 @@ from genie_tui.view_state import View, read_view, write_view
 if TYPE_CHECKING:
     from genie_core.archive.catalogue import Listing
     from genie_core.archive.labels import Labels
+    from genie_core.assistant.whatif_report import Report
     from genie_tui.replay.recording import Recording
 
 
@@ -105,6 +106,12 @@ class House:
     def place_of(self, saved: str) -> str:
         """Where a room is; see `Doorman.place_of`."""
         return short_path(self._locations.sessions / saved)
+
+    def reports(self, saved: str) -> "Sequence[Report]":
+        """What other reasoners would have decided; see `Doorman.reports`."""
+        from genie_tui.whatif_files import saved as kept
+
+        return list(kept(self._locations.sessions / saved))
 
     def preferences(self, name: str) -> str:
         """How a person likes to be answered; see `Doorman.preferences`."""

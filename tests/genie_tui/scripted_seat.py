@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.archive.labels import Labels
+from genie_core.assistant.whatif_report import Report
 from genie_core.errors import GenieError
 from genie_core.room.deed import Deed
 from genie_core.room.departure import Ending, Receipt
@@ -367,6 +368,9 @@ class ScriptedDoorman:
 
     def place_of(self, saved: str) -> str:
         return f"~/sessions/{saved}"
+
+    def reports(self, saved: str) -> Sequence[Report]:
+        return ()
 
     def preferences(self, name: str) -> str:
         return self.wishes.get(name, "")

@@ -79,7 +79,7 @@ class ReplayScreen(Screen[None]):
         self._clock = clock
         self._seen = clock()
         self._projector: Projector | None = None
-        self._me = self._id = ""
+        self._me = self._recorded = ""
         self._state = RoomState()
         self._reasons = False
         self._wanted = ""
@@ -130,7 +130,7 @@ class ReplayScreen(Screen[None]):
 
     async def _begin(self, recording: Recording) -> None:
         self._projector = projector = Projector(recording, self)
-        self._me, self._id = recording.me, recording.id
+        self._me, self._recorded = recording.me, recording.id
         self._timeline.shelf.place, self._timeline.past = recording.place, projector.past
         self._labels.begin(partial(self._doorman.labels, recording.id), recording.me)
         self.query_one(StatusBar).show_room(recording.title, "")
@@ -382,14 +382,14 @@ class ReplayScreen(Screen[None]):
         from genie_tui.screens.whatif import WhatIfScreen
 
         try:
-            reports = await asyncio.to_thread(self._doorman.reports, self._id)
+            reports = await asyncio.to_thread(self._doorman.reports, self._recorded)
         except GenieError as error:
             self.notify(visible_line(str(error)), severity="warning", timeout=12)
             return
         if not self.is_running:
             return
         if not reports:
-            self.notify(NO_REPORTS.format(visible_line(self._id)), timeout=12)
+            self.notify(NO_REPORTS.format(visible_line(self._recorded)), timeout=12)
         elif (message := await self.app.push_screen_wait(WhatIfScreen(reports))) is not None:
             self._go(message)
 
