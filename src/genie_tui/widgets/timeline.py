@@ -310,6 +310,8 @@ class Timeline(ScrollView, can_focus=True):
         self._window.redraw_all(rewrap=True)
         start, height = self._window.span(anchor[0]) if len(self._window) else (0, 0)
         self._settle(start + min(anchor[1], max(0, height - 1)))
+        if self._target is not None and self._reading is None:
+            self._go_to(self._target)
 
     def notify_style_update(self) -> None:
         """Look whether the colours changed, once the component styles are up to date too."""
@@ -495,6 +497,7 @@ class Timeline(ScrollView, can_focus=True):
             self._target = target if self._read_back(Edge.AT, target.seq) else None
             return
         index = self._talk.near(target.seq)
+        self._target = target if self._painter is None else None  # once there is room to show it
         if index is None or self._painter is None:
             return
         self._following = False

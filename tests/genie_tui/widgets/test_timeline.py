@@ -41,6 +41,7 @@ class Host(App[None]):
         self.log_ = log
         self.reads_back = reads_back
         self.broken = ""
+        self.place: tuple[int, int] | None = None
         self.reads: list[tuple[int, int]] = []
         self.stops: list[int | None] = []
         self.below: list[int] = []
@@ -59,6 +60,8 @@ class Host(App[None]):
             self.timeline.past = self.past
         self.timeline.bind_state(self.log_.state, "ann")
         self.timeline.apply_many(self.log_.events)
+        if self.place is not None:
+            self.timeline.read_at(*self.place)
         self.timeline.focus()
 
     @property
@@ -726,6 +729,15 @@ async def test_where_one_reads_can_be_told_and_gone_back_to() -> None:
         await settled(again, pilot)
         assert again.lines() == before
         assert again.timeline.reading == place
+
+
+async def test_a_place_can_be_gone_to_before_there_is_room_to_show_it() -> None:
+    app = Host(numbered(300))
+    app.place = (100, 2)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        assert app.timeline.reading is not None
+        assert 100 in read(app)[:3]
 
 
 async def test_the_place_holds_when_the_log_tells_more_than_the_state_did() -> None:
