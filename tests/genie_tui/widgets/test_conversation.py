@@ -1,9 +1,11 @@
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
 from genie_core.room.event import Cancelled, Decided, Joined, Opened
+from genie_core.room.fold import WINDOW
 from genie_core.room.seat import Unsent
-from genie_tui.widgets.conversation import Conversation
-from genie_tui.widgets.entry import Entry, Note, Reply, Speech, Waiting
+from genie_tui.widgets.conversation import KEPT, MOST, Conversation
+from genie_tui.widgets.entry import Day, Earlier, Entry, Note, Reply, Speech, Waiting
+from genie_tui.widgets.past_stretch import Stretch
 
 
 def shown(talk: Conversation) -> list[Entry]:
@@ -101,3 +103,147 @@ def test_news_is_what_others_say() -> None:
     log.answer(asked, "a")
     talk = Conversation(log.state, "ann")
     assert [talk.is_news(entry) for entry in shown(talk)] == [False, False, True, True]
+
+
+# -- what is held of a long room
+
+
+def long_log(count: int) -> RoomLog:
+    log = RoomLog()
+    for number in range(count):
+        log.say("ann", str(number))
+    return log
+
+
+def lead(talk: Conversation) -> Earlier:
+    entry = talk[0]
+    assert isinstance(entry, Earlier)
+    return entry
+
+
+def test_of_a_long_room_the_messages_that_the_state_holds_are_shown() -> None:
+    log = long_log(2 * WINDOW + 5)
+    talk = Conversation(log.state, "ann")
+    floor = log.state.floor
+    assert texts(talk) == [str(number) for number in range(floor, 2 * WINDOW + 5)]
+    assert (lead(talk).messages, talk.since, talk.earlier) == (floor, floor + 1, floor)
+    first, _ = talk.add(log.events)
+    assert first == 0
+    assert texts(talk) == [str(number) for number in range(floor, 2 * WINDOW + 5)]
+    assert lead(talk).messages == floor
+
+
+def test_what_the_state_forgets_is_forgotten_with_a_date_and_a_name_above_the_rest() -> None:
+    log = RoomLog()
+    talk = Conversation(log.state, "ann")
+    while not log.state.floor:
+        talk.add([log.say("ann", "on and on")])
+    count = talk.surplus
+    assert count >= WINDOW
+    before = shown(talk)
+    removed, added = talk.forget(count)
+    assert len(talk) == len(before) - removed + added
+    assert shown(talk)[added:] == before[removed:]
+    head, day, first, *_ = shown(talk)
+    assert head == Earlier(WINDOW)
+    assert isinstance(day, Day)
+    assert isinstance(first, Speech)
+    assert first.opens
+    assert first.message == talk.since == log.state.floor + 1
+    assert talk.surplus == 0
+
+
+def test_notes_are_forgotten_when_there_are_too_many() -> None:
+    log = RoomLog()
+    talk = Conversation(log.state, "ann")
+    talk.add([log.add(Joined("guest"), "cleo") for _ in range(MOST)])
+    while not (count := talk.surplus):
+        talk.add([log.add(Joined("guest"), "cleo")])
+    talk.forget(count)
+    assert len(talk) <= KEPT + 2
+    assert not any(isinstance(entry, Earlier) for entry in shown(talk))
+    assert talk.since > 1
+
+
+def test_that_something_came_before_is_said_if_it_can_be_read() -> None:
+    log = RoomLog()
+    log.add(Opened("r", "Garden"))
+    log.say("ann", "one")
+    assert not isinstance(Conversation(log.state, "ann")[0], Earlier)
+    talk = Conversation(log.state, "ann", can_read_back=True)
+    assert lead(talk) == Earlier(0)
+    talk.add(log.events)
+    assert not isinstance(talk[0], Earlier)
+
+
+def test_a_stretch_that_was_read_back_stands_above() -> None:
+    log = long_log(3 * WINDOW)
+    talk = Conversation(log.state, "ann")
+    since = talk.since
+    live = shown(talk)[talk.above :]
+    removed, added = talk.show(Stretch(log.events[100 : since - 1], 101, since - 1, 100))
+    assert (removed, added) == (1, talk.above)
+    assert shown(talk)[added:] == live
+    assert texts(talk) == [str(number) for number in range(100, 3 * WINDOW)]
+    assert lead(talk) == Earlier(100)
+    assert talk.gap is None
+    for seq in (101, 700, since - 1, since, 3 * WINDOW):
+        index = talk.place_of(seq)
+        assert index is not None
+        assert index == talk.near(seq)
+        assert talk.seq_at(index) == seq
+        assert talk.holds(seq)
+    assert not talk.holds(100)
+    assert talk.place_of(100) is None
+    assert talk.show(None) == (added, 1)
+    assert shown(talk)[1:] == live
+
+
+def test_what_is_missing_in_between_is_told() -> None:
+    log = long_log(3 * WINDOW)
+    talk = Conversation(log.state, "ann")
+    talk.show(Stretch(log.events[:50], 1, 50))
+    assert talk.gap == talk.above - 1
+    assert talk[talk.gap] == Earlier(log.state.floor - 50, between=True)
+    assert not talk.has_more_before
+    talk.show(Stretch(log.events[10:50], 11, 50))
+    assert talk.gap is not None
+    assert lead(talk) == Earlier(None)
+    assert talk[talk.gap] == Earlier(None, between=True)
+
+
+def test_what_is_lost_is_told() -> None:
+    log = long_log(3 * WINDOW)
+    talk = Conversation(log.state, "ann")
+    talk.show(Stretch((), 1, talk.since - 1, talk.earlier))
+    assert lead(talk) == Earlier(log.state.floor, lost=True)
+    assert not talk.has_more_before
+
+
+def test_a_stretch_takes_the_place_of_live_entries_that_it_shows_too() -> None:
+    log = long_log(WINDOW)
+    talk = Conversation(log.state, "ann")
+    talk.add(log.events)
+    before = len(talk)
+    removed, added = talk.show(Stretch(log.events[300:800], 301, 800))
+    assert texts(talk) == [str(number) for number in range(300, WINDOW)]
+    assert len(talk) == before - removed + added
+    assert talk.since == 801
+    assert talk.gap is None
+
+
+def test_what_came_of_a_message_is_known_as_far_as_it_was_read() -> None:
+    log = RoomLog()
+    said = log.say("ann", "hm", handler="ann")
+    log.add(Decided(said.seq, "ignore", "chat"), "ann")
+    for number in range(2 * WINDOW):
+        log.say("bob", str(number))
+    talk = Conversation(log.state, "ann")
+    assert said.seq not in log.state.exchanges
+    talk.show(Stretch(log.events[:10], 1, 10))
+    index = talk.place_of(said.seq)
+    assert index is not None
+    found = talk.exchange_at(index)
+    assert found is not None
+    assert found.decision is not None
+    assert found.decision.reason == "chat"

@@ -83,3 +83,42 @@ def test_an_empty_column_has_no_lines() -> None:
     assert column.window.settle(5, 10) == 0
     assert column.window.settle_end(10) == 0
     assert column.window.height == 0
+
+
+def test_entries_above_come_and_go_without_drawing_the_rest_again() -> None:
+    column = Column([2, 3, 1, 4] * 30)
+    window = column.window
+    top = window.settle_end(8)
+    before, already = column.seen(top, 8), len(column.drawn)
+    column.heights[:40] = [5] * 10
+    window.splice(0, 40, 10)
+    assert len(window) == len(column.heights)
+    shift = 10 - 40
+    top = window.settle_end(8)
+    shown = [column.window.at(line) for line in range(top, window.height)]
+    old = [(int(text.split(".")[0]) + shift, int(text.split(".")[1])) for text in before]
+    assert shown[-len(old) :] == old
+    assert len(column.drawn) == already
+
+
+def test_what_is_put_in_between_is_drawn_when_it_comes_into_view() -> None:
+    column = Column([1] * 20)
+    column.window.settle(0, 20)
+    column.drawn.clear()
+    column.heights[5:7] = [3, 3, 3]
+    column.window.splice(5, 2, 3)
+    top = column.window.settle(0, 30)
+    assert sorted(column.drawn) == [5, 6, 7]
+    assert column.window.height == sum(column.heights)
+    assert top == 0
+
+
+def test_an_entry_is_brought_to_a_distance_from_the_top() -> None:
+    column = Column([1, 7, 2, 9, 4] * 40)
+    window = column.window
+    for index, distance in ((100, 3), (57, 0), (120, -4), (30, 9)):
+        top = window.settle_by(index, distance, 10)
+        assert window.span(index)[0] - top == distance
+        top = window.settle(top, 10)
+        assert window.span(index)[0] - top == distance
+    assert window.settle_by(0, 5, 10) == 0
