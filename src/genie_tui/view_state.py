@@ -1,5 +1,6 @@
 """What one person's view of a room is like: kept beside their copy, for when they are back."""
 
+import heapq
 import logging
 from pathlib import Path
 from typing import Final
@@ -83,5 +84,5 @@ def write_view(folder: Path, view: View) -> None:
 
 def together(*kept: tuple[Unsent, ...]) -> tuple[Unsent, ...]:
     """Unsent messages from several places, each once, in the order in which they were typed."""
-    by_id = {unsent.id: unsent for each in kept for unsent in each}
-    return tuple(sorted(by_id.values(), key=lambda unsent: unsent.at))
+    merged = heapq.merge(*kept, key=lambda unsent: unsent.at)  # which a clock set back can't mix up
+    return tuple({unsent.id: unsent for unsent in merged}.values())

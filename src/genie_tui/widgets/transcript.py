@@ -48,7 +48,7 @@ class Transcript:
         self.head = 0
         self._state = state
         self._place: dict[int, int] = {}
-        self._until = 0.0  # when the day of the last entry ends
+        self._day = (0.0, 0.0)  # when the day of the last entry begins and ends
         self._parked: set[str] = set()
         self._files: dict[str, list[int]] = {}
         self._host = ""
@@ -81,7 +81,7 @@ class Transcript:
         entry = self._entry(event) if event.seq > self._state.floor else None
         if entry is not None:
             now = local_time(event.at)
-            if now.timestamp() >= self._until:
+            if not self._day[0] <= now.timestamp() < self._day[1]:  # a clock may go back
                 self._turn_page(now, event.seq)
                 entry = self._entry(event) or entry  # a group never spans two days
             self._append(entry, event.seq)
@@ -152,13 +152,14 @@ class Transcript:
             and last.author == author
             and not last.emote
             and not last.voucher
-            and at - last.at < GROUPED
+            and abs(at - last.at) < GROUPED
         )
 
     def _turn_page(self, now: datetime, seq: int) -> None:
         day = now.date()
-        midnight = datetime.combine(day + timedelta(days=1), time.min)
-        self._until = midnight.astimezone().timestamp()
+        midnights = (datetime.combine(day + timedelta(days=each), time.min) for each in (0, 1))
+        begin, end = (midnight.astimezone().timestamp() for midnight in midnights)
+        self._day = begin, end
         self._append(Day(day), seq)
 
     def _entry(self, event: Event) -> Entry | None:

@@ -79,6 +79,17 @@ def test_every_day_is_announced_once() -> None:
     assert speeches(log)[2].opens
 
 
+def test_a_clock_that_was_set_back_shows() -> None:
+    log = RoomLog()
+    log.say("ann", "one")
+    for text, back in (("two", -7200), ("three", -2 * 86400), ("four", 60), ("five", 86400)):
+        log.say("ann", text, after=back)
+    days = [entry.day for entry in entries(log) if isinstance(entry, Day)]
+    assert len(days) >= 3
+    assert days == sorted(days[:-1], reverse=True) + days[-1:]
+    assert [speech.opens for speech in speeches(log)] == [True, True, True, False, True]
+
+
 def test_what_happens_to_the_room_is_noted() -> None:
     log = RoomLog()
     log.add(Opened("r", "Garden"))

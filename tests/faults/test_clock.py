@@ -1,0 +1,91 @@
+"""A host whose clock jumps, back or ahead, at any moment: order is by number, and nothing breaks."""
+
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tests.genie_core.room.house import loader, opened
+
+from genie_core.archive.lines import encode_line
+from genie_core.archive.log import EventLog
+from genie_core.archive.reader import LogReader
+from genie_core.room.checkpoint import encode_state
+from genie_core.room.exchange import Phase
+from genie_core.room.fold import RoomState
+from genie_tui.plain_log import lines
+from genie_tui.widgets.ledger_log import LedgerLog
+from genie_tui.widgets.ledger_text import headline
+from genie_tui.widgets.transcript import Transcript
+
+DAY = 86_400.0
+
+
+class JumpingClock:
+    """Runs, but for every third look jumps by up to two days."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self._now = 1.8e9
+
+    def __call__(self) -> float:
+        self._now += 0.01
+        if not self._chance.randrange(3):
+            self._now += self._chance.uniform(-2 * DAY, 2 * DAY)
+        return self._now
+
+
+def phases(state: RoomState) -> list[Phase]:
+    return [exchange.phase for exchange in state.exchanges.values()]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+async def test_a_room_goes_on_whatever_the_hosts_clock_says(tmp_path: Path, seed: int) -> None:
+    clock = JumpingClock(seed)
+    async with opened(clock=clock) as house:
+        ann, hears = await house.seat("ann", loader(tmp_path / "ann"))
+        bob, _ = await house.seat("bob", None)
+        for number in range(8):
+            (ann, bob)[number % 2].say(f"message {number}")
+            await hears.until(lambda: phases(ann.state)[number:] == [Phase.ANSWERED])  # noqa: B023 - awaited here
+        await bob.leave()
+        await ann.leave()
+        events = list(house.sink.events)
+    assert any(after.at < before.at for before, after in pairwise(events))
+    texts = [exchange.said.text for exchange in ann.state.exchanges.values()]
+    assert texts == [f"message {number}" for number in range(8)]
+
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"".join(map(encode_line, events)))
+    found = EventLog.open(path)
+    found.log.close()
+    with LogReader.open(path) as reader:
+        assert (found.problems, reader.problems) == ([], [])
+        assert encode_state(found.state()) == encode_state(reader.state())
+    async with opened(events, clock=clock) as again:
+        ann, hears = await again.seat("ann", loader(tmp_path / "ann"))
+        ann.say("still here")
+        await hears.until(lambda: phases(ann.state) == [Phase.ANSWERED] * 9)
+
+
+async def test_what_is_shown_of_such_a_room_has_all_in_order_and_no_negative_time(
+    tmp_path: Path,
+) -> None:
+    async with opened(clock=JumpingClock(4)) as house:
+        ann, hears = await house.seat("ann", loader(tmp_path))
+        for number in range(4):
+            ann.say(f"message {number}")
+        await hears.until(lambda: phases(ann.state) == [Phase.ANSWERED] * 4)
+        events = list(house.sink.events)
+    state = RoomState()
+    transcript, ledger = Transcript(state), LedgerLog()
+    for event in events:
+        state.apply(event)
+        transcript.add(event)
+        ledger.apply(event)
+    assert transcript.seqs == sorted(transcript.seqs)
+    written = [text for _, text in lines(events)]
+    assert [n for n in range(4) for text in written if f"message {n}" in text]
+    for row in ledger.rows:
+        said = headline(row)
+        assert "-" not in said.took
