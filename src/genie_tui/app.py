@@ -222,7 +222,7 @@ class GenieApp(App[Departure]):
         opening = way(seat)
         self._opening = None
         await self._take_down(room)
-        if not isinstance(self.screen, LobbyScreen):
+        if not isinstance(self.screen, LobbyScreen | SessionsScreen):
             await self.push_screen(LobbyScreen(self._doorman, self._person, self._counsel))
         if opening is None:
             self._room = None
@@ -414,8 +414,11 @@ async def _give_back(room: RoomScreen, seat: Seat, reason: str, grace: float | N
         receipt = await seat.leave(reason, grace)
     except LeftInDisorder as error:
         receipt, problems = error.receipt, error.receipt.problems
-    if not await room.views.keep() and receipt.unsent:
+    kept = await room.views.keep()
+    if receipt.unsent and seat.saved and not kept:
         problems += (f"{receipt.unsent} of your messages never reached the room's disk",)
+    elif receipt.unsent and seat.saved and problems:
+        problems += (f"{receipt.unsent} of your messages go out when you are back",)
     if problems:
         raise LeftInDisorder(replace(receipt, problems=problems))
     return receipt

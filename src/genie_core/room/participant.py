@@ -79,7 +79,9 @@ logger = logging.getLogger(__name__)
 ENGINE_TIMEOUT: Final = 20.0
 """Seconds that putting the engine away may take after the grace."""
 
-ANNOUNCE_TIMEOUT: Final = 2.0
+HEAR_TIMEOUT: Final = 2.0
+"""Seconds in which a host hears of all messages that were taken in time."""
+
 STEP_TIMEOUT: Final = 10.0
 """Seconds that one step of leaving may take before it is left behind."""
 
@@ -429,7 +431,7 @@ class Participant:
         """Take every step, whatever becomes of the others, and tell what went wrong in the end."""
         runs = {exchange.seq for exchange in self._engines.runs}
         steps: list[Step] = [
-            ("telling the others", partial(self._announce_end, grace, runs), ANNOUNCE_TIMEOUT),
+            ("telling the others", partial(self._announce_end, grace, runs), STEP_TIMEOUT),
             ("ending your agents", partial(self._end_engine, grace), grace.left + ENGINE_TIMEOUT),
             ("noting what you have seen", self._keep_seen, STEP_TIMEOUT),
             ("saying goodbye", partial(self._client.bye, reason), STEP_TIMEOUT),
@@ -460,9 +462,11 @@ class Participant:
         if self._plan.begin_closing is None:
             return
         last = self._plan.begin_closing(grace.left if runs else 0.0)
-        while self._state.head < last and self._link.link is Link.ONLINE:
-            self._moved.clear()
-            await self._moved.wait()
+        with suppress(TimeoutError):  # a disk in trouble is told of where it matters
+            async with asyncio.timeout(HEAR_TIMEOUT):
+                while self._state.head < last and self._link.link is Link.ONLINE:
+                    self._moved.clear()
+                    await self._moved.wait()
         runs.update(exchange.seq for exchange in self._engines.runs)
 
     async def _end_engine(self, grace: Grace) -> None:

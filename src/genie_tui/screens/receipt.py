@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from genie_tui.departure import NOTHING, Line
 from genie_tui.widgets.key_guard import KeyGuard, age_of
+from genie_tui.widgets.keys_line import SOON
 
 _SCROLL = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 
@@ -47,11 +48,16 @@ class ReceiptScreen(ModalScreen[None]):
             with VerticalScroll(id="receipt-scroll", can_focus=False):
                 yield Static(_told(self._lines), id="receipt-lines", markup=False)
             yield Static(self._again, id="receipt-again", markup=False)
-            yield Static("any key ends", id="receipt-keys", markup=False)
+            yield Static(SOON, id="receipt-keys", markup=False)
 
     def on_mount(self) -> None:
-        """Let what was still being typed not put it away."""
+        """Let what was still being typed not put it away, and say when keys count."""
         self._guard.arm()
+        self.set_interval(0.1, self._show_keys)
+
+    def _show_keys(self) -> None:
+        words = SOON if self._guard.remaining() else "any key ends"
+        self.query_one("#receipt-keys", Static).update(words)
 
     def on_key(self, event: events.Key) -> None:
         """End on any key but those that scroll."""
