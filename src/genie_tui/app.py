@@ -50,6 +50,9 @@ logger = logging.getLogger(__name__)
 WIDE: Final = 120
 """Columns from which the panel has its place beside the conversation."""
 
+VIEW_TIMEOUT: Final = 5.0
+"""Seconds that a disk gets for a draft when the room is left."""
+
 SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
 
@@ -408,13 +411,13 @@ class GenieApp(App[Departure]):
 
 async def _give_back(room: RoomScreen, seat: Seat, reason: str, grace: float | None) -> Receipt:
     """Keep what the person's view is like, leave, and keep what has not been sent by then."""
-    await room.views.keep()
+    await _keep_view(room)
     problems: tuple[str, ...] = ()
     try:
         receipt = await seat.leave(reason, grace)
     except LeftInDisorder as error:
         receipt, problems = error.receipt, error.receipt.problems
-    kept = await room.views.keep()
+    kept = await _keep_view(room)
     if receipt.unsent and seat.saved and not kept:
         problems += (f"{receipt.unsent} of your messages never reached the room's disk",)
     elif receipt.unsent and seat.saved and problems:
@@ -422,3 +425,13 @@ async def _give_back(room: RoomScreen, seat: Seat, reason: str, grace: float | N
     if problems:
         raise LeftInDisorder(replace(receipt, problems=problems))
     return receipt
+
+
+async def _keep_view(room: RoomScreen) -> bool:
+    """Write the person's view of a room down, if that is possible soon. Nothing depends on it."""
+    try:
+        async with asyncio.timeout(VIEW_TIMEOUT):
+            return await room.views.keep()
+    except Exception:  # the app may be breaking, and the seat has to be given back all the more
+        logger.exception("the view of the room could not be kept")
+        return False

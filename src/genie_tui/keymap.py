@@ -462,7 +462,6 @@ ACTIONS: Final = (
         "List what fits a text, and what was said like it in any session",
         "find",
         shown=True,
-        priority=True,
     ),
     Action(Scope.SESSIONS, ("s",), "sort", "By activity, title, size or news", "sort", shown=True),
     Action(

@@ -8,6 +8,7 @@ from genie_tui.app import GenieApp
 from genie_tui.commands import COMMANDS
 from genie_tui.keymap import ACTIONS, Scope, actions, bindings, by_key
 from genie_tui.palette import AppActions, RoomActions
+from genie_tui.screens.ask_line import AskLineScreen
 from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.edit_call import EditCallScreen
 from genie_tui.screens.grants import GrantsScreen
@@ -17,12 +18,14 @@ from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.preferences import PreferencesScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
+from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsScreen
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.door import Door
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.offers import Offers
+from genie_tui.widgets.session_list import SessionList
 from genie_tui.widgets.timeline import Timeline
 
 OWNERS: dict[Scope, type[DOMNode]] = {
@@ -41,6 +44,9 @@ OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.GRANTS: GrantsScreen,
     Scope.REPLAY: ReplayScreen,
     Scope.SETTINGS: SettingsScreen,
+    Scope.SESSIONS: SessionsScreen,
+    Scope.SESSION_LIST: SessionList,
+    Scope.ASK: AskLineScreen,
     Scope.PREFERENCES: PreferencesScreen,
 }
 

@@ -29,6 +29,9 @@ from genie_tui.widgets.too_small import TooSmall
 TITLE: Final = 28
 """Columns for a room's title in the list."""
 
+LATEST: Final = 8
+"""So many saved rooms are listed; the screen of all sessions has the others."""
+
 HOST: Final = 20
 """Columns for the name of whoever hosts a room on the network."""
 
@@ -75,6 +78,7 @@ class LobbyScreen(Screen[None]):
             yield Static("Saved rooms", classes="lobby-label", markup=False)
             yield OptionList(id="saved", markup=False, compact=True)
             yield Static("none yet", id="no-saved", markup=False)
+            yield Static(id="more-saved", markup=False)
             yield Static("On this network", classes="lobby-label", markup=False)
             yield OptionList(id="nearby", markup=False, compact=True)
             yield Static("none so far", id="no-nearby", markup=False)
@@ -169,9 +173,11 @@ class LobbyScreen(Screen[None]):
             return
         listed = self.query_one("#saved", OptionList)
         listed.clear_options()
-        self._saved = {room.id: room for room in rooms}
+        latest = rooms[:LATEST]
+        self._saved = {room.id: room for room in latest}
         now = time.time()
-        listed.add_options([Option(_summary(room, now), id=room.id) for room in rooms])
+        listed.add_options([Option(_summary(room, now), id=room.id) for room in latest])
+        self._show_more(len(rooms) - len(latest))
         self.set_class(bool(rooms), "-has-saved")
         title = self.query_one("#new-title", Input)
         untouched = self.focused in (None, title) and not title.value
@@ -179,6 +185,12 @@ class LobbyScreen(Screen[None]):
             listed.highlighted = 0
             self.call_after_refresh(listed.focus)  # it can't be focused while it is hidden
         self._greeted = True
+
+    def _show_more(self, count: int) -> None:
+        """Say where the saved rooms are that are not listed."""
+        more = self.query_one("#more-saved", Static)
+        more.update(Content.assemble((f"{count:,} more: ", ""), ("f3", "bold $primary")))
+        more.display = count > 0
 
     def _show_nearby(self, rooms: Sequence[NearbyRoom]) -> None:
         if not self.is_running:  # the list is gone already

@@ -74,7 +74,7 @@ class SessionsScreen(Screen[None]):
             with Vertical(id="sessions-table"):
                 yield SessionHead()
                 yield Static(id="sessions-none", markup=False)
-                yield SessionList()
+                yield SessionList(find=self.action_find)
             yield SessionPreview()
         yield Footer(show_command_palette=False, compact=True)
 
@@ -184,10 +184,6 @@ class SessionsScreen(Screen[None]):
         if self.focused is self._filter_line and event.key in steps:
             event.stop()
             self._list.action_move(steps[event.key])
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let the key that leads to the line be a letter in it."""
-        return not (action == "find" and self.focused is self._filter_line)
 
     def action_find(self) -> None:
         """Go to where one types, at once, so that what is typed next goes there."""

@@ -5,7 +5,6 @@ Drawn line by line, so that a thousand sessions cost no more than those in view.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 
 from rich.segment import Segment
@@ -20,7 +19,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from genie_core.archive.search_hit import Hit
-from genie_tui.keymap import Scope, bindings
+from genie_tui.keymap import Scope, bindings, by_key
 from genie_tui.session_row import SessionRow, Sort
 from genie_tui.widgets.session_columns import head, line
 from genie_tui.widgets.session_hit import HIT_LINES, hit_lines
@@ -32,16 +31,16 @@ STYLES: Final = (
     *("found", "heading"),
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A line between the sessions and what was found in them."""
-
-    text: str
+_FIND_KEYS: Final = frozenset(
+    key for key, action in by_key(Scope.SESSIONS).items() if action.run == "find"
+)
 
 
 class SessionList(ScrollView, can_focus=True):
-    """Rows of one line and hits of two. The selected one stays selected while others change."""
+    """Rows of one line and hits of two. The selected one stays selected while others change.
+
+    `find` is called for the key that leads to where one types.
+    """
 
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"sessions--{name}" for name in STYLES}
@@ -64,8 +63,11 @@ class SessionList(ScrollView, can_focus=True):
             super().__init__()
             self.item = item
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.time, find: Callable[[], None] | None = None
+    ) -> None:
         super().__init__()
+        self._find = find
         self._clock = clock
         self._rows: Sequence[SessionRow] = ()
         self._hits: Sequence[Hit] = ()
@@ -111,6 +113,19 @@ class SessionList(ScrollView, can_focus=True):
         """Lay the lines out for the new width."""
         self._measure()
         self._keep_in_view()
+
+    def on_key(self, event: events.Key) -> None:
+        """Let no letter that is typed fast after the key for finding be taken for a command.
+
+        Bindings are looked for only once a key has bubbled up, and others may follow it by then.
+        """
+        focused = self.screen.focused
+        if focused is not None and focused is not self:  # it moved after this key was sent here
+            event.stop()
+            focused.post_message(events.Key(event.key, event.character))
+        elif self._find is not None and event.key in _FIND_KEYS:
+            event.stop()
+            self._find()
 
     def on_click(self, event: events.Click) -> None:
         """Select what is clicked; a second click opens it."""

@@ -26,7 +26,7 @@ from genie_tui.counsel import Counsel
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.screens.help import HelpScreen
-from genie_tui.screens.lobby import LobbyScreen
+from genie_tui.screens.lobby import LATEST, LobbyScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.offers import Offers
 
@@ -76,6 +76,17 @@ async def test_saved_rooms_are_described_without_markup_or_escapes() -> None:
             assert part in first
         assert "\x1b" not in second
         assert "damaged line 12" in second
+
+
+async def test_only_the_latest_saved_rooms_are_listed_and_where_the_others_are() -> None:
+    many = [SavedSummary(str(n), f"Room {n}", time.time() - n, 1, 1) for n in range(LATEST + 3)]
+    app = GenieApp(doorman(*many), None, "ann")
+    async with app.run_test() as pilot:
+        listed = app.screen.query_one("#saved", OptionList)
+        await until(pilot, lambda: listed.option_count == LATEST)
+        more = app.screen.query_one("#more-saved", Static)
+        assert more.display
+        assert "3 more" in str(more.render())
 
 
 @pytest.mark.parametrize("title", ["Spring", ""])
