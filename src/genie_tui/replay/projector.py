@@ -68,6 +68,11 @@ class Projector:
         return self._player.outline
 
     @property
+    def is_moving(self) -> bool:
+        """Whether it is on its way to another event."""
+        return self._moving
+
+    @property
     def target(self) -> int:
         """The event that it is on its way to, or at."""
         return self._target if self._moving else self.position

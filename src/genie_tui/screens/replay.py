@@ -140,11 +140,10 @@ class ReplayScreen(Screen[None]):
         projector.speed = opening.speed
         projector.playing = opening.at is None and not opening.follow
         first = projector.head if opening.follow else 1
+        self.set_interval(FRAME, self._frame)
         await self._heed(projector.go(first if opening.at is None else opening.at))
         if not self.is_running:
             return
-        self._seen = self._clock()
-        self.set_interval(FRAME, self._frame)
         self._work(self._read_all(projector))
         if opening.follow:
             self._work(self._follow(projector))
@@ -204,8 +203,11 @@ class ReplayScreen(Screen[None]):
             return self._busy
         read = projector.outline.upto
         if read < projector.head:
-            return f"reading… {read * 100 // projector.head} %"
+            goal = f"on the way to event {projector.target:,}, " if projector.is_moving else ""
+            return f"{goal}reading… {read * 100 // projector.head} %"
         return "following" if self._opening.follow and projector.position == projector.head else ""
+
+    # What goes on in the background
 
     async def _read_all(self, projector: Projector) -> None:
         more = True

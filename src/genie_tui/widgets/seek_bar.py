@@ -95,7 +95,7 @@ class SeekBar(Widget):
 
     def _marks(self) -> Content:
         width, head = self.content_size.width, self._standing.head
-        bounds = [round((column + 0.5) * head / max(width - 1, 1)) for column in range(-1, width)]
+        bounds = [int((column + 0.5) * head / max(width - 1, 1)) for column in range(-1, width)]
         cells = [self._mark(low, high) for low, high in pairwise(bounds)]
         return Content("").join(cells)
 

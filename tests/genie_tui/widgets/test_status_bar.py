@@ -51,3 +51,14 @@ async def test_hostile_titles_stay_text() -> None:
         bar = app.query_one(StatusBar)
         bar.show_room("[/red]\x1b", "")
         assert "[/red]␛" in bar.render().plain
+
+
+async def test_a_recording_is_not_taken_for_a_room() -> None:
+    app = Host()
+    async with app.run_test(size=(80, 5)):
+        bar = app.query_one(StatusBar)
+        bar.show_room("Garden", "")
+        bar.show_replay("REPLAY")
+        bar.show_link(LinkStatus(Link.ONLINE))
+        assert bar.render().plain.split() == ["Garden", "REPLAY"]
+        assert bar.has_class("-replay")

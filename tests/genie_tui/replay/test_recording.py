@@ -1,0 +1,54 @@
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from tests.genie_tui.replay.recorded import a_day, save
+
+from genie_core.archive.errors import ArchiveError, UnknownRoom
+from genie_tui.replay.recording import open_recording
+
+
+def test_a_room_is_opened_by_the_start_of_its_name(tmp_path: Path) -> None:
+    saved = save(tmp_path, a_day().events)
+    recording = open_recording(tmp_path, saved.id[:14])
+    assert (recording.id, recording.title, recording.me) == (saved.id, "Garden", "ann")
+    assert recording.log.read(0, 100) == a_day().events
+    assert recording.problems == ()
+    recording.close()
+
+
+def test_a_room_that_is_held_can_be_watched(tmp_path: Path) -> None:
+    saved = save(tmp_path, a_day().events)
+    with saved.held():
+        assert open_recording(tmp_path, saved.id).log.head == len(a_day().events)
+
+
+def test_files_are_where_the_room_keeps_them(tmp_path: Path) -> None:
+    saved = save(tmp_path, a_day().events)
+    digest, missing = sha256(b"plan").hexdigest(), sha256(b"none").hexdigest()
+    (saved.folder / "blobs").mkdir()
+    (saved.folder / "blobs" / digest).write_bytes(b"plan")
+    recording = open_recording(tmp_path, saved.id)
+    path = recording.place(digest)
+    assert path is not None
+    assert path.read_bytes() == b"plan"
+    assert recording.place(missing) is None
+
+
+def test_damage_is_told(tmp_path: Path) -> None:
+    saved = save(tmp_path, a_day().events)
+    data = saved.log_path.read_bytes()
+    saved.log_path.write_bytes(data.replace(b"good morning", b"good evening") + b'{"seq"')
+    recording = open_recording(tmp_path, saved.id)
+    assert any("damaged" in problem for problem in recording.problems)
+    assert recording.log.head == len(a_day().events)
+
+
+def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UnknownRoom):
+        open_recording(tmp_path, "nothing")
+    saved = save(tmp_path, a_day().events)
+    saved.log_path.unlink()
+    saved.log_path.mkdir()
+    with pytest.raises(ArchiveError):
+        open_recording(tmp_path, saved.id)
