@@ -75,8 +75,8 @@ def receipt_lines(receipt: Receipt, saved_to: str = "") -> Iterator[Line]:
             yield Line(heading, _said(item, heading))
         if len(items) > SHOWN:
             yield Line(heading, f"and {len(items) - SHOWN} more")
-    if receipt.unsent:
-        yield Line("unsent", _unsent(receipt.unsent, saved_to))
+    if receipt.unsent and not receipt.problems:
+        yield Line("unsent", _unsent(receipt.unsent))
     for problem in receipt.problems:
         yield Line("problem", visible_line(problem))
     if saved_to:
@@ -96,8 +96,6 @@ def _said(item: Item, heading: str) -> str:
             return f"{what} · {detail}" if detail else what
 
 
-def _unsent(count: int, saved_to: str) -> str:
+def _unsent(count: int) -> str:
     many = "message" if count == 1 else "messages"
-    if not saved_to:
-        return f"{count} of your {many} never reached the room"
     return f"{count} of your {many}: kept, and sent when you are back"

@@ -241,6 +241,41 @@ async def test_what_went_wrong_is_on_the_receipt_too(seat: ScriptedSeat) -> None
     assert app.return_code == 1
 
 
+async def test_a_view_that_breaks_keeps_nobody_from_leaving(
+    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken() -> bool:
+        raise ZeroDivisionError
+
+    async with in_room(seat) as (screen, pilot):
+        monkeypatch.setattr(screen.views, "keep", broken)
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        app.request_suspend()
+        await until(pilot, lambda: app.return_value is not None)
+    assert seat.left
+    assert "the view of the room could not be kept" in caplog.text
+
+
+@pytest.mark.parametrize("kept", [True, False])
+async def test_messages_that_were_not_sent_are_told_of(seat: ScriptedSeat, kept: bool) -> None:
+    clock, doorman = HandClock(), ScriptedDoorman(seat)
+    seat.receipt = Receipt(unsent=1)
+    async with in_room(seat, clock=clock, doorman=doorman) as (screen, pilot):
+        await until(pilot, lambda: seat.saved in doorman.views)
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        if not kept:
+            doorman.view_error = GenieError("the disk is full")
+            screen.draft = "so that there is something to write"
+        await pilot.press("ctrl+q")
+        told = await receipt_of(pilot)
+        assert ("kept, and sent when you are back" in told) is kept
+        await put_away(pilot, clock)
+    never = "left the room, but 1 of your messages never reached the room's disk"
+    assert app.failure == ("" if kept else never)
+
+
 async def test_an_opening_from_the_command_line_that_fails_ends_the_app() -> None:
     door = ScriptedDoorman(ScriptedSeat(), GenieError("the port is taken"))
     app = GenieApp(door, NewRoom("x"), "ann")

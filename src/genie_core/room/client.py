@@ -141,6 +141,7 @@ class RoomClient:
         self._trouble = ""
         self._outbox = Outbox()
         self._limits = Limits()
+        self._suspended = ""
         self._status = LinkStatus(Link.CONNECTING)
         self._welcomed = False
         self._caught_up_at: int | None = None
@@ -383,6 +384,7 @@ class RoomClient:
 
     def _welcome(self, welcome: Welcome) -> None:
         self._welcomed = True
+        self._suspended = ""
         self._failures = 0
         who = self._introduction
         who.name, who.room = welcome.name, welcome.room
@@ -407,7 +409,7 @@ class RoomClient:
     async def _wait_to_retry(self, why: str) -> None:
         delay = self._backoff.delay(self._failures)
         self._failures += 1
-        self._report(LinkStatus(Link.RETRYING, why, delay))
+        self._report(LinkStatus(Link.RETRYING, self._suspended or why, delay))
         with suppress(TimeoutError):
             async with asyncio.timeout(delay):
                 await self._leaving.wait()
@@ -516,6 +518,8 @@ class RoomClient:
     def _refused(self, refused: Refused) -> str:
         if refused.final and not (refused.code == "suspended" and self._welcomed):
             raise RoomRefused(refused.code, refused.text)
+        if refused.code == "suspended":
+            self._suspended = refused.text  # which says more than that nobody answers
         return refused.text
 
     def _not_accepted(self, refused: Refused) -> None:

@@ -531,7 +531,8 @@ class RoomScreen(Screen[None]):
 
     def _show_link(self, status: LinkStatus) -> None:
         self._status.show_link(status)
-        self._banner.show(status)
+        if self._seat is None or self._seat.ending is None:
+            self._banner.show(status)  # whoever leaves is told by another screen
         closed = status.link is Link.CLOSED
         self._editor.read_only = closed
         if closed:

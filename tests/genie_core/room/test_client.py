@@ -316,6 +316,11 @@ class ScriptedRoom:
         await self._ends.put(far)
         return near
 
+    async def knocked(self) -> PeerConnection:
+        """Wait for a connection."""
+        async with asyncio.timeout(DEADLINE):
+            return await self._ends.get()
+
     async def let_in(self, head: int) -> tuple[PeerConnection, Hello]:
         async with asyncio.timeout(DEADLINE):
             end = await self._ends.get()
@@ -323,6 +328,10 @@ class ScriptedRoom:
         assert isinstance(hello, Hello)
         await end.send([Welcome("r", "t", "bob", "guest", "hana", head, Limits())])
         return end, hello
+
+
+def retries(seen: Recorder) -> list[LinkStatus]:
+    return [status for status in seen.links if status.link is Link.RETRYING]
 
 
 def said(seq: int, id_: str) -> Event:
@@ -457,6 +466,10 @@ async def test_a_suspend_is_announced_once_and_messages_are_kept_until_the_room_
         id_ = bob.client.say("too late?")
         await end.send([Refused("suspended", "the host suspended the room", final=True)])
         await bob.seen.until(lambda r: r.links[-1].link is Link.RETRYING)
+        end = await room.knocked()
+        end.abort()  # nobody is there
+        await bob.seen.until(lambda r: len(retries(r)) == 2)
+        assert {status.detail for status in retries(bob.seen)} == {"the host suspended the room"}
         end, _ = await room.let_in(0)
         frame = await end.receive()
         assert isinstance(frame, Say)
