@@ -114,7 +114,7 @@ class SessionsScreen(Screen[None]):
         self.query_one(SessionHead).sort = self._sort
         total = counted(len(self._rows), "session")
         count = f"{len(rows):,} of {total}" if self._text.strip() else total
-        self.query_one("#sessions-count", Static).update(Content(count))
+        self.query_one("#sessions-count", Static).update(Content(count), layout=False)
         self._show_nothing()
 
     def _show_nothing(self) -> None:
@@ -122,7 +122,7 @@ class SessionsScreen(Screen[None]):
         nothing = not self._list.rows and not self._list.hits
         words = "Nothing fits." if self._rows else "Nothing has been recorded yet."
         note = self.query_one("#sessions-none", Static)
-        note.update(Content(words))
+        note.update(Content(words), layout=False)
         note.display = nothing
 
     def _past_limits(self) -> str:

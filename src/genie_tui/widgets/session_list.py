@@ -72,6 +72,7 @@ class SessionList(ScrollView, can_focus=True):
         self._rows: Sequence[SessionRow] = ()
         self._hits: Sequence[Hit] = ()
         self._heading = ""
+        self._reported: Item | None = None
 
     @property
     def rows(self) -> Sequence[SessionRow]:
@@ -139,7 +140,9 @@ class SessionList(ScrollView, can_focus=True):
     def watch_cursor(self) -> None:
         """Report the selection and keep it in view."""
         self.refresh()
-        self.post_message(self.Moved(self.selected))
+        if self.selected != self._reported:
+            self._reported = self.selected
+            self.post_message(self.Moved(self.selected))
         self._keep_in_view()
 
     def action_move(self, by: int) -> None:
