@@ -191,13 +191,15 @@ def _opened(path: Path, first: Event | None) -> tuple[int, LogIndex, list[Event]
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         index = LogIndex.load(path.with_name(INDEX_NAME), descriptor)
-        index.first = first
+        index.first, known = first, index.bases[-1]
         events = take_stock(descriptor, index)
         if index.size < os.fstat(descriptor).st_size:
             os.ftruncate(descriptor, index.size)
             os.fsync(descriptor)
         if created:
             sync_folder(path.parent)
+        if index.bases[-1] is not known:  # so that a crash does not cost the time again
+            index.save(path.with_name(INDEX_NAME), descriptor)
     except BaseException:
         os.close(descriptor)
         raise

@@ -279,12 +279,12 @@ def test_an_index_spares_reading_and_changes_nothing(path: Path) -> None:
             log.write(events(first, first + 100))
     index = path.with_name(INDEX_NAME)
     assert stat.S_IMODE(index.stat().st_mode) == 0o600
-    with (first := EventLog.open(path)).log:
+    with (whole := EventLog.open(path)).log:
         known = index.read_bytes()
     index.unlink()
     with (second := EventLog.open(path)).log as log:
         assert log.read(0, 20_000) == events(1, 12_001)
-    assert encode_state(first.state()) == encode_state(second.state())
+    assert encode_state(whole.state()) == encode_state(second.state())
     assert index.exists()
     index.write_bytes(known[: len(known) // 2])
     with (third := EventLog.open(path)).log:
@@ -322,3 +322,13 @@ def test_a_log_that_was_cut_is_read_without_its_index(path: Path) -> None:
         log.write(events(log.head + 1, log.head + 2))
     with (again := EventLog.open(path)).log:
         assert again.log.head == log.head
+
+
+def test_a_crash_right_after_opening_does_not_cost_reading_all_of_it_again(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"".join(map(encode_line, events(1, 20_001))))
+    with EventLog.open(path).log:  # as it is found by the next one if this one is killed now
+        opened = EventLog.open(path)
+        opened.log.close()
+    assert len(opened.events) < 10_000
+    assert opened.state().head == 20_000
