@@ -611,9 +611,10 @@ async def test_what_is_read_stays_put_while_the_room_goes_on_for_long() -> None:
 
 
 async def test_reading_back_meets_every_message_of_a_long_room() -> None:
-    log = numbered(2 * WINDOW + 900)
+    log = numbered(3 * WINDOW)
     app = Host(log, reads_back=True)
     async with app.run_test(size=(60, 150)) as pilot:
+        app.timeline.show_message(log.state.floor + 60)
         await settled(app, pilot)
         met = read(app)
         while met[0] > 1:
@@ -626,7 +627,7 @@ async def test_reading_back_meets_every_message_of_a_long_room() -> None:
             assert app.timeline.virtual_size.height < 10 * WINDOW
         assert not app.shows("earlier")
 
-        while met[-1] < log.state.head:
+        while met[-1] < log.state.floor + 300:
             await pilot.press("pagedown")
             await settled(app, pilot)
             seen = read(app)
@@ -634,9 +635,7 @@ async def test_reading_back_meets_every_message_of_a_long_room() -> None:
             assert met[-1] < seen[-1] <= met[-1] + 150
             assert seen[0] <= met[-1] + 1
             met = seen
-        app.timeline.apply(log.say("bob", "and followed"))
-        await pilot.pause()
-        assert app.shows("and followed")
+        assert len(app.reads) > log.state.floor // PAGE  # what was let go of is read again
 
 
 async def test_scrolling_by_lines_never_jumps_as_pages_come_and_go() -> None:
@@ -645,8 +644,8 @@ async def test_scrolling_by_lines_never_jumps_as_pages_come_and_go() -> None:
     async with app.run_test(size=(60, 80)) as pilot:
         app.timeline.show_message(log.state.floor + 8)
         await settled(app, pilot)
-        for step in (-33, 33):
-            for _ in range(70):
+        for step in (-50, 50):
+            for _ in range(45):
                 before = app.lines()
                 app.timeline.scroll_relative(y=step, animate=False)
                 await settled(app, pilot)
