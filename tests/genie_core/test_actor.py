@@ -220,7 +220,11 @@ async def test_work_that_will_not_be_cancelled_is_left_behind_with_its_resources
     worker.stop()
     await worker.join()
     assert not worker.active
+    assert worker.abandoned == [stubborn]
     may_end.set()
+    async with asyncio.timeout(60):
+        while worker.abandoned:
+            await asyncio.sleep(0)
 
 
 async def test_work_that_ends_within_the_grace_keeps_its_resources() -> None:
