@@ -489,6 +489,7 @@ ACTIONS: Final = (
         "delete",
         "Move it to the system's trash, after asking",
         "delete",
+        display="d",
         shown=True,
     ),
     Action(Scope.SESSIONS, ("escape",), "back", "Clear the text, or go back", "back", shown=True),
