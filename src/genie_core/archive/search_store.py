@@ -246,6 +246,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = OFF")  # nothing is lost that can't be made again
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is not left in the file
         _prepare(connection)
     except BaseException:
         connection.close()
