@@ -28,6 +28,7 @@ from genie_tui.opening import NewRoom
 from genie_tui.screens.invite import InviteScreen, Terms
 from genie_tui.settings import Settings
 from screenshots.assistant import assistant
+from screenshots.sessions import sessions
 from screenshots.stage import (
     LOOPBACK,
     WIDE,
@@ -169,6 +170,7 @@ async def main() -> None:
         await lobby(folder)
         await invite(folder)
         await assistant(folder)
+        await sessions(folder)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from genie_tui.entrance import Entrance
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, Opening
 from genie_tui.screens.room import RoomScreen
+from genie_tui.session_store import SessionStore
 from genie_tui.settings import Settings
 
 LOOPBACK = ["127.0.0.1"]
@@ -73,7 +74,7 @@ def app_for(
     folder: Path, opening: Opening | None, settings: Settings, interfaces: Sequence[str] = ()
 ) -> GenieApp:
     house = House("ann", settings, places(folder / "ann"), interfaces=interfaces or None)
-    return GenieApp(house, opening, "ann")
+    return GenieApp(house, opening, "ann", store=SessionStore("ann", places(folder / "ann")))
 
 
 def room_of(app: GenieApp) -> RoomScreen:

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from genie_core.room.departure import Item, Receipt
+from genie_tui.locations import short_path
 from genie_tui.text import visible_line
 
 NOTHING: Final = "Nothing was under way."
@@ -80,7 +82,7 @@ def receipt_lines(receipt: Receipt, saved_to: str = "") -> Iterator[Line]:
     for problem in receipt.problems:
         yield Line("problem", visible_line(problem))
     if saved_to:
-        yield Line("saved to", visible_line(saved_to))
+        yield Line("saved to", visible_line(short_path(Path(saved_to))))
 
 
 def _said(item: Item, heading: str) -> str:

@@ -57,6 +57,8 @@ from genie_core.message import Message
 from genie_core.session import GroupSession
 from genie_core.testing import agent_factory, reasoner_factory
 
+sys.dont_write_bytecode = True  # modules would be cut off for all who import them later
+
 def allow(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
