@@ -107,10 +107,16 @@ class LogIndex:
         """Take note of how much of the file all that was taken in takes."""
         self.size, self.lines, self.crc = size, lines, crc
         self._covered = self.head, size
-        if self.head - self.bases[-1].seq >= BASE_EVERY:
+
+    def note_base(self, *, only: bool = False) -> None:
+        """Write the room down as it is behind what is covered, if the last time is long ago.
+
+        With `only` it is done anyway, and what was written down before is dropped.
+        """
+        if only or self.head - self.bases[-1].seq >= BASE_EVERY:
             state, damages = encode_state(self.state), _encode(self.damages)
-            base = Base(self.head, size, lines, crc, self.at, state, damages)
-            self.bases = [self.bases[-1], base]
+            base = Base(self.head, self.size, self.lines, self.crc, self.at, state, damages)
+            self.bases = [base] if only else [self.bases[-1], base]
 
     def base(self) -> Base:
         """The later of the two bases that leaves a `TAIL` of events behind it, or else the earlier."""

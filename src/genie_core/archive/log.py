@@ -171,6 +171,7 @@ class EventLog:
             index.take(Found(event, start, start + len(line)))
             start += len(line)
         index.cover(start, index.lines + len(lines), zlib.crc32(data, index.crc))
+        index.note_base()
         if index.bases[-1] is not known and self._descriptor is not None:
             self._save_index(self._descriptor)
 

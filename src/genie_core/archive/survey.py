@@ -2,10 +2,14 @@
 
 import os
 from collections.abc import Iterator
+from typing import Final
 
 from genie_core.archive.index import PIECE, LogIndex, checksum
 from genie_core.archive.lines import LOST, LogScan
 from genie_core.room.event import ROOM, Event, Unreadable
+
+NEAR: Final = 8 * 1024 * 1024
+"""So many bytes before the end begins what is looked at closely; what is before is only folded."""
 
 
 def take_stock(descriptor: int, index: LogIndex) -> list[Event]:
@@ -20,15 +24,25 @@ def take_stock(descriptor: int, index: LogIndex) -> list[Event]:
     """
     scan = LogScan(index.head, index.lines, index.size, index.at, index.damages)
     events: list[Event] = []
-    place = index.size
+    place, near = index.size, os.fstat(descriptor).st_size - NEAR
+    skipped = False
     while data := os.pread(descriptor, PIECE, place):
         place += len(data)
         events += [index.take(found) for found in scan.feed(data)]
-        if scan.settled:
-            _cover(descriptor, index, scan)
+        if not scan.settled:
+            continue
+        _cover(descriptor, index, scan)
+        if place < near:
+            events.clear()
+            skipped = True
+        else:
+            index.note_base(only=skipped)
+            skipped = False
             events = _behind(index.bases[0].seq, events)
     events += [index.take(found) for found in scan.finish()]
     _cover(descriptor, index, scan)
+    if skipped:
+        index.note_base(only=True)
     return _behind(index.base().seq, events)
 
 
