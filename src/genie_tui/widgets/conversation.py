@@ -29,6 +29,9 @@ from genie_tui.widgets.transcript import Transcript
 MOST: Final = 6_000
 """Live entries at most, between two batches of events."""
 
+TOLD: Final = 200
+"""Messages that are shown as the state tells of them, where a log can be read that tells more."""
+
 KEPT: Final = 4_000
 """Live entries that are left when there were more."""
 
@@ -262,12 +265,12 @@ class Conversation:
         """Show what the state tells of the time before these events, which are to be added then."""
         state = self._state
         upto = events[0].seq if events else state.head + 1
-        before = told(state, events) if upto > 1 else []
+        before = told(state, events, TOLD if self._can_read_back else None) if upto > 1 else []
         self._log = Transcript(state)
         self._log.read(before, head=upto - 1)
         self._since = min([upto, *(event.seq for event in before)])
         self._since = max(self._since, state.floor + 1)
-        self._earlier = state.messages - sum(seq > state.floor for seq in state.exchanges)
+        self._earlier = state.messages - sum(seq >= self._since for seq in state.exchanges)
         self.stretch = None
         self._arrange()
 

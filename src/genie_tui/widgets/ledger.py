@@ -32,6 +32,9 @@ from genie_tui.widgets.past_state import told
 LINES: Final = 2
 """Lines per row."""
 
+TOLD: Final = 500
+"""Messages that it shows as the state tells of them, at most."""
+
 INDENT: Final = 8
 """Columns before a row's text: the time, a space, the glyph and a space."""
 
@@ -104,7 +107,7 @@ class Ledger(ScrollView, can_focus=True):
         """Show what the state tells of the time before these events, which are to be added then."""
         self.cursor = None
         self._log = LedgerLog()
-        for event in told(self._state, events):
+        for event in told(self._state, events, TOLD):
             self._log.apply(event)
         self._log.forget_old()
         self._log.head = events[0].seq - 1 if events else self._state.head

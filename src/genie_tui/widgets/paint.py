@@ -334,7 +334,7 @@ def _what_is_missing(earlier: Earlier) -> str:
     count = earlier.messages
     many = "message" if count == 1 else "messages"
     if earlier.lost:
-        return f"{count or ''} earlier {many} can't be read here".lstrip()
+        return f"{count or 0:,} earlier {many} can't be read here"
     if earlier.between:
         return f"⋮ {count:,} more {many}" if count else "⋮ more messages"
     if count is None:

@@ -24,17 +24,19 @@ Deed: TypeAlias = tuple[type, int, str]
 """A kind of event, the message it is about and the tool call, if it is about one."""
 
 
-def told(state: RoomState, but_for: Iterable[Event] = ()) -> list[Event]:
+def told(state: RoomState, but_for: Iterable[Event] = (), most: int | None = None) -> list[Event]:
     """What was said and done about it, in order, as far as the state has not forgotten it.
 
+    That is about all messages, or about the latest ones, `most` at most.
     Left out is what `but_for` tell, the first of which says where they begin. The sequence numbers
     are right for what was said, asked and answered; all else has that of its message.
     """
     following = list(but_for)
     upto = following[0].seq if following else state.head + 1
     elsewhere = {deed for event in following if (deed := _deed(event)) is not None}
-    kept = [exchange for exchange in state.exchanges.values() if exchange.seq > state.floor]
-    told_of = [list(_about(state, exchange)) for exchange in kept]
+    kept = [seq for seq in state.exchanges if state.floor < seq < upto]
+    kept = kept if most is None else kept[-most:]
+    told_of = [list(_about(state, state.exchanges[seq])) for seq in kept]
     sure = _Moments(event for events in told_of for event in events if _is_sure(event))
     known = [
         (place, event)

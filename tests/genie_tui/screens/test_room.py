@@ -738,3 +738,19 @@ async def test_the_keys_for_reading_are_not_typed(seat: ScriptedSeat) -> None:
         assert screen.draft == ""
         await pilot.press("o", "k")
         assert screen.draft == "ok"
+
+
+async def test_a_long_room_is_read_back_from_its_log(seat: ScriptedSeat) -> None:
+    seat.feed(*(Said(str(number), f"number {number};") for number in range(2_500)), by="bob")
+    async with in_room(seat) as (screen, pilot):
+        timeline = screen.query_one(Timeline)
+
+        def shows(text: str) -> bool:
+            rows = range(timeline.size.height)
+            return any(text in timeline.render_line(y).text for y in rows)
+
+        assert shows("number 2499;")
+        await pilot.press("f5", "home")
+        await until(pilot, lambda: shows("the room Garden was opened") and shows("number 0;"))
+        await pilot.press("end")
+        await until(pilot, lambda: shows("number 2499;"))

@@ -3,7 +3,7 @@ from tests.genie_tui.widgets.room_log import START, RoomLog
 from genie_core.room.event import Cancelled, Decided, Joined, Opened
 from genie_core.room.fold import WINDOW
 from genie_core.room.seat import Unsent
-from genie_tui.widgets.conversation import KEPT, MOST, Conversation
+from genie_tui.widgets.conversation import KEPT, MOST, TOLD, Conversation
 from genie_tui.widgets.entry import Day, Earlier, Entry, Note, Reply, Speech, Waiting
 from genie_tui.widgets.past_stretch import Stretch
 
@@ -174,6 +174,17 @@ def test_that_something_came_before_is_said_if_it_can_be_read() -> None:
     assert lead(talk) == Earlier(0)
     talk.add(log.events)
     assert not isinstance(talk[0], Earlier)
+
+
+def test_of_what_can_be_read_the_state_tells_the_latest_only() -> None:
+    log = long_log(1_000)
+    talk = Conversation(log.state, "ann", can_read_back=True)
+    assert lead(talk) == Earlier(1_000 - TOLD)
+    assert texts(talk) == [str(number) for number in range(1_000 - TOLD, 1_000)]
+    talk.add(log.events[900:])
+    assert lead(talk) == Earlier(900 - TOLD)
+    assert texts(talk) == [str(number) for number in range(900 - TOLD, 1_000)]
+    assert talk.since == 900 - TOLD + 1
 
 
 def test_a_stretch_that_was_read_back_stands_above() -> None:

@@ -12,6 +12,7 @@ from genie_tui.shelf import Shelf
 from genie_tui.widgets.entry import (
     Day,
     Divider,
+    Earlier,
     Entry,
     FileLine,
     Note,
@@ -39,6 +40,8 @@ def drawn(entry: Entry, width: int = WIDTH) -> list[str]:
     [
         Day(date(2026, 11, 21)),
         Divider("bob hosts now"),
+        Earlier(3),
+        Earlier(3, between=True),
         replace(SPEECH, files=(FileLine(1, "d", "a", "7 bytes"),)),
         replace(SPEECH, text="", quotes=(QuoteLine("r · 1"),)),
         Note(0.0, "→", "bob joined", opens=True),
@@ -63,10 +66,27 @@ def test_the_guess_is_near_for_long_text() -> None:
     assert estimate(entry, WIDTH) == pytest.approx(len(drawn(entry)), rel=0.15)
 
 
+@pytest.mark.parametrize(
+    ("entry", "text"),
+    [
+        (Earlier(1), "↑ 1 earlier message ─"),
+        (Earlier(1_234), "↑ 1,234 earlier messages ─"),
+        (Earlier(None), "↑ earlier messages ─"),
+        (Earlier(0), "↑ what came before ─"),
+        (Earlier(2, between=True), "⋮ 2 more messages ─"),
+        (Earlier(None, between=True), "⋮ more messages ─"),
+        (Earlier(1_234, lost=True), "1,234 earlier messages can't be read here ─"),
+    ],
+)
+def test_what_is_not_shown_is_counted(entry: Earlier, text: str) -> None:
+    assert f" {text}" in drawn(entry)[-1]
+
+
 @pytest.mark.parametrize("width", [20, 40, 120])
 def test_no_line_is_wider_than_the_screen(width: int) -> None:
     entries: list[Entry] = [
         Day(date(2026, 11, 21)),
+        Earlier(123_456_789, lost=True),
         replace(SPEECH, author="x" * 200, text="y" * 500),
         replace(REPLY, receiver="x" * 200, owner="y" * 90, quote="z" * 300, text="w" * 500),
         replace(SPEECH, text="```python\n" + "v" * 300 + "\n```"),

@@ -84,5 +84,14 @@ def test_what_is_left_of_forgotten_messages_is_not_told() -> None:
     assert all(event.seq > log.state.floor for event in told(log.state))
 
 
+def test_only_the_latest_can_be_asked_for() -> None:
+    log = RoomLog()
+    for number in range(10):
+        log.say("bob", str(number))
+    assert told(log.state, most=3) == log.events[-3:]
+    assert told(log.state, log.events[6:], 3) == log.events[3:6]
+    assert told(log.state, most=30) == log.events
+
+
 def test_an_empty_state_tells_nothing() -> None:
     assert told(RoomState()) == []
