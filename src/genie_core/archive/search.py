@@ -20,7 +20,14 @@ from genie_core.archive.saved import LOG_NAME
 from genie_core.archive.search_entries import Entry, entries
 from genie_core.archive.search_hit import Hit, Searched
 from genie_core.archive.search_scan import scan
-from genie_core.archive.search_store import Indexed, NoFullText, SearchStore, is_damage, remove
+from genie_core.archive.search_store import (
+    Indexed,
+    NoFullText,
+    SearchStore,
+    is_busy,
+    is_damage,
+    remove,
+)
 from genie_core.archive.search_words import marked, terms, whole
 
 MOST_HITS: Final = 50
@@ -49,6 +56,14 @@ class NoIndex(ArchiveError):
         super().__init__(f"there is no search index ({why}), so every session is read instead")
         self.path = path
         self.why = why
+
+
+class IndexBusy(ArchiveError):
+    """Another process brings the index up to the logs, and takes its time."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("the search index is being written, so what is newest may be missing")
+        self.path = path
 
 
 def search_sessions(index: Path, base: Path, text: str, limit: int = MOST_HITS) -> Found:
@@ -91,9 +106,9 @@ class SearchIndex:
         if not looked_for:
             return Found()
         try:
-            notes = self.refresh(sessions, is_wanted)
+            notes = self._refreshed(sessions, is_wanted)
             return Found(tuple(self.search(text, limit)), tuple(notes))
-        except NoIndex as error:
+        except (NoIndex, IndexBusy) as error:
             return Found(tuple(scan(sessions, looked_for, limit)), (str(error),))
 
     def refresh(
@@ -106,6 +121,7 @@ class SearchIndex:
 
         Raises:
             NoIndex: it can't be kept here.
+            IndexBusy: another process is at it.
 
         """
         return self._use(lambda store: _refresh(store, sessions, is_wanted))
@@ -123,6 +139,13 @@ class SearchIndex:
             for snippet in [marked(each.snippet)]
         ]
 
+    def _refreshed(self, sessions: Sequence[Searched], is_wanted: Callable[[], bool]) -> list[str]:
+        """Refresh, unless another process is at it: what is there by now can be searched."""
+        try:
+            return self.refresh(sessions, is_wanted)
+        except IndexBusy as error:
+            return [str(error)]
+
     def _use(self, work: Callable[[SearchStore], T]) -> T:
         """Work with the index; with a new one, if this one turns out to be damaged."""
         try:
@@ -136,6 +159,8 @@ class SearchIndex:
         except NoFullText as error:
             raise NoIndex(self._path, "SQLite comes without FTS5 here") from error
         except sqlite3.Error as error:
+            if is_busy(error):
+                raise IndexBusy(self._path) from error
             raise NoIndex(self._path, f"{self._path}: {error}") from error
         except OSError as error:
             raise NoIndex(self._path, f"{self._path}: {error.strerror or error}") from error

@@ -232,6 +232,14 @@ def is_damage(error: sqlite3.Error) -> bool:
     return code is not None and code & 0xFF not in _PASSING
 
 
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another process kept the file to itself for too long."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+    )
+
+
 def remove(path: Path) -> None:
     """Remove the file, and what SQLite keeps beside it."""
     for ending in ("", "-wal", "-shm", "-journal"):

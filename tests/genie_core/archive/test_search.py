@@ -14,7 +14,14 @@ from genie_core.archive import search_store
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.archive.search import Found, NoIndex, SearchIndex, search_sessions, searched
+from genie_core.archive.search import (
+    Found,
+    IndexBusy,
+    NoIndex,
+    SearchIndex,
+    search_sessions,
+    searched,
+)
 from genie_core.archive.search_hit import Searched
 from genie_core.archive.search_store import NoFullText
 from genie_core.room.event import ROOM, Answered, AnyBody, Decided, Event, Opened, Said
@@ -251,6 +258,24 @@ def test_two_processes_may_search_at_once(house: House) -> None:
     command = [sys.executable, "-c", code, str(house.path), str(house.sessions)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert [each.communicate()[0] for each in running] == ["2000 ()\n"] * 3
+
+
+def test_while_another_process_writes_what_is_there_is_found(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_store, "PATIENCE", 0.01)
+    house.room("One", Said("1", "apples"))
+    assert len(house.found("apples")) == 1
+    house.room("Two", Said("1", "apples"))
+    with closing(sqlite3.connect(house.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        found = search_sessions(house.path, house.sessions, "apples")
+        assert len(found.hits) == 1
+        assert "is being written" in found.notes[0]
+        with pytest.raises(IndexBusy):
+            house.index.refresh(house.all())
+        other.execute("ROLLBACK")
+    assert len(house.found("apples")) == 2
 
 
 def test_it_ends_when_nobody_wants_it_and_goes_on_later(house: House) -> None:
