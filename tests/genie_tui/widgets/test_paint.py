@@ -75,11 +75,11 @@ def test_the_guess_is_near_for_long_text() -> None:
         (Earlier(0), "↑ what came before ─"),
         (Earlier(2, between=True), "⋮ 2 more messages ─"),
         (Earlier(None, between=True), "⋮ more messages ─"),
-        (Earlier(1_234, lost=True), "1,234 earlier messages can't be read here"),
+        (Earlier(1_234, lost=True), "1,234 earlier messages can't be read here ─"),
     ],
 )
 def test_what_is_not_shown_is_counted(entry: Earlier, text: str) -> None:
-    assert f" {text}" in drawn(entry)[-1]
+    assert f" {text}" in drawn(entry, 60)[-1]
 
 
 @pytest.mark.parametrize("width", [20, 40, 120])
