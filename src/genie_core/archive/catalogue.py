@@ -15,6 +15,7 @@ from typing import Any, Final
 from genie_core.archive.blobs import on_disk
 from genie_core.archive.errors import AmbiguousRoom, ArchiveError, UnknownRoom, disk_access
 from genie_core.archive.lock import in_turn
+from genie_core.archive.reader import last_moment
 from genie_core.archive.record import Kind, RoomRecord, one_line
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME, SavedRoom
 from genie_core.datastore import path_name
@@ -204,17 +205,17 @@ class Catalogue:
 
     def _listing(self, id_: str) -> Listing:
         folder = self._base / id_
-        changed = _changed_at(folder / LOG_NAME)
+        happened = last_moment(folder / LOG_NAME)  # the record of a room in use is older
         try:
             record = SavedRoom.load(folder).record
         except ArchiveError as error:
-            changed = changed or _changed_at(folder / RECORD_NAME)
-            return Listing(id_, id_, "hosted", changed, 0, 0, str(error))
+            active = happened or _changed_at(folder)
+            return Listing(id_, id_, "hosted", active, 0, 0, str(error))
         return Listing(
             id_,
             record.shown_title,
             record.kind,
-            max(record.last_activity, changed),
+            max(record.last_activity, happened or 0.0),
             record.people,
             record.messages,
             record=record,
@@ -245,11 +246,12 @@ def _holds_room(folder: Path) -> bool:
         return True
 
 
-def _changed_at(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+def _changed_at(folder: Path) -> float:
+    """When the system says that a room was changed of which nothing can be read."""
+    for name in (LOG_NAME, RECORD_NAME):
+        with suppress(OSError):
+            return (folder / name).stat().st_mtime
+    return 0.0
 
 
 def _slug(title: str) -> str:

@@ -6,6 +6,7 @@ are replaced by placeholders, so that sequence numbers stay without gaps.
 
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -235,6 +236,14 @@ def read_lines(data: bytes) -> LogContent:
     events = [found.event for found in scan.feed(data)]
     events += [found.event for found in scan.finish()]
     return LogContent(events, scan.damages, scan.intact)
+
+
+def last_event(part: bytes) -> Event | None:
+    """The last event in a part of a log, which may begin within a line; None if none is whole."""
+    for line in reversed(part.split(b"\n")[:-1]):
+        with suppress(_Damaged):
+            return _decode_line(_bare(line, first=True))
+    return None
 
 
 def put_in_order(content: LogContent) -> None:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Self
 
-from genie_core.archive.errors import check_ordinary, disk_access
+from genie_core.archive.errors import DamagedRoom, check_ordinary, disk_access
 from genie_core.archive.index import INDEX_NAME, LogIndex
+from genie_core.archive.lines import last_event
 from genie_core.archive.survey import read_part, take_stock
 from genie_core.room.checkpoint import decode_state, encode_state
 from genie_core.room.event import Event
@@ -14,6 +15,9 @@ from genie_core.room.fold import RoomState
 
 PART: Final = 1_024
 """Events that are held at once where all are read."""
+
+NEAR: Final = (8 * 1024, 1024 * 1024)
+"""Bytes at the end of a log in which its last event is looked for: usually few are enough."""
 
 
 class LogReader:
@@ -103,6 +107,29 @@ class LogReader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def last_moment(path: Path) -> float | None:
+    """When the last event of a log happened, as far as its end can be read; else None. Blocks.
+
+    It takes no longer for a long log than for a short one.
+    """
+    try:
+        check_ordinary(path)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (OSError, DamagedRoom):
+        return None
+    try:
+        size = os.fstat(descriptor).st_size
+        for near in NEAR:
+            found = last_event(os.pread(descriptor, near, max(size - near, 0)))
+            if found is not None:
+                return found.at
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return None
 
 
 def _opened(path: Path, first: Event | None) -> tuple[int | None, LogIndex]:

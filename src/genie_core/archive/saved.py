@@ -11,7 +11,7 @@ from genie_core.archive.errors import ArchiveError, InvalidTag, disk_access
 from genie_core.archive.lock import hold, in_turn
 from genie_core.archive.log import EventLog, OpenedLog
 from genie_core.archive.migrations import FORMAT
-from genie_core.archive.reader import LogReader
+from genie_core.archive.reader import LogReader, last_moment
 from genie_core.archive.record import (
     MOST_TAGS,
     RoomRecord,
@@ -155,7 +155,7 @@ class SavedRoom:
                 return False  # that something is lost must not be forgotten
             summary = summary_of(state, record.seen, record.owner or state.host)
             summary["host"] = state.host or record.host
-            active = max(record.last_activity, told[0].st_mtime)
+            active = max(record.last_activity, last_moment(self.log_path) or 0.0)
             self.update(last_activity=active, **summary)
         return True
 

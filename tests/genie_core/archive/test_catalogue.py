@@ -16,7 +16,9 @@ from genie_core.archive.errors import (
     DiskFailure,
     UnknownRoom,
 )
+from genie_core.archive.lines import encode_line
 from genie_core.archive.record import TITLE_CHARS, RoomRecord
+from genie_core.room.event import Event, Said
 
 NOW = 1_795_219_200.0  # 2026-11-21 00:00 UTC
 
@@ -83,12 +85,20 @@ def test_a_room_without_its_record_is_listed_as_damaged(catalogue: Catalogue) ->
         catalogue.find(saved.id)
 
 
-def test_activity_is_that_of_the_log(catalogue: Catalogue) -> None:
+def test_activity_is_that_of_the_last_event_whatever_the_files_say(catalogue: Catalogue) -> None:
     saved = catalogue.create("Standup", 100.0)
-    saved.log_path.write_bytes(b"")
+    lines = [encode_line(Event(seq, 100.0 + seq, "ann", Said("m", "x" * 9_000))) for seq in (1, 2)]
+    saved.log_path.write_bytes(b"".join(lines) + lines[0][:-20] + b"\n" + lines[1][:50])
+    assert [listing.last_activity for listing in catalogue.all()] == [102.0]
+
+
+def test_without_anything_to_read_activity_is_that_of_the_files(catalogue: Catalogue) -> None:
+    saved = catalogue.create("Standup", 100.0)
+    saved.log_path.write_bytes(b"what")
+    assert [listing.last_activity for listing in catalogue.all()] == [100.0]
+    (saved.folder / "room.json").write_text("{")
     os.utime(saved.log_path, (5000.0, 5000.0))
-    (listing,) = catalogue.all()
-    assert listing.last_activity == 5000.0
+    assert [listing.last_activity for listing in catalogue.all()] == [5000.0]
 
 
 def test_changing_the_record_is_no_activity(catalogue: Catalogue) -> None:
