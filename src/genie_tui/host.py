@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from genie_core.archive.blobs import BlobStore
@@ -109,7 +110,8 @@ class Doors:
         """
         if not await self.server.suspend(reason):
             raise NotSaved(f"the last events could not be written to {self.saved.log_path}")
-        await asyncio.to_thread(self.saved.summarise, self.server.state, time.time())
+        summary = self.saved.summary(self.server.state, time.time())
+        await asyncio.to_thread(partial(self.saved.update, **summary))
 
 
 async def open_doors(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from genie_core.archive.copy import LogCopy
@@ -397,7 +398,8 @@ async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Seeker) -> No
         addresses=tuple(known),
         pin=current.pin if current else "",
     )
-    await asyncio.to_thread(saved.summarise, seat.state, time.time())
+    summary = saved.summary(seat.state, time.time())
+    await asyncio.to_thread(partial(saved.update, **summary))
 
 
 def _files_to_keep(luggage: Luggage, seat: Participant) -> Iterator[FileRef]:

@@ -127,11 +127,19 @@ class SavedRoom:
 
     def summarise(self, state: RoomState, last_activity: float) -> None:
         """Bring the record's summary up to the room's state. Note before what has been seen."""
+        self.update(**self.summary(state, last_activity))
+
+    def summary(self, state: RoomState, last_activity: float) -> dict[str, Any]:
+        """What `update` needs to bring the summary up to a state. Does not block.
+
+        For a state that changes on an event loop: call it there, and `update` in a thread.
+        """
         record = self._record
         summary = summary_of(state, record.seen, record.name or state.host)
         summary["host"] = state.host or record.host
-        title = state.title or record.title
-        self.update(title=title, last_activity=last_activity, **summary)
+        summary["title"] = state.title or record.title
+        summary["last_activity"] = last_activity
+        return summary
 
     def catch_up(self) -> bool:
         """Bring the summary up to the log after a crash; False if that is not needed or not possible.
