@@ -12,7 +12,6 @@ from genie_core.room.certificate import load_certificate
 from genie_core.room.errors import (
     InvalidAddress,
     InvalidInvite,
-    LeftInDisorder,
     RoomRefused,
     WrongPin,
 )
