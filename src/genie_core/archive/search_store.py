@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Final
 
 from genie_core.archive.search_entries import Entry, EntryKind
@@ -20,6 +21,9 @@ VERSION: Final = 1
 
 PATIENCE: Final = 5.0
 """Seconds for which another process that writes is waited for."""
+
+_PAUSE: Final = 0.01
+"""Seconds between two looks where SQLite does not wait by itself."""
 
 FRESH: Final = 30 * 86_400.0
 """Seconds after which what is new counts only half as much more than what is old."""
@@ -252,7 +256,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     path.chmod(0o600)
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _share(connection)
         connection.execute("PRAGMA synchronous = OFF")  # nothing is lost that can't be made again
         connection.execute("PRAGMA secure_delete = ON")  # what is deleted is not left in the file
         _prepare(connection)
@@ -260,6 +264,23 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _share(connection: sqlite3.Connection) -> None:
+    """Let others read while one writes.
+
+    Where several make the same new file at once, SQLite refuses this without any waiting.
+    """
+    end = monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or monotonic() > end:
+                raise
+            sleep(_PAUSE)
+        else:
+            return
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

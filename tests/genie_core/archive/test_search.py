@@ -260,6 +260,17 @@ def test_two_processes_may_search_at_once(house: House) -> None:
     assert [each.communicate()[0] for each in running] == ["2000 ()\n"] * 3
 
 
+def test_an_index_that_another_process_begins_to_make_is_waited_for(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.room("One", Said("1", "apples"))
+    house.path.parent.mkdir()
+    with closing(sqlite3.connect(house.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(search_store, "sleep", lambda _: other.execute("ROLLBACK"))
+        assert len(house.found("apples")) == 1
+
+
 def test_while_another_process_writes_what_is_there_is_found(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
