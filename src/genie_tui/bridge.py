@@ -64,6 +64,13 @@ class Doorman(Protocol):
     def saved(self) -> Sequence[SavedSummary]:
         """The saved rooms, most recent first. Reads files, so call it off the event loop."""
 
+    def catch_up(self) -> str:
+        """Bring what is told of saved rooms up to their logs, where programs crashed.
+
+        Returns a line for the person, about rooms that are past a limit of theirs, else nothing.
+        May take a while; call it off the event loop. Raises a `GenieError` if there is no way.
+        """
+
     def quote(self, wanted: str, last: int) -> Quote:
         """The last messages of a saved room, by its id or title, oldest first.
 

@@ -12,6 +12,7 @@ from genie_tui.locations import Locations, short_path
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import Opening
 from genie_tui.preferences import keep_preferences, preferences_file, read_preferences
+from genie_tui.session_row import past_line
 from genie_tui.settings import Settings
 from genie_tui.view_state import View, read_view, write_view
 
@@ -57,6 +58,14 @@ class House:
 
         listings = Catalogue(self._locations.sessions).all()
         return [_summary(each) for each in listings if self._is_mine(each)]
+
+    def catch_up(self) -> str:
+        """Bring the list up to date, and tell of limits; see `Doorman.catch_up`."""
+        from genie_tui.session_store import SessionStore
+
+        store = SessionStore(self._name, self._locations, self._settings.retention)
+        store.catch_up()
+        return past_line(store.past_limits())
 
     @asynccontextmanager
     async def browse(

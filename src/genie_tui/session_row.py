@@ -7,6 +7,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Final
 
+from genie_tui.amounts import counted
+
 
 class Way(Enum):
     """How one gets into a session."""
@@ -40,6 +42,14 @@ class SessionRow:
     preview: str = ""
     note: str = ""
     due: str = ""
+
+
+def past_line(count: int) -> str:
+    """The line that says how many sessions are past a limit, and what can be done; empty for none."""
+    if not count:
+        return ""
+    verb = "is" if count == 1 else "are"
+    return f"{counted(count, 'session')} {verb} past your limit: genie-tui sessions prune"
 
 
 class Sort(Enum):

@@ -70,10 +70,25 @@ class SessionStore:
         self._send = send
 
     def rows(self, *, sized: bool = True) -> list[SessionRow]:
-        """Every session. Measuring them takes a while if there are many."""
+        """Every session; if they are measured, also as they were when their programs crashed.
+
+        Both take a while if there are many.
+        """
+        if sized:
+            self.catch_up()
         listings = self._catalogue().all(sized=sized)
         due = self._due(listings) if sized else {}
         return [self._row(each, due.get(each.id, ""), sized=sized) for each in listings]
+
+    def catch_up(self) -> None:
+        """Bring what is told of sessions up to their logs where programs crashed."""
+        self._catalogue().catch_up()
+
+    def past_limits(self) -> int:
+        """How many sessions are past a limit of this person; they are measured if there is one."""
+        if self._retention == RetentionTable():
+            return 0
+        return len(self._due(self._catalogue().all(sized=True)))
 
     def search(self, text: str, is_wanted: Callable[[], bool]) -> "Found":
         """What is said in sessions. Reading new ones ends early once it `is_wanted` no more."""
@@ -150,7 +165,16 @@ class SessionStore:
 
         limits = Limits(**msgspec.structs.asdict(self._retention))
         found = due(listings, limits, self._clock())
-        return {each.listing.id: each.why for each in found}
+        return {each.listing.id: each.why for each in found if not self._is_open(each.listing.id)}
+
+    def _is_open(self, id_: str) -> bool:
+        """Whether somebody has a session open, which is not to be removed then."""
+        from genie_core.archive.lock import holder
+
+        try:
+            return holder(self._catalogue().folder(id_)) is not None
+        except GenieError:
+            return False
 
     def _row(self, listing: "Listing", due: str, *, sized: bool) -> SessionRow:
         size = listing.size if sized else None

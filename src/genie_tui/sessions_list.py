@@ -12,7 +12,7 @@ from genie_core.archive.catalogue import Catalogue, Listing
 from genie_core.archive.errors import ArchiveError
 from genie_core.archive.lock import holder
 from genie_core.archive.retention import Due, Limits, due
-from genie_tui.amounts import counted, file_size
+from genie_tui.amounts import file_size
 from genie_tui.moments import ago
 from genie_tui.output import safe_line
 from genie_tui.sessions_table import Column, laid_out
@@ -75,14 +75,6 @@ def write_table(found: Sequence[Entry], now: float, out: TextIO) -> None:
     out.writelines(
         f"{safe_line(each.id)}: {safe_line(each.note)}\n" for each in listings if each.note
     )
-
-
-def past_line(count: int) -> str:
-    """The line that says how many rooms are past a limit, and what can be done; empty for none."""
-    if not count:
-        return ""
-    verb = "is" if count == 1 else "are"
-    return f"{counted(count, 'session')} {verb} past your limit: genie-tui sessions prune"
 
 
 def as_json(found: Iterable[Entry], base: Path) -> bytes:

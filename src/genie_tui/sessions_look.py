@@ -13,6 +13,7 @@ from genie_tui import sessions_list as lists
 from genie_tui import sessions_show as showing
 from genie_tui.moments import local_time
 from genie_tui.output import safe_line
+from genie_tui.session_row import past_line
 from genie_tui.sessions_desk import Sessions
 
 
@@ -37,7 +38,7 @@ def list_all(options: argparse.Namespace, sessions: Sessions) -> int:
         sessions.tell(what)
         return 0
     lists.write_table(found, now, out)
-    if line := lists.past_line(len(lists.past_limits(every))):
+    if line := past_line(len(lists.past_limits(every))):
         sessions.tell(line)
     return 0
 

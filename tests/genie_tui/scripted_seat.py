@@ -318,6 +318,8 @@ class ScriptedDoorman:
     wishes: dict[str, str] = field(default_factory=dict)
     wishes_error: GenieError | None = None
     folder: Path = Path("/nonexistent")
+    rooms_then: Sequence[SavedSummary] = ()
+    past: str = ""
     views: dict[str, View] = field(default_factory=dict)
     view_error: GenieError | None = None
 
@@ -332,6 +334,10 @@ class ScriptedDoorman:
 
     def saved(self) -> Sequence[SavedSummary]:
         return self.rooms
+
+    def catch_up(self) -> str:
+        self.rooms = self.rooms_then or self.rooms
+        return self.past
 
     @asynccontextmanager
     async def browse(

@@ -1,4 +1,5 @@
 import asyncio
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from genie_tui.doorman import House
 from genie_tui.locations import Locations
 from genie_tui.nearby import NearbyRoom
 from genie_tui.settings import Settings
+from genie_tui.settings_tables import RetentionTable
 
 LOOPBACK = ["127.0.0.1"]
 HERE = "192.0.2.7:7654"
@@ -51,6 +53,21 @@ def test_a_room_that_cannot_be_read_is_listed_with_what_is_wrong(tmp_path: Path)
     (room,) = doorman.saved()
     assert room.note
     assert room.host is None
+
+
+def test_rooms_that_crashed_are_brought_up_to_date_and_those_past_a_limit_told(
+    tmp_path: Path,
+) -> None:
+    doorman, catalogue = house(tmp_path)
+    saved = catalogue.create("Mine", 10.0)
+    events = [Event(1, 11.0, ROOM, Opened("r1", "Mine")), Event(2, 12.0, "ann", Said("m", "hi"))]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    os.utime(saved.log_path, (4e9, 4e9))
+    assert [room.messages for room in doorman.saved()] == [0]
+    assert doorman.catch_up() == ""
+    assert [room.messages for room in doorman.saved()] == [1]
+    doorman.use(Settings(retention=RetentionTable(max_age_days=30)))
+    assert doorman.catch_up() == "1 session is past your limit: genie-tui sessions prune"
 
 
 async def test_rooms_on_the_network_are_seen(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from genie_tui.session_row import SessionRow, Sort, arrange, fold
+from genie_tui.session_row import SessionRow, Sort, arrange, fold, past_line
 
 ROWS = [
     SessionRow("a", "Café plans", last_activity=3.0, size=10, tags=("work",), names=("ann", "bob")),
@@ -71,3 +71,15 @@ def test_all_ways_to_sort_come_in_turn() -> None:
 
 def test_comparing_forgets_case_and_accents() -> None:
     assert fold("ÁVILA Straße") == "avila strasse"
+
+
+@pytest.mark.parametrize(
+    ("count", "line"),
+    [
+        (0, ""),
+        (1, "1 session is past your limit: genie-tui sessions prune"),
+        (3, "3 sessions are past your limit: genie-tui sessions prune"),
+    ],
+)
+def test_it_is_said_how_many_are_past_a_limit(count: int, line: str) -> None:
+    assert past_line(count) == line

@@ -7,7 +7,8 @@ import pytest
 from tests.genie_tui.recorded import NOW, Recorded
 
 from genie_core.archive.errors import ArchiveError, NoSuchEvent, RoomInUse
-from genie_core.room.event import Answered, AnyBody, Decided, Said
+from genie_core.archive.lines import encode_line
+from genie_core.room.event import Answered, AnyBody, Decided, Event, Said
 from genie_tui.export.writing import InTheWay
 from genie_tui.session_row import Way
 from genie_tui.session_store import PREVIEWED, Line, NoForm, SessionStore
@@ -64,7 +65,21 @@ def test_what_is_past_a_limit_is_told(tmp_path: Path) -> None:
     )
     due = {row.title: row.due for row in limited.rows()}
     assert due == {"Old": "no activity for 30 days", "New": ""}
+    assert (limited.past_limits(), recorded.store.past_limits()) == (1, 0)
     assert {row.due for row in recorded.store.rows()} == {""}
+    with old.held():
+        assert limited.past_limits() == 0
+        assert {row.due for row in limited.rows()} == {""}
+
+
+def test_what_happened_before_a_crash_is_listed(recorded: Recorded) -> None:
+    saved = recorded.said("Garden", "hi")
+    with saved.log_path.open("ab") as log:
+        head = saved.record.head
+        log.write(encode_line(Event(head + 1, NOW, "ann", Said("m9", "still here?"))))
+    os.utime(saved.log_path, (4e9, 4e9))  # newer than the record, as after a crash
+    assert recorded.store.rows(sized=False)[0].preview == "ann: hi"
+    assert recorded.store.rows()[0].preview == "ann: still here?"
 
 
 def test_the_last_of_what_was_said_is_read(recorded: Recorded) -> None:

@@ -16,7 +16,6 @@ from genie_tui.sessions_list import (
     chosen,
     entries,
     past_limits,
-    past_line,
     write_table,
 )
 
@@ -105,18 +104,6 @@ def test_json_tells_all_but_what_leads_into_the_room(rooms: Rooms, tmp_path: Pat
     assert second["past"] == "no activity for 30 days"
     assert "room.json" in third["problem"]
     assert first["size"] > 0
-
-
-@pytest.mark.parametrize(
-    ("count", "line"),
-    [
-        (0, ""),
-        (1, "1 session is past your limit: genie-tui sessions prune"),
-        (3, "3 sessions are past your limit: genie-tui sessions prune"),
-    ],
-)
-def test_it_is_said_how_many_are_past_a_limit(count: int, line: str) -> None:
-    assert past_line(count) == line
 
 
 def test_what_happened_before_a_crash_is_in_the_list(rooms: Rooms) -> None:

@@ -79,6 +79,7 @@ class LobbyScreen(Screen[None]):
             yield OptionList(id="saved", markup=False, compact=True)
             yield Static("none yet", id="no-saved", markup=False)
             yield Static(id="more-saved", markup=False)
+            yield Static(id="past-limits", markup=False)
             yield Static("On this network", classes="lobby-label", markup=False)
             yield OptionList(id="nearby", markup=False, compact=True)
             yield Static("none so far", id="no-nearby", markup=False)
@@ -161,22 +162,39 @@ class LobbyScreen(Screen[None]):
         error.display = bool(text)
 
     async def _list_saved(self) -> None:
+        """List the saved rooms as they are told of, and again once that is up to date."""
         try:
             rooms = await asyncio.to_thread(self._doorman.saved)
+            self._show_saved(rooms)
+            past = await asyncio.to_thread(self._doorman.catch_up)
+            self._show_past(past)
+            fresh = await asyncio.to_thread(self._doorman.saved)
         except GenieError as error:
             self.show_error(str(error))
         else:
-            self._show_saved(rooms)
+            if fresh != rooms:
+                self._show_saved(fresh)
+
+    def _show_past(self, line: str) -> None:
+        """Say which rooms are past a limit of this person."""
+        if not self.is_running:
+            return
+        past = self.query_one("#past-limits", Static)
+        past.update(Content(visible_line(line)))
+        past.display = bool(line)
 
     def _show_saved(self, rooms: Sequence[SavedSummary]) -> None:
         if not self.is_running:  # the list is gone already
             return
         listed = self.query_one("#saved", OptionList)
+        before = listed.highlighted_option
         listed.clear_options()
         latest = rooms[:LATEST]
         self._saved = {room.id: room for room in latest}
         now = time.time()
         listed.add_options([Option(_summary(room, now), id=room.id) for room in latest])
+        if before is not None and before.id in self._saved:
+            listed.highlighted = listed.get_option_index(before.id)
         self._show_more(len(rooms) - len(latest))
         self.set_class(bool(rooms), "-has-saved")
         title = self.query_one("#new-title", Input)

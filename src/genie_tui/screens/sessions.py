@@ -21,7 +21,7 @@ from genie_tui.amounts import counted
 from genie_tui.keymap import Scope, bindings
 from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens.session_desk import SessionDesk
-from genie_tui.session_row import SessionRow, Sort, Way, arrange
+from genie_tui.session_row import SessionRow, Sort, Way, arrange, past_line
 from genie_tui.session_store import SessionStore
 from genie_tui.text import visible_line
 from genie_tui.widgets.session_list import SessionHead, SessionList
@@ -126,11 +126,7 @@ class SessionsScreen(Screen[None]):
         note.display = nothing
 
     def _past_limits(self) -> str:
-        due = sum(bool(row.due) for row in self._rows.values())
-        if not due:
-            return ""
-        are = "is" if due == 1 else "are"
-        return f"{counted(due, 'session')} {are} past your limit: genie-tui sessions prune"
+        return past_line(sum(bool(row.due) for row in self._rows.values()))
 
     def _say(self, text: str) -> None:
         """Show a line above the list until there is another, or none."""

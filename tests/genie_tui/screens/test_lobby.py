@@ -65,6 +65,21 @@ async def test_a_saved_room_is_resumed_by_enter() -> None:
         await until(pilot, lambda: door.openings == [ResumeRoom("two")])
 
 
+async def test_what_crashed_is_listed_as_it_was_and_what_is_past_a_limit_is_told() -> None:
+    door = doorman(*rooms())
+    door.past = "2 sessions are past your limit [/red]"
+    one, two = rooms()
+    door.rooms_then = (two, replace(one, messages=129))
+    app = GenieApp(door, None, "ann")
+    async with app.run_test() as pilot:
+        past = app.screen.query_one("#past-limits", Static)
+        await until(pilot, lambda: past.display)
+        assert str(past.render()) == door.past
+        listed = app.screen.query_one("#saved", OptionList)
+        await until(pilot, lambda: "129 messages" in str(listed.get_option_at_index(1).prompt))
+        assert listed.highlighted == 1  # what was chosen before
+
+
 async def test_saved_rooms_are_described_without_markup_or_escapes() -> None:
     app = GenieApp(doorman(*rooms()), None, "ann")
     async with app.run_test() as pilot:
