@@ -73,12 +73,12 @@ def _entry(seq: int, told: Event) -> Entry | None:
             return Entry(seq, seq, told.at, told.by, "message", _cut(_said(said)))
         case Answered(message=message, text=text):
             return Entry(seq, message, told.at, AGENT, "answer", _cut(text))
-        case Decided(message=message, reason=reason, query=query):
-            return Entry(seq, message, told.at, told.by, "decision", _joined(reason, query))
+        case Decided(message=message, reason=reason):  # its query repeats what was said
+            return Entry(seq, message, told.at, told.by, "decision", _cut(reason))
         case Asked() as asked:
             return Entry(seq, asked.message, told.at, told.by, "approval", _asked(asked))
         case Settled(message=message, reason=reason):
-            return Entry(seq, message, told.at, told.by, "approval", _joined(reason))
+            return Entry(seq, message, told.at, told.by, "approval", _cut(reason))
         case Failed(message=message, error=error):
             return Entry(seq, message, told.at, told.by, "failure", _cut(error))
         case _:
@@ -113,9 +113,5 @@ def _strings(value: Any) -> Iterator[str]:
                 pass
 
 
-def _joined(*parts: str | None) -> str:
-    return _cut("\n".join(part for part in parts if part))
-
-
-def _cut(text: str) -> str:
-    return text[:MOST_CHARS]
+def _cut(text: str | None) -> str:
+    return (text or "")[:MOST_CHARS]

@@ -16,7 +16,7 @@ from genie_core.archive.search_entries import Entry, EntryKind
 from genie_core.archive.search_words import CLOSE, OPEN, Term, match_query, spaced, whole
 from genie_core.durable import make_private_folder
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of the tables and of what goes into them; with another one the file is made anew."""
 
 PATIENCE: Final = 5.0

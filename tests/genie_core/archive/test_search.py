@@ -93,6 +93,15 @@ def test_what_was_said_counts_more_than_what_was_decided_and_new_more_than_old(
     assert [seq for _, seq, _ in house.found("word")] == [4, 3, 2]
 
 
+def test_what_was_said_is_found_once_however_often_it_is_passed_on(house: House) -> None:
+    asked = 'ann asks:\n> how much?\n\nRecent messages:\n{"text": "the budget"}'
+    house.room("One", Said("1", "the budget"), Said("2", "how much?"))
+    house.room(
+        "Two", Said("1", "how much?"), Decided(2, "delegate", query=asked, reason="It asks.")
+    )
+    assert [kind for _, _, kind in house.found("budget")] == ["message"]
+
+
 def test_what_is_appended_is_taken_in_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     saved = house.room("One", Said("1", "first"))
     assert len(house.found("first")) == 1

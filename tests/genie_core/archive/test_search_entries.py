@@ -42,7 +42,7 @@ def test_what_became_of_a_message_can_be_found() -> None:
         Failed(1, "agent", "the model is gone"),
     )
     assert found[1:] == [
-        (2, "decision", "It asks.\nAnswer it."),
+        (2, "decision", "It asks."),
         (3, "approval", "read_file\nnotes.txt\ninside"),
         (4, "approval", "not that one"),
         (5, "answer", "Here it is."),
