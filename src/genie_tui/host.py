@@ -196,7 +196,7 @@ async def take_host_seat(
         {
             "identity": identity,
             "token": server.host_token,
-            "since": opened.events[-1].seq if opened.events else 0,
+            "since": opened.log.head,
             "preferences": await person.preferences(),
         },
         address=doors.presence.shown_address,

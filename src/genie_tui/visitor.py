@@ -222,7 +222,7 @@ class Visitor:
             trusts=lambda deed: may_host(seat.state, deed),
         )
         opened = luggage.opened
-        last = opened.events[-1] if opened is not None and opened.events else None
+        last = opened.log.last if opened is not None else None
         plan = plan_for(
             person,
             seeker,

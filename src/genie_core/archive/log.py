@@ -20,7 +20,7 @@ from genie_core.room.fold import RoomState
 class OpenedLog(NamedTuple):
     """A log with the end of what was in it.
 
-    `events` are the latest ones; `base` is the room before them, which is a new one for a log that
+    `events` are the latest ones, if any could be read; `base` is the room before them, which is a new one for a log that
     is not long. `problems` are lines to show to a person, usually none.
     """
 
@@ -51,6 +51,7 @@ class EventLog:
         self._last = last
         self._torn = False
         self._lock = threading.Lock()
+        self._reading = threading.Lock()
 
     @classmethod
     def open(cls, path: Path, first: Event | None = None) -> OpenedLog:
@@ -67,13 +68,19 @@ class EventLog:
         with disk_access("open", path):
             make_private_folder(path.parent)
             descriptor, index, events = _opened(path, first)
-        log = cls(path, descriptor, index, events[-1] if events else None)
+            last = events[-1:] or read_part(descriptor, index, index.head - 1, 1)
+        log = cls(path, descriptor, index, last[0] if last else None)
         return OpenedLog(log, index.base(), events, index.damages.told())
 
     @property
     def head(self) -> int:
         """Sequence number of the last event on disk."""
         return self._index.covered
+
+    @property
+    def last(self) -> Event | None:
+        """The last event on disk; None before the first."""
+        return self._last
 
     @property
     def files(self) -> list[FileRef]:
@@ -95,8 +102,9 @@ class EventLog:
             OSError: the file can't be read.
 
         """
-        descriptor = self._descriptor
-        return [] if descriptor is None else read_part(descriptor, self._index, after, most)
+        with self._reading:
+            descriptor = self._descriptor
+            return [] if descriptor is None else read_part(descriptor, self._index, after, most)
 
     async def append(self, events: Sequence[Event]) -> None:
         """Write events that follow those on disk; they are safe when this returns.
@@ -113,8 +121,8 @@ class EventLog:
         await asyncio.to_thread(self.write, tuple(events))
 
     def close(self) -> None:
-        """Close the file, after a write that is under way."""
-        with self._lock:
+        """Close the file, after whatever is under way."""
+        with self._lock, self._reading:
             descriptor, self._descriptor = self._descriptor, None
             if descriptor is not None:
                 self._save_index(descriptor)

@@ -223,7 +223,7 @@ class SavedRoom:
     def _lack(self, opened: OpenedLog) -> str:
         """What the log should hold by the record and does not, unless it is told already."""
         known = self._record.messages
-        if not opened.events and (known or self._record.address):
+        if not opened.log.head and (known or self._record.address):
             had = {0: "a history", 1: "1 message"}.get(known, f"{known:,} messages")
             return f"{self.log_path} is empty: this room had {had}, and nothing is left of it"
         found = opened.log.messages

@@ -5,12 +5,14 @@ import signal
 import stat
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from genie_core.archive.errors import DiskFailure
-from genie_core.archive.index import INDEX_NAME, TAIL, LogIndex
+from genie_core.archive.index import BASE_EVERY, INDEX_NAME, TAIL, LogIndex
 from genie_core.archive.lines import encode_line, read_lines
 from genie_core.archive.log import EventLog
 from genie_core.room.checkpoint import encode_state
@@ -332,3 +334,32 @@ def test_a_crash_right_after_opening_does_not_cost_reading_all_of_it_again(path:
         opened.log.close()
     assert len(opened.events) < 10_000
     assert opened.state().head == 20_000
+
+
+def test_what_is_torn_behind_an_index_leaves_the_last_event_known(path: Path) -> None:
+    with EventLog.open(path).log as log:
+        log.write(events(1, BASE_EVERY + 1))
+    with path.open("ab") as file:
+        file.write(bytes(4_000_000))  # as after a power cut
+    with (opened := EventLog.open(path)).log as log:
+        assert log.head == opened.state().head == BASE_EVERY
+        assert log.last == events(BASE_EVERY, BASE_EVERY + 1)[0]
+        with pytest.raises(ValueError, match="another one"):
+            log.write([Event(BASE_EVERY, 0.0, "bob", Said("no", "not me"))])
+
+
+def test_a_log_is_not_closed_while_it_is_read(path: Path) -> None:
+    """Else what is read could be another file, which the system gave the same number."""
+    with EventLog.open(path).log as log:
+        log.write(events(1, 3_001))
+    opened = EventLog.open(path)
+    with ThreadPoolExecutor(2) as threads:
+        reads = [threads.submit(opened.log.read, 0, 3_000) for _ in range(4)]
+        while not any(each.done() for each in reads):
+            time.sleep(0)
+        opened.log.close()
+        others = [os.open(os.devnull, os.O_RDONLY) for _ in range(8)]
+        found = [each.result() for each in reads]
+    for each in others:
+        os.close(each)
+    assert all(each in ([], events(1, 3_001)) for each in found)
