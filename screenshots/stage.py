@@ -20,7 +20,8 @@ from genie_core.room.seat import (
     Transfer,
     Unsent,
 )
-from genie_tui.app import Departure, GenieApp
+from genie_tui.app import GenieApp
+from genie_tui.departure import Departure
 from genie_tui.doorman import House
 from genie_tui.entrance import Entrance
 from genie_tui.locations import Locations
