@@ -339,7 +339,7 @@ def _decision(row: Row) -> Verdict | None:
     """What was decided about a row's message; nothing is asked or answered before it is."""
     if row.kind is not Kind.DECISION:
         return "delegate"
-    return row.closed.body.decision if row.closed and isinstance(row.closed.body, Decided) else None
+    return row.latest.body.decision if isinstance(row.latest.body, Decided) else None
 
 
 def _where_cost_fits(line: Headline, width: int, first: int, second: int) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 from typing import Any
 
 from tests.genie_tui.scripted_seat import ScriptedSeat, until
+from textual import on
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -9,6 +10,7 @@ from genie_core.room.event import Decided, Event, Failed, Said
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.ledger import LINES, Ledger
 from genie_tui.widgets.ledger_log import KEPT_ROWS, MOST_ROWS, Filter
+from genie_tui.widgets.marked import MarkWanted
 
 
 class Host(App[None]):
@@ -236,3 +238,25 @@ async def test_no_line_holds_what_commands_a_terminal() -> None:
         for forbidden in "\x1b\u202e\x9b\n":
             assert forbidden not in text
         assert "[/red]" in text
+
+
+async def test_what_was_decided_again_can_be_marked_as_wrong() -> None:
+    wanted: list[MarkWanted] = []
+
+    class Marking(Host):
+        """Takes note of what is to be marked."""
+
+        @on(MarkWanted)
+        def _wanted(self, message: MarkWanted) -> None:
+            wanted.append(message)
+
+    app = Marking()
+    async with app.run_test() as pilot:
+        said = Event(1, 1, "ann", Said("1", "count the words", handler="ann"))
+        first = Event(2, 2, "ann", Decided(1, "delegate", query="count"))
+        again = Event(3, 3, "ann", Decided(1, "delegate", query="count"))
+        ledger = await shown(app, pilot, [said, first, again])
+        ledger.focus()
+        await pilot.press("end", "!")
+        await until(pilot, lambda: bool(wanted))
+        assert (wanted[0].message, wanted[0].decision) == (1, "delegate")
