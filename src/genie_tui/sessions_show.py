@@ -14,6 +14,7 @@ from genie_tui.amounts import counted, file_size
 from genie_tui.locations import short_path
 from genie_tui.moments import local_time
 from genie_tui.output import safe_line
+from genie_tui.widgets.agent_path import agent_path
 
 LAST: Final = 5
 """So many of the last messages are shown, unless more are asked for."""
@@ -97,7 +98,8 @@ def _facts(saved: SavedRoom, state: RoomState) -> Iterator[tuple[str, str]]:
     yield "people", ", ".join(state.people)
     unread = f", {record.unread:,} unread" if record.unread else ""
     yield "messages", f"{state.messages:,}{unread}, in {counted(state.head, 'event')}"
-    yield "waiting", ", ".join(f"{each.tool} by {each.agent}" for each in state.parked.values())
+    calls = [f"{each.tool} by {agent_path(each.agent)}" for each in state.parked.values()]
+    yield "waiting", ", ".join(calls)
     yield "files", f"{len(state.files):,}" if state.files else ""
     yield "tags", " ".join(f"#{tag}" for tag in record.tags)
     yield "size", file_size(extent(saved.folder))

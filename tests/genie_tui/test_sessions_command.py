@@ -113,7 +113,7 @@ def test_one_session_is_told_with_its_last_messages(
         "hosted here, as ann",
         "ann, bob",
         "2, in 11 events",
-        "list_files by files",
+        "list_files by genie › files",
     ):
         assert part in shown
     *_, answer, last = shown.splitlines()

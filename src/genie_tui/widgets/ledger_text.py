@@ -144,7 +144,7 @@ def fields_of(body: object) -> list[tuple[str, str]]:
             ]
         case Asked():
             return [
-                ("agent", body.agent),
+                ("agent", agent_path(body.agent)),
                 ("tool", body.tool),
                 ("arguments", plain_arguments(body.arguments, withheld=body.withheld) or "none"),
                 ("runs", body.where),

@@ -26,6 +26,7 @@ def test_they_stand_with_their_message_in_order_and_in_full() -> None:
     assert decided.line.mark + asked.line.mark + settled.line.mark == "●▲✓"
     assert ("reason", "it asks") in decided.fields
     assert "a-model" in dict(decided.fields)["agents"]
+    assert dict(asked.fields)["agent"] == "genie"
     assert dict(asked.fields)["arguments"] == "path:\n/tmp/a␛[1m"
     assert dict(settled.fields)["changes"].splitlines()[-1] == '+path: "/tmp/b"'
     assert decided.at == START + 2

@@ -169,7 +169,7 @@ def test_lines_are_one_line_and_show_what_hides() -> None:
 def test_details_hold_everything() -> None:
     row = ledger(
         Decided(5, "delegate"),
-        Asked(5, "p", "genie › sub", "rm", {"path": "x\x1b"}, "here"),
+        Asked(5, "p", "system/sub", "rm", {"path": "x\x1b"}, "here"),
         Settled(5, "p", "denied", reason="no"),
     ).rows[1]
     fields = dict(details(row))
