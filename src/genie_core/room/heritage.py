@@ -22,7 +22,7 @@ from genie_core.room.frame import (
     Inherited,
     Refusal,
 )
-from genie_core.room.history import NO_DISK, History
+from genie_core.room.history import NO_DISK, UNREADABLE, History
 from genie_core.room.limits import Limits
 from genie_core.room.names import check_name
 from genie_core.room.outbox import BEQUEST_REF
@@ -72,6 +72,9 @@ class Heritage:
             return True
         if self._history.congested:
             self._refuse(peer, "disk", NO_DISK)
+            return False
+        if event.seq <= self._history.head and self._history.event(event.seq) is None:
+            self._refuse(peer, "disk", UNREADABLE)  # so it can't be told whether it is new
             return False
         if len(self._history.state.inherited) >= MAX_RECOVERED:
             self._refuse(peer, "no_space", "this room has recovered enough")

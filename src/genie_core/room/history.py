@@ -20,6 +20,7 @@ TAIL: Final = 4_096
 """Of the events that are on disk, about so many of the latest are held in memory, too."""
 
 NO_DISK: Final = "the host can't write to its disk"
+UNREADABLE: Final = "the host can't read its log"
 
 _KEPT_BATCHES: Final = 32
 
@@ -56,6 +57,7 @@ class History:
         self._events = [event for event in events if self.state.apply(event)]
         self.durable = self.head
         self._batches: OrderedDict[tuple[int, int], Entries] = OrderedDict()
+        self._looked_up: list[Event] = []
 
     @property
     def head(self) -> int:
@@ -78,8 +80,10 @@ class History:
         """One event, by its number; None if there is none, or it can't be read."""
         if seq > self._before:
             return self._events[seq - self._before - 1] if seq <= self.head else None
-        found = self._read(seq - 1, 1) if seq > 0 else []
-        return found[0] if found else None
+        part = self._looked_up
+        if not (part and part[0].seq <= seq <= part[-1].seq):  # who asks for one asks for the next
+            part = self._looked_up = self._read(seq - 1, BATCH_EVENTS) if seq > 0 else []
+        return part[seq - part[0].seq] if part else None
 
     def pending(self) -> list[Event]:
         """The events that are not known to be on disk, in order."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from genie_core.room.core import Room
 from genie_core.room.event import Event, FileRef
+from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     Challenge,
     ClientFrame,
@@ -16,6 +17,7 @@ from genie_core.room.frame import (
     Say,
     ServerFrame,
 )
+from genie_core.room.history import Past
 from genie_core.room.identity import Identity
 from genie_core.room.limits import Limits
 from genie_core.room.passes import Pass, Passes
@@ -68,10 +70,20 @@ class Bench:
         files: Mapping[str, FileRef] | None = None,
         host: str = "hana",
         key: str = "",
+        base: RoomState | None = None,
+        disk: Past | None = None,
     ) -> None:
         past = list(events)
         self.room = Room(
-            past, room="r1", title="Standup", limits=limits, passes=passes, ask=ask, files=files
+            past,
+            room="r1",
+            title="Standup",
+            limits=limits,
+            passes=passes,
+            ask=ask,
+            files=files,
+            base=base,
+            past=disk,
         )
         self.now = 1000.0
         self.host = host

@@ -227,6 +227,42 @@ def test_a_bequest_waits_for_a_disk_that_fails(
     assert estate.bequeath(*estate.lost) == [Inherited(estate.lost[-1].seq)]
 
 
+class Shelf:
+    """A log on a disk that can break."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self.events = events
+        self.broken = False
+        self.reads = 0
+
+    def read(self, after: int, most: int) -> list[Event]:
+        self.reads += 1
+        if self.broken:
+            raise OSError("no such luck")
+        return self.events[after : after + most]
+
+
+def test_what_the_log_has_on_disk_only_is_not_recovered(estate: Estate) -> None:
+    for n in range(20):
+        estate.bench.tell(estate.alice, Moderate("unmute" if n % 2 else "mute", "hana"))
+    written = estate.bench.written
+    known = [event for event in written if isinstance(event.body, Moderated)]
+    assert len(known) == 20
+    base = RoomState()
+    for event in written:
+        base.apply(event)
+    shelf = Shelf(written)
+    bench = Bench([], host="alice", key=identity("alice").key, base=base, disk=shelf)
+    bob = bench.seat("bob")
+    shelf.broken = True
+    refusal = only_refusal(answers_in(bench.tell(bob, Bequeath(tuple(known)))))
+    assert (refusal.code, refusal.ref) == ("disk", BEQUEST_REF)
+    shelf.broken, shelf.reads = False, 0
+    assert answers_in(bench.tell(bob, Bequeath(tuple(known)))) == [Inherited(known[-1].seq)]
+    assert not bench.bodies(Recovered)
+    assert shelf.reads == 1
+
+
 def test_nothing_bequeathed_is_no_reason_to_answer(estate: Estate) -> None:
     assert estate.bequeath() == []
 

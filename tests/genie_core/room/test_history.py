@@ -104,7 +104,7 @@ def test_what_is_on_disk_is_read_from_there_and_nothing_is_missing() -> None:
     assert history.event(1) == disk.events[0]
     disk.broken = True
     assert history.after(0) is None
-    assert history.event(1) is None
+    assert history.event(BATCH_EVENTS + 1) is None
     late = history.after(len(disk.events) - 3)
     assert late is not None
     assert [event.seq for event in late.events] == [e.seq for e in disk.events[-3:]]
