@@ -251,6 +251,8 @@ class Conversation:
             if event.seq <= self._log.head:
                 continue
             self._log.add(event)
+            if self._log.shares(event) and self.settled == first:
+                touched.add(first - 1)
             place = self._log.place(self._concerned(event))
             if place is not None and place + self.above < first:
                 touched.add(place + self.above)

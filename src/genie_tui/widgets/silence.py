@@ -6,6 +6,7 @@ from genie_tui.text import visible, visible_line
 
 UNHANDLED = "Nobody who could answer was in the room, so nothing was decided about this message."
 UNDECIDED = "At this moment nothing is decided about this message yet."
+STOPPED = "The work on this message was stopped before anything was decided."
 
 
 def why_silent(exchange: Exchange) -> str:
@@ -13,9 +14,9 @@ def why_silent(exchange: Exchange) -> str:
     if exchange.phase is Phase.UNHANDLED:
         return UNHANDLED
     decision = exchange.decision
-    if decision is None:
-        return visible(exchange.error.error) if exchange.error is not None else UNDECIDED
     whose = visible_line(exchange.handler)
+    if decision is None:
+        return _undecided(exchange, whose)
     took = f" within {duration(decision.elapsed)}" if decision.elapsed else ""
     if decision.decision == "ignore":
         head = f"The agent of {whose} decided{took} to stay silent."
@@ -27,4 +28,14 @@ def why_silent(exchange: Exchange) -> str:
     ]
     if decision.query:
         parts.append(f"What it passed on:\n{visible(decision.query)}")
+    if exchange.error is not None:
+        parts.append(f"No answer came: {visible(exchange.error.error)}")
+    elif exchange.phase is Phase.CANCELLED:
+        parts.append("No answer came, as the work on it was stopped.")
     return "\n\n".join(parts) + "\n"
+
+
+def _undecided(exchange: Exchange, whose: str) -> str:
+    if exchange.error is not None:
+        return f"The agent of {whose} could not decide: {visible(exchange.error.error)}"
+    return STOPPED if exchange.phase is Phase.CANCELLED else UNDECIDED

@@ -18,6 +18,7 @@ from genie_core.room.event import (
     Settled,
     Stage,
     Suspended,
+    Unreadable,
 )
 from genie_core.room.exchange import Exchange
 from genie_core.room.fold import RoomState
@@ -38,6 +39,7 @@ QUOTED: Final = 120
 class Transcript:
     """The entries so far. `add` appends at most a date and one entry for an event.
 
+    Events in a row that can't be read, for the same reason, share one entry, which then changes.
     `head` is the sequence number of the last event that is in it, and `seqs` has one for each
     entry. What the state has forgotten is not shown; `forget` drops entries, too.
     """
@@ -53,6 +55,7 @@ class Transcript:
         self._files: dict[str, list[int]] = {}
         self._host = ""
         self._devices: dict[str, set[str]] = {}
+        self._lost = (0, 0, "")  # the events that the last entry says can't be read, and why
 
     @property
     def messages(self) -> int:
@@ -84,8 +87,17 @@ class Transcript:
             if not self._day[0] <= now.timestamp() < self._day[1]:  # a clock may go back
                 self._turn_page(now, event.seq)
                 entry = self._entry(event) or entry  # a group never spans two days
-            self._append(entry, event.seq)
+            before = self.entries[-1] if self.shares(event) else None
+            if isinstance(before, Note) and isinstance(entry, Note):
+                self.entries[-1] = replace(entry, opens=before.opens)
+            else:
+                self._append(entry, event.seq)
         self._note_presence(event)
+
+    def shares(self, event: Event) -> bool:
+        """Whether the last entry is about an event that was added, and about others before it."""
+        first, last, _ = self._lost
+        return first < last == event.seq and bool(self.seqs) and self.seqs[-1] == first
 
     def forget(self, count: int) -> int:
         """Drop the first entries, so many; returns how many messages were among them.
@@ -180,6 +192,8 @@ class Transcript:
                 return self._settled(event, settled)
             case Recovered(event=original):
                 return self._recovered(event, original)
+            case Unreadable(why=why):
+                return self._unreadable(event, why)
             case Hosted(host=host) if self._host not in ("", host):
                 return Divider(f"{visible_line(host)} hosts now")
         told = announcement(event, self._devices)
@@ -198,6 +212,13 @@ class Transcript:
             quote_lines(said.quotes),
             visible_line(voucher),
         )
+
+    def _unreadable(self, event: Event, why: str) -> Note:
+        first, last, before = self._lost
+        first = first if (last + 1, before) == (event.seq, why) else event.seq
+        self._lost = first, event.seq, why
+        which = f"entry {first:,}" if first == event.seq else f"entries {first:,} to {event.seq:,}"
+        return self._note(event, "⚠", f"{which} can't be read: {visible_line(why)}")
 
     def _recovered(self, event: Event, original: Event) -> Entry | None:
         """Show what an earlier host knew: as it was, and who vouches for it."""

@@ -1,3 +1,4 @@
+import zlib
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.whatif_report import Outcome, Report, Verdict
 from genie_core.room.event import (
@@ -388,6 +390,23 @@ async def test_markup_and_escapes_stay_text(places: Locations) -> None:
         await pilot.press("slash", "left_square_bracket", "x", "enter")
         notices = pilot.app._notifications
         await until(pilot, lambda: any("[x" in each.message for each in notices))
+
+
+async def test_what_a_later_version_wrote_is_shown_as_such(places: Locations) -> None:
+    log = RoomLog()
+    log.say("ann", "one")
+    saved = save(places.sessions, log.events)
+    line = encode_line(Event(2, log.events[0].at, "ann", Left("bob")))
+    with saved.log_path.open("ab") as file:
+        file.write(with_crc(line.replace(b'"left"', b'"waved"')))
+    async with watching(places, ReplayRoom(saved.id, 2)) as (screen, pilot):
+        await until(pilot, lambda: "'waved'" in said(screen))
+
+
+def with_crc(line: bytes) -> bytes:
+    """A line that another program wrote: its checksum fits."""
+    data, _, _ = line.rpartition(b',"crc"')
+    return b'%b,"crc":"%08x"}\n' % (data, zlib.crc32(data))
 
 
 async def test_an_empty_log_is_an_empty_room(places: Locations) -> None:

@@ -1,6 +1,6 @@
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
-from genie_core.room.event import Cancelled, Decided, Joined, Opened
+from genie_core.room.event import Cancelled, Decided, Joined, Opened, Unreadable
 from genie_core.room.fold import WINDOW
 from genie_core.room.seat import Unsent
 from genie_tui.widgets.conversation import KEPT, MOST, TOLD, Conversation
@@ -53,6 +53,18 @@ def test_an_event_names_the_message_that_looks_different() -> None:
     first, touched = talk.add([log.add(Decided(said.seq, "ignore", "no"), "ann")])
     assert first == before == len(talk)
     assert [talk[index] for index in touched] == [talk[before - 1]]
+
+
+def test_what_cannot_be_read_either_changes_what_says_so() -> None:
+    log = RoomLog()
+    talk = Conversation(log.state, "ann")
+    talk.add([log.say("ann", "one"), log.add(Unreadable("damaged"))])
+    before = len(talk)
+    first, touched = talk.add([log.add(Unreadable("damaged"))])
+    assert (first, touched, len(talk)) == (before, {before - 1}, before)
+    note = talk[before - 1]
+    assert isinstance(note, Note)
+    assert "entries 2 to 3" in note.text
 
 
 def test_an_answer_grows_at_the_end_until_it_is_there() -> None:

@@ -1,8 +1,9 @@
+from msgspec.structs import replace
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.event import Decided, Event, Failed
+from genie_core.room.event import Cancelled, Decided, Event, Failed
 from genie_core.room.exchange import Exchange
-from genie_tui.widgets.silence import UNDECIDED, UNHANDLED, why_silent
+from genie_tui.widgets.silence import STOPPED, UNDECIDED, UNHANDLED, why_silent
 
 
 def exchange(log: RoomLog, said: Event) -> Exchange:
@@ -37,4 +38,17 @@ def test_it_says_if_nothing_was_decided() -> None:
     log.add(Failed(broken.seq, "reasoner", "the model is away"), "ann")
     assert why_silent(exchange(log, nobody)) == UNHANDLED
     assert why_silent(exchange(log, later)) == UNDECIDED
-    assert why_silent(exchange(log, broken)) == "the model is away"
+    assert why_silent(exchange(log, broken)).endswith("could not decide: the model is away")
+    stopped = log.say("ann", "stop", handler="ann")
+    log.add(Cancelled(stopped.seq), "ann")
+    assert why_silent(exchange(log, stopped)) == STOPPED
+
+
+def test_it_says_why_no_answer_came_of_what_was_acted_on() -> None:
+    log = RoomLog()
+    lost, stopped = (log.say("ann", text, handler="ann") for text in ("one", "two"))
+    for said, end in ((lost, Failed(2, "agent", "it broke \x1b[1m")), (stopped, Cancelled(3))):
+        log.add(Decided(said.seq, "delegate", query="go"), "ann")
+        log.add(replace(end, message=said.seq), "ann")
+    assert why_silent(exchange(log, lost)).endswith("No answer came: it broke ␛[1m\n")
+    assert why_silent(exchange(log, stopped)).endswith("as the work on it was stopped.\n")

@@ -26,6 +26,7 @@ from genie_core.room.event import (
     Said,
     Settled,
     Suspended,
+    Unreadable,
 )
 from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone
 from genie_tui.widgets.past_state import told
@@ -50,6 +51,22 @@ def entries(log: RoomLog) -> list[Entry]:
 
 def speeches(log: RoomLog) -> list[Speech]:
     return [entry for entry in entries(log) if isinstance(entry, Speech)]
+
+
+def test_what_cannot_be_read_is_shown_as_such_and_together() -> None:
+    log = RoomLog()
+    log.say("ann", "one")
+    for why in ("no events like 'waved'\x1b[2J", "damaged", "damaged", "damaged"):
+        log.add(Unreadable(why))
+    log.say("ann", "two")
+    log.add(Unreadable("damaged"))
+    shown = [entry for entry in entries(log) if isinstance(entry, Note)]
+    assert [(note.text, note.opens) for note in shown] == [
+        ("entry 2 can't be read: no events like 'waved'␛[2J", True),
+        ("entries 3 to 5 can't be read: damaged", False),
+        ("entry 7 can't be read: damaged", True),
+    ]
+    assert {note.mark for note in shown} == {"⚠"}
 
 
 def test_messages_in_a_row_stand_under_one_name() -> None:
