@@ -18,9 +18,9 @@ from genie_core.progress import What
 from genie_core.redaction import mask_known
 from genie_core.room.authorship import shown
 from genie_core.room.deed import Deed
-from genie_core.room.departure import Ending, Grace, Receipt, Step, make_receipt, take_steps
+from genie_core.room.departure import Ending, Receipt, Step
 from genie_core.room.engine_room import EngineRoom
-from genie_core.room.errors import Diverged, LeftInDisorder, RoomError, TooManyUnsent
+from genie_core.room.errors import Diverged, RoomError, TooManyUnsent
 from genie_core.room.event import (
     Event,
     FileRef,
@@ -53,6 +53,7 @@ from genie_core.room.frame import (
 )
 from genie_core.room.grants import Grant
 from genie_core.room.held import Held
+from genie_core.room.leaving import STEP_TIMEOUT, Leaving
 from genie_core.room.library import NoLibrary
 from genie_core.room.outbox import MAX_UNSENT
 from genie_core.room.plan import Plan
@@ -75,15 +76,6 @@ from genie_core.room.seat import (
 from genie_core.room.workbench import Workbench
 
 logger = logging.getLogger(__name__)
-
-ENGINE_TIMEOUT: Final = 20.0
-"""Seconds that putting the engine away may take after the grace."""
-
-HEAR_TIMEOUT: Final = 2.0
-"""Seconds in which a host hears of all messages that were taken in time."""
-
-STEP_TIMEOUT: Final = 10.0
-"""Seconds that one step of leaving may take before it is left behind."""
 
 BROKEN: Final = "an internal error ended the connection; the log file has the details"
 
@@ -113,12 +105,9 @@ class Participant:
         self._welcomed = asyncio.Event()
         self._closed = LinkStatus(Link.CLOSED)
         self._connection: asyncio.Task[None] | None = None
-        self._leaving: asyncio.Task[Receipt] | None = None
-        self._grace: Grace | None = None
-        self._doing = ""
+        self._leaving: Leaving | None = None
+        self._left: asyncio.Task[Receipt] | None = None
         self._seen = 0
-        self._left_behind: set[int] = set()
-        self._moved = asyncio.Event()
         self._parting: Parting | None = None
         self._successor: Deed | None = None
         self._library = plan.library or NoLibrary()
@@ -410,69 +399,28 @@ class Participant:
     @property
     def ending(self) -> Ending | None:
         """How far `leave` has come; None before it is called."""
-        if self._grace is None:
-            return None
-        return Ending(self._doing, self._grace.left, tuple(self._engines.runs))
+        return self._leaving.ending if self._leaving is not None else None
 
     def hurry(self) -> None:
         """End running work at once, once `leave` has been called."""
-        if self._grace is not None:
-            self._grace.end()
+        if self._leaving is not None:
+            self._leaving.hurry()
 
     async def leave(self, reason: str = "", grace: float | None = None) -> Receipt:
         """End in good order; several callers share one leaving, and the first one's grace."""
-        if self._leaving is None:
+        if self._left is None:
             seconds = self._plan.grace if grace is None else grace
-            self._grace = Grace(seconds)
-            self._leaving = asyncio.create_task(self._leave(reason, self._grace), name="leaving")
-        return await asyncio.shield(self._leaving)
-
-    async def _leave(self, reason: str, grace: Grace) -> Receipt:
-        """Take every step, whatever becomes of the others, and tell what went wrong in the end."""
-        runs = {exchange.seq for exchange in self._engines.runs}
-        steps: list[Step] = [
-            ("telling the others", partial(self._announce_end, grace, runs), STEP_TIMEOUT),
-            ("ending your agents", partial(self._end_engine, grace), grace.left + ENGINE_TIMEOUT),
-            ("noting what you have seen", self._keep_seen, STEP_TIMEOUT),
-            ("saying goodbye", partial(self._client.bye, reason), STEP_TIMEOUT),
-            ("closing the room", partial(self._close_room, reason), STEP_TIMEOUT),
-            ("disconnecting", self._disconnect, STEP_TIMEOUT),
-            ("ending transfers", self._library.aclose, STEP_TIMEOUT),
-            ("closing the files", self._plan.put_away, STEP_TIMEOUT),
-        ]
-        problems = await take_steps(steps, self._begin_step)
-        unsent = len(self.unsent) if self._parting is None else 0
-        if unsent and not self.saved:
-            problems.append(f"{unsent} of your messages never reached the room's disk")
-        receipt = make_receipt(
-            self._state, self._name, runs, self._left_behind, unsent=unsent, problems=problems
-        )
-        if problems:
-            raise LeftInDisorder(receipt)
-        return receipt
-
-    def _begin_step(self, what: str) -> None:
-        self._doing = what
-
-    async def _announce_end(self, grace: Grace, runs: set[int]) -> None:
-        """Let the host take no more messages, and wait for those it has taken already.
-
-        They are among `runs` then, as they were said in time.
-        """
-        if self._plan.begin_closing is None:
-            return
-        last = self._plan.begin_closing(grace.left if runs else 0.0)
-        with suppress(TimeoutError):  # a disk in trouble is told of where it matters
-            async with asyncio.timeout(HEAR_TIMEOUT):
-                while self._state.head < last and self._link.link is Link.ONLINE:
-                    self._moved.clear()
-                    await self._moved.wait()
-        runs.update(exchange.seq for exchange in self._engines.runs)
-
-    async def _end_engine(self, grace: Grace) -> None:
-        hosts = self._plan.close_room is not None
-        reason = "the room was suspended" if hosts else f"{self._name} left"
-        self._left_behind = await self._engines.close(reason, grace)
+            self._leaving = Leaving(self, self._plan, self._engines, seconds)
+            steps: list[Step] = [
+                ("noting what you have seen", self._keep_seen, STEP_TIMEOUT),
+                ("saying goodbye", partial(self._client.bye, reason), STEP_TIMEOUT),
+                ("closing the room", partial(self._close_room, reason), STEP_TIMEOUT),
+                ("disconnecting", self._disconnect, STEP_TIMEOUT),
+                ("ending transfers", self._library.aclose, STEP_TIMEOUT),
+                ("closing the files", self._plan.put_away, STEP_TIMEOUT),
+            ]
+            self._left = asyncio.create_task(self._leaving.run(steps), name="leaving")
+        return await asyncio.shield(self._left)
 
     async def _keep_seen(self) -> None:
         if self._plan.note_seen is not None and self._seen:
@@ -575,7 +523,8 @@ class Participant:
         self._act_on(shown, host)
         self._engines.accept(shown)
         self._listener.on_event(shown)
-        self._moved.set()
+        if self._leaving is not None:
+            self._leaving.look()
         self._check_caught_up()
 
     def _act_on(self, event: Event, before: str) -> None:
@@ -647,7 +596,8 @@ class Participant:
 
     def _show_link(self, status: LinkStatus) -> None:
         self._link = status
-        self._moved.set()
+        if self._leaving is not None:
+            self._leaving.look()
         self._note_connection(status)
         self._listener.on_link(status)
 

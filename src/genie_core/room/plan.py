@@ -50,8 +50,8 @@ class Plan:
     is a host's last word, after its client has said goodbye. `put_away` is the last step.
     `begin_closing` is a host's first one: it tells everybody that the room is suspended within so
     many seconds, and returns the number of the last event that may be a message. `grace` is how
-    many seconds running work gets in the end. `note_seen` writes down what the person has seen; it blocks. `past` is where the room's log can be read.
-    `library` keeps the room's files here, `withheld` what guests' tool calls are made with. `deed`
+    many seconds running work gets in the end. `note_seen` writes down what the person has seen; it
+    blocks. `past` is where the room's log can be read. `library` keeps the room's files here, `withheld` what guests' tool calls are made with. `deed`
     states where this person would host; `learn` takes note of where somebody does. `reload` prepares
     loading the engine with the model of that name, for one that could not be loaded.
     """

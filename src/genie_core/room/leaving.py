@@ -1,0 +1,99 @@
+"""How a seat is left: the others are told, work gets its time, and a receipt says what became of it."""
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Final
+
+from genie_core.room.departure import Ending, Grace, Receipt, Step, make_receipt, take_steps
+from genie_core.room.engine_room import EngineRoom
+from genie_core.room.errors import LeftInDisorder
+from genie_core.room.plan import Plan
+from genie_core.room.seat import Link, Seat
+
+ENGINE_TIMEOUT: Final = 20.0
+"""Seconds that putting the engine away may take after the grace."""
+
+HEAR_TIMEOUT: Final = 2.0
+"""Seconds in which a host hears of all messages that were taken in time."""
+
+STEP_TIMEOUT: Final = 10.0
+"""Seconds that one step of leaving may take before it is left behind."""
+
+
+class Leaving:
+    """One seat's leaving, with so many seconds for what still runs.
+
+    `run` it once. Whoever runs it calls `look` whenever the seat's state or link has changed.
+    """
+
+    def __init__(self, seat: Seat, plan: Plan, engines: EngineRoom, seconds: float) -> None:
+        self._seat = seat
+        self._plan = plan
+        self._engines = engines
+        self._grace = Grace(seconds)
+        self._runs = {exchange.seq for exchange in engines.runs}
+        self._left_behind: set[int] = set()
+        self._doing = ""
+        self._changed = asyncio.Event()
+
+    @property
+    def ending(self) -> Ending:
+        """How far it has come."""
+        return Ending(self._doing, self._grace.left, tuple(self._engines.runs))
+
+    def hurry(self) -> None:
+        """End running work at once."""
+        self._grace.end()
+
+    def look(self) -> None:
+        """Take note that the seat's state or its link may be another one."""
+        self._changed.set()
+
+    async def run(self, rest: Iterable[Step]) -> Receipt:
+        """Tell the others, end the engine and take the other steps, whatever becomes of each.
+
+        Raises:
+            LeftInDisorder: not everything could be done; it has the receipt, too.
+
+        """
+        steps: list[Step] = [
+            ("telling the others", self._announce, STEP_TIMEOUT),
+            ("ending your agents", self._end_engine, self._grace.left + ENGINE_TIMEOUT),
+            *rest,
+        ]
+        problems = await take_steps(steps, self._begin_step)
+        seat = self._seat
+        unsent = len(seat.unsent) if seat.parting is None else 0
+        if unsent and not seat.saved:
+            problems.append(f"{unsent} of your messages never reached the room's disk")
+        receipt = make_receipt(
+            seat.state, seat.name, self._runs, self._left_behind, unsent=unsent, problems=problems
+        )
+        if problems:
+            raise LeftInDisorder(receipt)
+        return receipt
+
+    def _begin_step(self, what: str) -> None:
+        self._doing = what
+
+    async def _announce(self) -> None:
+        """Let the host take no more messages, and wait for those it has taken already.
+
+        They count as under way then, as they were said in time.
+        """
+        if self._plan.begin_closing is None:
+            return
+        last = self._plan.begin_closing(self._grace.left if self._runs else 0.0)
+        seat = self._seat
+        with suppress(TimeoutError):  # a disk in trouble is told of where it matters
+            async with asyncio.timeout(HEAR_TIMEOUT):
+                while seat.state.head < last and seat.link.link is Link.ONLINE:
+                    self._changed.clear()
+                    await self._changed.wait()
+        self._runs.update(exchange.seq for exchange in self._engines.runs)
+
+    async def _end_engine(self) -> None:
+        hosts = self._plan.close_room is not None
+        reason = "the room was suspended" if hosts else f"{self._seat.name} left"
+        self._left_behind = await self._engines.close(reason, self._grace)
