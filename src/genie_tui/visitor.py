@@ -236,6 +236,7 @@ class Visitor:
                 "patient": luggage.patient,
                 "preferences": await person.preferences(),
                 "recognises": None if luggage.room else self._has_copy,
+                "space": None if second else copy.space,
             },
             keep=None if second else copy.keep,
             past=copy,

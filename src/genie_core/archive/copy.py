@@ -12,6 +12,9 @@ from genie_core.room.event import Event
 CLOSE_TIMEOUT: Final = 5.0
 """Seconds that the last writes may take."""
 
+MOST_WAITING: Final = 4_096
+"""Events that may wait to be written before no more should come."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -27,6 +30,7 @@ class LogCopy:
         self._report = report
         self._waiting: list[Event] = []
         self._wake = asyncio.Event()
+        self._taken = asyncio.Event()
         self._log: EventLog | None = None
         self._writer: asyncio.Task[None] | None = None
         self._closing = False
@@ -47,10 +51,20 @@ class LogCopy:
         """The events in the file that follow `after`, at most so many; see `EventLog.read`."""
         return self._log.read(after, most) if self._log is not None else []
 
+    async def space(self) -> None:
+        """Wait while too many events wait to be written; await it before others are fetched.
+
+        Cancelling it is safe. A copy that has ended or is being closed has space for everything.
+        """
+        while len(self._waiting) > MOST_WAITING and not (self._failed or self._closing):
+            self._taken.clear()
+            await self._taken.wait()
+
     async def aclose(self) -> None:
         """Write what is left, within some seconds, and close the file."""
         self._closing = True
         self._wake.set()
+        self._taken.set()
         if self._writer is not None:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._writer, CLOSE_TIMEOUT)
@@ -62,6 +76,7 @@ class LogCopy:
             await self._wake.wait()
             self._wake.clear()
             batch, self._waiting = self._waiting, []
+            self._taken.set()
             if not batch:
                 continue
             try:
@@ -70,5 +85,6 @@ class LogCopy:
                 logger.warning("the copy of the log ends here", exc_info=True)
                 self._failed = True
                 self._waiting.clear()
+                self._taken.set()
                 self._report(f"your copy of this room is not complete: {error}")
                 return

@@ -5,7 +5,7 @@ import logging
 import random
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -91,7 +91,8 @@ class RoomClient:
     room can't tell whether it is the same event there. `identity` is who proves to be here, somebody
     new without one; `ticket` the pass of an invite; where no room is named and `recognises` says yes
     to the one that is met, `KnownRoom` ends the visit before it has begun. `token` gets the host's seat inside the host's
-    process. `preferences` say how this person likes to be answered.
+    process. `preferences` say how this person likes to be answered. `space` is awaited before
+    anything is received, so that what comes is not more than can be put away.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class RoomClient:
         patient: bool = True,
         backoff: Backoff | None = None,
         clock: Callable[[], float] = time.time,
+        space: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._connector = connector
         self._follower = follower
@@ -135,6 +137,7 @@ class RoomClient:
         self._patient = patient
         self._backoff = backoff or Backoff()
         self._clock = clock
+        self._space = space
         self._author = Signatory(self._introduction, clock)
         self._notices = Notices(follower.on_notice)
         self._troubles = Notices(self._show_trouble)
@@ -424,6 +427,8 @@ class RoomClient:
 
     async def _receive_forever(self, link: ClientConnection) -> str:
         while True:
+            if self._space is not None:
+                await self._space()
             try:
                 frame = await link.receive()
             except ConnectionLost as error:

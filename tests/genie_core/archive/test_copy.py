@@ -1,10 +1,11 @@
+import asyncio
 import errno
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from genie_core.archive.copy import LogCopy
+from genie_core.archive.copy import MOST_WAITING, LogCopy
 from genie_core.archive.lines import read_lines
 from genie_core.archive.log import EventLog
 from genie_core.room.event import Event, Said
@@ -72,6 +73,33 @@ async def test_a_copy_of_another_history_is_not_mixed_with_the_hosts(tmp_path: P
     assert path.read_bytes() == before
     assert len(reports) == 1
     assert "event 2 is another one" in reports[0]
+
+
+async def test_it_says_when_there_is_space_for_more(tmp_path: Path) -> None:
+    copy = LogCopy(lambda _: None)
+    for seq in range(1, MOST_WAITING + 1):
+        copy.keep(event(seq))
+    await copy.space()
+    copy.keep(event(MOST_WAITING + 1))
+    waiting = asyncio.create_task(copy.space())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    copy.attach(EventLog.open(tmp_path / "events.jsonl").log)
+    async with asyncio.timeout(60):
+        await waiting
+    await copy.aclose()
+    assert read_lines((tmp_path / "events.jsonl").read_bytes()).head == MOST_WAITING + 1
+
+
+async def test_nobody_waits_for_space_in_a_copy_that_is_closed() -> None:
+    copy = LogCopy(lambda _: None)
+    for seq in range(1, MOST_WAITING + 2):
+        copy.keep(event(seq))
+    waiting = asyncio.create_task(copy.space())
+    await asyncio.sleep(0)
+    await copy.aclose()
+    async with asyncio.timeout(60):
+        await waiting
 
 
 async def test_a_copy_without_a_file_closes_at_once() -> None:

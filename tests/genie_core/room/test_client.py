@@ -85,6 +85,33 @@ async def test_nothing_is_lost_or_doubled_however_often_the_connection_breaks() 
     assert bob.seen.events == sink.events[: len(bob.seen.events)]
 
 
+async def test_of_a_long_history_comes_no_more_than_there_is_space_for() -> None:
+    sink, space = MemorySink(), asyncio.Event()
+    async with (
+        room_server(sink, limits=FAST) as server,
+        participant(local_connector(server), "hana", token=server.host_token) as host,
+    ):
+        for n in range(5_000):
+            host.client.say(f"message {n}")
+            if n % 50 == 0:
+                await host.seen.until(lambda r, n=n: len(r.texts) >= n)  # type: ignore[misc] # mypy can't infer a lambda with a default
+        await host.seen.until(lambda r: len(r.texts) == 5_000)
+
+        async def wait_for_space() -> None:
+            if bob.seen.events:
+                await space.wait()
+
+        joining = participant(local_connector(server), "bob", space=wait_for_space)
+        async with joining as bob:
+            await bob.seen.until(lambda r: len(r.events) > 0)
+            for _ in range(1_000):
+                await asyncio.sleep(0)
+            first = len(bob.seen.events)
+            assert first < 5_000
+            space.set()
+            await bob.seen.until(lambda r: len(r.texts) == 5_000)
+
+
 async def cut_often(proxy: Proxy, host: Guest, times: int) -> None:
     """Cut as soon as more has arrived since the last cut."""
     for _ in range(times):
