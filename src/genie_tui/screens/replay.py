@@ -1,7 +1,7 @@
 """A recorded room, watched again: the room's own widgets, fed by its log, and nothing to answer."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Final
 
@@ -21,17 +21,17 @@ from genie_tui.keymap import Scope, bindings
 from genie_tui.opening import ReplayRoom
 from genie_tui.replay.landmark import Landmark, message_of
 from genie_tui.replay.player import Moment
-from genie_tui.replay.projector import Projector
 from genie_tui.replay.recording import Recording
 from genie_tui.screens.full_view import FullViewScreen
 from genie_tui.screens.label_desk import LabelDesk
+from genie_tui.screens.playback import Playback
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.asked_then import AskedThen
 from genie_tui.widgets.full_text import message_text, message_title
 from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.roster import Roster
-from genie_tui.widgets.seek_bar import SeekBar, Standing
+from genie_tui.widgets.seek_bar import SeekBar
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.silence import why_silent
 from genie_tui.widgets.status_bar import StatusBar
@@ -40,9 +40,6 @@ from genie_tui.widgets.too_small import TooSmall
 
 FRAME: Final = 0.05
 """Seconds between two looks at what is due."""
-
-LOOK: Final = 1.0
-"""Seconds between two looks at a log that may grow."""
 
 NO_REPORTS: Final = (
     "No other reasoner was asked about this session yet. In a shell: "
@@ -76,14 +73,10 @@ class ReplayScreen(Screen[None]):
         super().__init__()
         self._doorman = doorman
         self._opening = opening
-        self._clock = clock
-        self._seen = clock()
-        self._projector: Projector | None = None
+        self._playback = Playback(self, self, clock)
         self._me = self._recorded = ""
         self._state = RoomState()
         self._reasons = False
-        self._wanted = ""
-        self._busy = ""
         self._timeline = Timeline()
         self._timeline.can_focus = False
         self._asked = AskedThen()
@@ -112,8 +105,7 @@ class ReplayScreen(Screen[None]):
 
     def on_unmount(self) -> None:
         """Give the log back."""
-        if self._projector is not None:
-            self._projector.close()
+        self._playback.close()
 
     # From the recording to the screen
 
@@ -129,24 +121,14 @@ class ReplayScreen(Screen[None]):
         await self._begin(recording)
 
     async def _begin(self, recording: Recording) -> None:
-        self._projector = projector = Projector(recording, self)
         self._me, self._recorded = recording.me, recording.id
-        self._timeline.shelf.place, self._timeline.past = recording.place, projector.past
+        self._timeline.shelf.place, self._timeline.past = recording.place, self._playback.past
         self._labels.begin(partial(self._doorman.labels, recording.id), recording.me)
         self.query_one(StatusBar).show_room(recording.title, "")
         for problem in recording.problems:
             self.notify(problem, severity="warning", timeout=12)
-        opening = self._opening
-        projector.speed = opening.speed
-        projector.playing = opening.at is None and not opening.follow
-        first = projector.head if opening.follow else 1
         self.set_interval(FRAME, self._frame)
-        await self._heed(projector.go(first if opening.at is None else opening.at))
-        if not self.is_running:
-            return
-        self._work(self._read_all(projector))
-        if opening.follow:
-            self._work(self._follow(projector))
+        await self._playback.begin(recording, self._opening)
 
     def show_moment(self, moment: Moment) -> None:
         """Show the room as it was at another moment."""
@@ -173,119 +155,48 @@ class ReplayScreen(Screen[None]):
         self._show_standing()
 
     def _frame(self) -> None:
-        if self._projector is None:
-            return
-        now = self._clock()
-        passed, self._seen = now - self._seen, now
-        self._projector.pass_time(passed)
-        if self._projector.wants_more:
-            self._work(self._projector.read_ahead())
+        self._playback.pass_time()
         self._show_standing()
 
     def _show_standing(self) -> None:
-        projector = self._projector
-        if projector is None:
-            return
-        self.query_one(SeekBar).show(
-            Standing(
-                projector.position,
-                projector.head,
-                projector.last.at if projector.last is not None else None,
-                projector.speed,
-                projector.playing,
-                self._doing(projector),
-                projector.outline,
-            )
-        )
-
-    def _doing(self, projector: Projector) -> str:
-        if self._busy:
-            return self._busy
-        read = projector.outline.upto
-        if read < projector.head:
-            goal = f"on the way to event {projector.target:,}, " if projector.is_moving else ""
-            return f"{goal}reading… {read * 100 // projector.head} %"
-        return "following" if self._opening.follow and projector.position == projector.head else ""
-
-    # What goes on in the background
-
-    async def _read_all(self, projector: Projector) -> None:
-        more = True
-        while more:
-            more = await projector.scan()
-
-    async def _follow(self, projector: Projector) -> None:
-        while True:
-            await asyncio.sleep(LOOK)
-            if await projector.refresh():
-                await self._read_all(projector)
-
-    def _work(self, work: Awaitable[object]) -> None:
-        self.run_worker(self._heed(work), group="replay")
-
-    async def _heed(self, work: Awaitable[object]) -> None:
-        try:
-            await work
-        except GenieError as error:
-            if self.is_running:
-                self.notify(str(error), severity="error", timeout=12)
+        self.query_one(SeekBar).show(self._playback.standing())
 
     # Moving
 
     def action_play(self) -> None:
         """Play on, from the start if it is at the end; or stop there."""
-        projector = self._projector
-        if projector is None:
-            return
-        projector.playing = not projector.playing
-        self._seen = self._clock()
-        if projector.playing and projector.target >= projector.head:
-            self._work(projector.go(0))
+        self._playback.play()
 
     def action_step(self, by: int) -> None:
         """Go on or back by events."""
-        if self._projector is not None:
-            self._go(self._projector.target + by)
+        self._playback.go_by(by)
 
     def action_start(self) -> None:
         """Go to the first event."""
-        self._go(1)
+        self._playback.go(1)
 
     def action_end(self) -> None:
         """Go to the last event."""
-        if self._projector is not None:
-            self._go(self._projector.head)
+        self._playback.go_to_part(1)
 
     def action_speed(self, step: int) -> None:
         """Play faster or slower."""
-        if self._projector is not None:
-            self._projector.faster(step)
-            self._show_standing()
+        self._playback.faster(step)
+        self._show_standing()
 
     def action_jump(self, kind: str, step: int) -> None:
         """Go to the next or the previous event of a kind."""
-        if self._projector is not None:
-            self._projector.playing = False
-            self._work(self._jump(self._projector, Landmark[kind.upper()], step))
+        self._playback.jump(Landmark[kind.upper()], step)
 
     def on_key(self, event: events.Key) -> None:
         """Go to a part of the whole by a digit."""
-        if self._projector is not None and event.character and event.character in "0123456789":
+        if event.character and event.character in "0123456789":
             event.stop()
-            self._go(max(round(int(event.character) / 10 * self._projector.head), 1))
+            self._playback.go_to_part(int(event.character) / 10)
 
     @on(SeekBar.Sought)
     def _sought(self, message: SeekBar.Sought) -> None:
-        self._go(message.seq)
-
-    def _go(self, seq: int) -> None:
-        if self._projector is not None:
-            self._projector.playing = False
-            self._work(self._projector.go(seq))
-
-    async def _jump(self, projector: Projector, kind: Landmark, step: int) -> None:
-        if not await projector.jump(kind, step) and self.is_running:
-            self.notify(f"There is no {kind.value} {_where(step)}.", timeout=2)
+        self._playback.go(message.seq)
 
     # Searching
 
@@ -297,29 +208,14 @@ class ReplayScreen(Screen[None]):
 
     def action_again(self, step: int) -> None:
         """Search for the same text once more."""
-        if not self._wanted:
+        if not self._playback.search_again(step):
             self.action_search()
-        elif self._projector is not None:
-            self._projector.playing = False
-            self._work(self._search(self._projector, step))
 
     @on(Input.Submitted, "#replay-find")
     def _searched(self, event: Input.Submitted) -> None:
         event.stop()
-        self._wanted = event.value.strip()
         self._close_search()
-        if self._wanted:
-            self.action_again(1)
-
-    async def _search(self, projector: Projector, step: int) -> None:
-        wanted = self._wanted
-        self._busy = "searching…"
-        try:
-            found = await projector.find(wanted, step)
-        finally:
-            self._busy = ""
-        if not found and self.is_running:
-            self.notify(f"“{visible_line(wanted)}” is not there {_where(step)}.", timeout=3)
+        self._playback.search(event.value.strip())
 
     def _close_search(self) -> None:
         self._find.remove_class("-open")
@@ -350,8 +246,8 @@ class ReplayScreen(Screen[None]):
     def action_mark_wrong(self) -> None:
         """Mark the decision about the selected message, or about what happened just now."""
         exchange = self._timeline.chosen
-        if exchange is None and self._projector is not None and self._projector.last is not None:
-            exchange = self._state.exchanges.get(message_of(self._projector.last))
+        if exchange is None and self._playback.last is not None:
+            exchange = self._state.exchanges.get(message_of(self._playback.last))
         if exchange is None:
             self.notify("Select a message first: ↑ ↓.", timeout=2)
         else:
@@ -376,8 +272,8 @@ class ReplayScreen(Screen[None]):
 
     def action_reports(self) -> None:
         """Show what other reasoners would have decided."""
-        if self._projector is not None:
-            self._projector.playing = False
+        if self._recorded:
+            self._playback.pause()
             self.run_worker(self._show_reports(), group="reports", exclusive=True)
 
     async def _show_reports(self) -> None:
@@ -393,7 +289,7 @@ class ReplayScreen(Screen[None]):
         if not reports:
             self.notify(NO_REPORTS.format(visible_line(self._recorded)), timeout=12)
         elif (message := await self.app.push_screen_wait(WhatIfScreen(reports))) is not None:
-            self._go(message)
+            self._playback.go(message)
 
     @on(MarkWanted)
     def _mark_wanted(self, message: MarkWanted) -> None:
@@ -444,7 +340,3 @@ class ReplayScreen(Screen[None]):
         line = self.query_one("#replay-note", Static)
         line.update(visible_line(note))
         line.set_class(bool(note), "-told")
-
-
-def _where(step: int) -> str:
-    return "further on" if step > 0 else "before this"

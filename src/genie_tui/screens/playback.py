@@ -1,0 +1,195 @@
+"""What moves a replay on its screen: time, keys and searches."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final
+
+from textual.screen import Screen
+
+from genie_core.errors import GenieError
+from genie_core.room.event import Event
+from genie_tui.opening import ReplayRoom
+from genie_tui.replay.landmark import Landmark
+from genie_tui.replay.projector import Projector, Shown
+from genie_tui.replay.recording import Recording
+from genie_tui.text import visible_line
+from genie_tui.widgets.seek_bar import Standing
+
+LOOK: Final = 1.0
+"""Seconds between two looks at a log that may grow."""
+
+
+class Playback:
+    """Moves through a recording for a screen, whose workers wait for the disk.
+
+    Before `begin` nothing moves. What goes wrong is told to the person.
+    """
+
+    def __init__(self, screen: Screen[None], shown: Shown, clock: Callable[[], float]) -> None:
+        self._screen = screen
+        self._shown = shown
+        self._clock = clock
+        self._seen = clock()
+        self._projector: Projector | None = None
+        self._follows = False
+        self._busy = ""
+        self._wanted = ""
+
+    @property
+    def last(self) -> Event | None:
+        """The last event shown."""
+        return self._projector.last if self._projector is not None else None
+
+    async def begin(self, recording: Recording, opening: ReplayRoom) -> None:
+        """Show the recording where it is wanted; then read on in the background."""
+        self._projector = projector = Projector(recording, self._shown)
+        self._follows = opening.follow
+        projector.speed = opening.speed
+        projector.playing = opening.at is None and not opening.follow
+        first = projector.head if opening.follow else 1
+        await self._heed(partial(projector.go, first if opening.at is None else opening.at))
+        if not self._screen.is_running:
+            return
+        self._work(partial(self._read_all, projector))
+        if opening.follow:
+            self._work(partial(self._follow, projector))
+
+    def close(self) -> None:
+        """Give the log back."""
+        if self._projector is not None:
+            self._projector.close()
+
+    async def past(self, before: int, most: int) -> list[Event]:
+        """Read the last events before a number, at most so many."""
+        return await self._projector.past(before, most) if self._projector is not None else []
+
+    def pass_time(self) -> None:
+        """Show what is due by now."""
+        if self._projector is None:
+            return
+        now = self._clock()
+        passed, self._seen = now - self._seen, now
+        self._projector.pass_time(passed)
+        if self._projector.wants_more:
+            self._work(self._projector.read_ahead)
+
+    def standing(self) -> Standing:
+        """Where it stands."""
+        projector = self._projector
+        if projector is None:
+            return Standing()
+        return Standing(
+            projector.position,
+            projector.head,
+            projector.last.at if projector.last is not None else None,
+            projector.speed,
+            projector.playing,
+            self._doing(projector),
+            projector.outline,
+        )
+
+    # Moving
+
+    def play(self) -> None:
+        """Play on, from the start if it is at the end; or stop there."""
+        projector = self._projector
+        if projector is None:
+            return
+        projector.playing = not projector.playing
+        self._seen = self._clock()
+        if projector.playing and projector.target >= projector.head:
+            self._work(partial(projector.go, 0))
+
+    def pause(self) -> None:
+        """Stop there."""
+        if self._projector is not None:
+            self._projector.playing = False
+
+    def go(self, seq: int) -> None:
+        """Show the room after an event, and stop there."""
+        if self._projector is not None:
+            self.pause()
+            self._work(partial(self._projector.go, seq))
+
+    def go_by(self, events: int) -> None:
+        """Go on, or back."""
+        if self._projector is not None:
+            self.go(self._projector.target + events)
+
+    def go_to_part(self, part: float) -> None:
+        """Go to a part of the whole, which is 1; never before the first event."""
+        if self._projector is not None:
+            self.go(max(round(part * self._projector.head), 1))
+
+    def faster(self, step: int) -> None:
+        """Change the speed by so many steps."""
+        if self._projector is not None:
+            self._projector.faster(step)
+
+    def jump(self, kind: Landmark, step: int) -> None:
+        """Go to the next (1) or the previous (-1) event of a kind."""
+        if self._projector is not None:
+            self.pause()
+            self._work(partial(self._jump, self._projector, kind, step))
+
+    def search(self, text: str) -> None:
+        """Go to where a text is found next."""
+        self._wanted = text
+        self.search_again(1)
+
+    def search_again(self, step: int) -> bool:
+        """Search for the same text further on (1) or before (-1); False if there is none yet."""
+        if self._projector is not None and self._wanted:
+            self.pause()
+            self._work(partial(self._search, self._projector, self._wanted, step))
+        return bool(self._wanted)
+
+    # What goes on in the background
+
+    def _doing(self, projector: Projector) -> str:
+        if self._busy:
+            return self._busy
+        read = projector.outline.upto
+        if read < projector.head:
+            goal = f"on the way to event {projector.target:,}, " if projector.is_moving else ""
+            return f"{goal}reading… {read * 100 // projector.head} %"
+        return "following" if self._follows and projector.position == projector.head else ""
+
+    async def _jump(self, projector: Projector, kind: Landmark, step: int) -> None:
+        if not await projector.jump(kind, step) and self._screen.is_running:
+            self._screen.notify(f"There is no {kind.value} {_where(step)}.", timeout=2)
+
+    async def _search(self, projector: Projector, wanted: str, step: int) -> None:
+        self._busy = "searching…"
+        try:
+            found = await projector.find(wanted, step)
+        finally:
+            self._busy = ""
+        if not found and self._screen.is_running:
+            self._screen.notify(f"“{visible_line(wanted)}” is not there {_where(step)}.", timeout=3)
+
+    async def _read_all(self, projector: Projector) -> None:
+        more = True
+        while more:
+            more = await projector.scan()
+
+    async def _follow(self, projector: Projector) -> None:
+        while True:
+            await asyncio.sleep(LOOK)
+            if await projector.refresh():
+                await self._read_all(projector)
+
+    def _work(self, work: Callable[[], Awaitable[object]]) -> None:
+        self._screen.run_worker(self._heed(work), group="replay")
+
+    async def _heed(self, work: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await work()
+        except GenieError as error:
+            if self._screen.is_running:
+                self._screen.notify(str(error), severity="error", timeout=12)
+
+
+def _where(step: int) -> str:
+    return "further on" if step > 0 else "before this"
