@@ -13,8 +13,9 @@ from rich.style import Style
 from rich.text import Text
 
 from genie_core.archive.saved import SavedRoom
+from genie_core.archive.spoken import AGENT
 from genie_core.room.event import Answered, Event, Said
-from genie_tui.export.story import AGENT, Passage, story
+from genie_tui.export.story import Passage, story
 from genie_tui.moments import local_time
 from genie_tui.replay.pace import gap
 from genie_tui.text import visible, visible_line

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Final
 
+from genie_core.archive.spoken import AGENT
 from genie_core.room.event import Answered, Event, Said
-from genie_tui.export.story import AGENT, Passage, story
+from genie_tui.export.story import Passage, story
 from genie_tui.moments import duration, local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_lines

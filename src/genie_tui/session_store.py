@@ -6,7 +6,6 @@ wrong is a `GenieError` whose text is one line for the person.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,22 +20,11 @@ if TYPE_CHECKING:
     from genie_core.archive.catalogue import Catalogue, Listing
     from genie_core.archive.saved import SavedRoom
     from genie_core.archive.search import Found
+    from genie_core.archive.spoken import Line
     from genie_core.archive.trash import Send
 
 PREVIEWED: Final = 12
 """So many of the last messages and answers are shown beside the list."""
-
-LOOKED_AT: Final = 400
-"""So many of the last events are looked through for them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A message or an answer; `at` is in seconds since the epoch."""
-
-    at: float
-    by: str
-    text: str
 
 
 class NoForm(GenieError):
@@ -97,15 +85,14 @@ class SessionStore:
         sessions = searched(self._locations.sessions, self._catalogue().all())
         return SearchIndex(self._locations.search).look_up(sessions, text, is_wanted=is_wanted)
 
-    def last_lines(self, id_: str) -> list[Line]:
+    def last_lines(self, id_: str) -> "list[Line]":
         """The last messages and answers of a session, oldest first."""
         from genie_core.archive.reader import LogReader
         from genie_core.archive.saved import LOG_NAME
-        from genie_core.archive.search_entries import spoken
+        from genie_core.archive.spoken import last_spoken
 
         with LogReader.open(self._catalogue().folder(id_) / LOG_NAME) as reader:
-            events = reader.read(max(reader.head - LOOKED_AT, 0), LOOKED_AT)
-        return [Line(each.at, each.by, each.text) for each in spoken(events)][-PREVIEWED:]
+            return last_spoken(reader, PREVIEWED)
 
     def rename(self, id_: str, title: str) -> str:
         """Call a session otherwise; returns what it is called then."""

@@ -1,14 +1,13 @@
 """One saved room, told in lines."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from genie_core.archive.catalogue import extent
-from genie_core.archive.excerpt import AGENT
 from genie_core.archive.lock import holder
 from genie_core.archive.saved import SavedRoom
+from genie_core.archive.spoken import last_spoken
 from genie_core.room.fold import RoomState
 from genie_tui.amounts import counted, file_size
 from genie_tui.locations import short_path
@@ -20,16 +19,6 @@ LAST: Final = 5
 """So many of the last messages are shown, unless more are asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Something that was said; `seq` is the event's number."""
-
-    seq: int
-    at: float
-    by: str
-    text: str
-
-
 def described(saved: SavedRoom, last: int) -> Iterator[str]:
     """What is known of a room, in lines; its log is read for that. Blocks.
 
@@ -39,38 +28,24 @@ def described(saved: SavedRoom, last: int) -> Iterator[str]:
 
     """
     with saved.reader() as log:
-        state, problems = log.state(), log.problems
+        state, problems, lines = log.state(), log.problems, last_spoken(log, last)
     record = saved.record
     yield safe_line(record.shown_title or saved.id)
     for name, text in _facts(saved, state):
         if text:
             yield f"  {name:<10}{safe_line(text)}"
     yield from (f"  problem   {safe_line(each)}" for each in problems)
-    spoken = said(state, last)
-    if spoken:
+    if lines:
         yield "last messages"
-    for line in spoken:
+    for line in lines:
         when = local_time(line.at)
         yield f"  {line.seq:>6}  {when:%Y-%m-%d %H:%M}  {safe_line(line.by)}: {safe_line(line.text)}"
-
-
-def said(state: RoomState, last: int) -> list[Line]:
-    """The last messages and answers that the state has, oldest first."""
-    lines = [
-        Line(each.seq, each.at, each.author, each.said.text) for each in state.exchanges.values()
-    ]
-    lines += [
-        Line(each.answered_seq or 0, each.ended_at or each.at, AGENT, each.answer.text)
-        for each in state.exchanges.values()
-        if each.answer is not None
-    ]
-    return sorted(lines, key=lambda line: line.seq)[len(lines) - min(last, len(lines)) :]
 
 
 def details(saved: SavedRoom, last: int) -> dict[str, Any]:
     """What JSON tells of a room beyond what the list does; as `described` otherwise."""
     with saved.reader() as log:
-        state, problems = log.state(), log.problems
+        state, problems, lines = log.state(), log.problems, last_spoken(log, last)
     return {
         "members": [{"name": each.name, "role": each.role} for each in state.people.values()],
         "events": state.head,
@@ -81,8 +56,7 @@ def details(saved: SavedRoom, last: int) -> dict[str, Any]:
         "files": len(state.files),
         "problems": problems,
         "last": [
-            {"seq": each.seq, "at": each.at, "by": each.by, "text": each.text}
-            for each in said(state, last)
+            {"seq": each.seq, "at": each.at, "by": each.by, "text": each.text} for each in lines
         ],
     }
 

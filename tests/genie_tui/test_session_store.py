@@ -8,10 +8,11 @@ from tests.genie_tui.recorded import NOW, Recorded
 
 from genie_core.archive.errors import ArchiveError, NoSuchEvent, RoomInUse
 from genie_core.archive.lines import encode_line
+from genie_core.archive.spoken import Line
 from genie_core.room.event import Answered, AnyBody, Decided, Event, Said
 from genie_tui.export.writing import InTheWay
 from genie_tui.session_row import Way
-from genie_tui.session_store import PREVIEWED, Line, NoForm, SessionStore
+from genie_tui.session_store import PREVIEWED, NoForm, SessionStore
 from genie_tui.settings_tables import RetentionTable
 
 
@@ -86,8 +87,8 @@ def test_the_last_of_what_was_said_is_read(recorded: Recorded) -> None:
     bodies: list[AnyBody] = [Said("1", "what now?"), Decided(4, "delegate"), Answered(4, "dig")]
     saved = recorded.session("Garden", *bodies)
     assert recorded.store.last_lines(saved.id) == [
-        Line(NOW + 4, "ann", "what now?"),
-        Line(NOW + 6, "genie", "dig"),
+        Line(4, NOW + 4, "ann", "what now?"),
+        Line(6, NOW + 6, "genie", "dig"),
     ]
     long = recorded.said("Long", *(str(number) for number in range(1_000)))
     texts = [line.text for line in recorded.store.last_lines(long.id)]

@@ -6,16 +6,13 @@ from typing import Final
 
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import AmbiguousRoom, UnknownRoom
-from genie_core.archive.reader import PART
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import Answered, Event, Quote, QuotedLine, Recovered, Said
+from genie_core.archive.spoken import AGENT
+from genie_core.room.event import Answered, Event, Quote, QuotedLine, Said
 
 MOST_MESSAGES: Final = 200
 MOST_CHARS: Final = 50_000
 """Characters of an excerpt, names included; older messages give way."""
-
-AGENT: Final = "genie"
-"""Who speaks in an agent's answer."""
 
 
 def find_room(base: Path, wanted: str) -> SavedRoom:
@@ -52,18 +49,17 @@ def excerpt(room: SavedRoom, last: int) -> Quote:
     wanted = min(last, MOST_MESSAGES)
     lines: list[QuotedLine] = []
     with room.reader() as log:
-        end = log.head
-        while end > 0 and len(lines) < wanted:
-            first = max(0, end - PART)
-            lines[:0] = _lines(log.read(first, end - first))
-            end = first
+        for part in log.backwards():
+            lines[:0] = _lines(part)
+            if len(lines) >= wanted:
+                break
     lines = sorted(lines, key=lambda line: line.at)[-wanted:]
     return Quote(room.record.id, room.record.title, _newest(lines))
 
 
 def _lines(events: Iterable[Event]) -> Iterator[QuotedLine]:
     for event in events:
-        told = event.body.event if isinstance(event.body, Recovered) else event
+        told = event.told
         match told.body:
             case Said(text=text, emote=emote) if text.strip():
                 yield QuotedLine(told.by, f"* {told.by} {text}" if emote else text, told.at)

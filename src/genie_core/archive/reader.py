@@ -60,6 +60,13 @@ class LogReader:
             yield from part
             after = part[-1].seq
 
+    def backwards(self) -> Iterator[list[Event]]:
+        """All events in parts, the last part first, each in order."""
+        end = self.head
+        while end > 0 and (part := self.read(max(0, end - PART), min(PART, end))):
+            yield part
+            end = part[0].seq - 1
+
     def read(self, after: int, most: int) -> list[Event]:
         """The events that follow `after`, at most so many."""
         if self._descriptor is None:

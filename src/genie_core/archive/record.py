@@ -8,6 +8,7 @@ import msgspec
 
 from genie_core.archive.errors import DamagedRoom, InvalidTag, NewerVersion, check_ordinary
 from genie_core.archive.migrations import FORMAT, migrate
+from genie_core.archive.spoken import AGENT
 from genie_core.room.codec import whole_text
 from genie_core.room.fold import RoomState
 
@@ -16,9 +17,6 @@ PREVIEW_CHARS: Final = 120
 TAG_CHARS: Final = 32
 MOST_TAGS: Final = 20
 MOST_NAMES: Final = 20
-
-AGENT: Final = "genie"
-"""Who speaks in an agent's answer."""
 
 Kind: TypeAlias = Literal["hosted", "joined"]
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+from genie_core.archive.spoken import AGENT
 from genie_core.room.event import (
     Answered,
     Asked,
     Decided,
     Event,
     Failed,
-    Recovered,
     Said,
     Settled,
 )
@@ -22,9 +22,6 @@ MOST_CHARS: Final = 100_000
 
 MOST_ARGUMENT_CHARS: Final = 4_000
 """Of what a tool is called with only so much can be found."""
-
-AGENT: Final = "genie"
-"""Who speaks in an agent's answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +39,9 @@ class Entry:
 def entries(events: Iterable[Event]) -> Iterator[Entry]:
     """The texts that events hold. Values that were withheld are not among them."""
     for event in events:
-        found = _entry(event.seq, _told(event))
+        found = _entry(event.seq, event.told)
         if found is not None and found.text.strip():
             yield found
-
-
-def spoken(events: Iterable[Event]) -> Iterator[Entry]:
-    """What people and agents said, as a conversation shows it; of files the names."""
-    for event in events:
-        told = _told(event)
-        match told.body:
-            case Said(text=text, emote=emote, files=files):
-                shown = text if text.strip() else ", ".join(file.name for file in files)
-                by = f"* {told.by}" if emote else told.by
-                yield Entry(event.seq, event.seq, told.at, by, "message", _cut(shown))
-            case Answered(message=message, text=text):
-                yield Entry(event.seq, message, told.at, AGENT, "answer", _cut(text))
-
-
-def _told(event: Event) -> Event:
-    """What an event tells of, which another host may have recorded."""
-    while isinstance(event.body, Recovered):
-        event = event.body.event
-    return event
 
 
 def _entry(seq: int, told: Event) -> Entry | None:

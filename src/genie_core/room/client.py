@@ -20,7 +20,7 @@ from genie_core.room.errors import (
     TooLong,
     Unreachable,
 )
-from genie_core.room.event import Event, FileRef, Quote, Recovered, RunBody, Said
+from genie_core.room.event import Event, FileRef, Quote, RunBody, Said
 from genie_core.room.filing import is_digest
 from genie_core.room.follower import Follower
 from genie_core.room.frame import (
@@ -516,9 +516,7 @@ class RoomClient:
 
     def _is_mine(self, event: Event) -> bool:
         """Whether it was the own person who said or did what an event tells."""
-        if isinstance(event.body, Recovered):
-            return event.body.event.by == self._introduction.name
-        return event.by == self._introduction.name
+        return event.told.by == self._introduction.name
 
     def _refused(self, refused: Refused) -> str:
         if refused.final and not (refused.code == "suspended" and self._welcomed):

@@ -406,6 +406,14 @@ class Event(msgspec.Struct, frozen=True):
     by: str
     body: AnyBody
 
+    @property
+    def told(self) -> "Event":
+        """The event that this one tells of: itself, or what it recovered from somebody's copy."""
+        event = self
+        while isinstance(event.body, Recovered):
+            event = event.body.event
+        return event
+
     def has_sane_time(self) -> bool:
         """Whether a calendar can show `at`, and the moments that the body tells of."""
         event = self
@@ -416,8 +424,6 @@ class Event(msgspec.Struct, frozen=True):
 
     def has_sane_files(self) -> bool:
         """Whether the files that a message names, here or recovered, can be, and are not too many."""
-        body = self.body
-        while isinstance(body, Recovered):
-            body = body.event.body
+        body = self.told.body
         files = body.files if isinstance(body, Said) else ()
         return len(files) <= MOST_FILES and all(file.is_sane() for file in files)

@@ -12,7 +12,7 @@ from typing import Final
 from genie_core.room.budget import WORK_RATE
 from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import TooLong, TooManyUnsent
-from genie_core.room.event import Event, Recovered, RunBody, Said
+from genie_core.room.event import Event, RunBody, Said
 from genie_core.room.frame import (
     Bequeath,
     ClientFrame,
@@ -212,9 +212,7 @@ class Outbox:
 
     def acknowledge(self, event: Event) -> bool:
         """Strike off what an event by this participant confirms; False if it was not waiting."""
-        body = event.body
-        if isinstance(body, Recovered):
-            body = body.event.body
+        body = event.told.body
         if isinstance(body, Said):
             return self._says.pop(body.id, None) is not None
         for id_, report in self._reports.items():

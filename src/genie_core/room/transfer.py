@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final
 
-from genie_core.room.event import Body, Event, FileRef, Recovered, Said
+from genie_core.room.event import Event, FileRef, Said
 from genie_core.room.frame import Refusal
 
 CHUNK_BYTES: Final = 96 * 1024
@@ -71,8 +71,6 @@ def fitting_chunk(frame_bytes: int) -> int:
 def files_of(events: Iterable[Event]) -> Iterator[FileRef]:
     """The files that a room's messages name."""
     for event in events:
-        body: Body = event.body
-        while isinstance(body, Recovered):
-            body = body.event.body
+        body = event.told.body
         if isinstance(body, Said):
             yield from body.files

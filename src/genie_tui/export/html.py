@@ -13,10 +13,11 @@ from typing import Final
 from genie_core.archive.labels import Labels
 from genie_core.archive.reader import LogReader
 from genie_core.archive.saved import SavedRoom
+from genie_core.archive.spoken import AGENT
 from genie_core.room.event import Answered, FileRef, Quote, Said
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
-from genie_tui.export.story import AGENT, Passage, story
+from genie_tui.export.story import Passage, story
 from genie_tui.moments import duration, local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_name

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from genie_core.assistant.query import question_in
 from genie_core.room.event import (
@@ -14,7 +14,6 @@ from genie_core.room.event import (
     Failed,
     Hosted,
     Left,
-    Recovered,
     RunBody,
     Said,
     Settled,
@@ -28,9 +27,6 @@ from genie_tui.widgets.announcement import announcement, because
 from genie_tui.widgets.approval_text import allowed, denied
 from genie_tui.widgets.arguments import WITHHELD
 from genie_tui.widgets.failure import part, why_failed
-
-AGENT: Final = "genie"
-"""Who speaks in an answer."""
 
 
 class Line(NamedTuple):
@@ -91,9 +87,7 @@ def _begin_late(state: RoomState, seq: int) -> None:
 
 
 def _passage(state: RoomState, event: Event) -> Passage | None:
-    told = event
-    while isinstance(told.body, Recovered):
-        told = told.body.event
+    told = event.told
     here = _devices(state, told)
     host = state.host
     try:

@@ -65,10 +65,7 @@ def message_of(event: Event) -> int:
 
 def words_in(event: Event) -> Iterator[str]:
     """The texts of an event that a search looks through, without those that are withheld."""
-    body = event.body
-    while isinstance(body, Recovered):
-        body = body.event.body
-    match body:
+    match event.told.body:
         case Said(text=text, files=files):
             yield text
             yield from (file.name for file in files)

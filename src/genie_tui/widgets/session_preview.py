@@ -8,10 +8,10 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.archive.search_hit import Hit
+from genie_core.archive.spoken import Line
 from genie_tui.amounts import counted, file_size
 from genie_tui.moments import local_time
 from genie_tui.session_row import SessionRow, Way
-from genie_tui.session_store import Line
 from genie_tui.text import visible, visible_line
 
 _WAYS = {

@@ -1,4 +1,4 @@
-from genie_core.archive.search_entries import MOST_CHARS, Entry, entries, spoken
+from genie_core.archive.search_entries import MOST_CHARS, Entry, entries
 from genie_core.room.event import (
     ROOM,
     Answered,
@@ -71,23 +71,3 @@ def test_what_was_recovered_is_its_authors_and_stands_where_it_was_recorded() ->
 def test_of_a_long_text_the_beginning_counts() -> None:
     ((_, _, text),) = texts(Said("1", "x" * 2 * MOST_CHARS))
     assert len(text) == MOST_CHARS
-
-
-def test_what_is_spoken_is_told_as_in_a_conversation() -> None:
-    file = FileRef("0" * 64, "plan.pdf", 3)
-    bodies: list[AnyBody] = [
-        Said("1", "hi"),
-        Decided(1, "ignore", reason="no question"),
-        Said("2", "waves", emote=True),
-        Said("3", "", files=(file, file)),
-        Answered(1, "Yes."),
-        Recovered(Event(9, 0.5, "bob", Said("4", "late"))),
-    ]
-    events = [Event(seq, float(seq), "ann", body) for seq, body in enumerate(bodies, 1)]
-    assert [(each.seq, each.by, each.text) for each in spoken(events)] == [
-        (1, "ann", "hi"),
-        (3, "* ann", "waves"),
-        (4, "ann", "plan.pdf, plan.pdf"),
-        (5, "genie", "Yes."),
-        (6, "bob", "late"),
-    ]

@@ -8,8 +8,8 @@ from textual.widgets import Static
 
 from genie_core.archive.search_hit import Hit
 from genie_core.archive.search_words import Snippet
+from genie_core.archive.spoken import Line
 from genie_tui.session_row import SessionRow, Way
-from genie_tui.session_store import Line
 from genie_tui.widgets.session_preview import SessionPreview
 
 
@@ -60,7 +60,7 @@ async def test_a_session_is_described() -> None:
 async def test_the_last_messages_are_shown_as_they_are_and_long_ones_in_part() -> None:
     async with stage() as (preview, _):
         preview.show_session(SessionRow("a", "Garden"))
-        preview.show_lines([Line(0.0, "ann", "[b]hi\x07"), Line(0.0, "bob", "x" * 1_000)])
+        preview.show_lines([Line(1, 0.0, "ann", "[b]hi\x07"), Line(2, 0.0, "bob", "x" * 1_000)])
         text = shown(preview)
         assert "[b]hi␇" in text
         assert text.count("x") < 500

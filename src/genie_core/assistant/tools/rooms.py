@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 
 from genie_core.archive.catalogue import Catalogue, Listing
 from genie_core.archive.errors import ArchiveError, DamagedRoom, check_ordinary
-from genie_core.archive.excerpt import AGENT
 from genie_core.archive.lines import read_lines
 from genie_core.archive.saved import LOG_NAME
+from genie_core.archive.spoken import AGENT
 from genie_core.assistant.tools.isolated import TookTooLong, WorkFailed, isolated
 from genie_core.assistant.tools.said import cannot, counted
 from genie_core.assistant.tools.words import contains, excerpt, listed, terms_of
-from genie_core.room.event import Answered, Event, Recovered, Said
+from genie_core.room.event import Answered, Event, Said
 
 MAX_ROOM_HITS: Final = 50
 MAX_LOG_BYTES: Final = 200_000_000
@@ -122,7 +122,7 @@ def _events(log: Path) -> list[Event]:
 
 def _lines(events: list[Event]) -> Iterator[tuple[float, str, str]]:
     for event in events:
-        told = event.body.event if isinstance(event.body, Recovered) else event
+        told = event.told
         match told.body:
             case Said(text=text):
                 yield told.at, told.by, text

@@ -1,0 +1,52 @@
+from pathlib import Path
+
+import pytest
+
+from genie_core.archive.lines import encode_line
+from genie_core.archive.reader import PART, LogReader
+from genie_core.archive.spoken import LOOKED_AT, last_spoken, spoken
+from genie_core.room.event import (
+    Answered,
+    AnyBody,
+    Decided,
+    Event,
+    FileRef,
+    Moderated,
+    Recovered,
+    Said,
+)
+
+
+def test_what_is_spoken_is_told_as_in_a_conversation() -> None:
+    file = FileRef("0" * 64, "plan.pdf", 3)
+    bodies: list[AnyBody] = [
+        Said("1", "hi"),
+        Decided(1, "ignore", reason="no question"),
+        Said("2", "waves", emote=True),
+        Said("3", "", files=(file, file)),
+        Answered(1, "Yes."),
+        Recovered(Event(9, 0.5, "bob", Said("4", "late"))),
+    ]
+    events = [Event(seq, float(seq), "ann", body) for seq, body in enumerate(bodies, 1)]
+    assert [(each.seq, each.by, each.text) for each in spoken(events)] == [
+        (1, "ann", "hi"),
+        (3, "* ann", "waves"),
+        (4, "ann", "plan.pdf, plan.pdf"),
+        (5, "genie", "Yes."),
+        (6, "bob", "late"),
+    ]
+
+
+@pytest.mark.parametrize(("quiet", "found"), [(0, 3), (3 * PART, 3), (LOOKED_AT + PART, 0)])
+def test_the_last_of_what_was_said_is_looked_for_as_far_back_as_need_be(
+    tmp_path: Path, quiet: int, found: int
+) -> None:
+    talk: list[AnyBody] = [Said(str(n), str(n)) for n in range(4)]
+    bodies = [*talk, *[Moderated("mute", "bob")] * quiet]
+    log = tmp_path / "events.jsonl"
+    events = [Event(seq, float(seq), "ann", body) for seq, body in enumerate(bodies, 1)]
+    log.write_bytes(b"".join(map(encode_line, events)))
+    with LogReader.open(log) as reader:
+        assert [line.text for line in last_spoken(reader, 3)] == ["1", "2", "3"][:found]
+        assert last_spoken(reader, 0) == []
+        assert [event for part in reversed(list(reader.backwards())) for event in part] == events
