@@ -4,7 +4,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-from genie_core.room.event import Answered, Decided, Failed, How, Outcome, Said, Scope, Spending
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Decided,
+    Failed,
+    How,
+    Outcome,
+    Said,
+    Scope,
+    Spending,
+)
 
 
 class Phase(Enum):
@@ -55,6 +65,24 @@ class Proposal:
     count: int = 0
     unasked: bool = False
     how: How = ""
+
+    @property
+    def call(self) -> Asked:
+        """The event by which it was proposed."""
+        return Asked(
+            self.message,
+            self.id,
+            self.agent,
+            self.tool,
+            self.arguments,
+            self.where,
+            self.withheld,
+            signature=self.signature,
+            because=self.because,
+            risk=self.risk,
+            binding=self.binding,
+            unasked=self.unasked,
+        )
 
 
 @dataclass(slots=True)

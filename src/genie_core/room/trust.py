@@ -5,7 +5,6 @@ A host that is not the engine's owner could otherwise let it do what nobody here
 
 from genie_core.room.authorship import Author
 from genie_core.room.context import Missing
-from genie_core.room.event import Asked
 from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.fold import RoomState
 
@@ -68,16 +67,9 @@ class Trust:
         if self._serves or self._author is None:
             return True
         exchange = self._state.exchanges[proposal.message]
-        asked = Asked(
-            proposal.message,
-            proposal.id,
-            proposal.agent,
-            proposal.tool,
-            proposal.arguments,
-            signature=proposal.signature,
-            binding=proposal.binding,
+        return self._author.reported(exchange.said, proposal.call) and self.is_own_decision(
+            exchange
         )
-        return self._author.reported(exchange.said, asked) and self.is_own_decision(exchange)
 
     def is_own_decision(self, exchange: Exchange) -> bool:
         """Whether it was the own engine that gave a message of the owner's to an agent."""

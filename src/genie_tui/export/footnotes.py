@@ -50,16 +50,7 @@ def _footnote(passage: Passage, line: Line, wrong: Container[int]) -> Footnote:
         if body.message in wrong:
             line = Line(line.mark, f"{line.text} (marked as wrong)")
     if isinstance(body, Settled) and passage.proposal is not None:
-        asked = passage.proposal
-        call = Asked(
-            asked.message,
-            asked.id,
-            asked.agent,
-            asked.tool,
-            asked.arguments,
-            withheld=asked.withheld,
-        )
-        fields.append(("changes", "\n".join(what_changed(call, body.arguments))))
+        fields.append(("changes", "\n".join(what_changed(passage.proposal.call, body.arguments))))
     if passage.voucher:
         fields.append(("recovered", f"from {passage.voucher}'s copy"))
     shown = tuple((label, visible(text)) for label, text in fields if text)

@@ -39,14 +39,8 @@ class Column(ScrollView, can_focus=True):
             super().__init__()
             self.count = count
 
-    def __init__(
-        self,
-        *,
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - the name that every widget has for it
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes)
+    def __init__(self) -> None:
+        super().__init__()
         self.shelf = Shelf()
         self.doings = Doings()
         self._talk = Conversation(RoomState(), "")

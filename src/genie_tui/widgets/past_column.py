@@ -34,14 +34,8 @@ class PastColumn(Column):
             self.found = found
             self.problem = problem
 
-    def __init__(
-        self,
-        *,
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - the name that every widget has for it
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes)
+    def __init__(self) -> None:
+        super().__init__()
         self.past: Past | None = None
         self._reading: Want | None = None
         self._target: Target | None = None

@@ -117,19 +117,7 @@ def _end(exchange: Exchange) -> Iterator[Event]:
 
 
 def _call(proposal: Proposal) -> Iterator[Event]:
-    asked = Asked(
-        proposal.message,
-        proposal.id,
-        proposal.agent,
-        proposal.tool,
-        proposal.arguments,
-        proposal.where,
-        proposal.withheld,
-        because=proposal.because,
-        risk=proposal.risk,
-        unasked=proposal.unasked,
-    )
-    yield Event(proposal.seq, proposal.asked_at, proposal.owner, asked)
+    yield Event(proposal.seq, proposal.asked_at, proposal.owner, proposal.call)
     if proposal.outcome is None or proposal.outcome == "expired":
         return
     settled = Settled(

@@ -87,14 +87,8 @@ class Timeline(PastColumn, can_focus=True):
             super().__init__()
             self.exchange = exchange
 
-    def __init__(
-        self,
-        *,
-        name: str | None = None,
-        id: str | None = None,  # noqa: A002 - the name that every widget has for it
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes)
+    def __init__(self) -> None:
+        super().__init__()
         self._repaint: Timer | None = None
         self._pause = OFTEN
 
