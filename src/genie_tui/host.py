@@ -196,7 +196,7 @@ async def take_host_seat(
         {
             "identity": identity,
             "token": server.host_token,
-            "since": opened.log.head,
+            "since": opened.head,
             "preferences": await person.preferences(),
         },
         address=doors.presence.shown_address,

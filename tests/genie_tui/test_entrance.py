@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.genie_core.room.house import Ear
@@ -19,6 +20,7 @@ from genie_core.room.participant import Participant
 from genie_core.room.seat import Link, Seat, Unsent
 from genie_core.room.websocket import bind
 from genie_tui.entrance import Entrance, NothingToResume, StillHosted
+from genie_tui.host import Doors, open_doors
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.settings import Settings
@@ -69,6 +71,24 @@ async def test_a_guest_keeps_a_copy_of_the_hosts_log(tmp_path: Path) -> None:
             await said(ann, ben, ear, "hello")
             shared = ben.state.head
         assert log_of(tmp_path, "ben") == log_of(tmp_path)[:shared]
+
+
+async def test_a_host_misses_nothing_that_is_on_disk_before_they_are_seated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def written(*given: Any) -> Doors:
+        doors = await open_doors(*given)
+        async with asyncio.timeout(60):
+            while doors.opened.log.head < doors.server.state.head:
+                await asyncio.sleep(0)
+        return doors
+
+    monkeypatch.setattr("genie_tui.entrance.open_doors", written)
+    async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
+        await said(ann, ann, ear, "hello")
+    async with seat("ann", ResumeRoom(saved(tmp_path).name), tmp_path) as (ann, ear):
+        await said(ann, ann, ear, "again")
+        assert [event.seq for event in ear.events] == list(range(1, ann.state.head + 1))
 
 
 async def test_coming_back_goes_on_from_the_copy(tmp_path: Path) -> None:

@@ -20,14 +20,19 @@ from genie_core.room.fold import RoomState
 class OpenedLog(NamedTuple):
     """A log with the end of what was in it.
 
-    `events` are the latest ones, if any could be read; `base` is the room before them, which is a new one for a log that
-    is not long. `problems` are lines to show to a person, usually none.
+    `events` are the latest ones, if any could be read; `base` is the room before them, which is a
+    new one for a log that is not long. `problems` are lines to show to a person, usually none.
     """
 
     log: "EventLog"
     base: Base
     events: list[Event]
     problems: list[str]
+
+    @property
+    def head(self) -> int:
+        """The last event that was in it, whatever has been written since."""
+        return self.events[-1].seq if self.events else self.base.seq
 
     def state(self) -> RoomState:
         """The room after the last event; each call makes another one."""
