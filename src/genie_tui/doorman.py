@@ -81,10 +81,7 @@ class House:
 
     def _is_mine(self, listing: "Listing") -> bool:
         """Whether this person can go there; a copy that was put aside leads nowhere."""
-        record = listing.record
-        if record is None or record.kind == "hosted":
-            return True
-        return record.name == self._name and bool(record.address or record.addresses)
+        return listing.record is None or listing.record.leads_back(self._name)
 
     def quote(self, wanted: str, last: int) -> Quote:
         """The last messages of a saved room; see `Doorman.quote`."""

@@ -151,17 +151,8 @@ class SessionStore:
         from genie_core.archive.retention import Limits, due
 
         limits = Limits(**msgspec.structs.asdict(self._retention))
-        found = due(listings, limits, self._clock())
-        return {each.listing.id: each.why for each in found if not self._is_open(each.listing.id)}
-
-    def _is_open(self, id_: str) -> bool:
-        """Whether somebody has a session open, which is not to be removed then."""
-        from genie_core.archive.lock import holder
-
-        try:
-            return holder(self._catalogue().folder(id_)) is not None
-        except GenieError:
-            return False
+        found, holder = due(listings, limits, self._clock()), self._catalogue().holder
+        return {each.listing.id: each.why for each in found if not holder(each.listing.id)}
 
     def _row(self, listing: "Listing", due: str, *, sized: bool) -> SessionRow:
         size = listing.size if sized else None
@@ -199,5 +190,4 @@ class SessionStore:
             return Way.WATCH
         if record.kind == "hosted":
             return Way.HOST
-        mine = record.name == self._name and bool(record.address or record.addresses)
-        return Way.JOIN if mine else Way.WATCH
+        return Way.JOIN if record.leads_back(self._name) else Way.WATCH

@@ -9,8 +9,6 @@ from typing import Any, Final, TextIO
 import msgspec
 
 from genie_core.archive.catalogue import Catalogue, Listing
-from genie_core.archive.errors import ArchiveError
-from genie_core.archive.lock import holder
 from genie_core.archive.retention import Due, Limits, due
 from genie_tui.amounts import file_size
 from genie_tui.moments import ago
@@ -40,7 +38,8 @@ def entries(catalogue: Catalogue, limits: Limits, now: float) -> list[Entry]:
     listings = catalogue.all(sized=True)
     past = {each.listing.id: each.why for each in due(listings, limits, now)}
     return [
-        Entry(each, _holder(catalogue.folder(each.id)), past.get(each.id, "")) for each in listings
+        Entry(each, str(catalogue.holder(each.id) or ""), past.get(each.id, ""))
+        for each in listings
     ]
 
 
@@ -106,14 +105,6 @@ def _column(
     heading: str, cells: Sequence[str], rank: int = 0, least: int = 0, *, right: bool = False
 ) -> Column:
     return Column(heading, tuple(cells), rank, least, right)
-
-
-def _holder(folder: Path) -> str:
-    try:
-        held_by = holder(folder)
-    except ArchiveError:
-        return ""
-    return str(held_by) if held_by else ""
 
 
 def _number(listing: Listing, name: str) -> int:

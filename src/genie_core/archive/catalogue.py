@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from genie_core.archive.blobs import on_disk
 from genie_core.archive.errors import AmbiguousRoom, ArchiveError, UnknownRoom, disk_access
-from genie_core.archive.lock import in_turn
+from genie_core.archive.holder import Holder
+from genie_core.archive.lock import holder, in_turn
 from genie_core.archive.reader import last_moment
 from genie_core.archive.record import Kind, RoomRecord, one_line
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME, SavedRoom
@@ -170,6 +171,12 @@ class Catalogue:
     def folder(self, id_: str) -> Path:
         """The folder of a room that was matched or listed; it may be gone by now."""
         return self._base / id_
+
+    def holder(self, id_: str) -> Holder | None:
+        """Who has a room open; None also if that can't be seen."""
+        with suppress(ArchiveError):
+            return holder(self._base / id_)
+        return None
 
     def _titled(self, title: str) -> list[str]:
         folded = title.casefold().strip()

@@ -67,6 +67,12 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
         """The name that this person has in the room."""
         return self.name or self.host
 
+    def leads_back(self, name: str) -> bool:
+        """Whether a person of that name can host it again, or knows where to join it again."""
+        if self.kind == "hosted":
+            return True
+        return self.name == name and bool(self.address or self.addresses)
+
     @property
     def shown_title(self) -> str:
         """What this person calls the room."""
