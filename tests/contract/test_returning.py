@@ -1,0 +1,80 @@
+"""What engines remember of a room that was suspended, for its host and for a member who returns."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from tests.contract.assisted import KEY, Guest, delegates
+from tests.genie_core.room.house import Ear
+
+from genie_core.room.participant import Participant
+from genie_core.room.seat import EngineState
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Say
+from genie_tui.entrance import Entrance
+from genie_tui.locations import Locations
+from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
+from genie_tui.settings import Settings
+
+pytestmark = pytest.mark.timeout(300)
+
+NUMBERS = {"ann": "seven", "bob": "eleven"}
+
+
+@asynccontextmanager
+async def seated(
+    name: str, opening: Opening, home: Path, model: FakeOpenAI
+) -> AsyncIterator[Guest]:
+    """Somebody in a room whose own engine is loaded, with what the program itself makes of it."""
+    settings = Settings(local=True, model="scripted-1", base_url=model.base_url, grace=0.0)
+    places = Locations(home / "config", home / "data", home / "log")
+    ear = Ear()
+    seat = await Entrance(name, settings, places).enter(opening, ear)
+    assert isinstance(seat, Participant)
+    try:
+        await ear.until(lambda: seat.engine.state is EngineState.READY)
+        yield Guest(seat, ear)
+    finally:
+        await seat.leave()
+
+
+async def ask(guest: Guest, model: FakeOpenAI, query: str, answer: str) -> None:
+    """Say something that is handed to the own agent, which answers."""
+    model.script(delegates(query, guest.seat.name, "a question"), Say(answer))
+    guest.seat.say(query)
+    assert (await guest.ended(query)).answer is not None
+
+
+async def test_after_a_suspend_everybodys_own_agent_remembers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    homes = {name: tmp_path / name for name in NUMBERS}
+    async with FakeOpenAI(api_key=KEY) as anns, FakeOpenAI(api_key=KEY) as bobs:
+        models = {"ann": anns, "bob": bobs}
+        async with seated("ann", NewRoom("Standup"), homes["ann"], anns) as ann:
+            join = JoinRoom(ann.seat.address)
+            async with seated("bob", join, homes["bob"], bobs) as bob:
+                copy = bob.seat.saved
+                for guest in (ann, bob):
+                    number = NUMBERS[guest.seat.name]
+                    await ask(guest, models[guest.seat.name], f"keep {number}", f"kept {number}")
+        async with (
+            seated("ann", ResumeRoom(""), homes["ann"], anns) as ann,
+            seated("bob", RejoinRoom(copy), homes["bob"], bobs) as bob,
+        ):
+            for guest in (ann, bob):
+                name = guest.seat.name
+                await ask(guest, models[name], f"which number had {name}?", "that one")
+        for name, number in NUMBERS.items():
+            *_, decided, answered = models[name].requests
+            other = next(each for each in NUMBERS.values() if each != number)
+            told = "\n".join(answered.texts)
+            assert f"keep {number}" in told
+            assert f"kept {number}" in told
+            assert f"kept {other}" not in told  # each agent has a memory of its own
+            # The reasoner knows the whole conversation, each message of it once.
+            heard = "\n".join(decided.texts)
+            for each in NUMBERS.values():
+                assert heard.count(f"\nkeep {each}\n") == 1
