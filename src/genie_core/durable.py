@@ -23,6 +23,11 @@ def replace_file(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
+def create_file(path: Path) -> int:
+    """Open a file for writing that is new, and its owner's alone; `FileExistsError` if it is not."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+
 def read_file(path: Path) -> bytes:
     """Return what a file holds. `OSError` for a pipe or a device: reading one may never end."""
     if not stat.S_ISREG(path.stat().st_mode):

@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from genie_core.durable import create_file
 from genie_core.errors import FileNotSaved
 
 NAME_BYTES: Final = 200
@@ -56,7 +57,7 @@ def create_new(folder: Path, name: str) -> tuple[Path, BinaryIO]:
     for number in count(1):
         path = folder / (name if number == 1 else f"{stem} ({number}){ending}")
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = create_file(path)
         except FileExistsError as error:
             if number < _TRIES:
                 continue

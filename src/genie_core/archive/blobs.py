@@ -25,7 +25,7 @@ from genie_core.archive.errors import (
     UnknownBlob,
     disk_access,
 )
-from genie_core.durable import make_private_folder, sync_folder, write_whole
+from genie_core.durable import create_file, make_private_folder, sync_folder, write_whole
 
 BLOBS_NAME: Final = "blobs"
 """The folder in that of a saved room."""
@@ -241,7 +241,7 @@ class BlobStore:
     def _copy(self, path: Path, source: int, fresh: Path) -> tuple[str, int]:
         with disk_access("write", fresh):
             make_private_folder(self.folder)
-            target = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            target = create_file(fresh)
             try:
                 return self._pump(path, source, target)
             finally:

@@ -14,7 +14,7 @@ from genie_core.archive.labels import LABELS_NAME, Labels
 from genie_core.archive.lines import Damages, LogScan, fitting
 from genie_core.archive.record import TITLE_CHARS, RoomRecord, one_line, summary_of
 from genie_core.archive.saved import LOG_NAME, WITHHELD_NAME, SavedRoom
-from genie_core.durable import make_private_folder, sync_data, sync_folder, write_whole
+from genie_core.durable import create_file, make_private_folder, sync_data, sync_folder, write_whole
 from genie_core.room.fold import RoomState
 
 MARK: Final = " (fork)"
@@ -108,7 +108,7 @@ def _fill(folder: Path, saved: SavedRoom, prefix: _Prefix) -> int:
 
 def _copy(source: Path, target: Path, size: int) -> None:
     """Copy the beginning of a file, to survive a power cut."""
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = create_file(target)
     try:
         with source.open("rb") as data:
             while size and (piece := data.read(min(_PIECE, size))):

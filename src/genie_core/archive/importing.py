@@ -25,7 +25,7 @@ from genie_core.archive.reader import LogReader
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import LOG_NAME, SavedRoom
 from genie_core.datastore import path_name
-from genie_core.durable import make_private_folder, sync_folder, write_whole
+from genie_core.durable import create_file, make_private_folder, sync_folder, write_whole
 from genie_core.room.fold import RoomState
 
 STAGING: Final = ".importing-"
@@ -111,9 +111,7 @@ class _Import:
     def _take(self, part: Part, file: str) -> None:
         """Copy so many bytes of the lines, which must be those that were exported."""
         digest, lines, rest = hashlib.sha256(), 0, part.size
-        target = os.open(
-            self._folder / file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
-        )
+        target = create_file(self._folder / file)
         try:
             while rest and (data := self._parcel.lines.read(min(rest, PIECE))):
                 rest -= len(data)

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from genie_core.archive.lines import Damages, Found, fitting
+from genie_core.durable import create_file
 from genie_core.room.checkpoint import VERSION as STATE_VERSION
 from genie_core.room.checkpoint import decode_state, encode_state
 from genie_core.room.event import Event, Unreadable
@@ -232,7 +233,7 @@ def _write(path: Path, data: bytes) -> None:
     fresh = path.with_name(f"{path.name}.new")
     with suppress(FileNotFoundError):
         fresh.unlink()
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = create_file(fresh)
     with os.fdopen(descriptor, "wb") as out:
         out.write(data)
     fresh.replace(path)

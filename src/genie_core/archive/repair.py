@@ -14,7 +14,7 @@ from genie_core.archive.log import EventLog
 from genie_core.archive.record import RoomRecord, one_line, summary_of
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME, SavedRoom
 from genie_core.datastore import path_name
-from genie_core.durable import sync_data, sync_folder
+from genie_core.durable import create_file, sync_data, sync_folder
 
 
 def repair(folder: Path) -> list[str]:
@@ -59,7 +59,7 @@ def _mend_log(folder: Path) -> list[str]:
 def _write_mended(path: Path, fresh: Path) -> None:
     """Write the log without what can't be read, and with lines for what is lost."""
     fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = create_file(fresh)
     with os.fdopen(descriptor, "wb") as out, path.open("rb") as log:
         for found in scanned(path, Damages()):
             if found.lost:

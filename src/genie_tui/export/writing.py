@@ -15,6 +15,7 @@ from genie_core.archive.errors import NotExported, disk_access
 from genie_core.archive.export.bundle import pieces, write_bundle
 from genie_core.archive.export.json_lines import write_lines
 from genie_core.archive.saved import SavedRoom
+from genie_core.durable import create_file
 from genie_core.errors import GenieError
 from genie_core.file_names import safe_name
 from genie_core.room.event import FileRef
@@ -130,7 +131,7 @@ def _fresh(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
             yield device
         return
     fresh = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = create_file(fresh)
     try:
         with os.fdopen(descriptor, "wb") as out:
             yield out

@@ -166,6 +166,7 @@ class ReplayScreen(Screen[None]):
     def action_play(self) -> None:
         """Play on, from the start if it is at the end; or stop there."""
         self._playback.play()
+        self._show_standing()
 
     def action_step(self, by: int) -> None:
         """Go on or back by events."""

@@ -68,13 +68,17 @@ async def watching(
     opening: ReplayRoom,
     clock: HandClock | None = None,
     size: tuple[int, int] = SIZE,
+    *,
+    is_empty: bool = False,
 ) -> AsyncIterator[tuple[ReplayScreen, Pilot[Any]]]:
-    """The app with a replay on screen, all of its log read."""
+    """The app with a replay on screen, all of its log read, and its first moment shown."""
     app = GenieApp(House("ann", Settings(), places), opening, "ann", clock=clock or HandClock())
     async with app.run_test(size=size) as pilot:
         screen = app.screen
         assert isinstance(screen, ReplayScreen)
-        await until(pilot, lambda: " of " in words(screen) and "reading" not in words(screen))
+        await until(pilot, lambda: "Garden" in screen.query_one(StatusBar).render().plain)
+        await until(pilot, lambda: is_empty or place(screen) > 0)
+        await until(pilot, lambda: "reading" not in words(screen))
         yield screen, pilot
 
 
@@ -411,7 +415,7 @@ def with_crc(line: bytes) -> bytes:
 
 async def test_an_empty_log_is_an_empty_room(places: Locations) -> None:
     saved = save(places.sessions, [])
-    async with watching(places, ReplayRoom(saved.id)) as (screen, pilot):
+    async with watching(places, ReplayRoom(saved.id), is_empty=True) as (screen, pilot):
         await pilot.press("space", "right", "left", "d", "5", "end", "home", "space")
         await pilot.pause()
         assert "event 0 of 0" in words(screen)
