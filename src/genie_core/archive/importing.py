@@ -105,7 +105,8 @@ class _Import:
         self._take_files(state)
         self.room = SavedRoom(self._folder, record)
         self.room.write()
-        self.room.summarise(state, record.last_activity)
+        summary = self.room.summary(state, record.last_activity)
+        self.room.update(**{**summary, "title": record.title})  # its log may know another one
         sync_folder(self._folder)
 
     def _take(self, part: Part, file: str) -> None:

@@ -72,6 +72,12 @@ def test_what_is_exported_comes_back_the_same(here: Path, there: Path, kind: str
     assert mine == theirs  # also when they were last active
 
 
+def test_a_room_that_was_renamed_comes_back_under_its_title(here: Path, there: Path) -> None:
+    saved = saved_room(here)
+    saved.rename("What we said")
+    assert taken_in(there, lines_of(saved)).saved.record == saved.record
+
+
 def test_attached_files_come_along_in_a_bundle(here: Path, there: Path) -> None:
     saved = saved_room(here)
     imported = taken_in(there, bundle_of(saved))
