@@ -137,6 +137,8 @@ class BlobStore:
         part = self._part(digest, from_)
         with self._lock(part), disk_access("write", part):
             have = _size(part) or 0
+            if not have and (whole := self.size(digest)):
+                return whole
             if offset > have:
                 return have
             rest = data[have - offset :]

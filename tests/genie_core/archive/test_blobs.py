@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.genie_core.faulty_files import FaultyFiles, failing
 
@@ -113,6 +113,7 @@ def test_a_file_arrives_in_pieces_and_is_checked_in_the_end(store: BlobStore) ->
 @given(
     pieces=st.lists(st.tuples(st.integers(0, 130), st.integers(0, 60), st.booleans()), max_size=40)
 )
+@example(pieces=[(0, 40, False), (40, 60, True), (0, 0, False)])
 def test_pieces_in_any_order_leave_a_beginning_of_the_file(
     pieces: list[tuple[int, int, bool]],
 ) -> None:
