@@ -76,7 +76,6 @@ async def watching(
     async with app.run_test(size=size) as pilot:
         screen = app.screen
         assert isinstance(screen, ReplayScreen)
-        await until(pilot, lambda: "Garden" in screen.query_one(StatusBar).render().plain)
         await until(pilot, lambda: is_empty or place(screen) > 0)
         await until(pilot, lambda: "reading" not in words(screen))
         yield screen, pilot
@@ -416,6 +415,7 @@ def with_crc(line: bytes) -> bytes:
 async def test_an_empty_log_is_an_empty_room(places: Locations) -> None:
     saved = save(places.sessions, [])
     async with watching(places, ReplayRoom(saved.id), is_empty=True) as (screen, pilot):
+        await until(pilot, lambda: "Garden" in screen.query_one(StatusBar).render().plain)
         await pilot.press("space", "right", "left", "d", "5", "end", "home", "space")
         await pilot.pause()
         assert "event 0 of 0" in words(screen)
