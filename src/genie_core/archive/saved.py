@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from genie_core.archive.errors import ArchiveError, InvalidTag, disk_access
-from genie_core.archive.lock import hold, in_turn
+from genie_core.archive.errors import ArchiveError, InvalidTag, RoomInUse, disk_access
+from genie_core.archive.lock import hold, holder, in_turn
 from genie_core.archive.log import EventLog, OpenedLog
 from genie_core.archive.migrations import FORMAT
 from genie_core.archive.reader import LogReader, last_moment
@@ -151,21 +151,31 @@ class SavedRoom:
             ArchiveError: it can't be done, for one because the room is open somewhere.
 
         """
-        with disk_access("look at", self.folder):
-            told = [
-                path.stat() for path in (self.log_path, self.folder / RECORD_NAME) if path.exists()
-            ]
-        if len(told) < 2 or told[0].st_mtime_ns <= told[1].st_mtime_ns or not told[0].st_size:
+        log, record = self._changed_at(LOG_NAME), self._changed_at(RECORD_NAME)
+        if not record or log <= record:
             return False
-        with self.held(), self.reader() as log:
-            state, record = log.state(), self._on_disk()
-            if state.head <= record.head or state.messages < record.messages:
-                return False  # that something is lost must not be forgotten
-            summary = summary_of(state, record.seen, record.owner or state.host)
-            summary["host"] = state.host or record.host
-            active = max(record.last_activity, last_moment(self.log_path) or 0.0)
-            self.update(last_activity=active, **summary)
+        if (other := holder(self.folder)) is not None:
+            raise RoomInUse(self.id, other)
+        with self.reader() as reader:  # the room is held for a moment only: nobody is kept out
+            state = reader.state()
+        with self.held():
+            return self._changed_at(LOG_NAME) == log and self._sum_up(state)
+
+    def _sum_up(self, state: RoomState) -> bool:
+        record = self._on_disk()
+        if state.head <= record.head or state.messages < record.messages:
+            return False  # that something is lost must not be forgotten
+        summary = summary_of(state, record.seen, record.owner or state.host)
+        summary["host"] = state.host or record.host
+        active = max(record.last_activity, last_moment(self.log_path) or 0.0)
+        self.update(last_activity=active, **summary)
         return True
+
+    def _changed_at(self, name: str) -> int:
+        """When a file was changed, in nanoseconds; 0 if there is none."""
+        with disk_access("look at", self.folder):
+            path = self.folder / name
+            return path.stat().st_mtime_ns if path.exists() else 0
 
     def note_seen(self, seq: int) -> None:
         """Note that this person has seen all events up to this one; never that they saw fewer."""

@@ -14,6 +14,7 @@ from genie_core.archive.errors import (
     RoomInUse,
 )
 from genie_core.archive.lines import encode_line
+from genie_core.archive.reader import LogReader
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.event import (
@@ -267,6 +268,26 @@ def test_a_record_stays_behind_while_the_room_is_open(saved: SavedRoom) -> None:
     with other.held(), pytest.raises(RoomInUse):
         saved.catch_up()
     assert SavedRoom.load(saved.folder).record.messages == 0
+
+
+def test_catching_up_keeps_nobody_out_while_it_reads(
+    saved: SavedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crashed(saved)
+    state = LogReader.state
+
+    def slowly(reader: LogReader) -> RoomState:
+        with SavedRoom.load(saved.folder).held():  # somebody comes in meanwhile, and writes
+            with saved.log_path.open("ab") as log:
+                log.write(encode_line(Event(3, 3.0, "bob", Said("2", "more"))))
+            os.utime(saved.log_path, (5e9, 5e9))
+        return state(reader)
+
+    monkeypatch.setattr(LogReader, "state", slowly)
+    assert not saved.catch_up()
+    monkeypatch.undo()
+    assert saved.catch_up()
+    assert SavedRoom.load(saved.folder).record.head == 3
 
 
 @pytest.mark.parametrize("known", [{"head": 5}, {"messages": 2}])
