@@ -1,11 +1,9 @@
 """The application: which screen is up, how it ends, and what happens when something breaks."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -27,6 +25,7 @@ from genie_tui.bell import Bell
 from genie_tui.bridge import Doorman
 from genie_tui.counsel import Counsel
 from genie_tui.departure import Departure, receipt_lines
+from genie_tui.giving_back import GivingBack
 from genie_tui.keymap import Scope, bindings
 from genie_tui.opening import Opening, ReplayRoom
 from genie_tui.palette import AppActions
@@ -49,9 +48,6 @@ logger = logging.getLogger(__name__)
 
 WIDE: Final = 120
 """Columns from which the panel has its place beside the conversation."""
-
-VIEW_TIMEOUT: Final = 5.0
-"""Seconds that a disk gets for a draft when the room is left."""
 
 SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
@@ -107,7 +103,7 @@ class GenieApp(App[Departure]):
         self._suspending = False
         self._attended = True
         self._moving = False
-        self._leaving: asyncio.Task[Receipt] | None = None
+        self._giving_back: GivingBack | None = None
         self.failure = ""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -221,7 +217,6 @@ class GenieApp(App[Departure]):
             await self._leave(reason, QUICK_GRACE)
         except GenieError:  # what was not sent comes along; the rest is the next seat's to tell
             logger.warning("the seat could not be given back in good order", exc_info=True)
-        self._leaving = None
         opening = way(seat)
         self._opening = None
         await self._take_down(room)
@@ -241,6 +236,7 @@ class GenieApp(App[Departure]):
 
     def _room_for(self, opening: Opening) -> RoomScreen:
         self._room = RoomScreen(self._doorman, opening, self._clock, self._bell)
+        self._giving_back = GivingBack(self._room)
         return self._room
 
     # Ending
@@ -325,13 +321,10 @@ class GenieApp(App[Departure]):
 
     async def _leave(self, reason: str, grace: float | None) -> Departure | None:
         """Give the seat back, if there is one; the first to ask says why and how quickly."""
-        room = self._room
-        if room is None or room.seat is None:
+        if self._room is None or self._giving_back is None:
             return None
-        if self._leaving is None:
-            # A task of its own, which outlives the worker that may be cancelled with the screen.
-            self._leaving = asyncio.create_task(_give_back(room, room.seat, reason, grace))
-        return self._departure(await asyncio.shield(self._leaving))
+        receipt = await self._giving_back.done(reason, grace)
+        return self._departure(receipt) if receipt is not None else None
 
     def _departure(self, receipt: Receipt) -> Departure | None:
         seat = self._room.seat if self._room is not None else None
@@ -407,31 +400,3 @@ class GenieApp(App[Departure]):
     def action_toggle_theme(self) -> None:
         """Switch between the dark and the light theme."""
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
-
-
-async def _give_back(room: RoomScreen, seat: Seat, reason: str, grace: float | None) -> Receipt:
-    """Keep what the person's view is like, leave, and keep what has not been sent by then."""
-    await _keep_view(room)
-    problems: tuple[str, ...] = ()
-    try:
-        receipt = await seat.leave(reason, grace)
-    except LeftInDisorder as error:
-        receipt, problems = error.receipt, error.receipt.problems
-    kept = await _keep_view(room)
-    if receipt.unsent and seat.saved and not kept:
-        problems += (f"{receipt.unsent} of your messages never reached the room's disk",)
-    elif receipt.unsent and seat.saved and problems:
-        problems += (f"{receipt.unsent} of your messages go out when you are back",)
-    if problems:
-        raise LeftInDisorder(replace(receipt, problems=problems))
-    return receipt
-
-
-async def _keep_view(room: RoomScreen) -> bool:
-    """Write the person's view of a room down, if that is possible soon. Nothing depends on it."""
-    try:
-        async with asyncio.timeout(VIEW_TIMEOUT):
-            return await room.views.keep()
-    except Exception:  # the app may be breaking, and the seat has to be given back all the more
-        logger.exception("the view of the room could not be kept")
-        return False
