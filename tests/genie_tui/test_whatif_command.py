@@ -6,6 +6,7 @@ import os
 import signal
 import stat
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -161,6 +162,8 @@ async def test_ctrl_c_keeps_what_was_found(shell: Shell, tmp_path: Path) -> None
             env={**os.environ, "GENIE_HOME": str(tmp_path), "OPENAI_API_KEY": KEY},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            # Where tests run in the background, they and what they start would ignore it.
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
         try:
             async with asyncio.timeout(120):
