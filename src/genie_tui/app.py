@@ -21,12 +21,13 @@ from genie_core.errors import GenieError
 from genie_core.room.departure import QUICK_GRACE, Ending, Receipt
 from genie_core.room.errors import LeftInDisorder
 from genie_core.room.seat import Seat
+from genie_tui.action import Scope
 from genie_tui.bell import Bell
 from genie_tui.bridge import Doorman
 from genie_tui.counsel import Counsel
 from genie_tui.departure import Departure, receipt_lines
 from genie_tui.giving_back import GivingBack
-from genie_tui.keymap import Scope, bindings
+from genie_tui.keymap import bindings
 from genie_tui.opening import Opening, ReplayRoom
 from genie_tui.palette import AppActions
 from genie_tui.screens.help import HelpScreen

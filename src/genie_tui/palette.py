@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from genie_tui.keymap import Action, Scope, actions
+from genie_tui.action import Action, Scope
+from genie_tui.keymap import actions
 
 
 class ActionProvider(Provider):

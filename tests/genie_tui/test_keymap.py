@@ -4,9 +4,10 @@ from textual.dom import DOMNode
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
+from genie_tui.action import Scope
 from genie_tui.app import GenieApp
 from genie_tui.commands import COMMANDS
-from genie_tui.keymap import ACTIONS, Scope, actions, bindings, by_key
+from genie_tui.keymap import ACTIONS, actions, bindings, by_key
 from genie_tui.palette import AppActions, RoomActions
 from genie_tui.screens.ask_line import AskLineScreen
 from genie_tui.screens.confirm import ConfirmScreen

@@ -7,7 +7,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from genie_tui.keymap import Scope, actions, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
 from genie_tui.text import visible_line
 from genie_tui.widgets.too_small import TooSmall
 

@@ -9,7 +9,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from genie_tui.keymap import Scope, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import bindings
 from genie_tui.widgets.keys_line import KeysLine
 
 

@@ -11,8 +11,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from genie_core.room.exchange import Proposal
+from genie_tui.action import Scope
 from genie_tui.changes import changes, same
-from genie_tui.keymap import Scope, actions, bindings
+from genie_tui.keymap import actions, bindings
 from genie_tui.text import visible_line
 from genie_tui.typed_arguments import Fault, Typed, read_arguments, written
 from genie_tui.widgets.json_area import JsonArea

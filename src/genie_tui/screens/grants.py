@@ -13,7 +13,8 @@ from textual.widgets.option_list import Option
 
 from genie_core.room.grants import Grant
 from genie_core.room.seat import Seat
-from genie_tui.keymap import Scope, actions, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
 from genie_tui.moments import clock_time, duration
 from genie_tui.text import visible_line
 from genie_tui.widgets.agent_path import agent_path

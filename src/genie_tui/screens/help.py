@@ -11,8 +11,9 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from genie_tui.action import Scope
 from genie_tui.commands import COMMANDS
-from genie_tui.keymap import Scope, actions
+from genie_tui.keymap import actions
 
 KEYS: Final = 20
 """Columns for the keys."""

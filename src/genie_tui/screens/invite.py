@@ -16,7 +16,8 @@ from genie_core.errors import GenieError
 from genie_core.room.errors import InvalidInvite
 from genie_core.room.invite import read_invite
 from genie_core.room.seat import Hosting
-from genie_tui.keymap import Scope, actions, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
 from genie_tui.moments import clock_time
 from genie_tui.order import Invite as InviteOrder
 from genie_tui.screens.confirm import ConfirmScreen

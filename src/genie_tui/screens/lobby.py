@@ -16,9 +16,10 @@ from textual.widgets import Checkbox, Footer, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.errors import GenieError
+from genie_tui.action import Scope
 from genie_tui.bridge import Doorman, SavedSummary
 from genie_tui.counsel import Counsel
-from genie_tui.keymap import Scope, bindings
+from genie_tui.keymap import bindings
 from genie_tui.moments import ago
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom

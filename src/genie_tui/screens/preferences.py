@@ -10,7 +10,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from genie_core.room.event import PREFERENCE_CHARS
-from genie_tui.keymap import Scope, actions, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
 from genie_tui.preferences import objection
 
 PUBLIC: Final = (

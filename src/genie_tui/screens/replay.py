@@ -16,8 +16,9 @@ from textual.widgets import Footer, Input, Static
 from genie_core.errors import GenieError
 from genie_core.room.event import Event
 from genie_core.room.fold import RoomState
+from genie_tui.action import Scope
 from genie_tui.bridge import Doorman
-from genie_tui.keymap import Scope, bindings
+from genie_tui.keymap import bindings
 from genie_tui.opening import ReplayRoom
 from genie_tui.replay.landmark import Landmark, message_of
 from genie_tui.replay.player import Moment

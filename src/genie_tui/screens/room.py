@@ -26,6 +26,7 @@ from genie_core.room.seat import (
     Seat,
     Severity,
 )
+from genie_tui.action import Scope
 from genie_tui.bell import Bell
 from genie_tui.bridge import (
     Bridge,
@@ -44,7 +45,7 @@ from genie_tui.bridge import (
     UnsentChanged,
 )
 from genie_tui.commands import Invocation, Mistake, parse
-from genie_tui.keymap import Scope, bindings, by_key
+from genie_tui.keymap import bindings, by_key
 from genie_tui.opening import NewRoom, Opening, ReplayRoom
 from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions

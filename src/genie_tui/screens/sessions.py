@@ -17,8 +17,9 @@ from textual.widgets import Footer, Input, Static
 
 from genie_core.archive.search_hit import Hit
 from genie_core.errors import GenieError
+from genie_tui.action import Scope
 from genie_tui.amounts import counted
-from genie_tui.keymap import Scope, bindings
+from genie_tui.keymap import bindings
 from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens.session_desk import SessionDesk
 from genie_tui.session_row import SessionRow, Sort, Way, arrange, past_line

@@ -11,7 +11,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from genie_core.errors import GenieError
-from genie_tui.keymap import Scope, actions, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
 from genie_tui.locations import short_path
 from genie_tui.settings import Settings
 from genie_tui.settings_form import (

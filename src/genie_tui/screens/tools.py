@@ -10,7 +10,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from genie_core.room.workbench import Workbench
-from genie_tui.keymap import Scope, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import bindings
 from genie_tui.widgets.tool_list import tool_list
 
 NO_ENGINE: Final = (

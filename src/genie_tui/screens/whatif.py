@@ -12,7 +12,8 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.assistant.whatif_report import Outcome, Report
-from genie_tui.keymap import Scope, actions, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
 from genie_tui.whatif_text import MARKED, excerpt, heading, room, summary_lines, title, told
 
 SAME: Final = "Every decision was the same."

@@ -7,7 +7,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from genie_tui.keymap import Scope, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import bindings
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.ledger_log import Filter, Row
 from genie_tui.widgets.ledger_text import details

@@ -15,8 +15,9 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from genie_core.room.seat import Answer
+from genie_tui.action import Scope
 from genie_tui.extent import HOW, read_extent
-from genie_tui.keymap import Scope, bindings, by_key
+from genie_tui.keymap import bindings, by_key
 from genie_tui.widgets.arguments import arguments_content
 from genie_tui.widgets.card_text import (
     RISKS,

@@ -7,7 +7,8 @@ from textual.content import Content
 
 from genie_core.room.exchange import Proposal
 from genie_core.room.judge import EXCEED_BUDGET
-from genie_tui.keymap import Scope, actions
+from genie_tui.action import Scope
+from genie_tui.keymap import actions
 from genie_tui.moments import duration
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path

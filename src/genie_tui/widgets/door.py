@@ -18,7 +18,8 @@ from textual.widgets import Static
 from genie_core.room.names import fold_name
 from genie_core.room.seat import Knock
 from genie_core.room.source import LOOPBACK
-from genie_tui.keymap import Scope, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import bindings
 from genie_tui.text import visible_line
 from genie_tui.widgets.key_words import key_words
 from genie_tui.widgets.keys_line import KeysLine

@@ -7,7 +7,8 @@ from textual import events
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_tui.keymap import Action, Scope, actions, by_key
+from genie_tui.action import Action, Scope
+from genie_tui.keymap import actions, by_key
 from genie_tui.widgets.key_guard import KeyGuard
 
 SOON: Final = "ready in a moment…"

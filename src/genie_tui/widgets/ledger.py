@@ -20,7 +20,8 @@ from textual.strip import Strip
 
 from genie_core.room.event import Decided, Event
 from genie_core.room.fold import RoomState
-from genie_tui.keymap import Scope, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import bindings
 from genie_tui.moments import clock_time
 from genie_tui.text import visible_line
 from genie_tui.widgets.doings import Doings

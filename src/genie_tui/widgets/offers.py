@@ -13,7 +13,8 @@ from textual.widgets.option_list import Option
 
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models.discover import Offer
-from genie_tui.keymap import Scope, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import bindings
 from genie_tui.text import visible_line
 
 LABEL: Final = 34

@@ -19,7 +19,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from genie_core.archive.search_hit import Hit
-from genie_tui.keymap import Scope, bindings, by_key
+from genie_tui.action import Scope
+from genie_tui.keymap import bindings, by_key
 from genie_tui.session_row import SessionRow, Sort
 from genie_tui.widgets.session_columns import head, line
 from genie_tui.widgets.session_hit import HIT_LINES, hit_lines

@@ -13,7 +13,8 @@ from genie_core.room.event import Event
 from genie_core.room.exchange import Exchange
 from genie_core.room.fold import RoomState
 from genie_core.room.seat import Unsent
-from genie_tui.keymap import Scope, bindings
+from genie_tui.action import Scope
+from genie_tui.keymap import bindings
 from genie_tui.widgets.conversation import Conversation
 from genie_tui.widgets.entry import message_of, said_in
 from genie_tui.widgets.marked import MarkWanted, exchanged

@@ -6,7 +6,8 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from genie_tui.keymap import GUARDED, Scope, actions
+from genie_tui.action import Scope
+from genie_tui.keymap import GUARDED, actions
 from genie_tui.widgets.keys_line import SOON, KeysLine
 
 
