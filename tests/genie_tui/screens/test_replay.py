@@ -29,6 +29,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
+from genie_core.room.fold import WINDOW
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
 from genie_tui.locations import Locations, find_locations
@@ -175,6 +176,25 @@ async def test_a_replay_ends_with_the_screen_that_was_live(places: Locations, wa
         await pilot.pause()
         for shown, was in zip(panes(screen), live, strict=True):
             assert shown == was
+
+
+async def test_a_replay_of_more_than_the_state_knows_ends_like_the_room(places: Locations) -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    for number in range(2 * WINDOW + 300):
+        seq = seat.say_here(f"message {number}", ("ann", "bob")[number % 3 == 0])
+        if number % 5 == 0:
+            seat.feed(Decided(seq, "ignore", reason=f"reason {number}"))
+    seat.ask("grep", "find it", pattern="x")
+    live = await shown_live(seat)
+    saved = save(places.sessions, seat.events)
+    head = len(seat.events)
+    async with watching(places, ReplayRoom(saved.id, 1), size=(122, 64)) as (screen, pilot):
+        await press(screen, pilot, "end", head)
+        await until(pilot, lambda: "find it" in said(screen))
+        for shown, was in zip(panes(screen), live, strict=True):
+            rows = min(len(shown), len(was))  # the two screens leave different space for them
+            assert shown[-rows:] == was[-rows:]
 
 
 # Not live
