@@ -12,11 +12,18 @@ from typing import Final
 
 import msgspec
 
+from genie_core.room.codec import flaw
 from genie_core.room.event import ROOM, Event, Unreadable
 from genie_core.room.fold import IllegalEvent, RoomState
 
 MAX_GAP: Final = 100_000
-"""A jump in sequence numbers beyond this is taken for damage, not for lost events."""
+"""So many events may be lost beyond one for each line; a jump that skips more is damage itself."""
+
+LINE_BYTES: Final = 16 * 1024 * 1024
+"""The longest line that is read; a longer one is no event."""
+
+KIND_CHARS: Final = 64
+"""So much is told of what an event is called that is not known."""
 
 NAMED: Final = 5
 """This many damaged lines are given by number, and this many other problems are told."""
@@ -89,6 +96,9 @@ class LogScan:
     `at` is the time of the last event. The end is torn if the last line is unfinished, or full of
     zeros as after a power cut. A damaged line anywhere else counts as one lost event or more,
     whatever the numbers around it say.
+
+    What a log claims to have lost takes no more memory than what is in it, and a long line no more
+    than `LINE_BYTES`. Placeholders up to the event `after` are not made.
     """
 
     def __init__(
@@ -98,13 +108,17 @@ class LogScan:
         intact: int = 0,
         at: float | None = None,
         damages: Damages | None = None,
+        after: int = 0,
     ) -> None:
         self.head = head
         self.lines = lines
         self.intact = intact
         self.at = at
         self.damages = damages or Damages()
+        self._after = after
         self._rest = b""
+        self._dropped = 0
+        self._lost = 0
         self._zeros: tuple[int, str, int] | None = None
         self._damaged: list[int] = []
 
@@ -118,15 +132,22 @@ class LogScan:
         data = self._rest + data
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
-            yield from self._line(data[start:end])
+            if self._dropped:
+                self._end_long(end + 1 - start)
+            else:
+                yield from self._line(data[start:end])
             start = end + 1
         self._rest = data[start:]
+        if self._dropped or len(self._rest) > LINE_BYTES:
+            self._dropped += len(self._rest)
+            self._rest = b""
 
     def finish(self) -> Iterator[Found]:
         """Take note that there is no more; the events that are lost at the end."""
-        if self._rest:
+        rest = self._dropped + len(self._rest)
+        if rest:
             self._settle_zeros()
-        torn = len(self._rest) or (self._zeros[2] if self._zeros is not None else 0)
+        torn = rest or (self._zeros[2] if self._zeros is not None else 0)
         for number in self._damaged:  # nothing readable follows that would tell how many are lost
             yield from self._lose(
                 self.head + 1, f"line {number} of the log is damaged", self.intact
@@ -134,6 +155,13 @@ class LogScan:
         self._damaged.clear()
         if torn:
             self.damages.other(f"the last line was unfinished: {torn} bytes were cut off")
+
+    def _end_long(self, length: int) -> None:
+        """Take the end of a line for damage of which the beginning was too long to be kept."""
+        self._settle_zeros()
+        self.lines += 1
+        length, self._dropped = self._dropped + length, 0
+        self._damage(self.lines, f"it is over {LINE_BYTES:,} bytes long", length)
 
     def _line(self, line: bytes) -> Iterator[Found]:
         self._settle_zeros()
@@ -159,7 +187,8 @@ class LogScan:
 
     def _damage(self, number: int, why: str, length: int) -> None:
         self.damages.line(number, why)
-        self._damaged.append(number)
+        if len(self._damaged) < MAX_GAP:
+            self._damaged.append(number)
         self.intact += length
 
     def _take(self, event: Event, start: int, end: int) -> Iterator[Found]:
@@ -167,7 +196,7 @@ class LogScan:
         if event.seq < expected:
             self.damages.other(f"line {self.lines} repeats event {event.seq} and is left out")
             return
-        if event.seq - expected > MAX_GAP:
+        if self._lost + event.seq - expected > self.lines + MAX_GAP:
             raise _Damaged(f"event {event.seq} does not follow event {self.head}")
         if event.seq > expected:
             missing = f"event {expected}"
@@ -181,8 +210,9 @@ class LogScan:
     def _lose(self, upto: int, why: str, place: int, at: float = 0.0) -> Iterator[Found]:
         """Placeholders for lost events, at the time of a neighbour."""
         when = at if self.at is None else self.at
-        for seq in range(self.head + 1, upto + 1):
-            self.head = seq
+        self._lost += upto - self.head
+        skipped, self.head = max(self.head, min(upto, self._after)), upto
+        for seq in range(skipped + 1, upto + 1):
             yield Found(Event(seq, when, ROOM, Unreadable(why)), place, place, lost=True)
 
 
@@ -283,8 +313,8 @@ def _decode_line(line: bytes) -> Event:
         event = _event.decode(line)
     except (ValueError, RecursionError):
         event = _decode_unknown(line)
-    if not event.has_sane_time():
-        raise _Damaged("its time can't be")
+    if why := flaw(event):
+        raise _Damaged(f"it {why}")
     return event
 
 
@@ -294,5 +324,5 @@ def _decode_unknown(line: bytes) -> Event:
         envelope = _envelope.decode(line)
     except (ValueError, RecursionError) as error:
         raise _Damaged(f"it is no event ({error})") from error
-    why = f"this version does not know events like {envelope.body.type!r}"
+    why = f"this version does not know events like {envelope.body.type[:KIND_CHARS]!r}"
     return Event(envelope.seq, envelope.at, envelope.by, Unreadable(why))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Final
 
 from genie_core.archive.index import PIECE, LogIndex, checksum
@@ -57,21 +58,22 @@ def read_part(descriptor: int, index: LogIndex, after: int, most: int) -> list[E
     """
     found: list[Event] = []
     while len(found) < most and after < index.covered:
-        part = [event for event in _part(descriptor, index, after) if event.seq > after]
+        part = list(islice(_part(descriptor, index, after), most - len(found)))
         if not part:
             break
         found += part
         after = part[-1].seq
-    return found[:most]
+    return found
 
 
 def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
-    """The events around the one behind `after`, from one place that is known to the next."""
+    """The events that follow `after`, up to the next place that is known."""
     head, start, upto, end = index.span(after)
-    scan = LogScan(head, lines=min(start, 1), intact=start)
-    at = 0.0
-    for found in [*scan.feed(os.pread(descriptor, end - start, start)), *scan.finish()]:
-        if found.event.seq <= upto:
+    scan = LogScan(head, lines=min(start, 1), intact=start, after=after)
+    head, at = max(head, after), 0.0
+    data = os.pread(descriptor, end - start, start)
+    for found in chain(scan.feed(data), scan.finish()):
+        if after < found.event.seq <= upto:
             head, at = found.event.seq, found.event.at
             yield index.stand_in(found.event)
     for seq in range(head + 1, upto + 1):

@@ -7,7 +7,19 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from genie_core.room.errors import FrameError
-from genie_core.room.event import Answered, AnyBody, Decided, Event, RunBody, Unreadable
+from genie_core.room.event import (
+    Answered,
+    AnyBody,
+    Asked,
+    Decided,
+    Event,
+    Recovered,
+    RunBody,
+    Said,
+    Settled,
+    Unreadable,
+    is_moment,
+)
 from genie_core.room.frame import ClientFrame, Entries, ServerFrame
 
 T = TypeVar("T")
@@ -23,6 +35,11 @@ _server: "Final[msgspec.json.Decoder[ServerFrame]]" = msgspec.json.Decoder(Serve
 _body: "Final[msgspec.json.Decoder[RunBody]]" = msgspec.json.Decoder(RunBody)
 _event: "Final[msgspec.json.Decoder[Event]]" = msgspec.json.Decoder(Event)
 _encode: Final = msgspec.json.Encoder().encode
+
+IMPOSSIBLE_TIME: Final = "has an impossible time"
+
+_WITH_MORE: Final = (Said, Asked, Settled, Recovered)
+"""Bodies in which there can be something wrong that their types don't tell."""
 
 _KEPT_BATCHES: Final = 64
 
@@ -55,11 +72,33 @@ def decode_server(data: bytes, limit: int = SERVER_FRAME_BYTES) -> ServerFrame:
     frame = _decode(_server, data, limit)
     if isinstance(frame, Entries):
         for event in frame.events:
-            if not event.has_sane_time():
-                raise FrameError("malformed", f"event {event.seq} has an impossible time")
-            if not event.has_sane_files():
-                raise FrameError("malformed", f"event {event.seq} names files that can't be")
+            if why := flaw(event):
+                raise FrameError("malformed", f"event {event.seq} {why}")
     return frame
+
+
+def flaw(event: Event) -> str:
+    """What an event has or does that can't be, wherever it comes from; empty if it is in order.
+
+    Whatever else is in it may be wrong, but can be shown, folded and written down.
+    """
+    body = event.body
+    if not isinstance(body, _WITH_MORE) or _is_plain(body):
+        return "" if is_moment(event.at) else IMPOSSIBLE_TIME
+    for _ in range(MAX_DEPTH):
+        if not isinstance(body, Recovered):
+            break
+        body = body.event.body
+    else:
+        return "was recovered again and again"
+    if not event.has_sane_time():
+        return IMPOSSIBLE_TIME
+    if not event.has_sane_files():
+        return "names files that can't be"
+    arguments = body.arguments if isinstance(body, Asked | Settled) else None
+    if arguments and _deeper_than(arguments, MAX_DEPTH):
+        return f"has arguments nested more than {MAX_DEPTH} levels deep"
+    return ""
 
 
 def normal(body: RunBody, limit: int) -> RunBody:
@@ -172,16 +211,16 @@ def _with_whole_texts(value: Any) -> Any:
 def _deeper_than(value: Any, levels: int) -> bool:
     layer = [value]
     for _ in range(levels):
-        layer = [child for each in layer for child in _children(each)]
+        layer = [
+            child
+            for each in layer
+            if isinstance(each, dict | list)
+            for child in (each.values() if isinstance(each, dict) else each)
+        ]
         if not layer:
             return False
     return True
 
 
-def _children(value: Any) -> list[Any]:
-    match value:
-        case dict():
-            return list(value.values())
-        case list():
-            return value
-    return []
+def _is_plain(body: AnyBody) -> bool:
+    return isinstance(body, Said) and not (body.files or body.quotes)

@@ -222,7 +222,8 @@ class RoomState:
             case Recovered() as recovered:
                 self._recovered(event, recovered.event)
             case Unreadable():
-                self.unreadable.add(event.seq)
+                if len(self.unreadable) < WINDOW:  # that there is one is all that counts
+                    self.unreadable.add(event.seq)
             case body:
                 self._ran(event, body)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.archive.lines import encode_line, read_lines
+from genie_core.archive.lines import LINE_BYTES, MAX_GAP, LogScan, encode_line, read_lines
 from genie_core.room.event import Answered, Asked, Event, Hosted, Joined, Opened, Said, Unreadable
 from genie_core.room.fold import RoomState
 
@@ -119,8 +119,71 @@ def test_an_impossible_time_counts_as_damage(at: float, kind: str) -> None:
         b'{"seq":7,"at":%r,"by":"","body":{"type":"%b","host":"x"}}' % (at, kind.encode())
     )
     content = read_lines(WHOLE + line)
-    assert content.told() == ["line 7 is damaged: its time can't be"]
+    assert content.told() == ["line 7 is damaged: it has an impossible time"]
     assert content.events[-1] == Event(7, 105.0, "", Unreadable("line 7 of the log is damaged"))
+
+
+def file(digest: str, size: int) -> str:
+    return f'{{"digest":"{digest}","name":"n","size":{size}}}'
+
+
+def said_with(*files: str) -> str:
+    return f'{{"type":"said","id":"m2","text":"","files":[{",".join(files)}]}}'
+
+
+def with_arguments(fields: str) -> str:
+    nested = '{"a":' * 65 + "1" + "}" * 65
+    return f'{{{fields},"message":4,"arguments":{nested}}}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        said_with(file("../../etc/passwd", 1)),
+        said_with(file("a" * 64, 10**400)),
+        said_with(*[file("a" * 64, 1)] * 300),
+        with_arguments('"type":"asked","approval":"a2","agent":"a","tool":"t"'),
+        with_arguments('"type":"settled","approval":"a1","outcome":"approved"'),
+        '{"type":"recovered","event":{"seq":7,"at":1,"by":"","body":' * 64
+        + '{"type":"preferred","text":""}'
+        + "}}" * 64,
+    ],
+)
+def test_what_no_room_records_counts_as_damage(body: str) -> None:
+    line = checked(b'{"seq":7,"at":106.0,"by":"hana","body":%b}' % body.encode())
+    content = read_lines(WHOLE + line)
+    assert content.told()[0].startswith("line 7 is damaged: it ")
+    assert content.events[-1].body == Unreadable("line 7 of the log is damaged")
+
+
+def test_of_a_line_without_an_end_no_more_is_kept_than_any_event_takes() -> None:
+    scan, piece, pieces = LogScan(), b"x" * (LINE_BYTES // 4), 9
+    events = [found.event for found in scan.feed(WHOLE)]
+    for _ in range(pieces):
+        events += [found.event for found in scan.feed(piece)]
+    later = encode_line(Event(8, 106.0, "hana", Said("m2", "still here")))
+    events += [found.event for found in scan.feed(b"\n" + later)]
+    assert not list(scan.finish())
+    assert scan.damages.told()[0].startswith(f"line 7 is damaged: it is over {LINE_BYTES:,} bytes")
+    assert scan.intact == len(WHOLE) + pieces * len(piece) + 1 + len(later)
+    assert [event.seq for event in events] == [*range(1, 9)]
+    torn = LogScan()
+    assert len(list(torn.feed(WHOLE))) == len(EVENTS)
+    assert not list(torn.feed(piece * 5))
+    assert not list(torn.finish())
+    assert (torn.intact, len(torn.damages.told())) == (len(WHOLE), 1)
+
+
+def test_damage_does_not_become_more_in_memory_than_it_is_on_disk() -> None:
+    content = read_lines(WHOLE + b"\n" * (3 * MAX_GAP))
+    assert content.head == len(EVENTS) + MAX_GAP
+    jumps = [
+        encode_line(Event(6 + jump * MAX_GAP, 106.0, "hana", Said(f"j{jump}", "far on")))
+        for jump in range(1, 40)
+    ]
+    content = read_lines(WHOLE + b"".join(jumps))
+    assert content.head <= 6 + 2 * MAX_GAP
+    assert content.damages.damaged >= 38
 
 
 def test_a_repeated_line_is_left_out() -> None:

@@ -156,3 +156,15 @@ def test_parts_of_a_damaged_log_are_what_reading_all_of_it_gives(
         assert event == other or (
             isinstance(event.body, Unreadable) and isinstance(other.body, Unreadable)
         )
+
+
+def test_a_place_in_a_long_stretch_of_lost_events_is_read_without_those_before_it(
+    path: Path,
+) -> None:
+    far = Event(90_000, 9.0, "ann", Said("far", "on"))
+    path.write_bytes(b"".join(map(encode_line, [*events(1, 3), far])))
+    with LogReader.open(path) as reader:
+        assert [event.seq for event in reader.read(60_000, 3)] == [60_001, 60_002, 60_003]
+        assert [event.seq for event in reader.read(89_998, 5)] == [89_999, 90_000]
+        assert reader.read(89_999, 1) == [far]
+        assert sum(1 for _ in reader.events()) == 90_000

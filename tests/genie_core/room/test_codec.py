@@ -213,6 +213,17 @@ def test_an_event_from_no_possible_time_is_no_frame(at: str) -> None:
         decode_server(frame.encode())
 
 
+def test_arguments_that_no_engine_may_publish_are_no_frame_either() -> None:
+    arguments: dict[str, Any] = {}
+    for _ in range(MAX_DEPTH):
+        arguments = {"a": arguments}
+    event = Event(7, 1.0, "ann", Asked(1, "a", "agent", "tool", arguments))
+    with pytest.raises(FrameError, match="event 7 has arguments nested more than 64 levels deep"):
+        decode_server(encode(Entries((event,))))
+    event = Event(7, 1.0, "ann", Asked(1, "a", "agent", "tool", arguments["a"]))
+    assert decode_server(encode(Entries((event,)))) == Entries((event,))
+
+
 def test_the_last_possible_moment_can_be_shown_in_every_time_zone() -> None:
     for hours in (-14, 14):
         datetime.fromtimestamp(LATEST, timezone(timedelta(hours=hours)))
