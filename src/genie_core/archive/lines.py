@@ -276,17 +276,6 @@ def last_event(part: bytes) -> Event | None:
     return None
 
 
-def put_in_order(content: LogContent) -> None:
-    """Replace the events that contradict those before them, which no room could go on from.
-
-    Their lines are intact, so they were written like this: by another program, or by hand.
-    """
-    state = RoomState()
-    for place, event in enumerate(content.events):
-        stand_in = fitting(state, event, content.damages)
-        content.events[place] = stand_in
-
-
 def fitting(state: RoomState, event: Event, damages: Damages) -> Event:
     """Apply an event; or a placeholder, which is returned, if it contradicts those before it."""
     try:
