@@ -5,12 +5,18 @@ from genie_tui.moments import duration
 from genie_tui.text import visible, visible_line
 
 UNHANDLED = "Nobody who could answer was in the room, so nothing was decided about this message."
+RECOVERED = (
+    "This was recovered from {}'s copy of the room. What was decided about it under an earlier host "
+    "is not known here."
+)
 UNDECIDED = "At this moment nothing is decided about this message yet."
 STOPPED = "The work on this message was stopped before anything was decided."
 
 
 def why_silent(exchange: Exchange) -> str:
     """What was decided about a message and why, safe to show."""
+    if exchange.voucher:
+        return RECOVERED.format(visible_line(exchange.voucher))
     if exchange.phase is Phase.UNHANDLED:
         return UNHANDLED
     decision = exchange.decision

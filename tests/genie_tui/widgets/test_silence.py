@@ -1,9 +1,9 @@
 from msgspec.structs import replace
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.event import Cancelled, Decided, Event, Failed
+from genie_core.room.event import Answered, Cancelled, Decided, Event, Failed, Recovered, Said
 from genie_core.room.exchange import Exchange
-from genie_tui.widgets.silence import STOPPED, UNDECIDED, UNHANDLED, why_silent
+from genie_tui.widgets.silence import RECOVERED, STOPPED, UNDECIDED, UNHANDLED, why_silent
 
 
 def exchange(log: RoomLog, said: Event) -> Exchange:
@@ -42,6 +42,15 @@ def test_it_says_if_nothing_was_decided() -> None:
     stopped = log.say("ann", "stop", handler="ann")
     log.add(Cancelled(stopped.seq), "ann")
     assert why_silent(exchange(log, stopped)) == STOPPED
+
+
+def test_of_what_was_recovered_no_decision_is_made_up() -> None:
+    log = RoomLog()
+    early = Event(7, 1.0, "cleo", Said("c-1", "early", handler="cleo"))
+    recovered = log.add(Recovered(early), "bob")
+    assert why_silent(exchange(log, recovered)) == RECOVERED.format("bob")
+    log.add(Recovered(Event(8, 2.0, "cleo", Answered(7, "yes"))), "bob")
+    assert why_silent(exchange(log, recovered)) == RECOVERED.format("bob")
 
 
 def test_it_says_why_no_answer_came_of_what_was_acted_on() -> None:
