@@ -82,7 +82,11 @@ def reason(error: BaseException) -> str:
 
 
 def _write_new(path: Path, content: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            path.unlink()  # a link would lead the content elsewhere, a pipe would wait for a reader
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
     try:
         write_whole(descriptor, content)
         os.fsync(descriptor)

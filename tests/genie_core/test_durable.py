@@ -91,3 +91,14 @@ def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
             read_file(tmp_path / name)
     (tmp_path / "file").write_bytes(b"x")
     assert read_file(tmp_path / "file") == b"x"
+
+
+def test_a_link_or_a_pipe_in_the_way_of_a_new_file_leads_nowhere(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.json", tmp_path / "other"
+    other.write_bytes(b"of somebody")
+    (tmp_path / "a.json.new").symlink_to(other)
+    replace_file(path, b"one")
+    os.mkfifo(tmp_path / "a.json.new")
+    replace_file(path, b"two")
+    assert (path.read_bytes(), other.read_bytes()) == (b"two", b"of somebody")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.json", "other"]

@@ -15,14 +15,17 @@ from typing import Final
 import msgspec
 
 from genie_core.archive.lines import Damages, Found, fitting
-from genie_core.durable import create_file
+from genie_core.durable import create_file, read_file
 from genie_core.room.checkpoint import VERSION as STATE_VERSION
 from genie_core.room.checkpoint import decode_state, encode_state
 from genie_core.room.event import Event, Unreadable
 from genie_core.room.fold import RoomState
 
 INDEX_NAME: Final = "events.idx"
-VERSION: Final = 1
+VERSION: Final = 2
+
+MOST_BYTES: Final = 128 * 1024 * 1024
+"""A larger file is no index."""
 
 STRIDE: Final = 256
 """Events from one place that is written down to the next."""
@@ -65,6 +68,8 @@ class _Stored(msgspec.Struct):
     stand_ins: dict[int, Event]
     bases: list[Base]
 
+
+_CRC_BYTES: Final = 4
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(_Stored).decode
@@ -161,7 +166,8 @@ class LogIndex:
             [base for base in self.bases if base.seq],
         )
         try:
-            _write(path, _encode(stored))
+            data = _encode(stored)
+            _write(path, zlib.crc32(data).to_bytes(_CRC_BYTES) + data)
         except OSError:
             logger.warning("the index of a log can't be written", exc_info=True)
 
@@ -174,11 +180,13 @@ class LogIndex:
 
         """
         try:
-            data = path.read_bytes()
+            if path.stat().st_size > MOST_BYTES:
+                return cls()
+            data = read_file(path)
         except OSError:
             return cls()
         try:
-            return cls._of(_decode(data), descriptor) or cls()
+            return cls._of(_decode(_checked(data)), descriptor) or cls()
         except (ValueError, RecursionError):
             logger.warning("the index of a log can't be understood, and is made anew")
             return cls()
@@ -223,6 +231,14 @@ def _is_near_end(base: Base, descriptor: int) -> bool:
 def _stamp(descriptor: int) -> tuple[int, int, int]:
     told = os.fstat(descriptor)
     return told.st_ino, told.st_size, told.st_mtime_ns
+
+
+def _checked(data: bytes) -> bytes:
+    """What follows the checksum in a file; raises `ValueError` if it is another one."""
+    rest = data[_CRC_BYTES:]
+    if zlib.crc32(rest).to_bytes(_CRC_BYTES) != data[:_CRC_BYTES]:
+        raise ValueError("its checksum does not match")
+    return rest
 
 
 def _seq(place: tuple[int, int]) -> int:

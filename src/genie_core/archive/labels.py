@@ -99,7 +99,8 @@ class Labels:
 
 def _append(path: Path, line: bytes) -> None:
     """Add a line; one that was never finished before it stays apart from it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
     try:
         size = os.fstat(descriptor).st_size
         unfinished = size and os.pread(descriptor, 1, size - 1) != b"\n"

@@ -4,11 +4,13 @@ The system's lock alone decides; it ends with the process that has it, in whatev
 in the file only tells people who that is.
 """
 
+import errno
 import fcntl
 import logging
 import math
 import os
 import platform
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -58,7 +60,7 @@ def holder(folder: Path) -> Holder | None:
     """
     with disk_access("look at the lock of", folder):
         try:
-            descriptor = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = _open(folder, os.O_RDONLY)
         except FileNotFoundError:
             return None
         try:
@@ -92,7 +94,7 @@ def in_turn(folder: Path) -> Iterator[None]:
 
 
 def _locked(folder: Path, name: str) -> int:
-    descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = _open(folder, os.O_RDWR | os.O_CREAT)
     try:
         _take(descriptor, folder)
         if left := _read(descriptor):
@@ -103,6 +105,16 @@ def _locked(folder: Path, name: str) -> int:
     except BaseException:
         os.close(descriptor)
         raise
+    return descriptor
+
+
+def _open(folder: Path, flags: int) -> int:
+    """Open the file, but nothing that it may lead to, and no pipe, which would have to be waited for."""
+    flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(folder / LOCK_NAME, flags, 0o600)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "Not a regular file")
     return descriptor
 
 

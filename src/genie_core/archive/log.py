@@ -202,7 +202,8 @@ def _opened(path: Path, first: Event | None) -> tuple[int, LogIndex, list[Event]
     created = not path.exists()
     if not created:
         check_ordinary(path)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
     try:
         index = LogIndex.load(path.with_name(INDEX_NAME), descriptor)
         index.first, known = first, index.bases[-1]

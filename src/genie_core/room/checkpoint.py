@@ -1,6 +1,7 @@
 """A room's state as bytes, so that a fold can go on from there instead of from the first event."""
 
 import zlib
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -12,7 +13,7 @@ from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.fold import RoomState
 from genie_core.room.person import Person
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Grows with every change to what a state holds or to how events are folded."""
 
 MOST_BYTES: Final = 512 * 1024 * 1024
@@ -64,8 +65,9 @@ class _Checkpoint(msgspec.Struct, array_like=True):
     ids: list[tuple[str, str]]
 
 
-_encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(_Checkpoint).decode
+# JSON as in the log: a tool may be called with numbers for which other formats have no room.
+_encode: Final = msgspec.json.Encoder().encode
+_decode: "Final[Callable[[bytes], _Checkpoint]]" = msgspec.json.Decoder(_Checkpoint).decode
 
 
 class _Version(msgspec.Struct, array_like=True):
@@ -124,7 +126,7 @@ def decode_state(data: bytes) -> RoomState:
         plain = unpacking.decompress(data, MOST_BYTES)
         if not unpacking.eof:
             raise ValueError("the state is not whole")
-        if msgspec.msgpack.decode(plain, type=_Version).version != VERSION:
+        if msgspec.json.decode(plain, type=_Version).version != VERSION:
             raise ValueError("the state is of another version")
         return _restored(_decode(plain))
     except (zlib.error, KeyError, RecursionError) as error:

@@ -123,3 +123,18 @@ def test_what_breaks_while_a_folder_is_held_passes_as_it_is(tmp_path: Path) -> N
         raise FileNotFoundError
     with hold(tmp_path):
         pass
+
+
+def test_what_is_no_file_is_neither_waited_for_nor_followed(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("of somebody")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "lock").symlink_to(other)
+    (tmp_path / "piped").mkdir()
+    os.mkfifo(tmp_path / "piped" / "lock")
+    for folder in (tmp_path / "linked", tmp_path / "piped"):
+        with pytest.raises(DiskFailure), hold(folder, "ann"):
+            pass
+        with pytest.raises(DiskFailure):
+            holder(folder)
+    assert other.read_text() == "of somebody"

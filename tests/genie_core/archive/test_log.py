@@ -15,8 +15,19 @@ from genie_core.archive.errors import DiskFailure
 from genie_core.archive.index import BASE_EVERY, INDEX_NAME, TAIL, LogIndex
 from genie_core.archive.lines import encode_line, read_lines
 from genie_core.archive.log import EventLog
+from genie_core.archive.reader import LogReader
 from genie_core.room.checkpoint import encode_state
-from genie_core.room.event import Answered, AnyBody, Event, Hosted, Said, Settled, Unreadable
+from genie_core.room.event import (
+    Answered,
+    AnyBody,
+    Asked,
+    Decided,
+    Event,
+    Hosted,
+    Said,
+    Settled,
+    Unreadable,
+)
 from genie_core.room.fold import RoomState
 
 
@@ -169,6 +180,7 @@ WITH_SMALL_FILES = """
 import asyncio, resource, signal, sys
 from pathlib import Path
 from genie_core.archive.log import EventLog
+from genie_core.archive.reader import LogReader
 from genie_core.room.event import Event, Said
 
 async def main() -> None:
@@ -223,6 +235,7 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from genie_core.archive.log import EventLog
+from genie_core.archive.reader import LogReader
 from genie_core.room.event import Event, Said
 
 async def main() -> None:
@@ -310,6 +323,51 @@ def test_an_index_is_not_believed_once_the_log_was_edited(path: Path, place: flo
     assert 1 <= len(lost) <= 2
     with (again := EventLog.open(path)).log:
         assert again.problems == opened.problems
+
+
+@pytest.mark.parametrize("place", [0.0001, 0.2, 0.5, 0.8, 0.9999])
+def test_a_damaged_index_is_not_believed(path: Path, place: float) -> None:
+    with EventLog.open(path).log as log:
+        for first in range(1, 12_001, 100):
+            log.write(events(first, first + 100))
+    index = path.with_name(INDEX_NAME)
+    data = bytearray(index.read_bytes())
+    data[int(len(data) * place)] ^= 1
+    index.write_bytes(data)
+    with LogReader.open(path) as reader:
+        assert list(reader.events()) == events(1, 12_001)
+        assert not reader.problems
+
+
+def test_no_pipe_is_waited_for_in_the_place_of_an_index(path: Path) -> None:
+    with EventLog.open(path).log as log:
+        log.write(events(1, 10))
+    os.mkfifo(path.with_name(INDEX_NAME))
+    with LogReader.open(path) as reader:
+        assert list(reader.events()) == events(1, 10)
+    with (opened := EventLog.open(path)).log:
+        assert opened.events == events(1, 10)
+
+
+def test_a_log_takes_whatever_tools_are_called_with(path: Path) -> None:
+    first = Event(1, 1.0, "alice", Said("m", "go", handler="alice"))
+    delegated = Event(2, 2.0, "alice", Decided(1, "delegate", query="go"))
+    big = Event(3, 3.0, "alice", Asked(1, "a", "agent", "tool", {"n": 10**40}))
+    with EventLog.open(path).log as log:
+        log.write([first, delegated, big])
+        log.write(events(4, 2 * BASE_EVERY))
+    with LogReader.open(path) as reader:
+        assert reader.state().proposals["a"].arguments == {"n": 10**40}
+
+
+def test_a_log_that_is_a_link_is_not_written_to(path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("a line, and another one without an end")
+    path.parent.mkdir()
+    path.symlink_to(other)
+    with pytest.raises(DiskFailure):
+        EventLog.open(path)
+    assert other.read_text().endswith("without an end")
 
 
 def test_a_log_that_was_cut_is_read_without_its_index(path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.genie_core.room.histories import histories, history
 
 from genie_core.room import checkpoint, fold
 from genie_core.room.checkpoint import decode_state, encode_state
-from genie_core.room.event import Event
+from genie_core.room.event import Asked, Decided, Event, Said
 from genie_core.room.fold import RoomState
 
 
@@ -67,6 +67,18 @@ def test_what_refers_to_one_thing_still_does(events: list[Event]) -> None:
         assert all(state.proposals[id_] is each for id_, each in waiting.items())
 
 
+def test_whatever_a_tool_may_be_called_with_can_be_written_down() -> None:
+    arguments = {"n": 10**300, "below": -(2**80), "x": 1e-300, "": [None, True, "\U0001f9de"]}
+    events = [
+        Event(1, 1.0, "ann", Said("m1", "how much?", handler="ann")),
+        Event(2, 2.0, "ann", Decided(1, "delegate", query="how much?")),
+        Event(3, 3.0, "ann", Asked(1, "a1", "system", "calculate", arguments)),
+    ]
+    restored = decode_state(encode_state(folded(events)))
+    assert restored.proposals["a1"].arguments == arguments
+    assert restored.open["a1"] is restored.proposals["a1"]
+
+
 def test_a_state_stays_small_however_long_its_room_gets() -> None:
     with mock.patch.object(fold, "WINDOW", 20), mock.patch.object(fold, "KNOWN_IDS", 20):
         sizes = [len(encode_state(folded(history(7, length)))) for length in (500, 2_000)]
@@ -74,7 +86,7 @@ def test_a_state_stays_small_however_long_its_room_gets() -> None:
 
 
 def packed(value: object) -> bytes:
-    return zlib.compress(msgspec.msgpack.encode(value))
+    return zlib.compress(msgspec.json.encode(value))
 
 
 @pytest.mark.parametrize(
