@@ -30,7 +30,7 @@ from genie_tui.giving_back import GivingBack
 from genie_tui.keymap import bindings
 from genie_tui.opening import Opening, ReplayRoom
 from genie_tui.palette import AppActions
-from genie_tui.screens.help import HelpScreen
+from genie_tui.screens.help import HelpScreen, scopes_at
 from genie_tui.screens.leaving import LeavingScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
@@ -368,7 +368,7 @@ class GenieApp(App[Departure]):
     async def action_help(self) -> None:
         """Show keys and commands."""
         if not isinstance(self.screen, HelpScreen | LeavingScreen | ReceiptScreen):
-            await self.push_screen(HelpScreen())
+            await self.push_screen(HelpScreen(scopes_at(self.screen)))
 
     async def action_sessions(self) -> None:
         """List all sessions."""

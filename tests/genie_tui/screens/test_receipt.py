@@ -1,0 +1,24 @@
+from tests.genie_tui.scripted_seat import HandClock
+from textual.app import App
+
+from genie_tui.app import GenieApp
+from genie_tui.departure import Line
+from genie_tui.screens.receipt import ReceiptScreen
+
+
+async def test_that_any_key_ends_is_in_view_on_the_smallest_terminal() -> None:
+    class Small(App[None]):
+        VERTICAL_BREAKPOINTS = GenieApp.VERTICAL_BREAKPOINTS
+
+    lines = [Line("cancelled", f"ann: message {number}") for number in range(9)]
+    lines.append(
+        Line("saved to", "/home/ann/.local/share/genie-tui/sessions/2026-11-21-standup-3fk9")
+    )
+    again = "Resume it with: genie-tui resume 2026-11-21-standup-3fk9"
+    async with Small().run_test(size=(60, 16)) as pilot:
+        screen = ReceiptScreen("Suspended 'Standup'.", lines, again, HandClock())
+        await pilot.app.push_screen(screen)
+        await pilot.pause()
+        box, keys = screen.query_one("#receipt"), screen.query_one("#receipt-keys")
+        assert box.content_region.contains_region(keys.region)
+        assert screen.region.contains_region(box.region)
