@@ -26,6 +26,7 @@ from genie_core.room.seat import Listener, Severity, Unsent
 from genie_core.room.server import RoomServer
 from genie_core.room.websocket import bind
 from genie_tui.files import blobs_of, open_depot
+from genie_tui.holding import open_held
 from genie_tui.hosting import PASSES_NAME, PassFile, Presence
 from genie_tui.place import Person, engine_for, plan_for, withheld_in
 from genie_tui.rivals import Rivals
@@ -124,10 +125,8 @@ async def open_doors(
         NotYours: in that room the person's name belongs to another key.
 
     """
-    resources.enter_context(saved.held(person.name))
-    opened = await asyncio.to_thread(saved.open_log)
+    opened = await open_held(saved, person.name, resources)
     log = opened.log
-    resources.callback(log.close)
     identity, certificate = await asyncio.gather(person.identity(), person.certificate())
     file = PassFile(saved.folder / PASSES_NAME)
     resources.callback(file.close)

@@ -36,6 +36,7 @@ from genie_core.room.seeker import Seeker, Whereabouts
 from genie_core.room.transfer import files_of
 from genie_core.room.websocket import tls_connect
 from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store, take_over
+from genie_tui.holding import open_held
 from genie_tui.host import first_free_port, leaving_unless_done
 from genie_tui.opening import JoinRoom, RejoinRoom
 from genie_tui.place import Person, engine_for, plan_for
@@ -365,11 +366,9 @@ def _told(bequest: Sequence[Event], saved: SavedRoom) -> str:
 
 
 async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitStack) -> None:
-    resources.enter_context(saved.held())
-    opened = await asyncio.to_thread(saved.open_log)
+    opened = await open_held(saved, "", resources)
     for problem in opened.problems:
         logger.warning("the copy of a room: %s", problem)
-    resources.callback(opened.log.close)
     kept = await asyncio.to_thread(read_view, saved.folder)
     luggage.saved, luggage.opened = saved, opened
     luggage.unsent = together(luggage.unsent, kept.unsent)

@@ -1,0 +1,70 @@
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.errors import ArchiveError, RoomInUse
+from genie_core.archive.lock import holder, in_turn
+from genie_core.archive.saved import RECORD_NAME, SavedRoom
+from genie_tui.holding import open_held
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> SavedRoom:
+    """A room that an earlier version wrote, so that its record is written when it is held."""
+    room = Catalogue(tmp_path / "sessions").create("Standup", 0.0, name="ann", host="ann")
+    path = room.folder / RECORD_NAME
+    path.write_bytes(msgspec.json.encode(msgspec.json.decode(path.read_bytes()) | {"version": 1}))
+    return SavedRoom.load(room.folder)
+
+
+async def test_a_room_is_held_until_its_resources_are_closed(saved: SavedRoom) -> None:
+    async with AsyncExitStack() as resources:
+        opened = await open_held(saved, "ann", resources)
+        assert (opened.events, opened.log.head) == ([], 0)
+        held_by = holder(saved.folder)
+        assert held_by is not None
+        assert held_by.name == "ann"
+        async with AsyncExitStack() as others:
+            with pytest.raises(RoomInUse):
+                await open_held(saved, "ann", others)
+    assert holder(saved.folder) is None
+    assert opened.log.read(0, 1) == []
+
+
+async def test_nobody_waits_while_another_process_changes_the_record(saved: SavedRoom) -> None:
+    async with asyncio.timeout(60), AsyncExitStack() as resources:
+        with in_turn(saved.folder):
+            opening = asyncio.create_task(open_held(saved, "ann", resources))
+            await asyncio.to_thread(_wait_for_holder, saved.folder)
+            assert not opening.done()
+        await opening
+
+
+async def test_who_gives_up_meanwhile_leaves_the_room_free(saved: SavedRoom) -> None:
+    async with asyncio.timeout(60), AsyncExitStack() as resources:
+        with in_turn(saved.folder):
+            opening = asyncio.create_task(open_held(saved, "ann", resources))
+            await asyncio.to_thread(_wait_for_holder, saved.folder)
+            opening.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        assert holder(saved.folder) is None
+        await open_held(saved, "ann", resources)
+
+
+async def test_a_log_that_is_none_leaves_the_room_free(saved: SavedRoom) -> None:
+    saved.log_path.mkdir()
+    async with AsyncExitStack() as resources:
+        with pytest.raises(ArchiveError, match="a directory"):
+            await open_held(saved, "ann", resources)
+        assert holder(saved.folder) is None
+
+
+def _wait_for_holder(folder: Path) -> None:
+    while holder(folder) is None:
+        pass
