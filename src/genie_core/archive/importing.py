@@ -19,7 +19,7 @@ from genie_core.archive.export.header import HEADER_BYTES, Part, decode_header, 
 from genie_core.archive.export.json_lines import PIECE
 from genie_core.archive.export.parcel import Parcel, open_parcel
 from genie_core.archive.labels import LABELS_NAME, Labels
-from genie_core.archive.lines import LogScan
+from genie_core.archive.lines import LINE_BYTES, LogScan
 from genie_core.archive.lock import in_turn
 from genie_core.archive.reader import LogReader
 from genie_core.archive.record import RoomRecord
@@ -34,11 +34,11 @@ STAGING: Final = ".importing-"
 LEFTOVER: Final = 24 * 3600.0
 """Seconds after which an unfinished import is taken for one that was killed."""
 
-LINE_BYTES: Final = 16 * 1024 * 1024
-"""The longest line of a log that is read."""
+LABELS_BYTES: Final = 16 * 1024 * 1024
+"""More than anybody thinks of the decisions in one room."""
 
 LOST: Final = 1_000
-"""As many lost events as there are lines, and this many more, may be missing in a log."""
+"""As many lines or events as are there, and this many more, may be damaged or missing in a log."""
 
 _HOSTED: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _SUFFIX: Final = re.compile(r"-[a-z0-9]{4}\Z")
@@ -96,6 +96,8 @@ class _Import:
         header = decode_header(lines.readline(HEADER_BYTES), self._name)
         record = record_of(header, self._name)
         self._take(header.log, LOG_NAME)
+        if header.labels.size > LABELS_BYTES:
+            raise self._refusal("its labels are too many")
         if header.labels.size:
             self._take(header.labels, LABELS_NAME)
         if lines.read(1):
@@ -154,6 +156,8 @@ class _Import:
                     lost += found.lost
                     if lost > scan.lines + LOST:
                         raise self._refusal("most of its log is missing")
+                if 2 * scan.damages.damaged > scan.lines + LOST:
+                    raise self._refusal("most of its log is damaged")
                 if read - scan.intact > LINE_BYTES:
                     raise self._refusal(f"a line of its log is over {LINE_BYTES:,} bytes long")
         return scan

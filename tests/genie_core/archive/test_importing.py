@@ -201,6 +201,23 @@ def test_a_log_that_is_nearly_all_gap_is_refused(here: Path, there: Path) -> Non
     assert names_in(there) == []
 
 
+def test_a_log_that_is_nearly_all_damage_is_refused(here: Path, there: Path) -> None:
+    saved = saved_room(here)
+    saved.log_path.write_bytes(log_bytes() + b"\n" * 3_000)
+    with pytest.raises(NotImportable, match="most of its log is damaged"):
+        taken_in(there, lines_of(saved))
+    assert names_in(there) == []
+
+
+def test_labels_without_end_are_refused(
+    here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.archive.importing.LABELS_BYTES", 10)
+    with pytest.raises(NotImportable, match="its labels are too many"):
+        taken_in(there, lines_of(saved_room(here)))
+    assert names_in(there) == []
+
+
 def test_an_endless_line_is_refused(
     here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,6 +317,38 @@ def test_an_archive_that_swells_is_refused(here: Path, there: Path) -> None:
         with pytest.raises(NotImportable):
             taken_in(there, data)
         assert names_in(there) == []
+
+
+def test_an_archive_that_claims_to_unpack_to_far_more_than_it_is_is_refused(
+    here: Path, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.archive.export.parcel.SLACK", 1_000_000)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("session.jsonl", lines_of(saved_room(here)) + b"\n" * 4_000_000)
+    data = out.getvalue()
+    with pytest.raises(NotImportable, match="unpacks to far more"):
+        taken_in(there, data)
+    assert names_in(there) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data[:-6] + b"\xff" + data[-5:],  # where the list of files begins
+        lambda data: data.replace(b"session.jsonl", b"session.json\x8b").replace(
+            b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x00\x08"
+        ),  # a name that is told to be UTF-8, and is not
+    ],
+)
+def test_an_archive_that_contradicts_itself_is_refused(
+    here: Path, there: Path, change: Callable[[bytes], bytes]
+) -> None:
+    data = packed(("session.jsonl", lines_of(saved_room(here))))
+    assert change(data) != data
+    with pytest.raises(NotImportable, match="archive is damaged"):
+        taken_in(there, change(data))
+    assert names_in(there) == []
 
 
 def test_what_a_killed_import_left_goes_with_a_later_one(here: Path, there: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,11 +14,19 @@ from genie_core.archive.errors import NotImportable
 from genie_core.archive.export.bundle import SESSION_NAME
 
 MOST_FILES: Final = 100_000
+
+MOST_TIMES: Final = 200
+SLACK: Final = 256 * 1024 * 1024
+"""An archive unpacks to at most so many times its size, and so many bytes more."""
+
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _BLOB: Final = re.compile(rf"{BLOBS_NAME}/([0-9a-f]{{64}})")
 _ENCRYPTED: Final = 0x1
 _PLAIN: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+_BROKEN: Final = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError),
+    *(ValueError, OverflowError, struct.error),  # for places and names that can't be
+)
 
 
 class Parcel:
@@ -64,6 +73,8 @@ def open_parcel(source: BinaryIO, name: str) -> Iterator[Parcel]:
                 parcel = Parcel(lines, archive.getinfo(SESSION_NAME).file_size, archive)
                 parcel.files.update(blobs)
                 parcel.size += sum(blobs.values())
+                if parcel.size > MOST_TIMES * size + SLACK:
+                    raise NotImportable(name, "it unpacks to far more than any export")
                 yield parcel
     except _BROKEN as error:
         raise NotImportable(name, f"the archive is damaged: {error}") from error
