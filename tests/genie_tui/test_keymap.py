@@ -90,6 +90,23 @@ async def test_the_footer_shows_what_the_table_marks() -> None:
     assert shown == marked
 
 
+async def test_the_footer_shows_how_to_get_help_where_not_all_keys_fit() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat, (60, 16)) as (screen, pilot):
+        await pilot.press("f2")
+        footer = screen.query_one(Footer)
+
+        def shown() -> dict[str, bool]:
+            return {
+                key.description: footer.region.contains_region(key.region)
+                and key.region.right == footer.content_region.right
+                for key in footer.query(FooterKey)
+            }
+
+        await until(pilot, lambda: "filter" in shown() and shown().get("help", False))
+
+
 async def test_the_palette_offers_what_the_table_marks() -> None:
     seat = ScriptedSeat()
     seat.open_room()
