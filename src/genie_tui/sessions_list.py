@@ -130,7 +130,7 @@ def _state(entry: Entry) -> str:
     parts = [
         "can't be read" if listing.note else "",
         "open" if entry.holder else "",
-        f"{unread:,} unread" if unread else "",
+        f"{unread:,} unread" if unread and not entry.holder else "",
         f"{parked:,} parked" if parked else "",
         "past limit" if entry.past and not entry.holder else "",
     ]

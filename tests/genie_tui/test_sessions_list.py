@@ -9,6 +9,7 @@ import pytest
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.retention import Limits
+from genie_core.archive.saved import SavedRoom
 from genie_core.room.event import Event, Opened, Said
 from genie_tui.sessions_list import (
     Entry,
@@ -106,7 +107,7 @@ def test_json_tells_all_but_what_leads_into_the_room(rooms: Rooms, tmp_path: Pat
     assert first["size"] > 0
 
 
-def test_what_happened_before_a_crash_is_in_the_list(rooms: Rooms) -> None:
+def test_what_happened_before_a_crash_or_in_an_open_room_is_in_the_list(rooms: Rooms) -> None:
     saved = rooms.catalogue.find(rooms.ids[0])
     saved.update(messages=0)
     path = saved.log_path
@@ -114,5 +115,9 @@ def test_what_happened_before_a_crash_is_in_the_list(rooms: Rooms) -> None:
     path.write_bytes(b"".join(map(encode_line, events)))
     os.utime(path, (4e9, 4e9))
     with rooms.catalogue.find(rooms.ids[0]).held():
-        assert "bob: see you" in table(rooms.listed())[1]
+        (line,) = (line for line in table(rooms.listed()) if rooms.ids[0] in line)
+        assert "bob: help!" in line
+        assert "unread" not in line  # they are there
+        assert SavedRoom.load(saved.folder).record.preview == "bob: see you"
     assert "bob: help!" in table(rooms.listed())[1]
+    assert SavedRoom.load(saved.folder).record.preview == "bob: help!"

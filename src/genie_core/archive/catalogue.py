@@ -152,9 +152,10 @@ class Catalogue:
     def all(self, *, sized: bool = False) -> list[Listing]:
         """Every saved room, also those that can't be opened; the latest first.
 
-        With `sized` each is measured, for which all of its folders are gone through.
+        With `sized` each is measured, for which all of its folders are gone through, and those that
+        are open are listed as they are by now.
         """
-        listings = [self._listing(id_) for id_ in self._folders()]
+        listings = [self._listing(id_, now=sized) for id_ in self._folders()]
         if sized:
             listings = [replace(each, size=extent(self._base / each.id)) for each in listings]
         return sorted(listings, key=lambda listing: listing.last_activity, reverse=True)
@@ -210,14 +211,18 @@ class Catalogue:
                 return []
         return [entry.name for entry in entries if _holds_room(entry)]
 
-    def _listing(self, id_: str) -> Listing:
+    def _listing(self, id_: str, *, now: bool = False) -> Listing:
         folder = self._base / id_
         happened = last_moment(folder / LOG_NAME)  # the record of a room in use is older
         try:
-            record = SavedRoom.load(folder).record
+            saved = SavedRoom.load(folder)
         except ArchiveError as error:
             active = happened or _changed_at(folder)
             return Listing(id_, id_, "hosted", active, 0, 0, str(error))
+        record = saved.record
+        if now:
+            with suppress(ArchiveError):  # what the record tells is better than nothing
+                record = saved.as_logged()
         return Listing(
             id_,
             record.shown_title,

@@ -161,15 +161,36 @@ class SavedRoom:
         with self.held():
             return self._changed_at(LOG_NAME) == log and self._sum_up(state)
 
+    def as_logged(self) -> RoomRecord:
+        """The record as the log would have it by now; nothing is written.
+
+        For a room that is open, whose record is brought up when it is closed. What is unread stays
+        as it was noted: its person is there. Cheap if the log has not changed since.
+
+        Raises:
+            ArchiveError: the log can't be read.
+
+        """
+        if self._changed_at(LOG_NAME) <= self._changed_at(RECORD_NAME):
+            return self._record
+        with self.reader() as reader:
+            told = self._told(reader.state(), self._record)
+        return msgspec.structs.replace(self._record, **{**told, "unread": self._record.unread})
+
     def _sum_up(self, state: RoomState) -> bool:
-        record = self._on_disk()
+        told = self._told(state, self._on_disk())
+        if told:
+            self.update(**told)
+        return bool(told)
+
+    def _told(self, state: RoomState, record: RoomRecord) -> dict[str, Any]:
+        """What a record gets from a log that has gone on; nothing if it has not."""
         if state.head <= record.head or state.messages < record.messages:
-            return False  # that something is lost must not be forgotten
-        summary = summary_of(state, record.seen, record.owner or state.host)
-        summary["host"] = state.host or record.host
-        active = max(record.last_activity, last_moment(self.log_path) or 0.0)
-        self.update(last_activity=active, **summary)
-        return True
+            return {}  # that something is lost must not be forgotten
+        told = summary_of(state, record.seen, record.owner or state.host)
+        told["host"] = state.host or record.host
+        told["last_activity"] = max(record.last_activity, last_moment(self.log_path) or 0.0)
+        return told
 
     def _changed_at(self, name: str) -> int:
         """When a file was changed, in nanoseconds; 0 if there is none."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import (
     DamagedRoom,
     DiskFailure,
@@ -268,6 +269,19 @@ def test_a_record_stays_behind_while_the_room_is_open(saved: SavedRoom) -> None:
     with other.held(), pytest.raises(RoomInUse):
         saved.catch_up()
     assert SavedRoom.load(saved.folder).record.messages == 0
+
+
+def test_what_is_open_can_be_told_as_it_is_by_now(saved: SavedRoom) -> None:
+    before = saved.as_logged()
+    assert before == saved.record
+    crashed(saved)
+    with SavedRoom.load(saved.folder).held():
+        (listing,) = Catalogue(saved.folder.parent).all(sized=True)
+        assert listing.messages == 1
+        record = saved.as_logged()
+    assert (record.messages, record.preview, record.head) == (1, "bob: hello", 2)
+    assert record.last_activity == LOG[-1].at
+    assert SavedRoom.load(saved.folder).record == before
 
 
 def test_catching_up_keeps_nobody_out_while_it_reads(
