@@ -96,7 +96,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and leave with code 2."""
-        self.exit(2, f"genie-tui: {safe_line(message)} (see genie-tui --help)\n")
+        self.exit(2, f"genie-tui: {safe_line(message)} (see {self.prog} --help)\n")
 
 
 def parser() -> argparse.ArgumentParser:

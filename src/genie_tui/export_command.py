@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TextIO, TypeVar
 
-from genie_tui.export.form import STANDARD, Form, default_name, form_of
+from genie_tui.export.form import STANDARD, Form, NoForm, default_name, form_of
 from genie_tui.locations import Locations, folder_at, short_path
 from genie_tui.output import safe_line
 
@@ -60,6 +60,8 @@ def export_session(options: argparse.Namespace, locations: Locations, out: TextI
     Raises:
         UnknownRoom: there is no such session.
         InTheWay: the file is there already.
+        NoForm: neither its name nor an option says what to write.
+        NoFolder: there is no folder for it.
         NoSuchPlace: this can't be a file.
         NotExported: this can't be written in this form.
         DiskFailure: something can't be read or written.
@@ -107,7 +109,10 @@ def import_session(options: argparse.Namespace, locations: Locations, out: TextI
 def _form(options: argparse.Namespace) -> Form:
     if options.format:
         return Form(options.format)
-    return form_of(options.output) or Form.MARKDOWN
+    form = form_of(options.output)
+    if form is None and Path(options.output).suffix and not Path(options.output).is_dir():
+        raise NoForm(options.output)
+    return form or Form.MARKDOWN
 
 
 def _with_attachments(options: argparse.Namespace) -> bool:

@@ -27,16 +27,6 @@ PREVIEWED: Final = 12
 """So many of the last messages and answers are shown beside the list."""
 
 
-class NoForm(GenieError):
-    """The name of a file does not say in which form a session shall be written."""
-
-    def __init__(self, wanted: str, endings: Sequence[str]) -> None:
-        super().__init__(
-            f"{wanted!r} does not say what to write: let it end in one of {', '.join(endings)}"
-        )
-        self.wanted = wanted
-
-
 class SessionStore:
     """Lists, searches and changes what is in this person's folders.
 
@@ -127,13 +117,13 @@ class SessionStore:
 
         Returns where it is, and what to know about it.
         """
-        from genie_tui.export.form import ENDINGS, Form
+        from genie_tui.export.form import ENDINGS, Form, NoForm
         from genie_tui.export.writing import write_file
 
         path = folder_at(wanted)
         form = ENDINGS.get(path.suffix.lower())
         if form is None:
-            raise NoForm(wanted, list(ENDINGS))
+            raise NoForm(wanted)
         attachments = form is Form.LINES and path.suffix.lower() == ".zip"
         return path, write_file(self._saved(id_), form, path, attachments=attachments)
 

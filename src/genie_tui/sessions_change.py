@@ -5,20 +5,36 @@ import time
 from collections.abc import Iterable
 
 from genie_core.archive.check import Checkup, check
-from genie_core.archive.errors import ArchiveError
+from genie_core.archive.errors import ArchiveError, RoomInUse
 from genie_core.archive.fork import fork
+from genie_core.archive.lock import holder
+from genie_core.archive.record import one_line
 from genie_core.archive.repair import repair
 from genie_core.archive.trash import trash
+from genie_core.errors import GenieError
 from genie_tui import sessions_list as lists
 from genie_tui.amounts import counted
 from genie_tui.sessions_desk import Sessions
 
 
+class NoTitle(GenieError):
+    """A room should be called nothing at all."""
+
+    def __init__(self, room: str) -> None:
+        super().__init__(f"{room} needs a title that can be seen")
+        self.room = room
+
+
 def rename_room(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Give a room another title; errors as `Catalogue.find`, and `RoomInUse`."""
-    saved = sessions.catalogue.find(options.id)
+    """Give a room another title; errors as `Catalogue.find`, `NoTitle` and `RoomInUse`.
+
+    Without one, a room of others is called again as they call it.
+    """
+    saved, title = sessions.catalogue.find(options.id), " ".join(options.title)
+    if not one_line(title) and saved.record.kind == "hosted":
+        raise NoTitle(saved.id)
     with saved.held():
-        saved.rename(" ".join(options.title))
+        saved.rename(title)
     sessions.tell(f"{saved.id} is called {saved.record.shown_title!r} now")
     return 0
 
@@ -27,6 +43,8 @@ def tag_room(options: argparse.Namespace, sessions: Sessions) -> int:
     """Change a room's tags, or write them; errors as `Catalogue.find`, and `InvalidTag`."""
     saved = sessions.catalogue.find(options.id)
     if options.remove:
+        saved.tag(options.tags, options.remove)
+    elif options.remove is not None:
         saved.tag(remove=options.tags)
     elif options.tags:
         saved.tag(options.tags)
@@ -49,9 +67,12 @@ def fork_room(options: argparse.Namespace, sessions: Sessions) -> int:
 
 
 def delete_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Move rooms to the trash; errors as `trash`, and `NotConfirmed`."""
+    """Move rooms to the trash; errors as `trash`, before anybody is asked, and `NotConfirmed`."""
     catalogue = sessions.catalogue
     ids = list(dict.fromkeys(catalogue.match(wanted) for wanted in options.ids))
+    for id_ in ids:
+        if (other := holder(catalogue.folder(id_))) is not None:
+            raise RoomInUse(id_, other)
     titles = {each.id: each.title for each in catalogue.all()}
     for id_ in ids:
         sessions.tell(f"{id_}: {titles.get(id_, '')}")

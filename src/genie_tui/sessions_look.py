@@ -21,7 +21,14 @@ class NothingFound(GenieError):
     """A search that brought nothing."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(f"nothing is found for {text!r}; fewer words find more")
+        words = len(text.split())
+        if not any(letter.isalnum() for letter in text):
+            why = "name a word that was said"
+        elif words > 1:
+            why = "fewer words find more"
+        else:
+            why = "the beginning of a word finds more"
+        super().__init__(f"nothing is found for {text!r}; {why}")
         self.text = text
 
 

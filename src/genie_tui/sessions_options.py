@@ -54,7 +54,9 @@ def _add_changing(add: Callable[[str, str], Parser]) -> None:
     tag = add("tag", "put tags on a session, or take them off")
     tag.add_argument("id", metavar="ID", help=ID_HELP)
     tag.add_argument("tags", metavar="TAG", nargs="*", help="without any: print those it has")
-    tag.add_argument("--remove", action="store_true", help="take these tags off")
+    tag.add_argument(
+        "--remove", metavar="TAG", nargs="*", help="take these off; without any, those before it"
+    )
     fork = add("fork", "make a new session of what happened in one")
     fork.add_argument("id", metavar="ID", help=ID_HELP)
     fork.add_argument("--at", type=_count, metavar="SEQ", help="the last event to take along")

@@ -12,6 +12,7 @@ from tests.genie_core.archive.sample import ID, log_bytes, saved_room
 
 from genie_core.archive.errors import AlreadySaved, UnknownRoom
 from genie_core.errors import GenieError
+from genie_tui.export.form import NoForm
 from genie_tui.export.writing import InTheWay
 from genie_tui.export_command import add_export, add_import, export_session, import_session
 from genie_tui.locations import Locations
@@ -67,6 +68,13 @@ def test_form_and_name_follow_from_each_other(
     assert shell.run("export", ID[:12], *arguments) == 0
     assert Path(name).read_bytes().startswith(start.encode())
     assert shell.out == f"{ID} is written to {Path(name).absolute()}\n"
+
+
+def test_a_name_that_says_no_form_is_refused(shell: Shell) -> None:
+    with pytest.raises(NoForm, match=r"room\.pdf.*\.html"):
+        shell.run("export", ID, "-o", "room.pdf")
+    assert list(Path().iterdir()) == []
+    assert shell.run("export", ID, "-o", "room.pdf", "--format", "html") == 0
 
 
 def test_a_session_can_be_printed_and_read_again(shell: Shell, tmp_path: Path) -> None:

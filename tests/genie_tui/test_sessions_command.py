@@ -143,6 +143,40 @@ def test_a_session_is_searched_renamed_and_tagged(
     assert (record.title, record.tags) == ("Weekly meeting", ("work",))
 
 
+def test_tags_are_put_on_and_taken_off_in_either_order(
+    saved: SavedRoom, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told(capsys, "tag", saved.id, "a", "b", "c")
+    assert told(capsys, "tag", saved.id, "--remove", "a") == f"{saved.id}: #b #c\n"
+    assert told(capsys, "tag", saved.id, "d", "--remove", "b", "c") == f"{saved.id}: #d\n"
+    assert told(capsys, "tag", saved.id, "d", "--remove") == f"{saved.id}: no tags\n"
+
+
+def test_a_room_of_ones_own_keeps_a_title(
+    saved: SavedRoom, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "needs a title" in told(capsys, "rename", saved.id, " \x1b ", code=1)
+    assert SavedRoom.load(saved.folder).record.title == "Standup"
+    saved.update(kind="joined", alias="Mine")
+    assert "is called 'Standup' now" in told(capsys, "rename", saved.id, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [("", "name a word"), ('"', "name a word"), ("qqq", "beginning"), ("qqq zzz", "fewer words")],
+)
+def test_a_search_in_vain_says_what_finds_more(
+    saved: SavedRoom, capsys: pytest.CaptureFixture[str], text: str, advice: str
+) -> None:
+    assert advice in told(capsys, "search", text, code=1)
+
+
+def test_a_complaint_leads_to_the_help_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["sessions", "fork", "x", "--at", "y"])
+    assert "(see genie-tui sessions fork --help)" in capsys.readouterr().err
+
+
 def test_a_session_that_is_open_takes_tags_but_no_title(
     saved: SavedRoom, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -213,6 +247,7 @@ def test_nothing_is_deleted_unasked(
     assert saved.id in captured.out
     with saved.held():
         assert "is open in" in told(capsys, "delete", saved.id, "--yes", code=1)
+        assert "is open in" in told(capsys, "delete", saved.id, code=1)  # and nobody is asked
     assert list(trashed.iterdir()) == []
 
 

@@ -4,6 +4,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
+from genie_core.errors import GenieError
 from genie_core.file_names import safe_name
 
 STANDARD: Final = "-"
@@ -22,6 +23,7 @@ class Form(Enum):
 ENDINGS: Final = {
     ".md": Form.MARKDOWN,
     ".markdown": Form.MARKDOWN,
+    ".txt": Form.MARKDOWN,
     ".html": Form.HTML,
     ".htm": Form.HTML,
     ".jsonl": Form.LINES,
@@ -35,6 +37,16 @@ _ENDING: Final = {
     Form.LINES: ".jsonl",
     Form.CAST: ".cast",
 }
+
+
+class NoForm(GenieError):
+    """The name of a file does not say in which form a session shall be written."""
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__(
+            f"{wanted!r} does not say what to write: let it end in one of {', '.join(ENDINGS)}"
+        )
+        self.wanted = wanted
 
 
 def form_of(name: str) -> Form | None:

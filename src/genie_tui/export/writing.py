@@ -39,6 +39,14 @@ class InTheWay(GenieError):
         self.path = path
 
 
+class NoFolder(GenieError):
+    """The folder is not there in which an export should go."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"there is no folder {folder}; make it first, or choose another one")
+        self.folder = folder
+
+
 def write_file(
     saved: SavedRoom, form: Form, path: Path, *, attachments: bool = False, force: bool = False
 ) -> list[str]:
@@ -50,6 +58,7 @@ def write_file(
 
     Raises:
         InTheWay: there is something of that name.
+        NoFolder: there is no folder for it.
         NotExported: the form holds no files, or the room changed meanwhile.
         DamagedRoom: the room can't be read.
         DiskFailure: something can't be read or written.
@@ -58,6 +67,8 @@ def write_file(
     place: Place = nowhere
     notes: list[str] = []
     with disk_access("write", path):
+        if not path.parent.is_dir():
+            raise NoFolder(path.parent)
         if not force and path.exists():
             raise InTheWay(path)
         if attachments and form is Form.MARKDOWN:

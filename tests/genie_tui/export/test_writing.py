@@ -18,7 +18,7 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.event import Event, FileRef, Opened, Said
 from genie_tui.export.form import Form, default_name, form_of
-from genie_tui.export.writing import InTheWay, print_out, write_file
+from genie_tui.export.writing import InTheWay, NoFolder, print_out, write_file
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -83,7 +83,7 @@ def test_a_full_disk_leaves_what_was_there(
 
 
 def test_no_folder_is_a_clear_error(saved: SavedRoom, folder: Path) -> None:
-    with pytest.raises(DiskFailure, match="No such file or directory"):
+    with pytest.raises(NoFolder, match="no folder .*none"):
         write_file(saved, Form.HTML, folder / "none" / "room.html")
 
 
