@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from genie_core.errors import GenieError
 from genie_tui.locations import Locations, folder_at
 from genie_tui.session_row import SessionRow, Way
 from genie_tui.settings_tables import RetentionTable

@@ -10,9 +10,9 @@ from genie_core.archive.errors import ArchiveError, NoSuchEvent, RoomInUse
 from genie_core.archive.lines import encode_line
 from genie_core.archive.spoken import Line
 from genie_core.room.event import Answered, AnyBody, Decided, Event, Said
+from genie_tui.export.form import NoForm
 from genie_tui.export.writing import InTheWay
 from genie_tui.session_row import Way
-from genie_tui.export.form import NoForm
 from genie_tui.session_store import PREVIEWED, SessionStore
 from genie_tui.settings_tables import RetentionTable
 

@@ -83,7 +83,7 @@ def test_a_full_disk_leaves_what_was_there(
 
 
 def test_no_folder_is_a_clear_error(saved: SavedRoom, folder: Path) -> None:
-    with pytest.raises(NoFolder, match="no folder .*none"):
+    with pytest.raises(NoFolder, match=r"no folder .*none"):
         write_file(saved, Form.HTML, folder / "none" / "room.html")
 
 
