@@ -10,7 +10,7 @@ import msgspec
 
 from genie_core.errors import GenieError
 from genie_tui.locations import Locations
-from genie_tui.output import safe_line
+from genie_tui.output import harmless_json, safe_line
 from genie_tui.settings_source import SettingsSource
 
 Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
@@ -160,6 +160,7 @@ def write_raw(folder: Path, first: int, last: int | None, out: BinaryIO, problem
     """Write the lines of a log's events as they are, also of those that are not known here.
 
     A line that is no event is left out and told of; so is an end that was not written to the end.
+    On a terminal everything is spelt out that it might obey.
     """
     from genie_core.archive.errors import check_ordinary, disk_access
     from genie_core.archive.saved import LOG_NAME
@@ -170,7 +171,7 @@ def write_raw(folder: Path, first: int, last: int | None, out: BinaryIO, problem
             return 0
         check_ordinary(path)
         log = path.open("rb")
-    decode = msgspec.json.Decoder(_Numbered).decode
+    decode, shown = msgspec.json.Decoder(_Numbered).decode, out.isatty()
     with log:
         for number, line in enumerate(_lines(log), 1):
             try:
@@ -180,7 +181,7 @@ def write_raw(folder: Path, first: int, last: int | None, out: BinaryIO, problem
             if not seq:
                 problems.write(f"genie-tui: line {number} of the log is damaged and left out\n")
             elif seq >= first and (last is None or seq <= last):
-                out.write(line)
+                out.write(harmless_json(line.decode(errors="replace")).encode() if shown else line)
     out.flush()
     return 0
 

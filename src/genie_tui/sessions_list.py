@@ -12,7 +12,7 @@ from genie_core.archive.catalogue import Catalogue, Listing
 from genie_core.archive.retention import Due, Limits, due
 from genie_tui.amounts import file_size
 from genie_tui.moments import ago
-from genie_tui.output import safe_line
+from genie_tui.output import json_text, safe_line
 from genie_tui.sessions_table import Column, laid_out
 
 SORTS: Final[Mapping[str, Callable[[Listing], Any]]] = {
@@ -76,9 +76,9 @@ def write_table(found: Sequence[Entry], now: float, out: TextIO) -> None:
     )
 
 
-def as_json(found: Iterable[Entry], base: Path) -> bytes:
+def as_json(found: Iterable[Entry], base: Path) -> str:
     """The list as JSON, one object for each room in an array."""
-    return msgspec.json.format(msgspec.json.encode([as_object(each, base) for each in found]))
+    return json_text([as_object(each, base) for each in found])
 
 
 def as_object(entry: Entry, base: Path) -> dict[str, Any]:

@@ -4,15 +4,13 @@ import argparse
 import time
 from typing import Any
 
-import msgspec
-
 from genie_core.archive.search import search_sessions
 from genie_core.archive.search_hit import Hit
 from genie_core.errors import GenieError
 from genie_tui import sessions_list as lists
 from genie_tui import sessions_show as showing
 from genie_tui.moments import local_time
-from genie_tui.output import safe_line
+from genie_tui.output import json_text, safe_line
 from genie_tui.session_row import past_line
 from genie_tui.sessions_desk import Sessions
 
@@ -38,7 +36,7 @@ def list_all(options: argparse.Namespace, sessions: Sessions) -> int:
     every = lists.entries(sessions.catalogue, sessions.limits, now)
     found = lists.chosen(every, options.tag, options.sort)
     if options.json:
-        out.write(f"{lists.as_json(found, sessions.locations.sessions).decode()}\n")
+        out.write(f"{lists.as_json(found, sessions.locations.sessions)}\n")
         return 0
     if not found:
         what = "no session has this tag" if every else "there are no sessions yet: genie-tui host"
@@ -60,7 +58,7 @@ def show(options: argparse.Namespace, sessions: Sessions) -> int:
     (entry,) = (each for each in every if each.listing.id == saved.id)
     told = lists.as_object(entry, sessions.locations.sessions)
     told.update(showing.details(saved, options.last))
-    sessions.out.write(f"{_json(told)}\n")
+    sessions.out.write(f"{json_text(told)}\n")
     return 0
 
 
@@ -80,7 +78,7 @@ def search(options: argparse.Namespace, sessions: Sessions) -> int:
     if not found.hits:
         raise NothingFound(text)
     if options.json:
-        sessions.out.write(f"{_json([_as_object(hit) for hit in found.hits])}\n")
+        sessions.out.write(f"{json_text([_as_object(hit) for hit in found.hits])}\n")
         return 0
     session = ""
     for hit in found.hits:
@@ -115,7 +113,3 @@ def _as_object(hit: Hit) -> dict[str, Any]:
         "text": hit.snippet.text,
         "marks": hit.snippet.marks,
     }
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(value)).decode()

@@ -101,6 +101,25 @@ def test_unknown_events_come_along_and_damage_is_told(saved: SavedRoom) -> None:
     assert [line.split()[2] for line in problems.getvalue().splitlines()] == ["5", "20"]
 
 
+class Terminal(io.BytesIO):
+    """What a person looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_raw_events_command_no_terminal(saved: SavedRoom) -> None:
+    strange = '{"seq":18,"at":1.0,"by":"a\x9b\u202eb","body":{"type":"danced"},"crc":"00000000"}\n'
+    with saved.log_path.open("ab") as log:
+        log.write(strange.encode())
+    shown, piped = Terminal(), io.BytesIO()
+    for out in (shown, piped):
+        assert write_raw(saved.folder, 18, None, out, io.StringIO()) == 0
+    assert piped.getvalue() == strange.encode()
+    assert shown.getvalue().rstrip().decode().isprintable()
+    assert json.loads(shown.getvalue()) == json.loads(strange)
+
+
 def test_an_empty_room_has_nothing_to_write(
     sessions: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ from genie_core.archive.record import RoomRecord, one_line, summary_of
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME, SavedRoom
 from genie_core.datastore import path_name
 from genie_core.durable import create_file, sync_data, sync_folder
+from genie_core.room.codec import whole_text
 
 
 def repair(folder: Path) -> list[str]:
@@ -100,7 +101,7 @@ def _record_from(id_: str, log: CheckedLog) -> RoomRecord:
     name = names[0] if names else state.host
     joined = bool(copy) and name != state.host
     return RoomRecord(
-        id=(state.room or room) if copy else room,
+        id=whole_text((state.room or room) if copy else room),
         title=one_line(state.title or room),
         kind="joined" if joined else "hosted",
         created=log.first_at,

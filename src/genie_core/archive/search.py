@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from genie_core.archive.catalogue import Catalogue, Listing
-from genie_core.archive.errors import ArchiveError
+from genie_core.archive.errors import ArchiveError, DamagedRoom
 from genie_core.archive.reader import LogReader
 from genie_core.archive.saved import LOG_NAME
 from genie_core.archive.search_entries import Entry, entries
@@ -187,10 +187,17 @@ def _refresh(
         if not is_wanted():
             break
         try:
+            _check_name(session)
             _take_in(store, session, known.get(session.id))
         except ArchiveError as error:
             notes.append(str(error))
     return notes
+
+
+def _check_name(session: Searched) -> None:
+    """See that a database takes the name of the folder, which need not be text."""
+    if whole(session.id) != session.id:
+        raise DamagedRoom(session.log, "the name of its folder is no text; rename the folder")
 
 
 def _take_in(store: SearchStore, session: Searched, known: Indexed | None) -> None:

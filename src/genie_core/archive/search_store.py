@@ -184,7 +184,7 @@ class SearchStore:
                 (
                     _row_number(room, each.seq),
                     spaced(whole(each.text)),
-                    each.message,
+                    min(max(each.message, 0), _MOST_SEQ),  # whatever a log claims
                     each.at,
                     whole(each.by),
                     each.kind,

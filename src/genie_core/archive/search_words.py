@@ -11,8 +11,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+MOST_CHARS: Final = 1_000
 MOST_TERMS: Final = 32
-"""What is typed beyond this many words is not looked at."""
+"""What is typed beyond this many characters, or terms of as many words, is not looked at."""
 
 SNIPPET_CHARS: Final = 160
 """How long a snippet is, roughly."""
@@ -53,9 +54,10 @@ class Term:
 def terms(text: str) -> tuple[Term, ...]:
     """What is looked for; nothing if no word is typed."""
     found: list[Term] = []
-    for match in _TYPED.finditer(whole(text)):
+    text = whole(text[:MOST_CHARS])
+    for match in _TYPED.finditer(text):
         quoted, closed, bare = match.groups()
-        words = tuple(split_words(bare if quoted is None else quoted))
+        words = tuple(split_words(bare if quoted is None else quoted)[:MOST_TERMS])
         if words:
             open_end = match.end() == len(text) and not closed
             found.append(Term(words, prefix=open_end))

@@ -114,7 +114,12 @@ def write_to(
 
 
 def print_out(saved: SavedRoom, form: Form, out: TextIO, *, attachments: bool = False) -> list[str]:
-    """Write an export to what people or programs read from; errors and result as `write_to`."""
+    """Write an export to what people or programs read from; errors and result as `write_to`.
+
+    A terminal is not given what is copied as it is.
+    """
+    if form is Form.LINES and out.isatty():
+        raise NotExported(saved.id, "a terminal may obey what is in it; name a file, or pipe it on")
     binary: IO[bytes] | None = getattr(out, "buffer", None)
     if binary is not None:
         out.flush()

@@ -100,6 +100,14 @@ def test_the_record_of_a_copy_knows_whose_it_is(saved: SavedRoom) -> None:
     assert (record.id, record.kind, record.name, record.host) == ("r1", "joined", "bob", "ann")
 
 
+def test_a_record_is_made_anew_in_a_folder_whose_name_is_no_text(saved: SavedRoom) -> None:
+    strange = saved.folder.with_name(f"{saved.id}\udcff")
+    saved.folder.rename(strange)
+    (strange / "room.json").unlink()
+    assert repair(strange) == ["room.json is made anew"]
+    assert SavedRoom.load(strange).record.id == f"{saved.id}?"
+
+
 def test_nothing_can_be_made_of_nothing(saved: SavedRoom) -> None:
     (saved.folder / "room.json").unlink()
     saved.log_path.write_bytes(b"")

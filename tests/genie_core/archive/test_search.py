@@ -176,6 +176,26 @@ def test_text_that_no_database_takes_is_found_all_the_same(house: House) -> None
     assert hit.snippet.text == "before after odd"
 
 
+def test_a_folder_whose_name_is_no_text_does_not_spoil_the_others(house: House) -> None:
+    whole = house.room("Whole", Said("1", "hello"))
+    strange = house.room("Strange", Said("1", "hello"))
+    name = os.fsencode(strange.folder) + b"\xff"
+    os.rename(os.fsencode(strange.folder), name)  # noqa: PTH104 - the name is no text
+    found = search_sessions(house.path, house.sessions, "hello")
+    assert [hit.session for hit in found.hits] == [whole.id]
+    (note,) = found.notes
+    assert "rename the folder" in note
+
+
+def test_numbers_that_no_database_takes_do_not_spoil_the_index(house: House) -> None:
+    saved = house.room("Garden", Said("1", "hello"))
+    with saved.log_path.open("ab") as log:
+        log.write(b"junk\n")  # from here on a log may speak of messages that are lost
+    decided = Decided(10**30, "ignore", reason="nobody said hello")
+    house.log(saved, decided, mode="ab", first=4)
+    assert [place[1] for place in house.found("hello")] == [2, 4]
+
+
 def damage(path: Path) -> None:
     path.write_bytes(b"no database at all" * 500)
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from genie_core.archive.search_words import (
     CLOSE,
+    MOST_CHARS,
     MOST_TERMS,
     OPEN,
     SPLIT,
@@ -44,6 +45,9 @@ def test_what_is_typed_is_read_as_words(typed: str, expected: tuple[Term, ...]) 
 
 def test_no_more_words_are_looked_for_than_make_sense() -> None:
     assert len(terms("word " * 1_000)) == MOST_TERMS
+    for typed in ('"' + "word " * 1_000 + '"', "word_" * 1_000):
+        assert [len(term.words) for term in terms(typed)] == [MOST_TERMS]
+    assert terms("w" * 5_000) == (Term(("w" * MOST_CHARS,), prefix=True),)
 
 
 @pytest.fixture(scope="module")

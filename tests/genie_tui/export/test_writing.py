@@ -180,6 +180,23 @@ def test_what_is_printed_is_what_would_be_written(
     assert text.getvalue().encode() == (folder / "room").read_bytes()
 
 
+class Terminal(io.StringIO):
+    """What a person looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_nothing_that_is_copied_as_it_is(saved: SavedRoom) -> None:
+    terminal = Terminal()
+    for attachments in (False, True):
+        with pytest.raises(NotExported, match="a terminal may obey"):
+            print_out(saved, Form.LINES, terminal, attachments=attachments)
+    assert terminal.getvalue() == ""
+    print_out(saved, Form.MARKDOWN, terminal)
+    assert terminal.getvalue()
+
+
 def test_markdown_that_is_printed_has_nothing_beside_it(saved: SavedRoom) -> None:
     with pytest.raises(NotExported, match="name a file"):
         print_out(saved, Form.MARKDOWN, io.StringIO(), attachments=True)
