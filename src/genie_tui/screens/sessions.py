@@ -60,6 +60,7 @@ class SessionsScreen(Screen[None]):
         self._rows: dict[str, SessionRow] = {}
         self._sort = Sort.ACTIVITY
         self._text = ""
+        self._picked = False
         self._pause: Timer | None = None
         self._rest: Timer | None = None
 
@@ -141,7 +142,7 @@ class SessionsScreen(Screen[None]):
 
     @on(Input.Changed, "#sessions-filter")
     def _filter(self, event: Input.Changed) -> None:
-        self._text = event.value
+        self._text, self._picked = event.value, False
         self._arrange()
         self._list.action_go(0)
         if self._pause is not None:
@@ -174,12 +175,15 @@ class SessionsScreen(Screen[None]):
     @on(Input.Submitted, "#sessions-filter")
     def _to_list(self) -> None:
         self._list.focus()
+        if self._picked:
+            self._list.action_choose()
 
     def on_key(self, event: events.Key) -> None:
         """Let the arrows move in the list while something is typed."""
         steps = {"up": -1, "down": 1}
         if self.focused is self._filter_line and event.key in steps:
             event.stop()
+            self._picked = True
             self._list.action_move(steps[event.key])
 
     def action_find(self) -> None:

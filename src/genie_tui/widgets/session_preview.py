@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
@@ -21,13 +21,14 @@ _WAYS = {
 }
 
 
-class SessionPreview(VerticalScroll, can_focus=False):
-    """Facts above, the last messages below."""
+class SessionPreview(Vertical):
+    """Facts above, which stay in view, and the last messages below."""
 
     def compose(self) -> ComposeResult:
         """Both parts; they are empty at first."""
         yield Static(id="preview-facts", markup=False)
-        yield Static(id="preview-lines", markup=False)
+        with VerticalScroll(id="preview-scroll", can_focus=False):
+            yield Static(id="preview-lines", markup=False)
 
     def show_session(self, row: SessionRow | None, hit: Hit | None = None) -> None:
         """Tell what is known of a session, and what was found in it, without reading its log."""
@@ -39,7 +40,8 @@ class SessionPreview(VerticalScroll, can_focus=False):
     def show_lines(self, lines: Sequence[Line]) -> None:
         """Show the last messages, the very last in view."""
         self.query_one("#preview-lines", Static).update(_lines(lines))
-        self.call_after_refresh(self.scroll_end, animate=False)
+        scroll = self.query_one("#preview-scroll", VerticalScroll)
+        self.call_after_refresh(scroll.scroll_end, animate=False)
 
     def show_trouble(self, text: str) -> None:
         """Say why there are none."""

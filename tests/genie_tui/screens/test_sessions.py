@@ -176,6 +176,18 @@ async def test_typing_filters_at_once_and_searches_after_a_pause(recorded: Recor
         assert screen.query_one("#sessions-filter", Input).value == ""
 
 
+async def test_what_the_arrows_chose_while_typing_is_opened_at_once(recorded: Recorded) -> None:
+    for title in ("Garden", "Garden shed"):
+        recorded.said(title, "hi")
+    async with listed(recorded) as (screen, pilot):
+        rows = screen.query_one(SessionList)
+        await pilot.press("slash", *"garden", "enter")
+        await until(pilot, lambda: rows.has_focus)
+        assert screen.chosen == []
+        await pilot.press("slash", "down", "enter")
+        await until(pilot, lambda: screen.chosen == [ResumeRoom(rows.rows[1].id)])
+
+
 async def test_letters_typed_right_after_the_key_are_no_commands(recorded: Recorded) -> None:
     recorded.said("Garden", "hi")
     async with listed(recorded) as (screen, pilot):

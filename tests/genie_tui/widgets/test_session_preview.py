@@ -2,7 +2,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.genie_tui.scripted_seat import until
 from textual.app import App, ComposeResult
+from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -68,6 +70,16 @@ async def test_the_last_messages_are_shown_as_they_are_and_long_ones_in_part() -
         assert "nothing was said" in shown(preview)
         preview.show_trouble("events.jsonl can't be read")
         assert "can't be read" in shown(preview)
+
+
+async def test_the_facts_stay_in_view_above_many_messages() -> None:
+    async with stage() as (preview, pilot):
+        preview.show_session(SessionRow("a", "Garden"))
+        preview.show_lines([Line(seq, 0.0, "ann", f"message {seq}") for seq in range(1, 40)])
+        scroll = preview.query_one("#preview-scroll", VerticalScroll)
+        await until(pilot, lambda: 0 < scroll.max_scroll_y == scroll.scroll_y)
+        facts = preview.query_one("#preview-facts")
+        assert preview.region.contains_region(facts.region)
 
 
 async def test_of_a_hit_its_surroundings_are_shown() -> None:
