@@ -85,6 +85,7 @@ class Playback:
             projector.last.at if projector.last is not None else None,
             projector.speed,
             projector.playing,
+            self._follows and projector.position == projector.head,
             self._doing(projector),
             projector.outline,
         )
@@ -154,7 +155,7 @@ class Playback:
         if read < projector.head:
             goal = f"on the way to event {projector.target:,}, " if projector.is_moving else ""
             return f"{goal}reading… {read * 100 // projector.head} %"
-        return "following" if self._follows and projector.position == projector.head else ""
+        return ""
 
     async def _jump(self, projector: Projector, kind: Landmark, step: int) -> None:
         if not await projector.jump(kind, step) and self._screen.is_running:

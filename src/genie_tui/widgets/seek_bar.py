@@ -24,13 +24,17 @@ MARKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the bar shows. `at` is when the last event that is shown happened."""
+    """What the bar shows. `at` is when the last event that is shown happened.
+
+    `following` says that what happens from now on is shown as soon as it does.
+    """
 
     position: int = 0
     head: int = 0
     at: float | None = None
     speed: float = 1.0
     playing: bool = False
+    following: bool = False
     doing: str = ""
     outline: Outline = field(default_factory=Outline)
 
@@ -116,15 +120,22 @@ class SeekBar(Widget):
 
     def _words(self) -> Content:
         now = self._standing
-        state = ("▶ playing", "bold $text-success") if now.playing else ("‖ paused", "bold")
         place = f"event {now.position:,} of {now.head:,}"
-        parts = [Content.styled(*state), Content(speed_text(now.speed)), Content(place)]
+        parts = [_state(now), Content(speed_text(now.speed)), Content(place)]
         if now.at is not None:
             moment = local_time(now.at)
             parts.append(Content(f"{moment.day} {moment:%b %Y, %H:%M:%S}"))
         if now.doing:
             parts.append(Content.styled(now.doing, "$text-warning"))
         return Content("   ").join(parts).truncate(self.content_size.width, ellipsis=True)
+
+
+def _state(now: Standing) -> Content:
+    if now.playing:
+        return Content.styled("▶ playing", "bold $text-success")
+    if now.following:
+        return Content.styled("● following", "bold $text-success")
+    return Content.styled("‖ paused", "bold")
 
 
 def speed_text(speed: float) -> str:

@@ -347,6 +347,7 @@ async def test_a_room_that_is_written_to_is_followed(places: Locations) -> None:
     async with watching(places, opening) as (screen, pilot):
         await at(screen, pilot, END)
         assert "following" in words(screen)
+        assert "paused" not in words(screen)
         assert "another process" in str(screen.query_one("#replay-note", Static).render())
         append(saved, [log.say("bob", "something new")])
         await until(pilot, lambda: "something new" in said(screen))
