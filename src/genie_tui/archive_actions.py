@@ -57,7 +57,7 @@ ARCHIVE_ACTIONS: Final = (
         "choose",
         shown=True,
     ),
-    Action(Scope.ASK, ("enter",), "keep", "Do it like this"),
+    Action(Scope.ASK, ("enter",), "go on", "Do it like this"),
     Action(Scope.ASK, ("escape",), "back", "Change nothing", "back"),
     Action(Scope.REPLAY, ("space",), "play", "Play or pause", "play", shown=True),
     Action(
