@@ -43,9 +43,10 @@ def summary_lines(report: Report) -> Iterator[str]:
         f"delegated, {counts.newly_ignored:,} newly ignored, {counts.failed:,} failed"
     )
     if counts.marked:
+        before = f"; {counts.right_before:,} were already" if counts.right_before else ""
         yield (
-            f"Of {counted(counts.marked, 'decision')} that you marked as wrong "
-            f"{counts.right_after:,} would be right; {counts.right_before:,} were"
+            f"You marked {counted(counts.marked, 'decision')} as wrong: "
+            f"{counts.right_after:,} would be decided the other way{before}"
         )
     yield visible_line(
         f"It took {duration(report.seconds)} and {_cost(report.spent)}; "

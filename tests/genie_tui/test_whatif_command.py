@@ -96,7 +96,7 @@ def test_the_latest_room_is_meant_if_none_is_named(shell: Shell) -> None:
 def test_marks_are_compared_with(shell: Shell) -> None:
     Labels.read(shell.room.folder).put(Label(9, "wrong", "ignore", 1.0, "ann"))
     assert shell.run("--reasoner", "general_assist") == 0
-    assert "Of 1 decision that you marked as wrong 1 would be right; 0 were" in shell.out
+    assert "You marked 1 decision as wrong: 1 would be decided the other way" in shell.out
     assert "you marked it as wrong" in shell.out
 
 

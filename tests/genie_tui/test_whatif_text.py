@@ -49,7 +49,7 @@ def test_all_of_it_is_told_in_lines() -> None:
     assert "now  DELEGATE  a question -> asks for bob: what is 6*7?" in text
     assert "FAILED    it is away" in text
     assert "9 agree, 1 newly delegated, 0 newly ignored, 1 failed" in text
-    assert "Of 2 decisions that you marked as wrong 1 would be right; 0 were" in text
+    assert "You marked 2 decisions as wrong: 1 would be decided the other way\n" in text
     assert "Not complete: it was interrupted; 1 message not asked about" in text
     assert "2.1k tok $0.02" in text
 
