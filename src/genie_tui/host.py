@@ -34,6 +34,7 @@ from genie_tui.view_state import read_view, together
 
 logger = logging.getLogger(__name__)
 
+MORE: Final = "To see and mend what is damaged, once the room is closed: genie-tui sessions check"
 EVERYWHERE: Final = ""
 """All interfaces of this machine."""
 
@@ -222,8 +223,8 @@ async def take_host_seat(
         if not person.settings.local:
             rivals = Rivals(lambda: server.state, listener, identity.key)
             await resources.enter_async_context(rivals.watched(server.state.room))
-    for problem in doors.opened.problems:
-        listener.on_notice(Severity.WARNING, problem)
+    if doors.opened.problems:  # all at once, and for as long as it takes to read them
+        listener.on_notice(Severity.ERROR, "\n".join([*doors.opened.problems, MORE]))
     return seat
 
 

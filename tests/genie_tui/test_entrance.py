@@ -196,6 +196,19 @@ async def test_a_room_is_open_in_one_process_at_a_time(tmp_path: Path) -> None:
             await Entrance("ann", LOCAL, places(tmp_path)).enter(ResumeRoom(room), Ear())
 
 
+async def test_what_is_damaged_is_told_at_once_to_who_resumes(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
+        for text in ("one", "two"):
+            await said(ann, ann, ear, text)
+    log = saved(tmp_path) / "events.jsonl"
+    log.write_bytes(log.read_bytes().replace(b'"one"', b'"won"') + b"torn")
+    async with seat("ann", ResumeRoom(saved(tmp_path).name), tmp_path) as (_, ear):
+        await ear.until(lambda: bool(ear.notices))
+        (notice,) = ear.notices
+    for part in ("is damaged", "unfinished", "genie-tui sessions check"):
+        assert part in notice
+
+
 async def test_what_can_not_be_resumed_says_so(tmp_path: Path) -> None:
     entrance = Entrance("ben", LOCAL, places(tmp_path / "b"))
     with pytest.raises(NothingToResume, match="no saved room"):
