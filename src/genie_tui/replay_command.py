@@ -27,6 +27,10 @@ class NothingToWatch(GenieError):
         super().__init__("there is no saved room yet; open one: genie-tui host")
 
 
+class NotWatched(GenieError):
+    """What was asked for does not go together, or not with where it should be shown."""
+
+
 class _Numbered(msgspec.Struct):
     seq: int
 
@@ -79,6 +83,7 @@ def replay(
     Raises:
         ArchiveError: there is no such room, several are meant, or it can't be read.
         NothingToWatch: none was named, and there is none.
+        NotWatched: the screen can't show it, or only a part of it.
         BrokenPipeError: nobody reads on.
 
     """
@@ -91,12 +96,18 @@ def replay(
         usual = source.read().settings.template or DEFAULT_TEMPLATE
         options.reasoner = options.reasoner or usual
         return what_if(options, source, locations, env, out, problems)
+    if options.last is not None and options.last < options.first:
+        raise NotWatched(f"nothing is from event {options.first:,} to {options.last:,}")
     if options.json:
         return write_raw(
             locations.sessions / id_, options.first, options.last, out.buffer, problems
         )
     if options.print:
         return write_text(locations.sessions, id_, options, out, problems)
+    if options.first > 1 or options.last is not None:
+        raise NotWatched("--from and --to go with --print or --json; --at begins at an event")
+    if not out.isatty():
+        raise NotWatched("a replay needs a terminal; --print writes it as text instead")
     from genie_tui.opening import ReplayRoom
     from genie_tui.start import start
 
@@ -121,11 +132,14 @@ def write_text(
     sessions: Path, id_: str, options: argparse.Namespace, out: TextIO, problems: TextIO
 ) -> int:
     """Write the room as text, at once or in its own time."""
+    from genie_core.archive.errors import NoSuchEvent
     from genie_tui.plain_log import lines
     from genie_tui.replay.recording import open_recording
 
     recording = open_recording(sessions, id_)
     try:
+        if options.first > max(recording.log.head, 1):
+            raise NoSuchEvent(id_, options.first, recording.log.head)
         problems.writelines(f"genie-tui: {safe_line(problem)}\n" for problem in recording.problems)
         told = lines(recording.log.events(0, options.last), options.first)
         for text in paced(told, options.speed, time.sleep) if options.speed else _texts(told):

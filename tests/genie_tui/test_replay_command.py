@@ -78,6 +78,23 @@ def test_a_part_of_it(saved: SavedRoom, capsys: pytest.CaptureFixture[str]) -> N
     assert "tidy" not in text
 
 
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--from", "99", "--print"), "has no event 99; its last one is"),
+        (("--from", "9", "--to", "7", "--json"), "nothing is from event 9 to 7"),
+        (("--from", "7"), "--at begins at an event"),
+        (("--to", "7"), "go with --print or --json"),
+        ((), "--print writes it as text"),
+    ],
+)
+def test_what_there_is_nothing_to_show_of_is_a_clear_error(
+    saved: SavedRoom, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], why: str
+) -> None:
+    assert main(["replay", saved.id, *options]) == 1
+    assert why in capsys.readouterr().err
+
+
 def test_the_events_come_as_they_are_in_the_log(
     saved: SavedRoom, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
