@@ -108,6 +108,8 @@ def check_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
     catalogue = sessions.catalogue
     ids = [catalogue.match(wanted) for wanted in options.ids]
     ids = list(dict.fromkeys(ids)) or [each.id for each in catalogue.all()]
+    if not ids:
+        sessions.tell("there are no sessions yet")
     bad = 0
     for id_ in ids:
         found = check(catalogue.folder(id_))

@@ -87,6 +87,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> 
 def test_there_may_be_no_sessions(base: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys) == "there are no sessions yet: genie-tui host\n"
     assert json.loads(told(capsys, "list", "--json")) == []
+    assert told(capsys, "check") == "there are no sessions yet\n"
     assert not base.exists()
 
 
