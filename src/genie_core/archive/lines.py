@@ -19,6 +19,9 @@ from genie_core.room.fold import IllegalEvent, RoomState
 MAX_GAP: Final = 100_000
 """So many events may be lost beyond one for each line; a jump that skips more is damage itself."""
 
+MAX_LOST_LAST: Final = 10_000
+"""So many damaged lines at the end stand for an event each; what is more than that is rubbish."""
+
 LINE_BYTES: Final = 16 * 1024 * 1024
 """The longest line that is read; a longer one is no event."""
 
@@ -187,7 +190,7 @@ class LogScan:
 
     def _damage(self, number: int, why: str, length: int) -> None:
         self.damages.line(number, why)
-        if len(self._damaged) < MAX_GAP:
+        if len(self._damaged) < MAX_LOST_LAST:
             self._damaged.append(number)
         self.intact += length
 

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import Final
 
 from genie_core.archive.index import PIECE, LogIndex, checksum
-from genie_core.archive.lines import LOST, LogScan
+from genie_core.archive.lines import LOST, Found, LogScan
 from genie_core.room.event import ROOM, Event, Unreadable
 
 NEAR: Final = 8 * 1024 * 1024
@@ -71,13 +71,20 @@ def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
     head, start, upto, end = index.span(after)
     scan = LogScan(head, lines=min(start, 1), intact=start, after=after)
     head, at = max(head, after), 0.0
-    data = os.pread(descriptor, end - start, start)
-    for found in chain(scan.feed(data), scan.finish()):
+    for found in _scanned(descriptor, scan, start, end):
         if after < found.event.seq <= upto:
             head, at = found.event.seq, found.event.at
             yield index.stand_in(found.event)
     for seq in range(head + 1, upto + 1):
         yield index.stand_in(Event(seq, at, ROOM, Unreadable(LOST)))
+
+
+def _scanned(descriptor: int, scan: LogScan, place: int, end: int) -> Iterator[Found]:
+    """What is in a part of the log, read piece by piece."""
+    while data := os.pread(descriptor, min(PIECE, end - place), place):
+        place += len(data)
+        yield from scan.feed(data)
+    yield from scan.finish()
 
 
 def _cover(descriptor: int, index: LogIndex, scan: LogScan) -> None:

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.archive.lines import LINE_BYTES, MAX_GAP, LogScan, encode_line, read_lines
+from genie_core.archive.lines import (
+    LINE_BYTES,
+    MAX_GAP,
+    MAX_LOST_LAST,
+    LogScan,
+    encode_line,
+    read_lines,
+)
 from genie_core.room.event import Answered, Asked, Event, Hosted, Joined, Opened, Said, Unreadable
 from genie_core.room.fold import RoomState
 
@@ -175,8 +182,8 @@ def test_of_a_line_without_an_end_no_more_is_kept_than_any_event_takes() -> None
 
 
 def test_damage_does_not_become_more_in_memory_than_it_is_on_disk() -> None:
-    content = read_lines(WHOLE + b"\n" * (3 * MAX_GAP))
-    assert content.head == len(EVENTS) + MAX_GAP
+    content = read_lines(WHOLE + b"\n" * (3 * MAX_LOST_LAST))
+    assert content.head == len(EVENTS) + MAX_LOST_LAST
     jumps = [
         encode_line(Event(6 + jump * MAX_GAP, 106.0, "hana", Said(f"j{jump}", "far on")))
         for jump in range(1, 40)
