@@ -12,6 +12,7 @@ from textual import on
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.command import Provider
+from textual.css.query import NoMatches
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
@@ -350,6 +351,9 @@ class GenieApp(App[Departure]):
 
     def _handle_exception(self, error: Exception) -> None:
         """Log what nobody caught, and end with one line instead of a traceback on the screen."""
+        if self._exit and isinstance(error, NoMatches):
+            logger.info("the app ended while a screen was put together", exc_info=error)
+            return  # of which no more parts are made then
         cause = error.error if isinstance(error, WorkerFailed) else error
         logger.critical("unhandled error", exc_info=cause)
         where = f"; details are in {self._log_path}" if self._log_path is not None else ""

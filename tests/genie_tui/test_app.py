@@ -14,6 +14,7 @@ from tests.genie_tui.scripted_seat import (
     in_room,
     until,
 )
+from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -29,6 +30,7 @@ from genie_tui.screens.leaving import LeavingScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.themes import DARK, LIGHT
+from genie_tui.widgets.approval_card import ApprovalCard
 
 
 @pytest.fixture
@@ -241,13 +243,32 @@ async def test_what_went_wrong_is_on_the_receipt_too(seat: ScriptedSeat) -> None
     assert app.return_code == 1
 
 
+async def test_who_ends_it_while_a_room_is_put_together_is_told_of_no_error(
+    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compose = ApprovalCard.compose
+
+    def and_end(card: ApprovalCard) -> ComposeResult:
+        card.app.exit()
+        yield from compose(card)
+
+    app = GenieApp(ScriptedDoorman(seat), None, "ann")
+    async with app.run_test() as pilot:
+        monkeypatch.setattr(ApprovalCard, "compose", and_end)
+        await app.open(NewRoom("x"))
+        await until(pilot, lambda: app.return_code is not None)
+    assert (app.return_code, app.failure) == (0, "")
+
+
 async def test_a_view_that_breaks_keeps_nobody_from_leaving(
     seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken() -> bool:
         raise ZeroDivisionError
 
-    async with in_room(seat) as (screen, pilot):
+    doorman = ScriptedDoorman(seat)
+    async with in_room(seat, doorman=doorman) as (screen, pilot):
+        await until(pilot, lambda: seat.saved in doorman.views)  # else it is tried meanwhile
         monkeypatch.setattr(screen.views, "keep", broken)
         app = pilot.app
         assert isinstance(app, GenieApp)
