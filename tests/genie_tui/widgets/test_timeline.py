@@ -644,8 +644,8 @@ async def test_scrolling_by_lines_never_jumps_as_pages_come_and_go() -> None:
     async with app.run_test(size=(60, 80)) as pilot:
         app.timeline.show_message(log.state.floor + 8)
         await settled(app, pilot)
-        for step in (-50, 50):
-            for _ in range(45):
+        for step in (-70, 70):
+            for _ in range(32):
                 before = app.lines()
                 app.timeline.scroll_relative(y=step, animate=False)
                 await settled(app, pilot)
