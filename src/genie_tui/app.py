@@ -338,7 +338,7 @@ class GenieApp(App[Departure]):
             state.title,
             hosted,
             len(state.pending_for(seat.name)) + len(state.parked_for(seat.name)),
-            "" if hosted else seat.saved,
+            "" if hosted and seat.saved == state.room else seat.saved,
             receipt,
             self._doorman.place_of(seat.saved) if seat.saved else "",
         )

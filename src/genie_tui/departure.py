@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from genie_core.room.departure import Item, Receipt
@@ -19,7 +20,8 @@ class Departure:
     """The room that was left in good order, for the lines that say how to come back.
 
     `waiting` counts the tool calls that this person had not answered. `copy` is the name of the
-    own copy of a room that was joined, empty without one. `saved_to` is where all of it is.
+    folder if it is a copy of what somebody else opened, empty without one. `saved_to` is where all
+    of it is.
     """
 
     room: str
@@ -44,8 +46,8 @@ class Departure:
     def again(self) -> str:
         """How to come back, empty if there is no copy to come back from."""
         if self.hosted:
-            return f"Resume it with: genie-tui resume {self.room}"
-        return f"Join it again with: genie-tui join {self.copy}" if self.copy else ""
+            return f"Resume it with: genie-tui resume {_typed(self.copy or self.room)}"
+        return f"Join it again with: genie-tui join {_typed(self.copy)}" if self.copy else ""
 
 
 def last_words(departure: Departure) -> Iterator[str]:
@@ -83,6 +85,11 @@ def receipt_lines(receipt: Receipt, saved_to: str = "") -> Iterator[Line]:
         yield Line("problem", visible_line(problem))
     if saved_to:
         yield Line("saved to", visible_line(short_path(Path(saved_to))))
+
+
+def _typed(name: str) -> str:
+    """A name as a shell takes it for one: that of a room is what its first host says it is."""
+    return quote(visible_line(name))
 
 
 def _said(item: Item, heading: str) -> str:

@@ -77,7 +77,9 @@ async def test_a_signal_ends_it_at_once_and_well(seat: ScriptedSeat) -> None:
     assert seat.leaves == ["SIGTERM"]
     assert seat.graces == [QUICK_GRACE]
     assert app.return_code == 0
-    assert app.return_value == Departure("r1", "Garden", hosted=True, saved_to=WAY_OUT)
+    assert app.return_value == Departure(
+        "r1", "Garden", hosted=True, copy=seat.saved, saved_to=WAY_OUT
+    )
     assert app.failure == ""
 
 
@@ -99,7 +101,7 @@ async def test_suspending_ends_with_a_receipt(seat: ScriptedSeat) -> None:
         assert "left behind  cleo: ␛[2J forever" in told
         assert "2 of your messages: kept" in told
         assert WAY_OUT in told
-        assert "genie-tui resume r1" in told
+        assert f"genie-tui resume {seat.saved}" in told
         await pilot.press("ctrl+q", "x", "f1")  # typed on; that it was seen is not sure
         assert isinstance(pilot.app.screen, ReceiptScreen)
         await put_away(pilot, clock)
