@@ -4,16 +4,16 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
+from genie_tui.screens.dialog import Dialog
 from genie_tui.text import visible_line
 from genie_tui.widgets.too_small import TooSmall
 
 
-class AskLineScreen(ModalScreen[str | None]):
+class AskLineScreen(Dialog[str | None]):
     """Returns what was typed, without space around it; None if the person went back."""
 
     CSS_PATH = "ask_line.tcss"

@@ -6,15 +6,15 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
+from genie_tui.screens.dialog import Dialog
 from genie_tui.widgets.keys_line import KeysLine
 
 
-class ConfirmScreen(ModalScreen[bool]):
+class ConfirmScreen(Dialog[bool]):
     """Shows what is about to happen, and returns whether it shall.
 
     Keys count once the keyboard has rested, so that nobody agrees by typing on. `yes` is what enter

@@ -6,11 +6,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
 from genie_core.room.seat import Seat
+from genie_tui.screens.dialog import Dialog
 from genie_tui.widgets.costs import NOTHING, budget_line, cost_rows, cost_table
 
 
@@ -27,13 +27,11 @@ class CostTable(Widget):
         return cost_table(rows, self.content_size.width) if rows else Content(NOTHING)
 
 
-class CostScreen(ModalScreen[None]):
+class CostScreen(Dialog[None]):
     """Shows what was taken so far, and goes on counting while it is open."""
 
     CSS_PATH = "costs.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "app.pop_screen", "back", priority=True)
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "back", priority=True)]
 
     def __init__(self, seat: Seat) -> None:
         super().__init__()

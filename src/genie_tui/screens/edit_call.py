@@ -7,13 +7,13 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from genie_core.room.exchange import Proposal
 from genie_tui.action import Scope
 from genie_tui.changes import changes, same
 from genie_tui.keymap import actions, bindings
+from genie_tui.screens.dialog import Dialog
 from genie_tui.text import visible_line
 from genie_tui.typed_arguments import Fault, Typed, read_arguments, written
 from genie_tui.widgets.json_area import JsonArea
@@ -29,7 +29,7 @@ UNCHANGED: Final = "Nothing is changed. Go back, and allow it as it is."
 _COLOURS: Final = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
 
 
-class EditCallScreen(ModalScreen[None]):
+class EditCallScreen(Dialog[None]):
     """Edits a call's arguments as JSON; shows before and after; allows it on the person's word.
 
     `waits` tells whether the call can still be answered, `allow` answers it and tells whether that

@@ -5,15 +5,16 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
+from genie_tui.screens.dialog import Dialog
 
-class FullViewScreen(ModalScreen[None]):
+
+class FullViewScreen(Dialog[None]):
     """Shows a text in full, which must be safe to show. Nothing can be answered here."""
 
     CSS_PATH = "full_view.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,v,q", "app.pop_screen", "back")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,v,q", "dismiss", "back")]
 
     def __init__(self, title: str, text: str) -> None:
         super().__init__()

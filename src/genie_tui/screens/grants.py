@@ -7,7 +7,6 @@ from typing import Final
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -16,6 +15,7 @@ from genie_core.room.seat import Seat
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.moments import clock_time, duration
+from genie_tui.screens.dialog import Dialog
 from genie_tui.text import visible_line
 from genie_tui.widgets.agent_path import agent_path
 
@@ -27,7 +27,7 @@ NOTHING: Final = (
 AUTO: Final = "Auto mode is on: calls for your own messages are not asked about. /auto off ends it."
 
 
-class GrantsScreen(ModalScreen[None]):
+class GrantsScreen(Dialog[None]):
     """Lists the grants of a seat, and revokes the selected one. All end with the session."""
 
     CSS_PATH = "grants.tcss"

@@ -9,13 +9,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.dom import DOMNode
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
 from genie_tui.action import Scope
 from genie_tui.commands import COMMANDS
 from genie_tui.keymap import actions, bindings
+from genie_tui.screens.dialog import Dialog
 
 KEYS: Final = 20
 """Columns for the keys."""
@@ -49,12 +50,12 @@ class HelpText(Widget):
         return Content("\n\n").join([*sections, _section("Commands", commands, width)])
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """What can be pressed and typed."""
 
     CSS_PATH = "help.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,f1", "app.pop_screen", "back", priority=True)
+        Binding("escape,q,f1", "dismiss", "back", priority=True)
     ]
 
     def __init__(self, here: Sequence[Scope] = ()) -> None:

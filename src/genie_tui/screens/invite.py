@@ -9,7 +9,6 @@ from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
@@ -21,6 +20,7 @@ from genie_tui.keymap import actions, bindings
 from genie_tui.moments import clock_time
 from genie_tui.order import Invite as InviteOrder
 from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.dialog import Dialog
 from genie_tui.text import visible_line
 from genie_tui.widgets.qr import qr_code
 
@@ -53,7 +53,7 @@ def renewed(hosting: Hosting, order: InviteOrder, now: float) -> Terms:
     return Terms(invite, order.once, until)
 
 
-class InviteScreen(ModalScreen[Terms]):
+class InviteScreen(Dialog[Terms]):
     """Shows the invite of the terms, which is copied at once. Returns the terms when it is left.
 
     It need not be the one that the host gives out to everybody.

@@ -7,10 +7,10 @@ from typing import Final
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from genie_core.room.departure import Ending, excerpt
+from genie_tui.screens.dialog import Dialog
 from genie_tui.text import visible_line
 
 OFTEN: Final = 0.2
@@ -20,7 +20,7 @@ LISTED: Final = 5
 """Messages that are listed; of the others only the number is told."""
 
 
-class LeavingScreen(ModalScreen[None]):
+class LeavingScreen(Dialog[None]):
     """Takes all keys, so that nothing new begins while things are put away.
 
     `ending` tells how far that has come, None before it begins.

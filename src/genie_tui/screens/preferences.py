@@ -6,13 +6,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from genie_core.room.event import PREFERENCE_CHARS
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.preferences import objection
+from genie_tui.screens.dialog import Dialog
 
 PUBLIC: Final = (
     "Agents follow this when they answer you. It goes to the rooms you are in: everybody there, "
@@ -21,7 +21,7 @@ PUBLIC: Final = (
 CHANGED: Final = "This is not kept yet: esc once more drops it."
 
 
-class PreferencesScreen(ModalScreen[str | None]):
+class PreferencesScreen(Dialog[str | None]):
     """Lets a person write; returns the text that is to be kept, or None to change nothing."""
 
     CSS_PATH = "preferences.tcss"

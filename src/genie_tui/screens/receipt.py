@@ -6,10 +6,10 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from genie_tui.departure import NOTHING, Line
+from genie_tui.screens.dialog import Dialog
 from genie_tui.widgets.key_guard import KeyGuard, age_of
 from genie_tui.widgets.keys_line import SOON
 
@@ -24,7 +24,7 @@ _COLOURS = {
 }
 
 
-class ReceiptScreen(ModalScreen[None]):
+class ReceiptScreen(Dialog[None]):
     """Shows a receipt until a key is pressed; keys count once the keyboard has rested.
 
     `again` says how to come back.

@@ -200,7 +200,7 @@ class SessionsScreen(Screen[None]):
         if self._text or self.focused is self._filter_line:
             self._filter_line.value = ""
             self._list.focus()
-        else:
+        elif self.app.screen is self:  # a second key may come while the first one closes it
             _ = self.dismiss()
 
     # Looking

@@ -7,13 +7,13 @@ from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from genie_core.errors import GenieError
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.locations import short_path
+from genie_tui.screens.dialog import Dialog
 from genie_tui.settings import Settings
 from genie_tui.settings_form import (
     AT_ONCE,
@@ -30,7 +30,7 @@ from genie_tui.widgets.picker import Picker
 from genie_tui.widgets.too_small import TooSmall
 
 
-class SettingsScreen(ModalScreen[Settings | None]):
+class SettingsScreen(Dialog[Settings | None]):
     """A form over the settings file. Returns what was saved, None if nothing was.
 
     A field that the environment or the command line overrides can't be changed here. A theme is

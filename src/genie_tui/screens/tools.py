@@ -6,12 +6,12 @@ from typing import Final
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from genie_core.room.workbench import Workbench
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
+from genie_tui.screens.dialog import Dialog
 from genie_tui.widgets.tool_list import tool_list
 
 NO_ENGINE: Final = (
@@ -19,7 +19,7 @@ NO_ENGINE: Final = (
 )
 
 
-class ToolsScreen(ModalScreen[None]):
+class ToolsScreen(Dialog[None]):
     """Shows the workbench as it is, and again each second while it is open.
 
     `bench` is asked each time: an engine may come while the screen is open.

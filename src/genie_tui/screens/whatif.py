@@ -7,19 +7,19 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.assistant.whatif_report import Outcome, Report
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
+from genie_tui.screens.dialog import Dialog
 from genie_tui.whatif_text import MARKED, excerpt, heading, room, summary_lines, title, told
 
 SAME: Final = "Every decision was the same."
 
 
-class WhatIfScreen(ModalScreen[int | None]):
+class WhatIfScreen(Dialog[int | None]):
     """Shows reports, the latest first; ends with the message that the person wants to see.
 
     There is at least one report.

@@ -1,0 +1,29 @@
+from textual.app import App
+
+from genie_tui.screens.full_view import FullViewScreen
+from genie_tui.screens.help import HelpScreen
+
+
+async def test_two_keys_at_once_close_one_screen_and_not_the_one_below() -> None:
+    app = App[None]()
+    async with app.run_test() as pilot:
+        below = app.screen
+        for screen in (HelpScreen(), FullViewScreen("title", "text")):
+            await app.push_screen(screen)
+            await pilot.pause()
+            for _ in range(2):
+                app.simulate_key("escape")
+            await pilot.pause()
+            assert app.screen is below
+            assert len(app.screen_stack) == 1
+
+
+async def test_a_screen_that_is_covered_is_not_closed_nor_what_covers_it() -> None:
+    app = App[None]()
+    async with app.run_test() as pilot:
+        under, over = FullViewScreen("under", ""), FullViewScreen("over", "")
+        await app.push_screen(under)
+        await app.push_screen(over)
+        await pilot.pause()
+        await under.dismiss()
+        assert app.screen_stack[-2:] == [under, over]
