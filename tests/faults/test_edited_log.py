@@ -10,7 +10,7 @@ from typing import Final
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.contract.seated import quiet_engine
 from tests.genie_core.room.histories import histories
@@ -53,7 +53,6 @@ def indexed(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.usefixtures("indexed")
 @given(histories(), st.data())
-@settings(deadline=None)
 def test_any_beginning_of_a_log_is_a_room_that_goes_on(
     events: list[Event], data: st.DataObject
 ) -> None:

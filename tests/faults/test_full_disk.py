@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.contract.seated import quiet_engine
 from tests.faults.failing_disk import ERRORS, FailingDisk, Fault
@@ -62,7 +62,6 @@ def log_on_failing_disk() -> Iterator[tuple[EventLog, FailingDisk]]:
 
 
 @given(rounds)
-@settings(deadline=None)
 def test_what_was_acknowledged_is_there_in_order_once_whatever_fails(
     plan: Sequence[tuple[int, Sequence[Fault]]],
 ) -> None:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeAlias
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.faults.scene import DEADLINE, VICTIM, Stubborn, events, joined
 
@@ -300,7 +300,7 @@ async def perform(schedule: list[Doing], folder: Path | None, idle_timeout: floa
         await store.aclose()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(schedules, st.booleans(), st.sampled_from([None, 0.001]))
 def test_every_schedule_ends_with_everything_in_order(
     schedule: list[Doing], on_disk: bool, idle_timeout: float | None

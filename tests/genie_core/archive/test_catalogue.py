@@ -2,6 +2,7 @@ import os
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -238,6 +239,8 @@ def test_several_ids_are_proposed_for_one_that_there_is_not(catalogue: Catalogue
         "stand": set(ids[:2]),
         "stundup": {ids[0]},
         "2026-11-21-retr0": {ids[2]},
+        "2026-12-12-retro": {ids[2]},
+        ids[3].replace("budget", "gadget"): {ids[3]},
         "budg": {ids[3]},
     }.items():
         with pytest.raises(UnknownRoom, match="did you mean") as unknown:
@@ -247,6 +250,17 @@ def test_several_ids_are_proposed_for_one_that_there_is_not(catalogue: Catalogue
     with pytest.raises(UnknownRoom) as unknown:
         catalogue.find("qqqqqqqqqqqqqqqq")
     assert unknown.value.nearest == ()
+
+
+def test_the_day_makes_no_room_the_like_of_another(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letters = cycle("nhap")  # of which "standap" has three
+    monkeypatch.setattr("secrets.choice", lambda _: next(letters))
+    standup, _ = (catalogue.create(title, NOW).id for title in ("Standup", "Retro"))
+    with pytest.raises(UnknownRoom) as unknown:
+        catalogue.find("2026-11-21-standap")
+    assert unknown.value.nearest == (standup,)
 
 
 def test_rooms_are_measured_when_asked_for(catalogue: Catalogue) -> None:

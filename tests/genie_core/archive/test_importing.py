@@ -372,7 +372,7 @@ def test_what_the_disk_has_no_place_for_is_not_begun(
     assert names_in(there) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_damage_is_noticed_and_leaves_nothing_behind(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -132,7 +132,7 @@ def test_a_pipe_is_no_log(path: Path) -> None:
 WHOLE = [encode_line(event) for event in events(1, 3 * STRIDE)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_parts_of_a_damaged_log_are_what_reading_all_of_it_gives(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

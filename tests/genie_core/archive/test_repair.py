@@ -175,9 +175,7 @@ def harmed(content: bytes, harm: list[tuple[str, int]]) -> bytes:
     return content
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(HARM)
 def test_what_could_be_read_before_is_read_after(
     saved: SavedRoom, harm: list[tuple[str, int]]

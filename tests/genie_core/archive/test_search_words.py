@@ -64,14 +64,14 @@ def matches(table: sqlite3.Connection, typed: str, text: str) -> bool:
     return bool(table.execute(query, (match_query(terms(typed)),)).fetchone()[0])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from('"*^():-+{}AND '))))
 def test_nothing_that_is_typed_breaks_the_query(table: sqlite3.Connection, typed: str) -> None:
     if terms(typed):
         matches(table, typed, "some text")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_both_ways_to_compare_agree(table: sqlite3.Connection, data: st.DataObject) -> None:
     letters = st.text("aäAbéß日本 .\n_", max_size=12)

@@ -4,7 +4,7 @@ from unittest import mock
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.genie_core.room.histories import histories, history
 
@@ -35,7 +35,6 @@ def content(state: RoomState) -> dict[str, object]:
 
 
 @given(histories(), st.data())
-@settings(deadline=None)
 def test_a_fold_goes_on_from_a_written_state_as_from_the_first_event(
     events: list[Event], data: st.DataObject
 ) -> None:
@@ -48,7 +47,6 @@ def test_a_fold_goes_on_from_a_written_state_as_from_the_first_event(
 
 
 @given(histories())
-@settings(deadline=None)
 def test_a_written_state_shares_nothing_with_the_one_it_was_made_from(events: list[Event]) -> None:
     half = len(events) // 2
     state = folded(events[:half])
@@ -59,7 +57,6 @@ def test_a_written_state_shares_nothing_with_the_one_it_was_made_from(events: li
 
 
 @given(histories())
-@settings(deadline=None)
 def test_what_refers_to_one_thing_still_does(events: list[Event]) -> None:
     state = decode_state(encode_state(folded(events)))
     assert all(state.exchanges[seq] is each for seq, each in state.running.items())

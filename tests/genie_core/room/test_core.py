@@ -654,4 +654,4 @@ def test_a_long_history_comes_in_pieces() -> None:
 # -- anything at all
 
 TestCrowd = Crowd.TestCase
-TestCrowd.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)
+TestCrowd.settings = settings(max_examples=100, stateful_step_count=60)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_core.room.core import Room
@@ -184,7 +184,6 @@ def test_only_the_latest_label_counts() -> None:
     assert outbox.take(0.0) == []
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["say", "send", "receive", "cut", "wait", "restart"]), max_size=60),
     st.integers(1, 5),

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.genie_core.archive.sample import BORN, saved_room
 
@@ -126,7 +126,7 @@ HOSTILE = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(text=HOSTILE)
 def test_no_text_changes_a_tag_or_an_attribute(
     tmp_path_factory: pytest.TempPathFactory, text: str
