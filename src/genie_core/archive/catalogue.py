@@ -26,6 +26,7 @@ SLUG_CHARS: Final = 24
 MOST_NEAR: Final = 3
 """This many ids are proposed in place of one that there is not."""
 
+_DAY: Final = re.compile(r"\A\d{4}-\d\d-\d\d-?")
 _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misread
 
 
@@ -189,9 +190,10 @@ class Catalogue:
         titles = {each.title.casefold(): each.id for each in self.all()}
         near = [id_ for id_ in known if folded in id_.casefold()]
         near += [id_ for title, id_ in titles.items() if folded in title]
-        near += difflib.get_close_matches(wanted, known, MOST_NEAR, cutoff=0.7)
         words = {**{_word(id_): id_ for id_ in known}, **titles}
-        near += [words[each] for each in difflib.get_close_matches(folded, words, MOST_NEAR)]
+        names = {**words, **{_without_day(id_): id_ for id_ in known}}
+        likely = difflib.get_close_matches(_without_day(folded), names, 3 * MOST_NEAR)
+        near += [names[each] for each in likely]  # one room may have been likely thrice
         return list(dict.fromkeys(near))[:MOST_NEAR]
 
     def _take_folder(self, stem: str, suffix: Callable[[], str]) -> str:
@@ -248,7 +250,12 @@ def extent(folder: Path) -> int:
 
 def _word(id_: str) -> str:
     """What an id says of the title: the part between the day and what is random."""
-    return id_.partition("@")[0][len("2026-11-21-") : -len("-3fk9")]
+    return _without_day(id_).partition("@")[0][: -len("-3fk9")]
+
+
+def _without_day(id_: str) -> str:
+    """What tells an id from others: by its day it is like all those of that day."""
+    return _DAY.sub("", id_)
 
 
 def _holds_room(folder: Path) -> bool:
