@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.assistant.tools.confined import Entry
-from genie_core.assistant.tools.said import fenced, refusing, size
+from genie_core.assistant.tools.said import counted, fenced, refusing, size
 from genie_core.assistant.tools.workspace import MAX_FILE_BYTES, AccessRefused, Workspace, as_text
 
 MAX_ENTRIES: Final = 200
@@ -65,7 +65,8 @@ class Files:
         lines = [self._entry(place, entry) for entry in entries[:MAX_ENTRIES]]
         if len(entries) > MAX_ENTRIES:
             lines.append(f"- and {len(entries) - MAX_ENTRIES} more")
-        return "\n".join([f"{_titled(folder)} has {len(entries)} entries:", *lines])
+        count = "1 entry" if len(entries) == 1 else f"{len(entries):,} entries"
+        return "\n".join([f"{_titled(folder)} has {count}:", *lines])
 
     def _entry(self, place: Path, entry: Entry) -> str:
         """Describe an entry, and what a link leads to only if that may be read itself."""
@@ -93,7 +94,8 @@ class Files:
         wanted = lines[first - 1 : last_line if last_line is None else max(last_line, 0)]
         shown = _fitting(wanted[:MAX_LINES])
         if not shown:
-            return f"{name} has {len(lines)} lines; there is nothing to show from line {first}."
+            count = counted(len(lines), "line")
+            return f"{name} has {count}; there is nothing to show from line {first}."
         last = first + len(shown) - 1
         more = "; it goes on after what could be loaded" if len(content) > MAX_FILE_BYTES else ""
         heading = f"{name}, lines {first} to {last} of {len(lines)}{more}:"
@@ -131,11 +133,12 @@ class Files:
 
 
 def _found(text: str, hits: list[str], searched: int) -> str:
+    among = f"({counted(searched, 'file')} searched)"
     if not hits:
-        return f"No line contains {text!r} ({searched} files searched)."
+        return f"No line contains {text!r} {among}."
     count = f"More than {MAX_HITS}" if len(hits) > MAX_HITS else str(len(hits))
     noun = "line contains" if len(hits) == 1 else "lines contain"
-    heading = f"{count} {noun} {text!r} ({searched} files searched):"
+    heading = f"{count} {noun} {text!r} {among}:"
     return "\n".join([heading, *fenced(hits[:MAX_HITS])])
 
 

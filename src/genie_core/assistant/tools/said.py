@@ -51,6 +51,8 @@ def counted(number: int, noun: str) -> str:
 
 def size(count: int) -> str:
     """A number of bytes, roughly."""
+    if count == 1:
+        return "1 byte"
     for unit in ("bytes", "kB", "MB"):
         if count < 1_000:
             return f"{count} {unit}"

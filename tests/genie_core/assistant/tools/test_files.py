@@ -23,6 +23,17 @@ async def test_a_folder_is_listed_without_hidden_files(files: Files) -> None:
     assert "docs/plan.md" in await files.list_files("docs")
 
 
+async def test_one_of_a_kind_is_counted_as_one(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x", encoding="utf-8")
+    files = Files(Workspace.at(tmp_path))
+    assert await files.list_files() == "The workspace has 1 entry:\n- a.txt (1 byte)"
+    assert await files.read_file("a.txt", 2) == (
+        "a.txt has 1 line; there is nothing to show from line 2."
+    )
+    assert await files.search_files("y") == "No line contains 'y' (1 file searched)."
+    assert (await files.search_files("x")).startswith("1 line contains 'x' (1 file searched):")
+
+
 async def test_a_listing_tells_nothing_of_what_lies_outside(
     files: Files, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
