@@ -393,6 +393,8 @@ class GenieApp(App[Departure]):
             return
         self._form.use(settings)
         self._bell.notify = settings.notify
+        if self._store is not None:
+            self._store.limit(settings.retention)
         if settings.theme:
             self.theme = settings.theme
 

@@ -46,6 +46,10 @@ class SessionStore:
         self._clock = clock
         self._send = send
 
+    def limit(self, retention: RetentionTable) -> None:
+        """Go by other limits from the next listing on; may be called on the event loop."""
+        self._retention = retention
+
     def rows(self, *, sized: bool = True) -> list[SessionRow]:
         """Every session; if they are measured, also as they were when their programs crashed.
 

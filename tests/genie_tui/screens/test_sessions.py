@@ -23,7 +23,12 @@ from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
+from genie_tui.screens.settings import SettingsScreen
 from genie_tui.session_row import SessionRow, Sort
+from genie_tui.settings import Settings
+from genie_tui.settings_form import SettingsForm
+from genie_tui.settings_source import SettingsSource
+from genie_tui.widgets.picker import Picker
 from genie_tui.widgets.session_columns import line
 from genie_tui.widgets.session_list import SessionHead, SessionList
 from genie_tui.widgets.session_preview import SessionPreview
@@ -99,6 +104,37 @@ async def test_the_lobby_leads_to_all_sessions_and_back(recorded: Recorded) -> N
         await until(pilot, lambda: "Garden" in drawn(app.screen))  # type: ignore[arg-type]
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
+
+
+async def test_limits_that_were_changed_count_in_the_list_that_is_shown(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    long_ago = NOW - 100 * 86_400
+    recorded.said("Old", "hi", at=long_ago)
+    file = tmp_path / "settings.toml"
+    source = SettingsSource(file, {})
+    used: list[Settings] = []
+    form = SettingsForm(source, recorded.locations, "ann", used.append)
+    door = ScriptedDoorman(ScriptedSeat())
+    app = GenieApp(door, None, "ann", store=recorded.store, form=form)
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("f3")
+        await until(pilot, lambda: isinstance(app.screen, SessionsScreen))
+        screen = app.screen
+        assert isinstance(screen, SessionsScreen)
+        rows = screen.query_one(SessionList)
+        await until(pilot, lambda: [row.due for row in rows.rows] == [""])
+        file.write_text("[retention]\nmax_age_days = 30\n")
+        await pilot.press("f12")
+        await until(pilot, lambda: isinstance(app.screen, SettingsScreen))
+        bell = app.screen.query_one("#notify", Picker)
+        await until(pilot, lambda: not bell.disabled)
+        bell.focus()
+        await pilot.press("right", "ctrl+s")
+        await until(pilot, lambda: app.screen is screen)
+        await until(pilot, lambda: [row.due for row in rows.rows] == ["no activity for 30 days"])
+        assert "past your limit" in text(screen, "#sessions-note")
+    assert used[-1].retention.max_age_days == 30
 
 
 async def test_a_failed_way_in_comes_back_to_the_list(recorded: Recorded) -> None:
