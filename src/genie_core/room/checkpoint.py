@@ -13,7 +13,7 @@ from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.fold import RoomState
 from genie_core.room.person import Person
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Grows with every change to what a state holds or to how events are folded."""
 
 MOST_BYTES: Final = 512 * 1024 * 1024

@@ -89,8 +89,10 @@ class Proposal:
 class Exchange:
     """A message and everything that its handler's engine did about it.
 
-    `waiting` are the ids of its open approvals, in order. `voucher` is the person from whose copy
-    it was recovered, empty for what was said here; `answer_voucher` likewise for the answer.
+    `waiting` are the ids of its open approvals, in order, `parked` those of the ones that were kept
+    for an answer when the work on it was interrupted, which goes on then. `voucher` is the person
+    from whose copy it was recovered, empty for what was said here; `answer_voucher` likewise for
+    the answer.
     `spent` is what decision and agents took so far.
     """
 
@@ -103,6 +105,7 @@ class Exchange:
     decided_at: float | None = None
     proposals: list[str] = field(default_factory=list)
     waiting: dict[str, None] = field(default_factory=dict)
+    parked: dict[str, None] = field(default_factory=dict)
     answer: Answered | None = None
     answered_seq: int | None = None
     error: Failed | None = None

@@ -459,8 +459,10 @@ class RoomState:
         self.open.pop(proposal.id, None)
         if settled.outcome == "parked":
             self.parked[proposal.id] = proposal
+            exchange.parked[proposal.id] = None
         else:
             self.parked.pop(proposal.id, None)
+            exchange.parked.pop(proposal.id, None)
         exchange.waiting.pop(proposal.id, None)
         if exchange.phase is Phase.WAITING and not exchange.waiting:
             exchange.phase = Phase.WORKING

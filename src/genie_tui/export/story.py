@@ -27,6 +27,7 @@ from genie_tui.widgets.announcement import announcement, because
 from genie_tui.widgets.approval_text import allowed, denied
 from genie_tui.widgets.arguments import WITHHELD
 from genie_tui.widgets.failure import part, why_failed
+from genie_tui.widgets.parking import MARK, goes_on, parked_with
 
 
 class Line(NamedTuple):
@@ -102,7 +103,9 @@ def _passage(state: RoomState, event: Event) -> Passage | None:
         proposal = state.proposals.get(told.body.approval)
     if isinstance(told.body, Said | Answered):
         return Passage(event, told, exchange)
-    line = _line(told, proposal, here, host)
+    waiting = exchange.parked if exchange is not None and told is event else ()
+    parked = [state.proposals[call].tool for call in waiting if call in state.proposals]
+    line = _line(told, proposal, parked, here, host)
     return line and Passage(event, told, exchange, proposal, line)
 
 
@@ -126,7 +129,11 @@ def _exchange(state: RoomState, event: Event, told: Event) -> Exchange | None:
 
 
 def _line(
-    told: Event, proposal: Proposal | None, here: dict[str, set[str]], host: str
+    told: Event,
+    proposal: Proposal | None,
+    parked: list[str],
+    here: dict[str, set[str]],
+    host: str,
 ) -> Line | None:
     match told.body:
         case Unreadable(why=why):
@@ -134,14 +141,14 @@ def _line(
         case Hosted(host=now) if host not in ("", now):
             return Line("◇", f"{visible_line(now)} hosts now")
         case Decided() | Asked() | Settled() | Failed() | Cancelled():
-            raw = _of_run(told.body, told.by, proposal)
+            raw = _of_run(told.body, told.by, proposal, parked)
             return raw and Line(raw.mark, visible_line(" ".join(raw.text.split())))
     announced = announcement(told, here)
     return announced and Line(*announced)
 
 
-def _of_run(body: RunBody, by: str, proposal: Proposal | None) -> Line | None:
-    """What an engine did about a message; not yet safe to show."""
+def _of_run(body: RunBody, by: str, proposal: Proposal | None, parked: list[str]) -> Line | None:
+    """What an engine did about a message, of which these tools wait; not yet safe to show."""
     match body:
         case Decided(decision="ignore"):
             return Line("○", f"{by}'s agent stays silent: {body.reason or 'no reason given'}")
@@ -153,6 +160,9 @@ def _of_run(body: RunBody, by: str, proposal: Proposal | None) -> Line | None:
             return Line("▲", f"{agent_path(body.agent)} asks for {body.tool}: {call_of(body)}")
         case Settled():
             return _settled(body, by, proposal.tool if proposal else "a tool call")
+        case Cancelled() | Failed() if parked and goes_on(body):
+            why = body.reason if isinstance(body, Cancelled) else body.error
+            return Line(MARK, because(f"the work on it was {parked_with(parked)}", why))
         case Failed():
             where = "" if body.stage in ("agent", "lost") else f" in {part(body.stage)}"
             return Line("✗", f"{by}'s agent failed{where}: {why_failed(body.error)}")

@@ -48,12 +48,16 @@ class Filter(Enum):
 
 @dataclass(slots=True)
 class Row:
-    """One line of the ledger. `said` is the message that all of it is about."""
+    """One line of the ledger. `said` is the message that all of it is about.
+
+    `parked` are the tools that waited for an answer when the work ended.
+    """
 
     kind: Kind
     said: Event
     opened: Event
     closed: Event | None = None
+    parked: tuple[str, ...] = ()
 
     @property
     def message(self) -> Said:
@@ -173,7 +177,10 @@ class LedgerLog:
                 expired = [n for n in asking.values() if self._is_open(n)]
                 worked = self._working.pop(said.seq, None)
                 changed = () if worked is None or worked < self.forgotten else (worked,)
-                return (*self._close(event, *expired), *changed, *self._decided(event, said))
+                parked = tuple(tool for n in asking.values() if (tool := self._parked(n)))
+                ended = self._decided(event, said)
+                self.row(ended[-1]).parked = parked
+                return (*self._close(event, *expired), *changed, *ended)
 
     def _decided(self, event: Event, said: Event) -> tuple[int, ...]:
         deciding = self._deciding.pop(said.seq, None)
@@ -192,6 +199,13 @@ class LedgerLog:
         for number in known:
             self.row(number).closed = event
         return known
+
+    def _parked(self, number: int) -> str:
+        """The tool that a row asks for, if that is parked."""
+        row = self.row(number) if number >= self.forgotten else None
+        if row is None or not isinstance(row.opened.body, Asked) or row.closed is None:
+            return ""
+        return row.opened.body.tool if _may_go_on(row) else ""
 
     def _is_open(self, number: int) -> bool:
         return number >= self.forgotten and self.row(number).closed is None

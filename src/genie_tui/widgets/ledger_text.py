@@ -16,12 +16,14 @@ from genie_core.room.event import (
 from genie_tui.moments import clock_time, duration
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
+from genie_tui.widgets.announcement import because
 from genie_tui.widgets.approval_text import allowed, denied, outcome, what_changed
 from genie_tui.widgets.arguments import WITHHELD, plain_arguments
 from genie_tui.widgets.card_text import RISKS
 from genie_tui.widgets.costs import short_cost
 from genie_tui.widgets.failure import part, why_failed
 from genie_tui.widgets.ledger_log import Kind, Row
+from genie_tui.widgets.parking import MARK, goes_on, parked_with
 from genie_tui.widgets.spent_tree import spent_tree
 
 
@@ -79,6 +81,10 @@ def _run(row: Row) -> Headline:
         case Answered() as answered:
             verdict = f"answered {answered.receiver or row.said.by}"
             return Headline("✦", Tone.GOOD, verdict, answered.text, duration(answered.elapsed))
+        case Cancelled() | Failed() as end if row.parked and goes_on(end):
+            state, _, calls = parked_with(row.parked).partition(" ")
+            why = end.reason if isinstance(end, Cancelled) else end.error
+            return Headline(MARK, Tone.ASKS, state, because(calls, why))
         case Failed() as failed:
             return Headline(
                 "✗", Tone.BAD, f"FAILED in {part(failed.stage)}", why_failed(failed.error)

@@ -36,6 +36,7 @@ from genie_tui.widgets.entry import (
 from genie_tui.widgets.fold import beginning, ending
 from genie_tui.widgets.markdown import markdown
 from genie_tui.widgets.palette import Palette
+from genie_tui.widgets.parking import MARK, awaited
 from genie_tui.widgets.prose import Code, blocks, prose
 
 logger = logging.getLogger(__name__)
@@ -54,6 +55,9 @@ MARKS: Final[dict[Phase, tuple[str, str]]] = {
     Phase.UNHANDLED: ("▏", "quote"),
 }
 """What stands beside a message, and its style, for how far the work on it has come."""
+
+_INTERRUPTED: Final = frozenset({Phase.CANCELLED, Phase.FAILED})
+"""Ends after which work may go on, with the answer to a call that was parked."""
 
 _UNSENT: Final = "↑"
 _BODY: Final = "▏"
@@ -178,6 +182,8 @@ class Painter:
     def _speech(self, speech: Speech, exchange: Exchange | None) -> list[Line]:
         phase = exchange.phase if exchange else Phase.UNHANDLED
         glyph, name = MARKS[phase]
+        if exchange is not None and exchange.parked and phase in _INTERRUPTED:
+            glyph, name = MARK, "waiting"
         if speech.emote and phase is Phase.UNHANDLED:
             glyph = " "
         lines = beside(
@@ -187,6 +193,8 @@ class Painter:
         )
         if exchange is not None and exchange.phase is Phase.WAITING:
             lines += self._waits(exchange)
+        if exchange is not None and exchange.parked and phase in _INTERRUPTED:
+            lines += self._awaits(exchange)
         if exchange is not None and exchange.phase is Phase.WORKING:
             lines += self._works(speech.message)
         if self._reasons and exchange is not None:
@@ -269,6 +277,12 @@ class Painter:
         text = f"genie waits for {visible_line(exchange.handler)} to allow a tool call"
         lines = self._canvas.lines(Text(text, self._palette["waiting"]), self._room - 2)
         return beside(mark("   ▲ ", self._palette["waiting"]), lines, self._below_it)
+
+    def _awaits(self, exchange: Exchange) -> list[Line]:
+        """What has to happen before work that was interrupted goes on."""
+        style = self._palette["waiting"]
+        lines = self._canvas.lines(Text(awaited(exchange), style), self._room - 2)
+        return beside(mark(f"   {MARK} ", style), lines, self._below_it)
 
     def _works(self, message: int) -> list[Line]:
         """One line about who is at what, until there is an answer to look at."""

@@ -3,6 +3,7 @@
 from genie_core.room.exchange import Exchange, Phase
 from genie_tui.moments import duration
 from genie_tui.text import visible, visible_line
+from genie_tui.widgets.parking import awaited
 
 UNHANDLED = "Nobody who could answer was in the room, so nothing was decided about this message."
 RECOVERED = (
@@ -36,6 +37,8 @@ def why_silent(exchange: Exchange) -> str:
         parts.append(f"What it passed on:\n{visible(decision.query)}")
     if exchange.error is not None:
         parts.append(f"No answer came: {visible(exchange.error.error)}")
+    elif exchange.parked and exchange.phase is Phase.CANCELLED:
+        parts.append(f"No answer came yet, as the work on it was parked: {awaited(exchange)}.")
     elif exchange.phase is Phase.CANCELLED:
         parts.append("No answer came, as the work on it was stopped.")
     return "\n\n".join(parts) + "\n"

@@ -28,6 +28,7 @@ from genie_tui.widgets.announcement import announcement, because
 from genie_tui.widgets.brought import file_lines, quote_lines
 from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone
 from genie_tui.widgets.failure import part, why_failed
+from genie_tui.widgets.parking import MARK, goes_on, parked_with
 
 GROUPED: Final = 300.0
 """Seconds within which messages of one author stand under one name."""
@@ -51,7 +52,8 @@ class Transcript:
         self._state = state
         self._place: dict[int, int] = {}
         self._day = (0.0, 0.0)  # when the day of the last entry begins and ends
-        self._parked: set[str] = set()
+        self._parked: dict[str, int] = {}  # calls that wait, and their messages
+        self._kept: set[str] = set()
         self._files: dict[str, list[int]] = {}
         self._host = ""
         self._devices: dict[str, set[str]] = {}
@@ -180,6 +182,11 @@ class Transcript:
                 return self._speech(event.seq, event, said)
             case Answered() as answered:
                 return self._answer(event, answered)
+            case Cancelled() | Failed() as end if (tools := self._tools_parked(end)) is not None:
+                author = self._author(event, end.message)
+                text = f"genie's work for {author} was {parked_with(tools)}"
+                why = end.reason if isinstance(end, Cancelled) else end.error
+                return self._note(event, MARK, because(text, why), message=end.message)
             case Failed(message=message, stage=stage, error=error):
                 author = self._author(event, message)
                 why = f"{_where(stage)}{visible_line(why_failed(error))}"
@@ -257,19 +264,29 @@ class Transcript:
                 if not device:
                     here.clear()
 
+    def _tools_parked(self, end: Cancelled | Failed) -> list[str] | None:
+        """The tools that wait for an answer at the end of a run which goes on with that, if any."""
+        calls = [call for call, message in self._parked.items() if message == end.message]
+        if not calls or not goes_on(end):
+            return None
+        known = (self._state.proposals.get(call) for call in calls)
+        return [call.tool if call is not None else "a tool call" for call in known]
+
     def _settled(self, event: Event, settled: Settled) -> Note | None:
         """Tell of changes, and of a denial that no answer follows: its run ended before the pause."""
         proposal = self._state.proposals.get(settled.approval)
         if settled.outcome == "parked":
-            self._parked.add(settled.approval)
+            self._parked[settled.approval] = settled.message
+            self._kept.add(settled.approval)
             return None
+        self._parked.pop(settled.approval, None)
         if proposal is None:
             return None
         by, tool = visible_line(event.by), visible_line(proposal.tool)
         if settled.outcome == "approved" and settled.how == "edit":
             text = f"{tool} was allowed with changes by {by}"
             return self._note(event, "✎", text, message=settled.message)
-        if settled.approval not in self._parked or settled.outcome != "denied":
+        if settled.approval not in self._kept or settled.outcome != "denied":
             return None
         text = because(f"{by} did not allow {tool}", proposal.reason or "")
         return self._note(event, "✗", text, message=settled.message)
