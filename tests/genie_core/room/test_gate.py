@@ -1,8 +1,11 @@
 import asyncio
+import gc
 import os
 import socket
 import subprocess
 import sys
+import warnings
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
@@ -10,6 +13,7 @@ import pytest
 from tests.genie_core.room.doubles import participant, room_server
 from tests.genie_core.room.wire import DEADLINE, raw_websocket
 
+from genie_core.room.certificate import load_certificate
 from genie_core.room.gate import RESERVE, Gate
 from genie_core.room.limits import Limits
 from genie_core.room.websocket import ws_connector
@@ -123,6 +127,26 @@ async def test_who_is_in_the_room_does_not_count_and_who_only_connected_does() -
                         pass
             bob.client.say("still here")
             await alice.seen.until(lambda r: r.texts == ["still here"])
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+async def test_a_room_that_closes_leaves_nobody_half_way_in(
+    tmp_path: Path, encrypted: bool
+) -> None:
+    certificate = load_certificate(tmp_path / "h.pem", datetime.now(UTC)) if encrypted else None
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always", ResourceWarning)
+        for turns in range(8):  # of the loop, between connecting and closing
+            server = room_server(certificate=certificate, limits=Limits(handshake=600.0))
+            await server.start()
+            address = await server.listen(port=0)
+            with socket.create_connection(("127.0.0.1", address.port)):
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                async with asyncio.timeout(DEADLINE):
+                    await server.close()
+        gc.collect()
+    assert [str(each.message) for each in seen] == []
 
 
 HOST = """
