@@ -4,6 +4,7 @@ Each costs the host a file descriptor from the moment it is accepted. So they ar
 below TLS and WebSocket, until the room knows who it is or the connection is closed.
 """
 
+import asyncio
 import socket
 import struct
 from collections import Counter
@@ -14,6 +15,9 @@ from genie_core.room.source import source_of
 
 RESERVE: Final = 16
 """How many connections that had to make room may stand beside the others until they are gone."""
+
+HANGING_UP: Final = 5.0
+"""Seconds after which a closing gate no longer waits for those who stood there to be gone."""
 
 _RESET: Final = struct.pack("ii", 1, 0)
 """The option by which closing a socket leaves nothing behind, neither here nor on the way."""
@@ -30,6 +34,8 @@ class Gate:
         self._most = most
         self._strangers: dict[int, Stranger] = {}
         self._displaced: set[int] = set()
+        self._shut = False
+        self._left = asyncio.Event()
 
     @property
     def strangers(self) -> int:
@@ -44,6 +50,31 @@ class Gate:
         """Stop counting a connection: the room knows whose it is."""
         self._strangers.pop(descriptor, None)
         self._displaced.discard(descriptor)
+        self._left.set()
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether nobody is accepted any more."""
+        return self._shut
+
+    async def shut(self) -> None:
+        """Accept nobody any more; to be awaited before the sockets that are guarded are closed.
+
+        What was accepted has a transport when it returns. To a server that is closed none can be
+        attached, and the connection would be open until somebody collects it as garbage.
+        """
+        self._shut = True
+        await asyncio.sleep(0)
+
+    async def clear(self) -> None:
+        """Hang up on all who stand there, and wait until their connections are closed."""
+        for stranger in list(self._strangers.values()):
+            stranger.hang_up()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HANGING_UP):
+                while self.strangers:
+                    self._left.clear()
+                    await self._left.wait()
 
     def admits(self, source: str) -> bool:
         """Whether one more may stand there, perhaps instead of another."""
@@ -84,6 +115,8 @@ class GatedSocket(socket.socket):
             OSError: as of any socket.
 
         """
+        if self._gate.is_shut:
+            raise ConnectionAbortedError
         accepted, address = super().accept()
         source = source_of(str(address[0]))
         if not self._gate.admits(source):

@@ -254,12 +254,14 @@ class RoomServer:
 
     async def close(self) -> None:
         """Stop at once. What is not on disk by now never was acknowledged."""
+        await self._gate.shut()
         for server in self._listeners:
             server.close()
         if self._files is not None:
             await self._files.aclose()
         for outlet in list(self._outlets.values()):
             outlet.link.abort()
+        await self._gate.clear()
         for server in self._listeners:
             await server.wait_closed()
         self._listeners.clear()
