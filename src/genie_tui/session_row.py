@@ -7,6 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Final
 
+from genie_core.archive.holder import Holder
 from genie_tui.amounts import counted
 
 
@@ -23,8 +24,9 @@ class SessionRow:
     """One session, by the name of its folder.
 
     `people` counts those who have been there and `names` are some of them, `size` is in bytes, None
-    if it was not measured, `last_activity` in seconds since the epoch. `note` says what is wrong
-    with it, `due` which limit it is past; both are usually empty.
+    if it was not measured, `last_activity` in seconds since the epoch. `holder` is who has it open,
+    for whom nothing is unread then. `note` says what is wrong with it, `due` which limit it is past;
+    both are usually empty.
     """
 
     id: str
@@ -40,6 +42,7 @@ class SessionRow:
     parked: int = 0
     tags: tuple[str, ...] = ()
     preview: str = ""
+    holder: Holder | None = None
     note: str = ""
     due: str = ""
 

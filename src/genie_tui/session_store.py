@@ -6,6 +6,7 @@ wrong is a `GenieError` whose text is one line for the person.
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ from genie_tui.settings_tables import RetentionTable
 
 if TYPE_CHECKING:
     from genie_core.archive.catalogue import Catalogue, Listing
+    from genie_core.archive.holder import Holder
     from genie_core.archive.saved import SavedRoom
     from genie_core.archive.search import Found
     from genie_core.archive.spoken import Line
@@ -57,9 +59,17 @@ class SessionStore:
         """
         if sized:
             self.catch_up()
-        listings = self._catalogue().all(sized=sized)
+        catalogue = self._catalogue()
+        listings = catalogue.all(sized=sized)
         due = self._due(listings) if sized else {}
-        return [self._row(each, due.get(each.id, ""), sized=sized) for each in listings]
+        rows = [self._row(each, due.get(each.id, ""), sized=sized) for each in listings]
+        return [_held(row, catalogue.holder(row.id)) for row in rows]
+
+    def holders(self) -> "dict[str, Holder]":
+        """Who has which sessions open now. Quick, also where there are many."""
+        catalogue = self._catalogue()
+        found = {id_: catalogue.holder(id_) for id_ in catalogue.ids()}
+        return {id_: each for id_, each in found.items() if each is not None}
 
     def catch_up(self) -> None:
         """Bring what is told of sessions up to their logs where programs crashed."""
@@ -184,3 +194,8 @@ class SessionStore:
         if record.kind == "hosted":
             return Way.HOST
         return Way.JOIN if record.leads_back(self._name) else Way.WATCH
+
+
+def _held(row: SessionRow, holder: "Holder | None") -> SessionRow:
+    """A row with who has it open, and without what is news to somebody who is not there."""
+    return row if holder is None else replace(row, holder=holder, unread=0, due="")

@@ -9,6 +9,7 @@ from typing import Any, Final, TextIO
 import msgspec
 
 from genie_core.archive.catalogue import Catalogue, Listing
+from genie_core.archive.holder import Holder
 from genie_core.archive.retention import Due, Limits, due
 from genie_tui.amounts import file_size
 from genie_tui.moments import ago
@@ -25,10 +26,10 @@ SORTS: Final[Mapping[str, Callable[[Listing], Any]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A room in the list. `holder` says who has it open, `past` which limit it is past, in words."""
+    """A room in the list. `holder` is who has it open, `past` says which limit it is past."""
 
     listing: Listing
-    holder: str = ""
+    holder: Holder | None = None
     past: str = ""
 
 
@@ -37,10 +38,7 @@ def entries(catalogue: Catalogue, limits: Limits, now: float) -> list[Entry]:
     catalogue.catch_up()
     listings = catalogue.all(sized=True)
     past = {each.listing.id: each.why for each in due(listings, limits, now)}
-    return [
-        Entry(each, str(catalogue.holder(each.id) or ""), past.get(each.id, ""))
-        for each in listings
-    ]
+    return [Entry(each, catalogue.holder(each.id), past.get(each.id, "")) for each in listings]
 
 
 def past_limits(found: Iterable[Entry]) -> list[Due]:
@@ -94,7 +92,7 @@ def as_object(entry: Entry, base: Path) -> dict[str, Any]:
         "title": listing.title,
         "last_activity": listing.last_activity,
         "size": listing.size,
-        "open": entry.holder,
+        "holder": msgspec.to_builtins(entry.holder),
         "past": entry.past,
         "problem": listing.note,
         "folder": str(base / listing.id),
@@ -129,7 +127,7 @@ def _state(entry: Entry) -> str:
     unread, parked = _number(listing, "unread"), _number(listing, "parked")
     parts = [
         "can't be read" if listing.note else "",
-        "open" if entry.holder else "",
+        f"open by {entry.holder.who}" if entry.holder else "",
         f"{unread:,} unread" if unread and not entry.holder else "",
         f"{parked:,} parked" if parked else "",
         "past limit" if entry.past and not entry.holder else "",

@@ -74,6 +74,20 @@ def test_what_is_past_a_limit_is_told(tmp_path: Path) -> None:
         assert {row.due for row in limited.rows()} == {""}
 
 
+def test_who_has_a_session_open_is_told_and_has_read_it(recorded: Recorded) -> None:
+    saved, other = recorded.said("Garden", "hi"), recorded.said("Kitchen", "hi")
+    saved.update(unread=3)
+    with saved.held("bob"):
+        rows = {row.id: row for row in recorded.store.rows(sized=False)}
+        held = rows[saved.id].holder
+        assert held is not None
+        assert (held.name, held.pid) == ("bob", os.getpid())
+        assert (rows[saved.id].unread, rows[other.id].holder) == (0, None)
+        assert recorded.store.holders() == {saved.id: held}
+    assert recorded.store.holders() == {}
+    assert {row.holder for row in recorded.store.rows()} == {None}
+
+
 def test_what_happened_before_a_crash_is_listed(recorded: Recorded) -> None:
     saved = recorded.said("Garden", "hi")
     with saved.log_path.open("ab") as log:

@@ -185,7 +185,10 @@ def test_a_session_that_is_open_takes_tags_but_no_title(
         assert "is open in process" in told(capsys, "rename", saved.id, "Other", code=1)
         assert told(capsys, "tag", saved.id, "work") == f"{saved.id}: #work\n"
         assert "not checked, it is open" in told(capsys, "check")
-        assert "open" in told(capsys)
+        assert "open by ann" in told(capsys)
+        assert f"open in   process {os.getpid()} of ann" in told(capsys, "show", saved.id)
+        assert json.loads(told(capsys, "show", saved.id, "--json"))["holder"]["name"] == "ann"
+    assert json.loads(told(capsys, "show", saved.id, "--json"))["holder"] is None
 
 
 def test_a_session_is_forked(saved: SavedRoom, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,9 +73,12 @@ def test_a_room_that_is_open_is_past_no_limit(rooms: Rooms) -> None:
     assert [each.listing.id for each in past_limits(rooms.listed(limits))] == [rooms.ids[1]]
     with rooms.catalogue.find(rooms.ids[1]).held("ann"):
         (_, entry, _) = found = rooms.listed(limits)
-        assert "of ann" in entry.holder
         assert past_limits(found) == []
-        assert "open" in table(found)[2]
+        assert "open by ann" in table(found)[2]
+        assert [each.holder for each in found] == [None, entry.holder, None]
+        told = json.loads(as_json(found, rooms.catalogue.folder("")))[1]["holder"]
+        assert (told["name"], told["pid"]) == ("ann", os.getpid())
+        assert told["since"] == pytest.approx(time.time(), abs=1_000)
 
 
 @pytest.mark.parametrize(

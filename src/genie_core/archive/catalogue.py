@@ -139,7 +139,7 @@ class Catalogue:
             AmbiguousRoom: there are several.
 
         """
-        known = self._folders()
+        known = self.ids()
         matches = [wanted] if wanted in known else [id_ for id_ in known if id_.startswith(wanted)]
         if not wanted.strip():
             raise UnknownRoom(wanted, ())
@@ -150,13 +150,22 @@ class Catalogue:
             raise AmbiguousRoom(wanted, matches)
         return matches[0]
 
+    def ids(self) -> list[str]:
+        """Every saved room, also those that can't be opened, in the order of their names."""
+        with disk_access("list the rooms in", self._base):
+            try:
+                entries = sorted(self._base.iterdir())
+            except FileNotFoundError:
+                return []
+        return [entry.name for entry in entries if _holds_room(entry)]
+
     def all(self, *, sized: bool = False) -> list[Listing]:
         """Every saved room, also those that can't be opened; the latest first.
 
         With `sized` each is measured, for which all of its folders are gone through, and those that
         are open are listed as they are by now.
         """
-        listings = [self._listing(id_, now=sized) for id_ in self._folders()]
+        listings = [self._listing(id_, now=sized) for id_ in self.ids()]
         if sized:
             listings = [replace(each, size=extent(self._base / each.id)) for each in listings]
         return sorted(listings, key=lambda listing: listing.last_activity, reverse=True)
@@ -166,7 +175,7 @@ class Catalogue:
 
         Quick if there was no crash since the last time.
         """
-        for id_ in self._folders():
+        for id_ in self.ids():
             with suppress(ArchiveError):
                 SavedRoom.load(self._base / id_).catch_up()
 
@@ -204,14 +213,6 @@ class Catalogue:
             except FileExistsError:
                 continue
             return room
-
-    def _folders(self) -> list[str]:
-        with disk_access("list the rooms in", self._base):
-            try:
-                entries = sorted(self._base.iterdir())
-            except FileNotFoundError:
-                return []
-        return [entry.name for entry in entries if _holds_room(entry)]
 
     def _listing(self, id_: str, *, now: bool = False) -> Listing:
         folder = self._base / id_

@@ -17,12 +17,20 @@ class Holder(msgspec.Struct, frozen=True):
     machine: str = ""
     since: float = 0.0
 
+    @property
+    def who(self) -> str:
+        """Whose process it is, or else which, in as few words as possible."""
+        return _plain(self.name).strip() or self._process
+
     def __str__(self) -> str:
-        process = f"process {self.pid}" if self.pid else "another process"
         whose = f" of {_plain(self.name)}" if self.name else ""
         elsewhere = self.machine not in ("", platform.node())
         there = f" on {_plain(self.machine)}" if elsewhere else ""
-        return f"{process}{whose}{there}{self._since()}"
+        return f"{self._process}{whose}{there}{self._since()}"
+
+    @property
+    def _process(self) -> str:
+        return f"process {self.pid}" if self.pid else "another process"
 
     def _since(self) -> str:
         try:

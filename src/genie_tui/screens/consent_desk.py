@@ -1,4 +1,4 @@
-"""What is done about allowing tool calls beside the card: edits, grants, auto mode."""
+"""What is done about allowing tool calls beside the card: what waits, edits, grants, auto mode."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -7,11 +7,15 @@ from textual.content import Content
 from textual.screen import Screen
 
 from genie_core.room.exchange import Proposal
+from genie_core.room.fold import RoomState
 from genie_core.room.seat import Answer, EngineState, Seat
 from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.edit_call import EditCallScreen
 from genie_tui.screens.grants import GrantsScreen
 from genie_tui.widgets.approvals import Approvals
+from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.side_panel import SidePanel, Tab
+from genie_tui.widgets.status_bar import StatusBar
 
 ASK_AUTO: Final = (
     "Whatever your agents want to do for your own messages is then done at once: they write files, "
@@ -23,6 +27,11 @@ NO_ENGINE: Final = "There is no engine here whose calls you could allow."
 UNSEEN: Final = (
     "Only the terminal where this call waits shows what it is called with; edit it there."
 )
+
+_NOT_TAKEN: Final = {
+    EngineState.LOADING: "Your engine is still loading. Answer again in a moment.",
+    EngineState.FAILED: "Your engine is not there to act on it. /model NAME loads it again.",
+}
 
 
 class ConsentDesk:
@@ -37,6 +46,27 @@ class ConsentDesk:
         self._screen = screen
         self._approvals = approvals
         self._clock = clock
+
+    def begin(self, state: RoomState, me: str) -> None:
+        """Show what waits for `me` in this room from now on."""
+        self._approvals().bind_state(state, me)
+        self._show_waiting()
+
+    def refresh(self) -> None:
+        """Look again at what waits."""
+        self._approvals().refresh_queue()
+        self._show_waiting()
+
+    def close_doors(self) -> None:
+        """Let nothing be answered any more, since nobody would hear it."""
+        self._approvals().close_doors()
+        self._show_waiting()
+
+    def not_taken(self, seat: Seat | None) -> None:
+        """Say why an answer changed nothing."""
+        state = seat.engine.state if seat is not None else EngineState.ABSENT
+        why = _NOT_TAKEN.get(state, "That tool call does not wait any more.")
+        self._screen.notify(why, severity="warning")
 
     def edit(self, seat: Seat, proposal: Proposal) -> None:
         """Let the person change a call and allow it."""
@@ -79,3 +109,9 @@ class ConsentDesk:
         )
         if await self._screen.app.push_screen_wait(ask) and not seat.auto(True):  # noqa: FBT003 - as above
             self._screen.notify(NO_ENGINE, severity="warning")
+
+    def _show_waiting(self) -> None:
+        waiting = self._approvals().waiting
+        self._screen.query_one(StatusBar).show_waiting(waiting)
+        self._screen.query_one(HintLine).show_waiting(waiting)
+        self._screen.query_one(SidePanel).label(Tab.APPROVALS).show_count(waiting)

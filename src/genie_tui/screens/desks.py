@@ -34,6 +34,7 @@ from genie_tui.screens.host_desk import HostDesk
 from genie_tui.screens.label_desk import LabelDesk
 from genie_tui.screens.model_desk import ModelDesk
 from genie_tui.screens.preferences_desk import PreferencesDesk
+from genie_tui.screens.who_desk import WhoDesk
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
@@ -45,7 +46,7 @@ from genie_tui.widgets.timeline import Timeline
 class Desks:
     """The parts of a room's screen that act on orders, with the widgets they share.
 
-    `take_over` is called when this person wants to host the room, `tell_of` to tell who is here.
+    `take_over` is called when this person wants to host the room.
     """
 
     def __init__(
@@ -54,7 +55,6 @@ class Desks:
         doorman: Doorman,
         seat: Callable[[], Seat | None],
         take_over: Callable[[], None],
-        tell_of: Callable[[str], None],
         clock: Callable[[], float],
     ) -> None:
         self.banner = Banner()
@@ -72,7 +72,7 @@ class Desks:
         self.candidates = Candidates(
             screen, self.composer, seat, self.files, self.cargo.cargo, self.door
         )
-        self._tell_of = tell_of
+        self.who = WhoDesk(screen)
 
     def carry_out(self, seat: Seat, order: Order | None) -> None:
         """Do it, or tell the person why not. Nothing is nothing to do."""
@@ -92,4 +92,4 @@ class Desks:
             case UseModel():
                 self.models.carry_out(seat, order)
             case Who(name=name):
-                self._tell_of(name)
+                self.who.tell(name)

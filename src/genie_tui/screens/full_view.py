@@ -1,13 +1,17 @@
 """All of something, scrollable and copyable."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
+from genie_core.room.exchange import Exchange
 from genie_tui.screens.dialog import Dialog
+from genie_tui.text import visible_line
+from genie_tui.widgets.card_text import CardView
+from genie_tui.widgets.full_text import call_text, message_text, message_title
 
 
 class FullViewScreen(Dialog[None]):
@@ -20,6 +24,16 @@ class FullViewScreen(Dialog[None]):
         super().__init__()
         self._title = title
         self._text = text
+
+    @classmethod
+    def of_message(cls, exchange: Exchange) -> Self:
+        """All that was said in a message, and what came along with it."""
+        return cls(message_title(exchange), message_text(exchange))
+
+    @classmethod
+    def of_call(cls, view: CardView) -> Self:
+        """All that a tool is to be called with."""
+        return cls(visible_line(view.proposal.tool), call_text(view))
 
     def compose(self) -> ComposeResult:
         """A title, and the text."""

@@ -25,11 +25,12 @@ from genie_tui.replay.player import Moment
 from genie_tui.replay.recording import Recording
 from genie_tui.screens.full_view import FullViewScreen
 from genie_tui.screens.label_desk import LabelDesk
+from genie_tui.screens.panel_place import PanelPlace
 from genie_tui.screens.playback import Playback
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.asked_then import AskedThen
-from genie_tui.widgets.full_text import message_text, message_title
+from genie_tui.widgets.full_text import message_title
 from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.seek_bar import SeekBar
@@ -81,6 +82,7 @@ class ReplayScreen(Screen[None]):
         self._timeline = Timeline()
         self._timeline.can_focus = False
         self._asked = AskedThen()
+        self._panel = PanelPlace(self)
         self._labels = LabelDesk(self, self._timeline, lambda: self.query_one(Activity).ledger)
 
     def compose(self) -> ComposeResult:
@@ -269,8 +271,7 @@ class ReplayScreen(Screen[None]):
 
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
-        title, text = message_title(message.exchange), message_text(message.exchange)
-        await self.app.push_screen(FullViewScreen(title, text))
+        await self.app.push_screen(FullViewScreen.of_message(message.exchange))
 
     def action_reports(self) -> None:
         """Show what other reasoners would have decided."""
@@ -305,32 +306,31 @@ class ReplayScreen(Screen[None]):
         if activity.has_focus_within:
             self._go_back()
         else:
-            self._open_panel(Tab.ACTIVITY)
+            self._panel.open(Tab.ACTIVITY)
             activity.ledger.focus()
 
     def action_approvals(self) -> None:
         """Show what waited, or the activity again."""
         shown = self.query_one(SidePanel).tab is Tab.APPROVALS
-        self._open_panel(Tab.ACTIVITY if shown else Tab.APPROVALS)
+        self._panel.open(Tab.ACTIVITY if shown else Tab.APPROVALS)
 
     def action_panel(self) -> None:
         """Show or hide the panel: beside the conversation, or over it where space is short."""
-        self.toggle_class("-no-panel" if self.has_class("-wide") else "-panel")
-        if not self.query_one(SidePanel).is_on_screen:
+        if not self._panel.toggle():
             self.set_focus(None)
 
     def action_leave(self) -> None:
         """Close what is open, or leave."""
         if self._find.has_class("-open"):
             self._close_search()
-        elif self.has_class("-panel") and not self.has_class("-wide"):
+        elif self._panel.covers:
             self._go_back()
         else:
             self.post_message(self.Left(self))
 
     @on(Activity.Left)
     def _go_back(self) -> None:
-        self.remove_class("-panel")
+        self._panel.uncover()
         self.set_focus(None)
 
     def _open_panel(self, tab: Tab) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -34,6 +35,9 @@ PAUSE: Final = 0.25
 
 REST: Final = 0.08
 """Seconds on a session after which its last messages are read."""
+
+WATCH: Final = 3.0
+"""Seconds after which it is looked again who has which sessions open."""
 
 SHORTEST: Final = 2
 """Letters from which on a search makes sense."""
@@ -80,6 +84,10 @@ class SessionsScreen(Screen[None]):
             yield SessionPreview()
         yield Footer(show_command_palette=False, compact=True)
 
+    def on_mount(self) -> None:
+        """Look from time to time who has which sessions open."""
+        self.set_interval(WATCH, self._watch)
+
     def on_screen_resume(self) -> None:
         """List them anew, as much may have happened in the meantime."""
         self._reload()
@@ -105,6 +113,17 @@ class SessionsScreen(Screen[None]):
                 self._list.select(select)
                 select = ""
         self._say(self._past_limits())
+
+    @work(exclusive=True, group="watching")
+    async def _watch(self) -> None:
+        """List them anew once one is opened or closed, here or elsewhere."""
+        if not self.is_current or any(each.group == "listing" for each in self.workers):
+            return
+        known = {row.id: row.holder for row in self._rows.values() if row.holder is not None}
+        with suppress(GenieError):  # whatever it is, listing them will tell
+            holders = await asyncio.to_thread(self._store.holders)
+            if self.is_running and holders != known:
+                self._reload()
 
     def _with_known_size(self, row: SessionRow) -> SessionRow:
         before = self._rows.get(row.id)

@@ -106,6 +106,20 @@ class Composer(Vertical):
         self._editor.put(text)
         self._settle()
 
+    @property
+    def closed(self) -> bool:
+        """Whether the draft can only be read and copied."""
+        return self._editor.read_only
+
+    @closed.setter
+    def closed(self, closed: bool) -> None:
+        self._editor.read_only = closed
+
+    def go_on_with(self, character: str) -> None:
+        """Take the focus, and what was typed elsewhere."""
+        self._editor.focus()
+        self._editor.insert(character)
+
     def insert(self, text: str) -> None:
         """Insert a text where the cursor is, as if it had been pasted."""
         self._editor.insert_pasted(text)

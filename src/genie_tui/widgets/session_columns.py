@@ -31,12 +31,12 @@ class Column:
 
 
 _NAME: Final = Column("title", 0, Sort.TITLE)
-_NEWS: Final = Column("new", 9, Sort.UNREAD)
+_NEWS: Final = Column("new", 12, Sort.UNREAD)
 _OTHERS: Final = (
     Column("activity", 11, Sort.ACTIVITY, right=True),
     _NEWS,
     Column("size", 8, Sort.SIZE, right=True),
-    Column("people", 20),
+    Column("people", 18),
 )
 """In the order in which they are given room."""
 
@@ -99,6 +99,9 @@ def _title(row: SessionRow, style: Painter) -> Iterator[tuple[str, Style]]:
 def _news(row: SessionRow, style: Painter) -> Iterator[tuple[str, Style]]:
     if row.parked:
         yield f"▲{short_count(row.parked)} ", style("parked")
+    if row.holder is not None:
+        by = "" if row.parked else f" by {row.holder.who}"
+        yield f"open{by}", style("open")
     if row.unread:
         words = "" if row.parked else " new"
         yield f"{short_count(row.unread)}{words}", style("unread")

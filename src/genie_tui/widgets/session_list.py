@@ -28,7 +28,7 @@ from genie_tui.widgets.session_hit import HIT_LINES, hit_lines
 Item: TypeAlias = SessionRow | Hit
 
 STYLES: Final = (
-    *("head", "sorted", "title", "muted", "tag", "unread", "parked", "trouble", "cursor"),
+    *("head", "sorted", "title", "muted", "tag", "unread", "parked", "trouble", "open", "cursor"),
     *("found", "heading"),
 )
 

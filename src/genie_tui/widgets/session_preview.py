@@ -68,6 +68,8 @@ def _facts(row: SessionRow) -> Content:
     news += [f"{row.unread:,} new"] * bool(row.unread)
     if news:
         lines.append(Content.styled(" · ".join(news), "$text-warning"))
+    if row.holder is not None:
+        lines.append(Content.styled(f"open in {row.holder}", "$text-primary"))
     due = f"past your limit: {row.due}" if row.due else ""
     lines += [
         Content.styled(visible_line(each), "$text-warning") for each in (row.note, due) if each

@@ -14,6 +14,12 @@ def test_a_holder_says_all_that_is_known_of_it() -> None:
     assert str(Holder()) == "another process"
 
 
+def test_in_few_words_a_holder_is_a_person_or_else_a_process() -> None:
+    assert Holder(7, "ann\x1b").who == "ann"
+    assert Holder(7, " \n").who == "process 7"
+    assert Holder().who == "another process"
+
+
 @pytest.mark.parametrize("since", [1e300, -1e300, 1e18, float("nan"), float("inf")])
 def test_a_time_that_no_calendar_knows_is_left_out(since: float) -> None:
     assert str(Holder(7, since=since)) == "process 7"

@@ -1,3 +1,4 @@
+import os
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -352,6 +353,22 @@ async def test_what_is_open_elsewhere_is_not_deleted(recorded: Recorded) -> None
             await pilot.press("enter")
             await until(pilot, lambda: any("open" in n.message for n in pilot.app._notifications))
             assert titles(screen) == ["Garden"]
+
+
+async def test_the_list_tells_by_itself_what_is_opened_and_closed_elsewhere(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "WATCH", 0.05)
+    saved = recorded.said("Garden", "hi")
+    async with listed(recorded, WIDE) as (screen, pilot):
+        assert "open" not in drawn(screen)
+        with saved.held("bob"):
+            await until(pilot, lambda: "open by bob" in drawn(screen))
+            facts = f"open in process {os.getpid()} of bob"
+            await until(pilot, lambda: facts in text(screen, "#preview-facts"))
+            recorded.said("Kitchen", "hi")
+        await until(pilot, lambda: "open by" not in drawn(screen))
+        await until(pilot, lambda: set(titles(screen)) == {"Garden", "Kitchen"})
 
 
 async def test_a_fork_is_listed_and_selected(recorded: Recorded) -> None:

@@ -1,6 +1,7 @@
 import pytest
 from rich.style import Style
 
+from genie_core.archive.holder import Holder
 from genie_tui.session_row import SessionRow, Sort
 from genie_tui.widgets.session_columns import columns, fitted, head, line
 
@@ -31,7 +32,7 @@ def test_a_line_is_never_wider_than_the_list(width: int) -> None:
 def test_what_matters_most_has_room_first() -> None:
     assert [column.name for column in columns(20)] == ["title"]
     assert [column.name for column in columns(32)] == ["title", "activity"]
-    assert [column.name for column in columns(50)] == ["title", "activity", "size", "new"]
+    assert [column.name for column in columns(55)] == ["title", "activity", "size", "new"]
     assert len(columns(100)) == 5
     assert sum(column.width for column in columns(100)) + 4 == 100
 
@@ -41,6 +42,13 @@ def test_everything_is_there_where_there_is_room() -> None:
     for part in ("[/red]␛[2J⟨U+202E⟩", "#home", "ann, bob", "1 h ago", "12 kB", "▲2 1.2k"):
         assert part in text
     assert "7 new" in line(SessionRow("a", "Garden", unread=7), 80, 0.0, style).text
+
+
+def test_who_has_a_session_open_is_told_on_every_usual_terminal() -> None:
+    held = Holder(7, "cleo")
+    for width in (75, 115):
+        assert "open by cleo" in line(SessionRow("a", "T" * 99, holder=held), width, 0, style).text
+    assert "▲2 open " in line(SessionRow("a", "T", holder=held, parked=2), 75, 0, style).text + " "
 
 
 def test_the_column_that_sorts_is_marked() -> None:

@@ -1,5 +1,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from tests.genie_tui.scripted_seat import until
@@ -8,6 +9,7 @@ from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from genie_core.archive.holder import Holder
 from genie_core.archive.search_hit import Hit
 from genie_core.archive.search_words import Snippet
 from genie_core.archive.spoken import Line
@@ -55,6 +57,9 @@ async def test_a_session_is_described() -> None:
             *("line 3 is damaged", "past your limit: no activity for 30 days"),
         ):
             assert part in text
+        assert "open in" not in text
+        preview.show_session(replace(row, holder=Holder(7, "bob\u202e")))
+        assert "open in process 7 of bob" in shown(preview)
         preview.show_session(None)
         assert shown(preview).strip() == ""
 
