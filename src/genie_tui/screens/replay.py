@@ -27,6 +27,7 @@ from genie_tui.screens.full_view import FullViewScreen
 from genie_tui.screens.label_desk import LabelDesk
 from genie_tui.screens.panel_place import PanelPlace
 from genie_tui.screens.playback import Playback
+from genie_tui.screens.scene import Scene
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.asked_then import AskedThen
@@ -83,6 +84,7 @@ class ReplayScreen(Screen[None]):
         self._timeline.can_focus = False
         self._asked = AskedThen()
         self._panel = PanelPlace(self)
+        self._scene = Scene(self, self._timeline)
         self._labels = LabelDesk(self, self._timeline, lambda: self.query_one(Activity).ledger)
 
     def compose(self) -> ComposeResult:
@@ -138,19 +140,14 @@ class ReplayScreen(Screen[None]):
         if not self.is_running:
             return
         self._state = moment.state
-        ledger = self.query_one(Activity).ledger
-        ledger.bind_state(moment.state, self._me)
-        self._timeline.bind_state(moment.state, self._me)
-        self.query_one(Roster).bind_state(moment.state, self._me)
+        self._scene.bind_state(moment.state, self._me)
         self.show_events(moment.recent)
 
     def show_events(self, events: list[Event]) -> None:
         """Show what happened next."""
         if not self.is_running:
             return
-        self._timeline.apply_many(events)
-        self.query_one(Activity).ledger.apply_many(events)
-        self.query_one(Roster).refresh_people()
+        self._scene.apply_many(events)
         waiting = self._asked.show(self._state)
         self.query_one(SidePanel).label(Tab.APPROVALS).show_count(waiting)
         if self._state.title:
@@ -332,11 +329,6 @@ class ReplayScreen(Screen[None]):
     def _go_back(self) -> None:
         self._panel.uncover()
         self.set_focus(None)
-
-    def _open_panel(self, tab: Tab) -> None:
-        self.remove_class("-no-panel")
-        self.add_class("-panel")
-        self.query_one(SidePanel).show_tab(tab)
 
     def _tell(self, note: str) -> None:
         line = self.query_one("#replay-note", Static)

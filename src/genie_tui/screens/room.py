@@ -12,14 +12,12 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.widget import Widget
-from textual.widgets import Footer, TextArea
+from textual.widgets import Footer
 
 from genie_core.archive.errors import RoomInUse
 from genie_core.errors import GenieError
 from genie_core.room.seat import (
     Answer,
-    EngineState,
     Link,
     LinkStatus,
     Parting,
@@ -44,38 +42,32 @@ from genie_tui.bridge import (
     TransferMoved,
     UnsentChanged,
 )
-from genie_tui.commands import Invocation, Mistake, parse
 from genie_tui.keymap import bindings, by_key
 from genie_tui.opening import NewRoom, Opening, ReplayRoom
 from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions
 from genie_tui.screens.desks import Desks
+from genie_tui.screens.excursion import Excursion
 from genie_tui.screens.full_view import FullViewScreen
+from genie_tui.screens.link_desk import LinkDesk
+from genie_tui.screens.scene import Scene
 from genie_tui.screens.tools import ToolsScreen
 from genie_tui.screens.view_desk import ViewDesk
+from genie_tui.screens.work_desk import WorkDesk
+from genie_tui.screens.writing_desk import WritingDesk
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.composer import Composer
-from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.door import Door, HostOffer
-from genie_tui.widgets.full_text import call_text, message_text, message_title
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.roster import Roster
-from genie_tui.widgets.side_panel import SidePanel, Tab
+from genie_tui.widgets.side_panel import SidePanel
 from genie_tui.widgets.status_bar import StatusBar
 from genie_tui.widgets.timeline import Timeline
 from genie_tui.widgets.too_small import TooSmall
-
-OPENING: Final = "The room is still opening; your draft is kept."
-
-_NOT_TAKEN: Final = {
-    EngineState.LOADING: "Your engine is still loading. Answer again in a moment.",
-    EngineState.FAILED: "Your engine is not there to act on it. /model NAME loads it again.",
-}
-
 
 _TOASTS: Final[dict[Severity, tuple[SeverityLevel, float | None]]] = {
     Severity.INFO: ("information", None),
@@ -129,13 +121,17 @@ class RoomScreen(Screen[None]):
         self._clock = clock
         self._bridge = Bridge(self)
         self._seat: Seat | None = None
-        self._came_from: Widget | None = None
-        self._parted = False
-        self._desks = Desks(self, doorman, self._seated, self._want_room, self._tell_of, clock)
+        self._desks = Desks(self, doorman, self._seated, self._want_room, clock)
         self._door, self._banner = self._desks.door, self._desks.banner
         self._timeline, self._composer = self._desks.timeline, self._desks.composer
-        self._doings = self._timeline.doings = Doings(clock)
-        self.views = ViewDesk(self, doorman, self._seated, self._timeline, self._composer)
+        self._scene = Scene(self, self._timeline)
+        self._work = WorkDesk(self, self._timeline, clock)
+        self._link = LinkDesk(self, self._desks, self._part)
+        self._writing = WritingDesk(self, self._desks, self._seated)
+        self._excursion = Excursion(self, self._timeline, self._door, self._composer)
+        self.views = ViewDesk(
+            self, doorman, self._seated, self._timeline, self._composer, self._desks.cargo
+        )
 
     def compose(self) -> ComposeResult:
         """Status on top, conversation and panel in the middle, composer and keys below."""
@@ -157,7 +153,7 @@ class RoomScreen(Screen[None]):
         title = self._opening.title if isinstance(self._opening, NewRoom) else ""
         self._status.show_room(title, "")
         self._banner.show(LinkStatus(Link.CONNECTING))
-        self._editor.focus()
+        self._composer.focus()
         self.set_interval(1.0, self._second_passed)
         self.run_worker(self._open(), group="opening")
 
@@ -201,16 +197,13 @@ class RoomScreen(Screen[None]):
         self._bell.enter(state, me)
         self._timeline.shelf.place = seat.file
         self._timeline.past = seat.past
-        self._timeline.bind_state(state, me)
+        self._scene.bind_state(state, me)
         self._desks.labels.begin(partial(self._doorman.labels, seat.saved), me)
-        self.query_one(Activity).ledger.bind_state(state, me)
-        self.query_one(Activity).ledger.bind_doings(self._doings)
-        self._roster.bind_state(state, me)
-        self._approvals.bind_state(state, me)
-        self._show_link(seat.link)
+        self._work.begin()
+        self._desks.consent.begin(state, me)
+        self._link.show(seat.link, seat)
         self._status.show_engine(seat.engine)
         self._status.show_room(state.title, seat.address)
-        self._show_waiting()
         self._timeline.set_unsent(seat.unsent)
         self._bridge.start()
         self.views.begin(seat)
@@ -221,11 +214,10 @@ class RoomScreen(Screen[None]):
         if reads and event.key in by_key(Scope.TIMELINE):
             return
         away = self.focused is None or reads
-        if away and event.is_printable and event.character and not self._editor.read_only:
+        if away and event.is_printable and event.character and not self._composer.closed:
             event.stop()
-            self._go_back()
-            self._editor.focus()
-            self._editor.insert(event.character)
+            self._excursion.back()
+            self._composer.go_on_with(event.character)
 
     # What the seat reports
 
@@ -234,44 +226,31 @@ class RoomScreen(Screen[None]):
         events = message.take()
         if self._seat is None:
             return
-        running = self._seat.state.running.values()
-        self._doings.keep({exchange.seq: exchange.phase for exchange in running})
-        self._timeline.apply_many(events)
-        self.query_one(Activity).ledger.apply_many(events)
-        self._hints.take_note(events)
+        self._work.keep(self._seat.state)
+        self._scene.apply_many(events)
+        self.query_one(HintLine).take_note(events)
         if self._bell.heed(events, self._seat.state, self._seat.name):
             self.app.bell()
-        self._approvals.refresh_queue()
-        self._roster.refresh_people()
+        self._desks.consent.refresh()
         self._status.show_room(self._seat.state.title, self._seat.address)
-        self._show_waiting()
 
     @on(SomebodyTyping)
     def _somebody_typing(self, message: SomebodyTyping) -> None:
-        self._hints.somebody_types(message.name)
-        self._roster.show_typing(self._hints.typing)
+        self._work.types(message.name)
 
     @on(DeltaArrived)
     def _delta_arrived(self, message: DeltaArrived) -> None:
-        self._timeline.stream(message.message, message.text)
-        self.query_one(Activity).ledger.show_doing(message.message)
+        self._work.wrote(message)
 
     @on(ProgressMade)
     def _progress_made(self, message: ProgressMade) -> None:
-        self._roster.show_progress(message.message, message.agent, message.what, message.detail)
-        if self._seat is not None and message.message in self._seat.state.running:
-            self._doings.take(message.message, message.agent, message.what, message.detail)
-            self._show_doing(message.message)
-
-    def _show_doing(self, message: int) -> None:
-        self._timeline.show_doing(message)
-        self.query_one(Activity).ledger.show_doing(message)
+        self._work.made(message, self._seat.state if self._seat is not None else None)
 
     @on(LinkChanged)
     def _link_changed(self, message: LinkChanged) -> None:
         # What was said at the door may be read when the seat is taken, and is over then.
         if self._seat is None or message.status.link is not Link.CONNECTING:
-            self._show_link(message.status)
+            self._link.show(message.status, self._seat)
 
     @on(EngineChanged)
     def _engine_changed(self, message: EngineChanged) -> None:
@@ -309,36 +288,16 @@ class RoomScreen(Screen[None]):
 
     @on(Composer.Submitted)
     async def _submitted(self, message: Composer.Submitted) -> None:
-        line = parse(message.text)
-        if names := self._desks.cargo.secrets_in(message.text):
-            self._give_back(message.text, f"Not sent: it contains your secret {', '.join(names)}.")
-        elif isinstance(line, Mistake):
-            self._give_back(message.text, line.text)
-        elif isinstance(line, Invocation) and line.order is None:
-            await self.run_action(line.command.action)
-        elif self._seat is None:
-            self._give_back(message.text, OPENING)
-        elif isinstance(line, Invocation):
-            self._desks.carry_out(self._seat, line.order)
-        elif self._editor.read_only:
-            self._give_back(message.text, "The room is closed; your draft is kept.")
-        else:
-            try:
-                self._desks.cargo.say(self._seat, line)
-            except GenieError as error:
-                self._give_back(message.text, str(error))
+        await self._writing.submit(message.text)
 
     @on(Composer.Edited)
     def _edited(self) -> None:
-        if not self._composer.draft:
-            self._desks.candidates.forget_folders()
-        elif self._seat is not None and self._composer.draft.strip():
-            self._seat.typing()
+        self._writing.edited()
 
     @on(Timeline.StopRequested)
     def _stop_requested(self, message: Timeline.StopRequested) -> None:
         if not self._stop(message.message):
-            self._go_back()
+            self._excursion.back()
 
     @on(Door.Answered)
     def _answered_at_door(self, message: Door.Answered) -> None:
@@ -349,24 +308,19 @@ class RoomScreen(Screen[None]):
     @on(ApprovalCard.Dismissed)
     @on(Activity.Left)
     def _done_there(self) -> None:
-        self._go_back()
+        self._excursion.back()
 
     @on(Approvals.Emptied)
     def _all_answered(self) -> None:
-        if self._approvals.has_focus_within or self.focused is None:
-            self._go_back()
+        self._excursion.all_answered()
 
     @on(Approvals.NotTaken)
     def _not_taken(self) -> None:
-        state = self._seat.engine.state if self._seat is not None else EngineState.ABSENT
-        self.notify(
-            _NOT_TAKEN.get(state, "That tool call does not wait any more."), severity="warning"
-        )
+        self._desks.consent.not_taken(self._seat)
 
     @on(ApprovalCard.FullView)
     async def _full_view(self, message: ApprovalCard.FullView) -> None:
-        title = visible_line(message.view.proposal.tool)
-        await self.app.push_screen(FullViewScreen(title, call_text(message.view)))
+        await self.app.push_screen(FullViewScreen.of_call(message.view))
 
     @on(ApprovalCard.EditWanted)
     def _edit_wanted(self, message: ApprovalCard.EditWanted) -> None:
@@ -375,8 +329,7 @@ class RoomScreen(Screen[None]):
 
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
-        title, text = message_title(message.exchange), message_text(message.exchange)
-        await self.app.push_screen(FullViewScreen(title, text))
+        await self.app.push_screen(FullViewScreen.of_message(message.exchange))
 
     @on(MarkWanted)
     def _mark_wanted(self, message: MarkWanted) -> None:
@@ -384,25 +337,11 @@ class RoomScreen(Screen[None]):
 
     def action_approvals(self) -> None:
         """Go to the oldest approval, or back if the focus is there already."""
-        if self._approvals.has_focus_within:
-            self._go_back()
-            return
-        if not self._approvals.waiting:
-            self.notify("No tool call waits for you.")
-            return
-        self._set_out()
-        self._open_panel(Tab.APPROVALS)
-        self._approvals.jump_to_oldest()
+        self._excursion.to_approvals()
 
     def action_activity(self) -> None:
         """Go to the ledger, or back if the focus is there already."""
-        activity = self.query_one(Activity)
-        if activity.has_focus_within:
-            self._go_back()
-            return
-        self._set_out()
-        self._open_panel(Tab.ACTIVITY)
-        activity.ledger.focus()
+        self._excursion.to_activity()
 
     def action_invite(self) -> None:
         """Show what others join with."""
@@ -411,13 +350,7 @@ class RoomScreen(Screen[None]):
 
     def action_door(self) -> None:
         """Go to those who ask something, or back if the focus is there already."""
-        if self._door.has_focus:
-            self._go_back()
-        elif not self._door.callers:
-            self.notify("Nobody asks anything of you.")
-        else:
-            self._set_out()
-            self._door.focus()
+        self._excursion.to_door()
 
     def action_grants(self) -> None:
         """Show what was allowed beyond single calls."""
@@ -431,18 +364,11 @@ class RoomScreen(Screen[None]):
 
     def action_read(self) -> None:
         """Go to the conversation, or back if the focus is there already."""
-        if self._timeline.has_focus:
-            self._go_back()
-            return
-        self._set_out()
-        self._close_cover()
-        self._timeline.focus()
+        self._excursion.to_conversation()
 
     def action_panel(self) -> None:
         """Show or hide the panel: beside the conversation, or over it where space is short."""
-        self.toggle_class("-no-panel" if self.has_class("-wide") else "-panel")
-        if not self.query_one(SidePanel).is_on_screen and self._away:
-            self._go_back()
+        self._excursion.toggle_panel()
 
     def action_reasons(self) -> None:
         """Show or hide why agents stayed silent."""
@@ -456,20 +382,12 @@ class RoomScreen(Screen[None]):
 
     def action_who(self) -> None:
         """Say who is here."""
-        self._tell_of("")
+        self._desks.who.tell()
 
     def action_models(self) -> None:
         """Say which models work for this person."""
         if self._seat is not None:
             self._desks.carry_out(self._seat, UseModel())
-
-    def _tell_of(self, name: str) -> None:
-        if not name:
-            self.notify(self._roster.as_text() or "Nobody yet.", title="Who is here", timeout=10)
-        elif about := self._roster.about(name):
-            self.notify(about, title="Who that is", timeout=12)
-        else:
-            self.notify(f"Nobody called {name} was ever here.", severity="warning")
 
     def action_stop(self) -> None:
         """Stop every agent that runs for this person."""
@@ -481,10 +399,6 @@ class RoomScreen(Screen[None]):
             self.notify("No agent runs that you could stop.")
         return stopped
 
-    def _give_back(self, draft: str, why: str) -> None:
-        self._composer.draft = draft
-        self.notify(why, severity="warning")
-
     def _answer(self, approval: str, answer: Answer) -> bool:
         return self._seat is not None and self._seat.answer(approval, answer)
 
@@ -494,81 +408,21 @@ class RoomScreen(Screen[None]):
     def _want_room(self) -> None:
         self.post_message(self.TakeOver())
 
-    # Going somewhere with the keyboard, and coming back
-
-    @property
-    def _away(self) -> bool:
-        return self._came_from is not None
-
-    def _set_out(self) -> None:
-        if self._came_from is None:
-            self._came_from = self.focused
-
-    def _go_back(self) -> None:
-        target, self._came_from = self._came_from or self._editor, None
-        self._close_cover()
-        target.focus()
-
-    def _open_panel(self, tab: Tab) -> None:
-        self.remove_class("-no-panel")
-        self.add_class("-panel")
-        self.query_one(SidePanel).show_tab(tab)
-
-    def _close_cover(self) -> None:
-        self.remove_class("-panel")
+    def _part(self, parting: Parting) -> None:
+        self.post_message(self.Parted(parting))
 
     # Keeping the rest of the screen true
 
     def _second_passed(self) -> None:
-        self._banner.count_down(1.0)
+        self._link.second_passed(self._seat)
         self.views.look()
-        if self._seat is not None:
-            self._desks.host.second_passed(self._seat)
-        self._hints.forget_silent()
-        self._roster.show_typing(self._hints.typing)
         self._approvals.refresh_ages()
-        for message in self._doings.stalled:
-            self._show_doing(message)
-
-    def _show_link(self, status: LinkStatus) -> None:
-        self._status.show_link(status)
-        if self._seat is None or self._seat.ending is None:
-            self._banner.show(status)  # whoever leaves is told by another screen
-        closed = status.link is Link.CLOSED
-        self._editor.read_only = closed
-        if closed:
-            self._approvals.close_doors()
-            self._show_waiting()
-        if status.link is not Link.ONLINE:
-            self._hints.nobody_types()
-        self._desks.host.link_changed(status)
-        parting = self._seat.parting if self._seat is not None else None
-        if closed and parting is not None and not self._parted:
-            self._parted = True
-            self.post_message(self.Parted(parting))
-
-    def _show_waiting(self) -> None:
-        waiting = self._approvals.waiting
-        self._status.show_waiting(waiting)
-        self._hints.show_waiting(waiting)
-        self.query_one(SidePanel).label(Tab.APPROVALS).show_count(waiting)
+        self._work.second_passed()
 
     @property
     def _status(self) -> StatusBar:
         return self.query_one(StatusBar)
 
     @property
-    def _roster(self) -> Roster:
-        return self.query_one(Roster)
-
-    @property
     def _approvals(self) -> Approvals:
         return self.query_one(Approvals)
-
-    @property
-    def _hints(self) -> HintLine:
-        return self.query_one(HintLine)
-
-    @property
-    def _editor(self) -> TextArea:
-        return self._composer.query_one(TextArea)

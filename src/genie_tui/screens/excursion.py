@@ -1,0 +1,91 @@
+"""Where the keyboard goes from a room's composer, and how it comes back."""
+
+from textual.screen import Screen
+from textual.widget import Widget
+
+from genie_tui.screens.panel_place import PanelPlace
+from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.approvals import Approvals
+from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.door import Door
+from genie_tui.widgets.side_panel import Tab
+from genie_tui.widgets.timeline import Timeline
+
+
+class Excursion:
+    """Moves the focus about a room's screen; the way back leads to where the first way began.
+
+    The same way once more leads back. Who has to go nowhere is told why.
+    """
+
+    def __init__(
+        self, screen: Screen[None], timeline: Timeline, door: Door, composer: Composer
+    ) -> None:
+        self._screen = screen
+        self._timeline = timeline
+        self._door = door
+        self._composer = composer
+        self._panel = PanelPlace(screen)
+        self._came_from: Widget | None = None
+
+    def back(self) -> None:
+        """Go back to where the keyboard was, or to the composer."""
+        target, self._came_from = self._came_from or self._composer, None
+        self._panel.uncover()
+        target.focus()
+
+    def to_approvals(self) -> None:
+        """Go to the oldest approval."""
+        approvals = self._screen.query_one(Approvals)
+        if approvals.has_focus_within:
+            self.back()
+        elif not approvals.waiting:
+            self._screen.notify("No tool call waits for you.")
+        else:
+            self._set_out()
+            self._panel.open(Tab.APPROVALS)
+            approvals.jump_to_oldest()
+
+    def to_activity(self) -> None:
+        """Go to the ledger."""
+        activity = self._screen.query_one(Activity)
+        if activity.has_focus_within:
+            self.back()
+        else:
+            self._set_out()
+            self._panel.open(Tab.ACTIVITY)
+            activity.ledger.focus()
+
+    def to_door(self) -> None:
+        """Go to those who ask something."""
+        if self._door.has_focus:
+            self.back()
+        elif not self._door.callers:
+            self._screen.notify("Nobody asks anything of you.")
+        else:
+            self._set_out()
+            self._door.focus()
+
+    def to_conversation(self) -> None:
+        """Go to what was said."""
+        if self._timeline.has_focus:
+            self.back()
+        else:
+            self._set_out()
+            self._panel.uncover()
+            self._timeline.focus()
+
+    def toggle_panel(self) -> None:
+        """Show or hide the panel; go back if that leaves the keyboard nowhere."""
+        if not self._panel.toggle() and self._came_from is not None:
+            self.back()
+
+    def all_answered(self) -> None:
+        """Leave the approvals if the keyboard is there, since nothing waits any more."""
+        focused = self._screen.focused
+        if self._screen.query_one(Approvals).has_focus_within or focused is None:
+            self.back()
+
+    def _set_out(self) -> None:
+        if self._came_from is None:
+            self._came_from = self._screen.focused

@@ -1,0 +1,73 @@
+"""What is shown of what others and agents are at right now."""
+
+from collections.abc import Callable
+
+from textual.screen import Screen
+
+from genie_core.room.fold import RoomState
+from genie_tui.bridge import DeltaArrived, ProgressMade
+from genie_tui.widgets.doings import Doings
+from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.ledger import Ledger
+from genie_tui.widgets.roster import Roster
+from genie_tui.widgets.timeline import Timeline
+
+
+class WorkDesk:
+    """Shows who writes and what agents do, in conversation, ledger and roster, until it is over."""
+
+    def __init__(
+        self, screen: Screen[None], timeline: Timeline, clock: Callable[[], float]
+    ) -> None:
+        self._screen = screen
+        self._timeline = timeline
+        self._doings = timeline.doings = Doings(clock)
+
+    def begin(self) -> None:
+        """Let the ledger tell of it too, once there is one."""
+        self._ledger.bind_doings(self._doings)
+
+    def keep(self, state: RoomState) -> None:
+        """Forget the runs that are over."""
+        self._doings.keep({exchange.seq: exchange.phase for exchange in state.running.values()})
+
+    def wrote(self, delta: DeltaArrived) -> None:
+        """Show more of an answer."""
+        self._timeline.stream(delta.message, delta.text)
+        self._ledger.show_doing(delta.message)
+
+    def made(self, progress: ProgressMade, state: RoomState | None) -> None:
+        """Show what an agent does; of a run that `state` does not know only who does it."""
+        message, agent = progress.message, progress.agent
+        self._roster.show_progress(message, agent, progress.what, progress.detail)
+        if state is not None and message in state.running:
+            self._doings.take(message, agent, progress.what, progress.detail)
+            self._show(message)
+
+    def types(self, name: str) -> None:
+        """Show that somebody writes."""
+        self._hints.somebody_types(name)
+        self._roster.show_typing(self._hints.typing)
+
+    def second_passed(self) -> None:
+        """Show who does not write any more, and since when models say nothing."""
+        self._hints.forget_silent()
+        self._roster.show_typing(self._hints.typing)
+        for message in self._doings.stalled:
+            self._show(message)
+
+    def _show(self, message: int) -> None:
+        self._timeline.show_doing(message)
+        self._ledger.show_doing(message)
+
+    @property
+    def _ledger(self) -> Ledger:
+        return self._screen.query_one(Ledger)
+
+    @property
+    def _roster(self) -> Roster:
+        return self._screen.query_one(Roster)
+
+    @property
+    def _hints(self) -> HintLine:
+        return self._screen.query_one(HintLine)
