@@ -95,6 +95,10 @@ class SharedLibrary:
         """Refuse to take a file in: raises `NoSuchFile`."""
         raise NoSuchFile(path.name, NOT_HERE)
 
+    def bring(self, file: FileRef) -> bool:
+        """Whether the room has a file anyway: nothing is sent from here."""
+        return self.has(file.digest)
+
     def drop(self, digest: str) -> None:
         """Nothing is sent that could be dropped."""
 
@@ -146,6 +150,7 @@ class LateLibrary:
         self._courier: Courier | None = None
         self._start: Callable[[Courier], None] | None = None
         self._recalled: list[FileRef] = []
+        self._brought: list[FileRef] = []
         self._waiting: list[Event] = []
         self._limits: Limits | None = None
 
@@ -155,9 +160,12 @@ class LateLibrary:
         if self._start is not None:
             self._start(courier)
         courier.recall(self._recalled)
+        for file in self._brought:
+            courier.bring(file)
         for event in self._waiting:
             courier.on_event(event)
         self._recalled.clear()
+        self._brought.clear()
         self._waiting.clear()
         if self._limits is not None:
             courier.on_online(self._limits)
@@ -178,6 +186,13 @@ class LateLibrary:
         if self._courier is None:
             raise NoSuchFile(str(path), "the room is still opening; try again in a moment")
         return await self._courier.attach(path)
+
+    def bring(self, file: FileRef) -> bool:
+        """Begin to send a file that was taken in before; where there is no place yet, later on."""
+        if self._courier is not None:
+            return self._courier.bring(file)
+        self._brought.append(file)
+        return True
 
     def place(self, digest: str) -> Path:
         """Where a file is, or will be; asked for only in a room that is open."""

@@ -134,6 +134,8 @@ async def open_doors(
     passes = await asyncio.to_thread(file.load)
     record, settings = saved.record, person.settings
     blobs = blobs_of(saved)
+    kept = await asyncio.to_thread(read_view, saved.folder)
+    needed = [*log.files, *kept.files_needed()]
     server = RoomServer(
         opened.events,
         log,
@@ -145,7 +147,7 @@ async def open_doors(
         passes=passes,
         keep_passes=file.save,
         ask=settings.ask,
-        files=await open_depot(blobs, log.files, settings.limits),
+        files=await open_depot(blobs, needed, settings.limits),
         limits=settings.limits,
         base=opened.base.room(),
         past=log,

@@ -2,6 +2,7 @@
 
 import heapq
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +10,7 @@ import msgspec
 
 from genie_core.durable import read_file, reason, replace_file
 from genie_core.errors import GenieError
+from genie_core.room.event import FileRef, Quote
 from genie_core.room.seat import Unsent
 
 VIEW_NAME: Final = "view.json"
@@ -29,6 +31,8 @@ class ViewNotKept(GenieError):
 class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What the screen of a room looked like, and what was written there and not sent.
 
+    `files` and `quotes` were to go with the draft; of a file only the name is kept here, its content
+    is among those of the room.
     `at` is the event that was being read, `distance` how many lines below the top it was; None while
     the end was followed. `hidden` says that the panel was put away, `tab` and
     `shown` are names of its page and of the filter of the activity, and `find` the text in that.
@@ -45,6 +49,14 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     reasons: bool = False
     seen: int = 0
     unsent: tuple[Unsent, ...] = ()
+    files: tuple[FileRef, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+
+    def files_needed(self) -> Iterator[FileRef]:
+        """The files that go with the draft or with an unsent message, and must stay for that."""
+        yield from self.files
+        for unsent in self.unsent:
+            yield from unsent.files
 
 
 def read_view(folder: Path) -> View:

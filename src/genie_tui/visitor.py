@@ -40,7 +40,7 @@ from genie_tui.holding import open_held
 from genie_tui.host import first_free_port, leaving_unless_done
 from genie_tui.opening import JoinRoom, RejoinRoom
 from genie_tui.place import Person, engine_for, plan_for
-from genie_tui.view_state import read_view, together
+from genie_tui.view_state import ViewNotKept, read_view, together, write_view
 
 MAX_PARTINGS: Final = 3
 """How often in a row a visit may begin anew because the logs contradict each other."""
@@ -75,13 +75,15 @@ class Way:
 class Luggage:
     """What somebody comes with: a copy of the room, and what to bring to it.
 
-    `lent` is the copy that another terminal of theirs has open.
+    `lent` is the copy that another terminal of theirs has open, `drafted` are the files that go with
+    their draft.
     """
 
     saved: SavedRoom | None = None
     opened: OpenedLog | None = None
     bequest: list[Event] = field(default_factory=list)
     unsent: tuple[Unsent, ...] = ()
+    drafted: tuple[FileRef, ...] = ()
     lent: SavedRoom | None = None
     patient: bool = False
     wanted: str = ""
@@ -342,6 +344,8 @@ class Visitor:
             while part := old.read(log.head, min(PART, common - log.head)):
                 log.write(part)
             take_over(aside, fresh)
+            with suppress(ViewNotKept):
+                write_view(fresh.folder, read_view(aside))
             rest = old.events(common) if common else iter(())
             luggage.bequest = [event for event in rest if isinstance(event.body, WORTH_KEEPING)]
         return fresh
@@ -372,6 +376,7 @@ async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitSta
     kept = await asyncio.to_thread(read_view, saved.folder)
     luggage.saved, luggage.opened = saved, opened
     luggage.unsent = together(luggage.unsent, kept.unsent)
+    luggage.drafted = kept.files
 
 
 async def _finder(way: Way, room: str, resources: AsyncExitStack) -> Browser | None:
@@ -403,8 +408,9 @@ async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Seeker) -> No
 
 
 def _files_to_keep(luggage: Luggage, seat: Participant) -> Iterator[FileRef]:
-    """The files of all messages that there are, whether the room has them yet or not."""
+    """The files of all messages that there are, whether the room has them yet or not, and drafts."""
     yield from files_of(luggage.bequest)
+    yield from luggage.drafted
     yield from list(seat.state.files.values())
     for unsent in seat.unsent:
         yield from unsent.files

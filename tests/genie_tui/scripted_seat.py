@@ -111,6 +111,7 @@ class ScriptedSeat:
     places: dict[str, Path] = field(default_factory=dict)
     attached: list[Path] = field(default_factory=list)
     attach_error: GenieError | None = None
+    brought: list[FileRef] = field(default_factory=list)
     detached: list[str] = field(default_factory=list)
     attaching: asyncio.Event = field(default_factory=_set_event)
     answers: list[tuple[str, Answer]] = field(default_factory=list)
@@ -211,6 +212,10 @@ class ScriptedSeat:
             raise self.attach_error
         content = path.read_bytes()
         return FileRef(sha256(content).hexdigest(), path.name, len(content))
+
+    def bring(self, file: FileRef) -> bool:
+        self.brought.append(file)
+        return file.digest in self.places
 
     def detach(self, digest: str) -> None:
         self.detached.append(digest)

@@ -136,6 +136,19 @@ class Courier:
         digest, size = await off_loop(lambda: self._blobs.add(path), "room files")
         head = await off_loop(lambda: self._blobs.read(digest, 0, HEAD_BYTES), "room files")
         file = FileRef(digest, safe_name(path.name), size, media_type(head))
+        self._begin_to_send(file)
+        return file
+
+    def bring(self, file: FileRef) -> bool:
+        """Begin to send a file that was taken in before this began; False if it is gone."""
+        with suppress(ArchiveError):
+            if self._blobs.size(file.digest) == file.size:
+                self._begin_to_send(file)
+                return True
+        return False
+
+    def _begin_to_send(self, file: FileRef) -> None:
+        digest = file.digest
         self._incoming.pop(digest, None)
         self._wanted.pop(digest, None)
         self._missed.forget(digest)
@@ -144,7 +157,6 @@ class Courier:
             self._send(file)
         elif under_way.offered:  # from now on the person waits for it
             self._outgoing[digest] = _Outgoing(file, under_way.course)
-        return file
 
     def drop(self, digest: str) -> None:
         """Stop to send a file, unless a message names it."""

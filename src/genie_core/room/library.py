@@ -23,6 +23,9 @@ class Library(Protocol):
     async def attach(self, path: Path) -> FileRef:
         """Take a file in and begin to send it; a `GenieError` says why it can't be."""
 
+    def bring(self, file: FileRef) -> bool:
+        """Begin to send a file that was taken in before this began; False if it is gone."""
+
     def place(self, digest: str) -> Path:
         """Where a file is, or will be once it has arrived."""
 
@@ -63,6 +66,10 @@ class NoLibrary:
     async def attach(self, path: Path) -> FileRef:
         """Raise `NoSuchFile`."""
         raise NoSuchFile(str(path), "files can't be attached at this terminal")
+
+    def bring(self, file: FileRef) -> bool:
+        """Have none."""
+        return False
 
     def place(self, digest: str) -> Path:
         """Name no place that could exist."""

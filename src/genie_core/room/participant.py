@@ -207,9 +207,12 @@ class Participant:
     def send_again(self, unsent: Iterable[Unsent]) -> None:
         """Take over what an earlier seat in this room could not send; before `start`.
 
-        What `replay` shows to have arrived after all is left out.
+        What `replay` shows to have arrived after all is left out. The files are brought again.
         """
         self._held.hold(each for each in unsent if not self._state.has_said(self._name, each.id))
+        for each in self._held.waiting:
+            for file in each.files:
+                self._library.bring(file)
 
     def bequeath(self, events: Sequence[Event]) -> None:
         """Bring the room what only this person's copy has; before `start`."""
@@ -224,6 +227,10 @@ class Participant:
 
         """
         return await self._library.attach(path)
+
+    def bring(self, file: FileRef) -> bool:
+        """Begin to send a file that an earlier seat here took in; False if it is gone."""
+        return self._library.bring(file)
 
     def detach(self, digest: str) -> None:
         """Stop to send an attached file after all, unless a message brings it."""

@@ -280,6 +280,9 @@ class Seat(Protocol):
         Raises a `GenieError` if it can't be read, is no file, or is larger than the room takes.
         """
 
+    def bring(self, file: FileRef) -> bool:
+        """Begin to send a file that an earlier seat here took in; False if it is gone."""
+
     def detach(self, digest: str) -> None:
         """Stop to send an attached file after all, unless a message brings it."""
 

@@ -1,7 +1,7 @@
 """What a person lets go with their next message: attaching, quoting, asking before it is sent."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +10,7 @@ from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.redaction import secrets_in
+from genie_core.room.event import FileRef, Quote
 from genie_core.room.seat import Seat, Transfer
 from genie_tui.bridge import Doorman
 from genie_tui.cargo import MOST_CHARS, Cargo
@@ -30,7 +31,8 @@ LOOK: Final = 0.5
 class CargoDesk:
     """Carries out what concerns the next message's files and quotes.
 
-    It needs nothing of a seat until one is there; `seat` returns None before.
+    It needs nothing of a seat until one is there; `seat` returns None before. `asked_about` is the
+    draft that is sent if the person says so, empty while there is no such question.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class CargoDesk:
         self._shelf = shelf
         self._clock = clock
         self._pasted: tuple[str, tuple[Path, ...]] | None = None
+        self.asked_about = ""
         self.cargo = Cargo()
         self.line = CargoLine(self.cargo, shelf)
         composer.claim_paste = self._claim_paste
@@ -94,6 +97,15 @@ class CargoDesk:
         """Show how far a file has come."""
         if any(file.digest == transfer.digest for file in self.cargo.files):
             self.line.show()
+
+    def take_back(self, seat: Seat, files: Sequence[FileRef], quotes: Sequence[Quote]) -> list[str]:
+        """Let these go with the next message again; names the files that are gone."""
+        there = [file for file in files if seat.bring(file)]
+        for file in there:
+            self.cargo.add(file)
+        self.cargo.quotes += [quote for quote in quotes if quote not in self.cargo.quotes]
+        self.line.show()
+        return [visible_line(file.name) for file in files if file not in there]
 
     # Files
 
@@ -182,9 +194,11 @@ class CargoDesk:
         cargo = self.cargo
         text = sending(line.text, cargo.files, cargo.quotes, seat.state, seat.name)
         agreed = False
+        self.asked_about = _typed(line)
         try:
             agreed = await self._confirm("Send this?", text, "send")
         finally:
+            self.asked_about = ""
             if not agreed and self._screen.is_running:
                 self._give_back(line)
         if agreed:
@@ -209,14 +223,19 @@ class CargoDesk:
         return await self._screen.app.push_screen_wait(screen)
 
     def _give_back(self, line: Speech) -> None:
-        text = f"/me {line.text}" if line.emote else line.text
-        self._composer.draft = f"/{text}" if text.startswith("/") and not line.emote else text
+        self._composer.draft = _typed(line)
 
     def _work(self, work: Coroutine[None, None, None]) -> None:
         self._screen.run_worker(work, group="cargo")
 
     def _complain(self, text: str) -> None:
         self._screen.notify(text, severity="warning")
+
+
+def _typed(line: Speech) -> str:
+    """The draft that reads so."""
+    text = f"/me {line.text}" if line.emote else line.text
+    return f"/{text}" if text.startswith("/") and not line.emote else text
 
 
 def _sized(text: str) -> list[tuple[Path, int]]:

@@ -11,6 +11,7 @@ from genie_core.errors import GenieError
 from genie_core.redaction import mask_known
 from genie_core.room.seat import Seat
 from genie_tui.bridge import Doorman
+from genie_tui.screens.cargo_desk import CargoDesk
 from genie_tui.view_state import View
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.composer import Composer
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class ViewDesk:
-    """Draft, place in the conversation, panel, filters: read once and written when they change.
+    """Draft and what goes with it, place in the conversation, panel, filters: read once and written when they change.
 
     Call `begin` when the seat is taken, `look` each second, and `keep` before it is given back and
     after. Nothing is written before what was kept has been read.
@@ -35,12 +36,14 @@ class ViewDesk:
         seat: Callable[[], Seat | None],
         timeline: Timeline,
         composer: Composer,
+        cargo: CargoDesk,
     ) -> None:
         self._screen = screen
         self._doorman = doorman
         self._seat = seat
         self._timeline = timeline
         self._composer = composer
+        self._cargo = cargo
         self._saved = ""
         self._kept: View | None = None
         self._wanted: View | None = None
@@ -93,11 +96,19 @@ class ViewDesk:
         self._seen = view.seen
         self._kept = View()  # from now on the screen is what counts
         self._composer.draft = _joined(view.draft, self._composer.draft)
+        self._bring_cargo(view)
         self._screen.set_class(view.hidden, "-no-panel")
         self._timeline.show_reasons(view.reasons)
         self._show_panel(view)
         if view.at is not None:
             self._timeline.read_at(view.at, view.distance)
+
+    def _bring_cargo(self, view: View) -> None:
+        seat = self._seat()
+        if seat is not None and (lost := self._cargo.take_back(seat, view.files, view.quotes)):
+            files = "is gone, which was" if len(lost) == 1 else "are gone, which were"
+            text = f"{', '.join(lost)} {files} attached to your draft. Attach it again: /attach"
+            self._screen.notify(text, severity="warning", markup=False)
 
     def _show_panel(self, view: View) -> None:
         if view.tab in Tab.__members__:
@@ -117,7 +128,7 @@ class ViewDesk:
             self._seen = max(self._seen, seat.state.head)
         seat.note_seen(self._seen)
         return View(
-            draft=mask_known(self._composer.draft),
+            draft=mask_known(_joined(self._cargo.asked_about, self._composer.draft)),
             at=place[0] if place else None,
             distance=place[1] if place else 0,
             hidden=self._screen.has_class("-no-panel"),
@@ -127,6 +138,8 @@ class ViewDesk:
             reasons=self._timeline.reasons,
             seen=self._seen,
             unsent=seat.unsent,
+            files=tuple(self._cargo.cargo.files),
+            quotes=tuple(self._cargo.cargo.quotes),
         )
 
 
