@@ -23,6 +23,9 @@ MOST_REMARKS: Final = 5
 """So many different reasons are told why events can't be shown."""
 
 
+TO_BE_CUT: Final = "the last line is unfinished: --repair, or the next opening, cuts {} off"
+
+
 class AllDamages(Damages):
     """As `Damages`, but tells every line that can't be believed, each by itself."""
 
@@ -35,9 +38,10 @@ class AllDamages(Damages):
         """Take note of anything else."""
         self.others.append(problem)
 
-    def told(self) -> list[str]:
+    def told(self, torn: str = TO_BE_CUT) -> list[str]:
         """All problems, one line each."""
-        return [*(f"line {number} is damaged: {why}" for number, why in self.lines), *self.others]
+        lines = [f"line {number} is damaged: {why}" for number, why in self.lines]
+        return [*lines, *self.others, *self._torn(torn)]
 
 
 @dataclass(slots=True)

@@ -31,6 +31,10 @@ KIND_CHARS: Final = 64
 NAMED: Final = 5
 """This many damaged lines are given by number, and this many other problems are told."""
 
+PASSED_OVER: Final = "the last line is unfinished: {} passed over"
+CUT_OFF: Final = "the last line was unfinished: {} cut off"
+"""What is said of a torn end, if the log is left as it is and if not."""
+
 LOST: Final = "the log is damaged here"
 
 _MARK: Final = b"\xef\xbb\xbf"
@@ -43,12 +47,16 @@ _event: "Final[msgspec.json.Decoder[Event]]" = msgspec.json.Decoder(Event)
 
 
 class Damages(msgspec.Struct):
-    """What is wrong with a log: the first few problems in words, and how many there are."""
+    """What is wrong with a log: the first few problems in words, and how many there are.
+
+    `torn` counts the bytes of an unfinished last line.
+    """
 
     lines: list[tuple[int, str]] = []
     damaged: int = 0
     others: list[str] = []
     more: int = 0
+    torn: int = 0
 
     def line(self, number: int, why: str) -> None:
         """Take note of a line that can't be believed."""
@@ -63,10 +71,17 @@ class Damages(msgspec.Struct):
         else:
             self.more += 1
 
-    def told(self) -> list[str]:
-        """The problems that a person is told, and how many there are beyond them."""
+    def told(self, torn: str = PASSED_OVER) -> list[str]:
+        """The problems that a person is told, and how many there are beyond them.
+
+        `torn` is said of a torn end; it has a place for the size.
+        """
         more = [f"the log has {self.more:,} more problems"] if self.more else []
-        return [*self._lines(), *self.others, *more]
+        return [*self._lines(), *self.others, *more, *self._torn(torn)]
+
+    def _torn(self, text: str) -> list[str]:
+        size = "1 byte" if self.torn == 1 else f"{self.torn:,} bytes"
+        return [text.format(size)] * bool(self.torn)
 
     def _lines(self) -> list[str]:
         """What is damaged, in one line however much it is."""
@@ -156,8 +171,7 @@ class LogScan:
                 self.head + 1, f"line {number} of the log is damaged", self.intact
             )
         self._damaged.clear()
-        if torn:
-            self.damages.other(f"the last line was unfinished: {torn} bytes were cut off")
+        self.damages.torn = torn
 
     def _end_long(self, length: int) -> None:
         """Take the end of a line for damage of which the beginning was too long to be kept."""

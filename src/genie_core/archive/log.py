@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 from genie_core.archive.errors import check_ordinary, disk_access
 from genie_core.archive.index import INDEX_NAME, Base, LogIndex
-from genie_core.archive.lines import Found, encode_line
+from genie_core.archive.lines import CUT_OFF, Found, encode_line
 from genie_core.archive.survey import read_part, take_stock
 from genie_core.durable import make_private_folder, sync_data, sync_folder, write_whole
 from genie_core.room.event import Event, FileRef, Unreadable
@@ -75,7 +75,7 @@ class EventLog:
             descriptor, index, events = _opened(path, first)
             last = events[-1:] or read_part(descriptor, index, index.head - 1, 1)
         log = cls(path, descriptor, index, last[0] if last else None)
-        return OpenedLog(log, index.base(), events, index.damages.told())
+        return OpenedLog(log, index.base(), events, index.damages.told(CUT_OFF))
 
     @property
     def head(self) -> int:

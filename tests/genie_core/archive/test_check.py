@@ -52,7 +52,10 @@ def unknown_line(seq: int, kind: str) -> bytes:
 
 
 CASES: dict[str, tuple[bytes, list[str]]] = {
-    "a torn end": (b"".join(LINES) + b'{"seq":6', ["the last line was unfinished: 8 bytes"]),
+    "a torn end": (
+        b"".join(LINES) + b'{"seq":6',
+        ["the last line is unfinished: --repair, or the next opening, cuts 8 bytes off"],
+    ),
     "a damaged line": (
         b"".join([*LINES[:3], b"rubbish\n", LINES[4]]),
         [

@@ -154,7 +154,8 @@ async def test_a_torn_end_is_cut_off_before_anything_is_appended(path: Path, los
     with log:
         assert past == events(1, 3)
         assert len(problems) == 1
-        assert "unfinished" in problems[0]
+        assert "was unfinished" in problems[0]
+        assert problems[0].endswith("cut off")
         await log.append([Event(3, 9.0, "", Hosted("hana"))])
     log, _, past, problems = EventLog.open(path)
     log.close()
