@@ -1,7 +1,9 @@
 import asyncio
 import errno
+import os
 import shutil
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,12 +12,13 @@ from typing import Any
 import pytest
 from tests.genie_core.room.house import Ear
 
+from genie_core.archive.blobs import BLOBS_NAME, BlobStore
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import DiskFailure, RoomInUse, UnknownRoom
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.address import Address, parse_address
 from genie_core.room.errors import AddressInUse, RoomRefused, Unreachable
-from genie_core.room.event import Said
+from genie_core.room.event import FileRef, Said
 from genie_core.room.participant import Participant
 from genie_core.room.seat import Link, Seat, Unsent
 from genie_core.room.websocket import bind
@@ -58,6 +61,17 @@ def log_of(home: Path, name: str = "") -> list[bytes]:
 def saved(home: Path) -> Path:
     (folder,) = (home / "data" / "sessions").iterdir()
     return folder
+
+
+def old_file(folder: Path, text: str) -> FileRef:
+    """A file that was attached in a room days ago."""
+    source = folder / f"{text}.txt"
+    source.write_text(text, encoding="utf-8")
+    blobs = BlobStore(folder / BLOBS_NAME)
+    digest, size = blobs.add(source)
+    then = time.time() - 3 * 86_400
+    os.utime(blobs.path(digest), (then, then))
+    return FileRef(digest, source.name, size)
 
 
 async def said(speaker: Seat, hearer: Seat, ear: Ear, text: str) -> None:
@@ -306,6 +320,31 @@ async def test_what_was_not_sent_when_one_left_is_sent_when_one_is_back(
             assert [e.said.text for e in ann.state.exchanges.values()] == ["a", "b", "c"]
             await ear.until(lambda: not ben.unsent)
             await own.until(lambda: not ann.unsent)
+
+
+@pytest.mark.parametrize("who", ["host", "member"])
+async def test_a_file_of_a_draft_or_of_an_unsent_message_is_still_there_days_later(
+    tmp_path: Path, who: str
+) -> None:
+    home = tmp_path / ("a" if who == "host" else "b")
+    async with (
+        seat("ann", NewRoom("Standup"), tmp_path / "a") as (ann, _),
+        seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b") as (ben, _),
+    ):
+        folder = home / "data" / "sessions" / (ann if who == "host" else ben).saved
+    drafted, unsent, forgotten = (old_file(folder, text) for text in ("drafted", "sent", "no"))
+    late = Unsent("late", "here", emote=False, at=1.0, files=(unsent,))
+    write_view(folder, View(files=(drafted,), unsent=(late,)))
+    async with seat("ann", ResumeRoom(""), tmp_path / "a") as (ann, own):
+        again = RejoinRoom(ben.saved)
+        async with seat("ben", again, tmp_path / "b") as (ben, _):
+            seat_ = ann if who == "host" else ben
+            assert seat_.bring(drafted)
+            assert not seat_.bring(forgotten)
+            seat_.say("and this", files=(drafted,))
+            await own.until(lambda: len(ann.state.exchanges) == 2)
+            files = [e.said.files for e in ann.state.exchanges.values()]
+            assert [file.name for (file,) in files] == ["sent.txt", "drafted.txt"]
 
 
 async def test_a_resumed_room_has_its_workspace_and_template(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ def test_a_view_comes_back_as_it_was_and_is_private(tmp_path: Path) -> None:
         reasons=True,
         seen=40,
         unsent=(message,),
+        files=(FileRef("cd" * 32, "notes.txt", 7, "text/plain"),),
+        quotes=(Quote("r3", "Third", (QuotedLine("cleo", "no", 2.0),)),),
     )
     write_view(tmp_path, view)
     assert read_view(tmp_path) == view
@@ -68,6 +70,17 @@ def test_a_damaged_view_is_as_if_there_were_none(
 def test_a_field_of_a_later_version_does_no_harm(tmp_path: Path) -> None:
     (tmp_path / VIEW_NAME).write_bytes(b'{"draft": "hi", "colour": "red"}')
     assert read_view(tmp_path) == View(draft="hi")
+
+
+def test_a_view_from_before_has_nothing_attached(tmp_path: Path) -> None:
+    (tmp_path / VIEW_NAME).write_bytes(b'{"draft":"hi","at":4,"seen":9}')
+    assert read_view(tmp_path) == View(draft="hi", at=4, seen=9, files=(), quotes=())
+
+
+def test_it_needs_the_files_of_its_draft_and_of_what_was_not_sent() -> None:
+    drafted, sent = FileRef("ab" * 32, "a", 1), FileRef("cd" * 32, "b", 2)
+    message = Unsent("x", "look", emote=False, at=1.0, files=(sent,))
+    assert list(View(files=(drafted,), unsent=(message,)).files_needed()) == [drafted, sent]
 
 
 def test_without_a_folder_nothing_is_made(tmp_path: Path) -> None:

@@ -455,6 +455,21 @@ async def test_answers_that_nobody_asked_for_change_nothing(house: House) -> Non
     assert not bob.courier.has("nonsense")
 
 
+async def test_what_was_taken_in_before_is_brought_once_it_is_wanted_again(house: House) -> None:
+    file, gone = house.keep("alice", DATA, b"second")
+    alice = house.line("alice")
+    alice.blobs.remove(gone.digest)
+    other = FileRef(file.digest, file.name, file.size + 1)
+    for lost in (gone, other, FileRef("no digest", "x", 1)):
+        assert not alice.courier.bring(lost)
+        assert alice.courier.is_sent(lost.digest)
+    assert alice.courier.bring(file)
+    assert not alice.courier.is_sent(file.digest)
+    alice.connect()
+    await alice.until(lambda: alice.courier.is_sent(file.digest))
+    assert house.depot.known.keys() == {file.digest}
+
+
 async def test_whoever_hosts_the_room_anew_is_offered_what_messages_name(house: House) -> None:
     files = house.keep("alice", DATA, b"second", b"third")
     (unnamed,) = house.keep("alice", b"nobody has ever said this")

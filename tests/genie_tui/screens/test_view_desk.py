@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,14 +18,24 @@ from textual.pilot import Pilot
 from genie_core import redaction
 from genie_core.errors import GenieError
 from genie_core.known_values import KnownValues
-from genie_core.room.event import Said
+from genie_core.room.event import FileRef, Quote, QuotedLine, Said
 from genie_core.room.seat import Unsent
+from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.view_state import View
 from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.cargo_line import CargoLine
 from genie_tui.widgets.ledger_log import Filter
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline import Timeline
+
+PLAN = FileRef("ab" * 32, "plan.pdf", 1_200)
+QUOTE = Quote("r2", "Garden", (QuotedLine("cleo", "it rains"),))
+
+
+def chips(screen: RoomScreen) -> str:
+    line = screen.query_one(CargoLine)
+    return str(line.render()) if line.display else ""
 
 
 @pytest.fixture
@@ -121,6 +132,53 @@ async def test_unsent_messages_are_kept(seat: ScriptedSeat) -> None:
         await until(pilot, lambda: seat.saved in doorman.views)
         seat.unsent = (Unsent("a", "not yet", emote=False, at=1.0),)
         assert (await kept(pilot, screen, doorman, seat)).unsent == seat.unsent
+
+
+async def test_what_goes_with_the_draft_comes_back_with_it(
+    seat: ScriptedSeat, tmp_path: Path
+) -> None:
+    view = View(draft="look", files=(PLAN,), quotes=(QUOTE,))
+    seat.places[PLAN.digest] = tmp_path
+    async with back(seat, view) as (screen, doorman, pilot):
+        await until(pilot, lambda: screen.draft == "look")
+        assert seat.brought == [PLAN]
+        shown = chips(screen)
+        assert "plan.pdf" in shown
+        assert "Garden" in shown
+        assert not pilot.app._notifications
+        again = await kept(pilot, screen, doorman, seat)
+        assert (again.draft, again.files, again.quotes) == ("look", (PLAN,), (QUOTE,))
+        screen.views.begin(seat)  # as when one goes on in the room under another host
+        await until(pilot, lambda: len(seat.brought) == 2)
+        assert chips(screen) == shown
+
+
+async def test_of_a_file_that_is_gone_one_line_is_told_and_the_rest_stays(
+    seat: ScriptedSeat, tmp_path: Path
+) -> None:
+    notes = FileRef("cd" * 32, "[b]notes\x1b.txt", 5)
+    seat.places[PLAN.digest] = tmp_path
+    async with back(seat, View(draft="look", files=(notes, PLAN))) as (screen, doorman, pilot):
+        await until(pilot, lambda: screen.draft == "look")
+        (told,) = [note.message for note in pilot.app._notifications]
+        assert told == (
+            "[b]notes␛.txt is gone, which was attached to your draft. Attach it again: /attach"
+        )
+        assert "plan.pdf" in chips(screen)
+        assert "notes" not in chips(screen)
+        assert (await kept(pilot, screen, doorman, seat)).files == (PLAN,)
+
+
+async def test_a_message_that_is_asked_about_is_still_a_draft(
+    seat: ScriptedSeat, tmp_path: Path
+) -> None:
+    seat.places[PLAN.digest] = tmp_path
+    async with back(seat, View(draft="/me looks", files=(PLAN,))) as (screen, doorman, pilot):
+        await until(pilot, lambda: screen.draft)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        view = await kept(pilot, screen, doorman, seat)
+        assert (view.draft, view.files) == ("/me looks", (PLAN,))
 
 
 async def test_a_secret_in_a_draft_is_not_written_down(
