@@ -126,12 +126,13 @@ class Terminal:
         """Wait until the screen's text satisfies a condition."""
         end = time.monotonic() + DEADLINE
         while True:
+            # In this order: what the program wrote last is on the screen when it has ended.
+            ended = self.process.poll() is not None and not self._reader.is_alive()
             text = self.text
             if there(text):
                 return text
             with self._changed:
                 left = end - time.monotonic()
-                ended = self.process.poll() is not None and not self._reader.is_alive()
                 if left <= 0 or ended:
                     why = f"the program ended with {self.process.poll()}" if ended else "in time"
                     raise AssertionError(f"never saw {wanted} ({why}); the screen was:\n{text}")

@@ -79,6 +79,8 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: P
         ben.say("@genie what is 12*7?")
         for terminal in (host, ben, cleo):
             terminal.wait_for("12*7 = 84")
+        # What is being written is seen before it is on disk.
+        host.wait_until(lambda _: bodies(home, "settled") != [], "what was allowed on disk")
         (allowed,) = bodies(home, "settled")
         assert (allowed["outcome"], allowed["how"]) == ("approved", "rule")
         ben.wait_for("allowed calculate by rule", EMPTY_COMPOSER)
@@ -151,7 +153,6 @@ def test_what_was_allowed_after_the_pause_is_done_once(
         resumed.wait_for("1 approval", "idle", gone="loading engine")
         answer(resumed, "a")
         resumed.wait_for("the launch is on friday", gone="1 approval")
-        # What is being written is seen before it is on disk.
         resumed.wait_until(lambda _: len(bodies(home, "answered")) == 1, "one answer on disk")
 
 

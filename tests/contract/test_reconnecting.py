@@ -36,6 +36,7 @@ def test_twenty_reconnects_with_messages_in_flight(tmp_path: Path, port: int) ->
                 line.cut_after(STEP * number)  # at another place of the conversation each time
                 bob.say(*mine)
                 carol.say(*yours)
+                bob.wait_until(lambda: line.cuts > number, "the cut")  # noqa: B023 - awaited within the turn
                 bob.wait_for("link", after=heard, link="retrying")
                 bob.online(heard)
             everything = {*his, *hers}

@@ -23,7 +23,7 @@ def arguments(port: int, desk: Path) -> list[str]:
 
 def started(command: str, home: Path, port: int, desk: Path) -> Terminal:
     desk.mkdir(exist_ok=True)
-    return Terminal(command, *arguments(port, desk), home=home)
+    return Terminal(command, *arguments(port, desk), home=home, env={"GENIE_GRACE": "600"})
 
 
 def folder_of(home: Path) -> Path:

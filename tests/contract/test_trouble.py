@@ -83,7 +83,7 @@ async def test_what_tools_refuse_and_cut_short_is_told_to_people_too(
             server,
             runtime=runtime,
             workspace=workspace,
-            limits=ToolLimits(command_seconds=10.0),
+            limits=ToolLimits(command_seconds=60.0),
             agents=(AgentSpec("coder", "Codes.", model=ModelChoice("x", other.base_url)),),
             rules=(Rule("ask", "calculate"), *ALLOWED),
         )
