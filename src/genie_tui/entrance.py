@@ -18,7 +18,8 @@ from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.place import Person
 from genie_tui.settings import Settings
-from genie_tui.visitor import Visitor, is_hosted
+from genie_tui.visitor import Visitor
+from genie_tui.way import is_hosted
 
 UNTITLED: Final = "Room"
 

@@ -3,50 +3,41 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from genie_core.archive.copy import LogCopy
-from genie_core.archive.errors import ArchiveError, RoomInUse
+from genie_core.archive.errors import RoomInUse
 from genie_core.archive.log import OpenedLog
-from genie_core.archive.reader import PART, LogReader
 from genie_core.archive.saved import SavedRoom
-from genie_core.errors import GenieError
-from genie_core.room.address import Address, is_on_loopback, parse_address
+from genie_core.room.address import Address
 from genie_core.room.allegiance import may_host
-from genie_core.room.announcement import Announcement
 from genie_core.room.certificate import Certificate
 from genie_core.room.codec import event_mark
 from genie_core.room.deed import Deed, sign_deed
-from genie_core.room.discovery import Browser
-from genie_core.room.errors import Diverged, InvalidAddress, KnownRoom
+from genie_core.room.errors import Diverged, KnownRoom
 from genie_core.room.event import Event, FileRef
-from genie_core.room.heritage import WORTH_KEEPING
 from genie_core.room.identity import Identity
-from genie_core.room.invite import looks_like_invite, read_invite
-from genie_core.room.names import fold_name
 from genie_core.room.participant import Participant
-from genie_core.room.proof import Ticket
 from genie_core.room.reach import reachable_hosts
 from genie_core.room.seat import Listener, Severity, Unsent
-from genie_core.room.seeker import Seeker, Whereabouts
+from genie_core.room.seeker import Seeker
 from genie_core.room.transfer import files_of
 from genie_core.room.websocket import tls_connect
-from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store, take_over
+from genie_tui.copies import Copies
+from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store
 from genie_tui.holding import open_held
 from genie_tui.host import first_free_port, leaving_unless_done
 from genie_tui.opening import JoinRoom, RejoinRoom
 from genie_tui.place import Person, engine_for, plan_for
-from genie_tui.view_state import ViewNotKept, read_view, together, write_view
+from genie_tui.view_state import read_view, together
+from genie_tui.way import Way, finder_for, way_back, way_of
 
 MAX_PARTINGS: Final = 3
 """How often in a row a visit may begin anew because the logs contradict each other."""
-
-ANSWER_TIMEOUT: Final = 4.0
-"""Seconds in which a host that is there answers."""
 
 ELSEWHERE: Final = (
     "This room is open at another terminal of yours, which runs your agents and keeps your copy. "
@@ -54,21 +45,6 @@ ELSEWHERE: Final = (
 )
 
 logger = logging.getLogger(__name__)
-
-
-class NowhereToLook(GenieError):
-    """A saved room of which it is not known where it was."""
-
-    def __init__(self, title: str) -> None:
-        super().__init__(f"it is not known where {title!r} is hosted; join it by an invite")
-
-
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How to get to a room: where to try, and the pass of an invite if there is one."""
-
-    whereabouts: tuple[Whereabouts, ...]
-    ticket: Ticket | None = None
 
 
 @dataclass(slots=True)
@@ -94,63 +70,18 @@ class Luggage:
         return self.saved.record.id if self.saved is not None else self.wanted
 
 
-def way_of(text: str) -> Way:
-    """Read what a person has: an invite, or an address of this machine.
-
-    Raises:
-        InvalidInvite: it is meant as an invite and is none.
-        InvalidAddress: it is neither.
-
-    """
-    if looks_like_invite(text):
-        invite = read_invite(text)
-        places = tuple(Whereabouts(address, invite.pin) for address in invite.addresses)
-        return Way(places, Ticket(invite.pass_id, invite.secret))
-    return Way((Whereabouts(parse_address(text), ""),))
-
-
-def way_back(saved: SavedRoom, found: Sequence[str] = (), pin: str = "") -> Way:
-    """Where a room of which there is a copy may be: where it was found now, and where it was.
-
-    Raises:
-        NowhereToLook: nothing is known.
-
-    """
-    record = saved.record
-    places = [*_places(found, pin or record.pin)]
-    places += _places((record.address, *record.addresses), record.pin)
-    if not places:
-        raise NowhereToLook(record.title)
-    return Way(tuple(dict.fromkeys(places)))
-
-
-async def is_hosted(saved: SavedRoom) -> bool:
-    """Whether the host of a room that was joined answers, where it was or where it is now."""
-    async with AsyncExitStack() as resources:
-        try:
-            way = way_back(saved)
-            finder = await _finder(way, saved.record.id, resources)
-            async with asyncio.timeout(ANSWER_TIMEOUT):
-                link = await Seeker(
-                    way.whereabouts, tls_connect, room=saved.record.id, finder=finder
-                )()
-        except (TimeoutError, GenieError):
-            return False
-        link.abort()
-        return True
-
-
 class Visitor:
     """Joins rooms for one person."""
 
     def __init__(self, person: Person) -> None:
         self._person = person
+        self._copies = Copies(person)
 
     async def join(
         self, way: JoinRoom, listener: Listener, resources: AsyncExitStack
     ) -> Participant:
         """Join by what the host gave out, or by the name of a copy."""
-        copy = await asyncio.to_thread(self._named, way.way)
+        copy = await asyncio.to_thread(self._copies.named, way.way)
         if copy is not None:
             return await self.rejoin(RejoinRoom(copy.id, guest=way.guest), listener, resources)
         found = way_of(way.way)
@@ -158,7 +89,7 @@ class Visitor:
             return await self._visit(found, Luggage(), listener, resources, guest=way.guest)
         except (KnownRoom, RoomInUse) as error:
             await resources.aclose()
-            known = await asyncio.to_thread(self._known, error)
+            known = await asyncio.to_thread(self._copies.met, error)
             if known is None:  # it was removed in this very moment
                 raise
             return await self._return(found, known, Luggage(), listener, resources, guest=way.guest)
@@ -196,7 +127,7 @@ class Visitor:
             except Diverged as error:
                 parted = error
                 await resources.aclose()
-                saved = await asyncio.to_thread(self._part, saved, luggage, parted)
+                saved, luggage.bequest = await asyncio.to_thread(self._copies.part, saved, parted)
                 listener.on_notice(Severity.WARNING, _told(luggage.bequest, saved))
         raise parted
 
@@ -221,7 +152,7 @@ class Visitor:
             way.whereabouts,
             tls_connect,
             room=luggage.room,
-            finder=await _finder(way, luggage.room, resources),
+            finder=await finder_for(way, luggage.room, resources),
             trusts=lambda deed: may_host(seat.state, deed),
         )
         opened = luggage.opened
@@ -238,7 +169,7 @@ class Visitor:
                 "mark": event_mark(last) if last is not None else 0,
                 "patient": luggage.patient,
                 "preferences": await person.preferences(),
-                "recognises": None if luggage.room else self._has_copy,
+                "recognises": None if luggage.room else self._copies.has,
                 "space": None if second else copy.space,
             },
             keep=None if second else copy.keep,
@@ -297,67 +228,6 @@ class Visitor:
             at=time.time(),
         )
 
-    def _named(self, text: str) -> SavedRoom | None:
-        """The copy whose name somebody typed, if it can't be anything else."""
-        with suppress(ArchiveError):
-            if not looks_like_invite(text) and ":" not in text:
-                return self._person.catalogue.find(text.strip())
-        return None
-
-    def _has_copy(self, room: str) -> bool:
-        return self._copy_of(room) is not None
-
-    def _known(self, error: KnownRoom | RoomInUse) -> SavedRoom | None:
-        """The copy of a room that is known, or that another terminal began at the same moment."""
-        if isinstance(error, KnownRoom):
-            return self._copy_of(error.room)
-        return self._person.catalogue.find(error.room)
-
-    def _copy_of(self, room: str) -> SavedRoom | None:
-        """The own copy of a room, also of one that this person has hosted."""
-        catalogue, name = self._person.catalogue, fold_name(self._person.name)
-        for listing in catalogue.all():
-            with suppress(ArchiveError):
-                saved = catalogue.find(listing.id)
-                record = saved.record
-                owner = record.name or record.host
-                if record.id == room and fold_name(owner) == name and "~" not in listing.id:
-                    return saved
-        return None
-
-    def _part(self, saved: SavedRoom, luggage: Luggage, parted: Diverged) -> SavedRoom:
-        """Put a copy aside and begin another one with what both logs have. Blocks."""
-        record = saved.record
-        aside = saved.put_aside()
-        old = SavedRoom.load(aside).reader()
-        common = _common_end(old, parted.points)
-        fresh = self._person.catalogue.copy_of(
-            record.id,
-            record.title,
-            record.name or self._person.name,
-            time.time(),
-            address=record.address,
-            addresses=record.addresses,
-            pin=record.pin,
-        )
-        with old, fresh.held(), fresh.open_log().log as log:
-            while part := old.read(log.head, min(PART, common - log.head)):
-                log.write(part)
-            take_over(aside, fresh)
-            with suppress(ViewNotKept):
-                write_view(fresh.folder, read_view(aside))
-            rest = old.events(common) if common else iter(())
-            luggage.bequest = [event for event in rest if isinstance(event.body, WORTH_KEEPING)]
-        return fresh
-
-
-def _common_end(copy: LogReader, points: Sequence[tuple[int, int]]) -> int:
-    """How many events of a copy the host's log begins with, going by where it may have parted."""
-    for seq, mark in sorted(points, reverse=True):
-        if seq > 0 and any(event_mark(event) == mark for event in copy.read(seq - 1, 1)):
-            return seq
-    return 0
-
 
 def _told(bequest: Sequence[Event], saved: SavedRoom) -> str:
     kept = f"your copy as it was is kept beside it, as {saved.id}~1 or the next number"
@@ -377,18 +247,6 @@ async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitSta
     luggage.saved, luggage.opened = saved, opened
     luggage.unsent = together(luggage.unsent, kept.unsent)
     luggage.drafted = kept.files
-
-
-async def _finder(way: Way, room: str, resources: AsyncExitStack) -> Browser | None:
-    """What finds a host that has moved. One on this machine stays where it is."""
-    if all(is_on_loopback(each.address) for each in way.whereabouts):
-        return None
-    pins = {each.pin for each in way.whereabouts}
-
-    def prefers(announced: Announcement) -> bool:
-        return announced.deed.pin in pins or announced.deed.room == room
-
-    return await resources.enter_async_context(Browser(prefers=prefers))
 
 
 async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Seeker) -> None:
@@ -414,11 +272,3 @@ def _files_to_keep(luggage: Luggage, seat: Participant) -> Iterator[FileRef]:
     yield from list(seat.state.files.values())
     for unsent in seat.unsent:
         yield from unsent.files
-
-
-def _places(texts: Iterable[str], pin: str) -> list[Whereabouts]:
-    places: list[Whereabouts] = []
-    for text in texts:
-        with suppress(InvalidAddress):
-            places.append(Whereabouts(parse_address(text), pin))
-    return places

@@ -18,6 +18,7 @@ import msgspec
 
 import genie_tui.place
 import genie_tui.visitor
+import genie_tui.way
 from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
@@ -263,7 +264,8 @@ def keep_to(only: str) -> None:
             raise Unreachable(str(address), "this network does not lead there")
         return await tls_connect(address, pin)
 
-    mock.patch.object(genie_tui.visitor, "tls_connect", connect).start()
+    for module in (genie_tui.visitor, genie_tui.way):
+        mock.patch.object(module, "tls_connect", connect).start()
 
 
 def main() -> None:

@@ -7,20 +7,17 @@ from tests.genie_tui.test_entrance import LOCAL, places, said, saved, seat
 
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.address import Address, parse_address
+from genie_core.room.address import parse_address
 from genie_core.room.certificate import load_certificate
 from genie_core.room.errors import (
-    InvalidAddress,
-    InvalidInvite,
     RoomRefused,
     WrongPin,
 )
 from genie_core.room.invite import Invite, write_invite
 from genie_core.room.seat import Answer, Going, Link
-from genie_core.room.seeker import Whereabouts
 from genie_tui.entrance import Entrance, StillHosted
 from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
-from genie_tui.visitor import NowhereToLook, is_hosted, way_back, way_of
+from genie_tui.way import is_hosted
 
 PIN = "x" * 43
 
@@ -29,19 +26,6 @@ def copy_of(home: Path, name: str) -> SavedRoom:
     sessions = home / "data" / "sessions"
     (folder,) = [path for path in sessions.iterdir() if path.name.endswith(f"@{name}")]
     return SavedRoom.load(folder)
-
-
-def test_a_way_is_an_invite_or_an_address_of_this_machine() -> None:
-    invite = Invite((Address("10.0.0.5", 7654),), "A" * 42 + "E", "abcdefg", b"s" * 16)
-    way = way_of(write_invite(invite))
-    assert way.whereabouts == (Whereabouts(Address("10.0.0.5", 7654), invite.pin),)
-    assert way.ticket is not None
-    assert way.ticket.secret == b"s" * 16
-    assert way_of(":7700").whereabouts == (Whereabouts(Address("127.0.0.1", 7700), ""),)
-    with pytest.raises(InvalidInvite):
-        way_of("genie1-abc")
-    with pytest.raises(InvalidAddress):
-        way_of("somewhere nice")
 
 
 async def test_a_room_is_left_and_joined_again_by_its_copy(tmp_path: Path) -> None:
@@ -206,15 +190,6 @@ async def test_what_was_not_sent_is_taken_along(tmp_path: Path) -> None:
             texts = [e.said.text for e in ann.state.exchanges.values()]
             assert texts == ["typed in the dark", "and more"]
             await ear.until(lambda: not ben_again.unsent)
-
-
-async def test_a_copy_that_says_nothing_of_where_it_was(tmp_path: Path) -> None:
-    room = Catalogue(tmp_path).copy_of("r1", "One", "ben", 1.0)
-    with pytest.raises(NowhereToLook, match="not known where 'One'"):
-        way_back(room)
-    assert way_back(room, ["10.0.0.7:7654"], PIN).whereabouts == (
-        Whereabouts(Address("10.0.0.7", 7654), PIN),
-    )
 
 
 async def test_an_approval_is_answered_at_another_terminal(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+"""The copies that a person has of rooms which others host."""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from genie_core.archive.errors import ArchiveError, RoomInUse
+from genie_core.archive.reader import PART, LogReader
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.codec import event_mark
+from genie_core.room.errors import Diverged, KnownRoom
+from genie_core.room.event import Event
+from genie_core.room.heritage import WORTH_KEEPING
+from genie_core.room.invite import looks_like_invite
+from genie_core.room.names import fold_name
+from genie_tui.files import take_over
+from genie_tui.place import Person
+from genie_tui.view_state import ViewNotKept, read_view, write_view
+
+
+class Copies:
+    """Finds the copies of one person, and begins others. Everything here blocks."""
+
+    def __init__(self, person: Person) -> None:
+        self._person = person
+
+    def named(self, text: str) -> SavedRoom | None:
+        """The copy whose name somebody typed, if it can't be anything else."""
+        with suppress(ArchiveError):
+            if not looks_like_invite(text) and ":" not in text:
+                return self._person.catalogue.find(text.strip())
+        return None
+
+    def has(self, room: str) -> bool:
+        """Whether there is a copy of a room."""
+        return self.of(room) is not None
+
+    def met(self, error: KnownRoom | RoomInUse) -> SavedRoom | None:
+        """The copy of a room that is known, or that another terminal began at the same moment."""
+        if isinstance(error, KnownRoom):
+            return self.of(error.room)
+        return self._person.catalogue.find(error.room)
+
+    def of(self, room: str) -> SavedRoom | None:
+        """The own copy of a room, also of one that this person has hosted."""
+        catalogue, name = self._person.catalogue, fold_name(self._person.name)
+        for listing in catalogue.all():
+            with suppress(ArchiveError):
+                saved = catalogue.find(listing.id)
+                record = saved.record
+                owner = record.name or record.host
+                if record.id == room and fold_name(owner) == name and "~" not in listing.id:
+                    return saved
+        return None
+
+    def part(self, saved: SavedRoom, parted: Diverged) -> tuple[SavedRoom, list[Event]]:
+        """Put a copy aside and begin another one with what both logs have.
+
+        With it comes what only the old one has and the room should get.
+        """
+        record = saved.record
+        aside = saved.put_aside()
+        old = SavedRoom.load(aside).reader()
+        common = _common_end(old, parted.points)
+        fresh = self._person.catalogue.copy_of(
+            record.id,
+            record.title,
+            record.name or self._person.name,
+            time.time(),
+            address=record.address,
+            addresses=record.addresses,
+            pin=record.pin,
+        )
+        with old, fresh.held(), fresh.open_log().log as log:
+            while part := old.read(log.head, min(PART, common - log.head)):
+                log.write(part)
+            take_over(aside, fresh)
+            with suppress(ViewNotKept):
+                write_view(fresh.folder, read_view(aside))
+            rest = old.events(common) if common else iter(())
+            bequest = [event for event in rest if isinstance(event.body, WORTH_KEEPING)]
+        return fresh, bequest
+
+
+def _common_end(copy: LogReader, points: Sequence[tuple[int, int]]) -> int:
+    """How many events of a copy the host's log begins with, going by where it may have parted."""
+    for seq, mark in sorted(points, reverse=True):
+        if seq > 0 and any(event_mark(event) == mark for event in copy.read(seq - 1, 1)):
+            return seq
+    return 0

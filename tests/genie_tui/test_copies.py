@@ -1,0 +1,82 @@
+"""The copies that a person has of rooms of others."""
+
+from pathlib import Path
+
+from tests.genie_tui.test_entrance import LOCAL, places
+
+from genie_core.archive.saved import SavedRoom
+from genie_core.room.codec import event_mark
+from genie_core.room.errors import Diverged, KnownRoom
+from genie_core.room.event import Event, Joined, Opened, Said
+from genie_tui.copies import Copies
+from genie_tui.place import Person
+from genie_tui.view_state import View, read_view, write_view
+
+LOG = [
+    Event(1, 1.0, "", Opened("r1", "One")),
+    Event(2, 2.0, "ann", Joined("host")),
+    Event(3, 3.0, "ann", Said("a", "both know")),
+    Event(4, 4.0, "ben", Said("b", "only ben knows")),
+]
+
+
+def person(home: Path, name: str = "ben") -> Person:
+    return Person.of(name, LOCAL, places(home))
+
+
+def copy_with(home: Path, events: list[Event]) -> SavedRoom:
+    saved = person(home).catalogue.copy_of(
+        "r1", "One", "ben", 1.0, address="127.0.0.1:7700", pin="x" * 43
+    )
+    with saved.held(), saved.open_log().log as log:
+        log.write(events)
+    return saved
+
+
+def texts(events: list[Event]) -> list[str]:
+    return [event.body.text for event in events if isinstance(event.body, Said)]
+
+
+def test_a_copy_is_found_by_its_name_but_never_for_an_invite_or_an_address(tmp_path: Path) -> None:
+    saved, copies = copy_with(tmp_path, LOG), Copies(person(tmp_path))
+    found = copies.named(f" {saved.record.id} ")
+    assert found is not None
+    assert found.folder == saved.folder
+    assert copies.named("another") is None
+    assert copies.named("127.0.0.1:7700") is None
+    assert copies.named("genie1-r1") is None
+
+
+def test_a_copy_belongs_to_whom_it_was_made_for(tmp_path: Path) -> None:
+    copy_with(tmp_path, LOG)
+    assert Copies(person(tmp_path, "BEN")).has("r1")
+    assert not Copies(person(tmp_path, "cleo")).has("r1")
+    assert not Copies(person(tmp_path)).has("r2")
+    known = Copies(person(tmp_path)).met(KnownRoom("r1"))
+    assert known is not None
+    assert Copies(person(tmp_path)).met(KnownRoom("r2")) is None
+
+
+def test_a_copy_that_parts_from_the_hosts_log_is_put_aside(tmp_path: Path) -> None:
+    saved, copies = copy_with(tmp_path, LOG), Copies(person(tmp_path))
+    write_view(saved.folder, View(draft="not sent yet"))
+    points = [(3, event_mark(LOG[2])), (4, 12345)]
+    fresh, bequest = copies.part(saved, Diverged(4, 4, points))
+    assert texts(bequest) == ["only ben knows"]
+    with fresh.reader() as log:
+        assert texts(list(log.events(0))) == ["both know"]
+    assert (fresh.record.address, fresh.record.pin) == ("127.0.0.1:7700", "x" * 43)
+    assert read_view(fresh.folder).draft == "not sent yet"
+    found = copies.of("r1")
+    assert found is not None
+    assert found.folder == fresh.folder  # not what was put aside
+    rooms = person(tmp_path).catalogue.all()
+    assert len(rooms) == 2
+    assert any("~" in room.id for room in rooms)
+
+
+def test_of_a_log_that_has_nothing_in_common_nothing_is_brought_back(tmp_path: Path) -> None:
+    saved, copies = copy_with(tmp_path, LOG), Copies(person(tmp_path))
+    fresh, bequest = copies.part(saved, Diverged(4, 9, [(1, 1), (4, 12345)]))
+    assert bequest == []
+    assert fresh.open_log().log.head == 0
