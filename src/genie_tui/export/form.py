@@ -49,6 +49,16 @@ class NoForm(GenieError):
         self.wanted = wanted
 
 
+class InTheWay(GenieError):
+    """There is a file already where an export should go."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} is there already; choose another name, or replace it with --force"
+        )
+        self.path = path
+
+
 def form_of(name: str) -> Form | None:
     """The form that a file's name asks for, if it asks for any."""
     return ENDINGS.get(Path(name).suffix.lower())

@@ -1,7 +1,8 @@
 """A room as one HTML page that needs nothing else and runs nothing.
 
-No text of people, agents and tools becomes markup: each passes `escape` on its way. A second wall
-stands behind it: the page forbids itself scripts, and to load anything from anywhere.
+No text of people, agents and tools becomes markup: each passes `escape` on its way. Fenced code is
+told from talk, and that is all that is made of it. A second wall stands behind this: the page
+forbids itself scripts, and to load anything from anywhere.
 """
 
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from genie_core.room.event import Answered, FileRef, Quote, Said
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
 from genie_tui.export.story import Passage, story
+from genie_tui.fenced import Code, blocks
 from genie_tui.moments import duration, local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_name
@@ -25,6 +27,9 @@ from genie_tui.widgets.brought import file_lines, quote_name
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 _IMAGE: Final = "data:image/"
+
+_KINDS: Final = {"✗": "bad", "⚠": "bad", "▲": "asks", "‖": "asks", "✓": "good", "●": "taken"}
+"""What stands out among the lines that are not talk, by their marks."""
 
 
 def html(saved: SavedRoom, place: Place = nowhere) -> Iterator[str]:
@@ -79,31 +84,43 @@ def _body(log: LogReader, notes: dict[int, list[Footnote]], place: Place) -> Ite
         if now.date() != day:
             day = now.date()
             yield f"<h2>{day:%A}, {day.day} {day:%B %Y}</h2>\n"
-        yield from _passage(passage, notes, f"<time>{now:%H:%M:%S}</time>", place)
+        yield from _passage(passage, notes, f"{now:%H:%M:%S}", place)
 
 
 def _passage(
     passage: Passage, notes: dict[int, list[Footnote]], when: str, place: Place
 ) -> Iterator[str]:
-    told = passage.told
+    told, seq = passage.told, passage.event.seq
+    when = f'<time><a href="#m{seq}">{when}</a></time>'
     vouched = _span("vouched", f"recovered from {visible_line(passage.voucher)}'s copy")
     vouched = f" {vouched}" if passage.voucher else ""
     match told.body:
         case Said() as said:
             who = _span("who", visible_line(told.by))
-            yield f'<article class="said" id="m{passage.event.seq}">\n<h3>{who} {when}{vouched}</h3>\n'
+            yield f'<article class="said" id="m{seq}">\n<h3>{who}{vouched} {when}</h3>\n'
             yield from _said(said, place)
-            yield "".join(map(_details, notes.get(passage.event.seq, ())))
+            yield "".join(map(_details, notes.get(seq, ())))
             yield "</article>\n"
         case Answered() as answered:
-            to = f" → {escape(passage.receiver)}" if passage.receiver else ""
             took = _span("took", f"after {duration(answered.elapsed)}")
             who = _span("who", AGENT)
-            yield f'<article class="answer">\n<h3>{who}{to} {when} {took}{vouched}</h3>\n'
+            yield f'<article class="answer" id="m{seq}">\n'
+            yield f"<h3>{who}{_receiver(passage)} {took}{vouched} {when}</h3>\n"
             yield f"{_text(answered.text)}</article>\n"
         case _:
             mark, text = passage.line or ("", "")
-            yield f'<p class="note">{when} {escape(mark)} {escape(text)}{vouched}</p>\n'
+            line = f"{_mark(mark)} {escape(text)}{vouched}"
+            yield f'<p class="note" id="m{seq}"><span>{line}</span> {when}</p>\n'
+
+
+def _receiver(passage: Passage) -> str:
+    """Whom an answer is for, as a link to what they said where that is on the page."""
+    if not passage.receiver:
+        return ""
+    name = escape(passage.receiver)
+    if passage.exchange is not None:
+        name = f'<a href="#m{passage.exchange.seq}">{name}</a>'
+    return f" → {name}"
 
 
 def _said(said: Said, place: Place) -> Iterator[str]:
@@ -138,12 +155,23 @@ def _details(note: Footnote) -> str:
         f"<dt>{escape(label)}</dt><dd>{escape(text)}</dd>\n" for label, text in note.fields
     )
     when = f"{local_time(note.at):%H:%M:%S}"
-    line = f"{escape(note.line.mark)} {escape(note.line.text)}"
-    return f"<details>\n<summary>{line} <time>{when}</time></summary>\n<dl>\n{fields}</dl>\n</details>\n"
+    line = f"<span>{_mark(note.line.mark)} {escape(note.line.text)}</span>"
+    return f"<details>\n<summary><time>{when}</time> {line}</summary>\n<dl>\n{fields}</dl>\n</details>\n"
+
+
+def _mark(mark: str) -> str:
+    return _span(f"mark {_KINDS.get(mark, '')}".rstrip(), mark)
 
 
 def _text(text: str) -> str:
-    return f'<div class="text">{escape(visible(text))}</div>\n'
+    return "".join(map(_block, blocks(visible(text))))
+
+
+def _block(block: str | Code) -> str:
+    if isinstance(block, str):
+        return f'<div class="text">{escape(block)}</div>\n'
+    language = _span("language", block.language) if block.language else ""
+    return f"<pre>{language}<code>{escape(block.code)}</code></pre>\n"
 
 
 def _span(kind: str, text: str) -> str:

@@ -1,6 +1,8 @@
 """A room as Markdown: to be read as it is, or rendered.
 
-Whatever people, agents and tools wrote is escaped so that it is shown as it was typed.
+Whatever people, agents and tools wrote is escaped so that it is shown as it was typed. Only fenced
+code stays what it is, in a fence that nothing in it can end, and without the language that might
+make a picture of it.
 """
 
 import re
@@ -17,6 +19,7 @@ from genie_core.room.event import Answered, FileRef, Quote, Said
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
 from genie_tui.export.story import Passage, story
+from genie_tui.fenced import Code, blocks
 from genie_tui.moments import duration, local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_name
@@ -30,6 +33,7 @@ _MORE: Final = frozenset({"reason", "runs", "risk", "because", "changes", "agent
 """Of what is known about a decision or an approval, this is what its line may not tell."""
 
 _BREAK: Final = "\\\n"
+_TICKS: Final = re.compile(r"`+")
 
 
 def markdown(saved: SavedRoom, place: Place = nowhere) -> Iterator[str]:
@@ -56,6 +60,20 @@ def escape(text: str) -> str:
     """
     groups = groupby(text.split("\n"), key=lambda line: bool(line.strip()))
     return "\n\n".join(_BREAK.join(map(_line, lines)) for filled, lines in groups if filled)
+
+
+def content(raw: str) -> str:
+    """What somebody wrote, with its code, to stand on lines of its own; something in any case."""
+    parts = (
+        _code(each) if isinstance(each, Code) else escape(each) for each in blocks(visible(raw))
+    )
+    return "\n\n".join(filter(None, parts)) or "…"
+
+
+def _code(block: Code) -> str:
+    fence = "`" * max([3, *(len(run) + 1 for run in _TICKS.findall(block.code))])
+    label = f"{escape(block.language)}:\n\n" if block.language else ""
+    return f"{label}{fence}\n{block.code}\n{fence}"
 
 
 def _line(line: str) -> str:
@@ -96,18 +114,22 @@ def _passage(passage: Passage, notes: dict[int, list[Footnote]], when: str, plac
         case Said() as said:
             note = f"[^{passage.event.seq}]" if passage.event.seq in notes else ""
             head = f"**{escape(visible_line(told.by))}** {when}{vouched}{note}"
-            return "\n\n".join([head + _BREAK + _said(said), *_brought(said, place)])
+            return "\n\n".join([_below(head, _said(said)), *_brought(said, place)])
         case Answered() as answered:
             to = f" → {escape(passage.receiver)}" if passage.receiver else ""
             head = f"**{AGENT}**{to} {when}{vouched}, after {duration(answered.elapsed)}"
-            return head + _BREAK + _text(answered.text)
+            return _below(head, content(answered.text))
     mark, text = passage.line or ("", "")
     return f"> {mark} {when} {escape(text)}{vouched}"
 
 
 def _said(said: Said) -> str:
-    text = _text(said.text)
-    return f"\\* {text}" if said.emote else text
+    return f"\\* {_text(said.text)}" if said.emote else content(said.text)
+
+
+def _below(head: str, text: str) -> str:
+    """Put a text under its head, in the same paragraph if it begins with one."""
+    return f"{head}\n\n{text}" if text.startswith("`") else head + _BREAK + text
 
 
 def _text(raw: str) -> str:

@@ -1,5 +1,6 @@
 """What happened in a room, one passage after another: the common ground of all written forms."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -185,8 +186,15 @@ def _settled(body: Settled, by: str, tool: str) -> Line:
 
 
 def call_of(asked: Asked | Proposal) -> str:
-    """What a tool is called with, in one line; not yet safe to show."""
+    """What a tool is called with, in one line, without what is left open; not yet safe to show."""
     if asked.withheld and not asked.arguments:
         return WITHHELD
-    values = ", ".join(f"{name} {value}" for name, value in asked.arguments.items())
-    return values or "no arguments"
+    given = {name: value for name, value in asked.arguments.items() if value is not None}
+    return ", ".join(f"{name} {_short(value)}" for name, value in given.items()) or "no arguments"
+
+
+def _short(value: object) -> str:
+    """A value as a card writes it; an empty text as one that can be seen."""
+    if isinstance(value, str) and value:
+        return value
+    return json.dumps(value, ensure_ascii=False, default=repr)

@@ -21,22 +21,12 @@ from genie_core.file_names import safe_name
 from genie_core.room.event import FileRef
 from genie_core.room.media import HEAD_BYTES, media_type
 from genie_tui.export.cover import Place, nowhere
-from genie_tui.export.form import Form
+from genie_tui.export.form import Form, InTheWay
 
 IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Types of which a page shows the content; none of them can hold anything that runs."""
 
 _OTHER: Final = "application/octet-stream"
-
-
-class InTheWay(GenieError):
-    """There is a file already where an export should go."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"{path} is there already; choose another name, or replace it with --force"
-        )
-        self.path = path
 
 
 class NoFolder(GenieError):

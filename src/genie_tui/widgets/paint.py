@@ -16,6 +16,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from genie_core.room.exchange import Exchange, Phase
+from genie_tui.fenced import Code, blocks
 from genie_tui.moments import clock_time, duration, local_time
 from genie_tui.shelf import Shelf
 from genie_tui.text import TerminalSafe, visible_line
@@ -37,7 +38,7 @@ from genie_tui.widgets.fold import beginning, ending
 from genie_tui.widgets.markdown import markdown
 from genie_tui.widgets.palette import Palette
 from genie_tui.widgets.parking import MARK, awaited
-from genie_tui.widgets.prose import Code, blocks, prose
+from genie_tui.widgets.prose import prose
 
 logger = logging.getLogger(__name__)
 

@@ -4,17 +4,12 @@ Line breaks and spaces stay as they were typed, which full Markdown would not al
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from rich.style import Style
 from rich.text import Text
 
 from genie_tui.widgets.palette import Palette
-
-_FENCE: Final = re.compile(r"^ {0,3}```[ ]*+(?P<language>[\w+#.-]*+)[ ]*+$", re.MULTILINE)
-"""A line that opens a block of code or, if it names no language, closes one."""
 
 _INLINE: Final = re.compile(
     r"(?P<inline>`[^`\n]+`)"
@@ -28,32 +23,6 @@ _MARKS: Final = {"inline": 1, "strong": 2, "emphasis": 1}
 """How many characters at each end only say what is between them."""
 
 _EMPHASIS: Final = {"strong": Style(bold=True), "emphasis": Style(italic=True)}
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A fenced block of code."""
-
-    code: str
-    language: str
-
-
-def blocks(text: str) -> Iterator[str | Code]:
-    """Split a text into plain parts and fenced code, in order. An open fence is plain text."""
-    end = 0
-    opening: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text):
-        if opening is None:
-            opening = fence
-        elif not fence["language"]:
-            if plain := text[end : opening.start()].removesuffix("\n"):
-                yield plain
-            code = text[opening.end() + 1 : fence.start()].removesuffix("\n")
-            yield Code(code, opening["language"])
-            end = min(fence.end() + 1, len(text))  # with the line break
-            opening = None
-    if end == 0 or text[end:]:
-        yield text[end:]
 
 
 def prose(text: str, palette: Palette, style: Style | None = None) -> Text:

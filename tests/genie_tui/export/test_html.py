@@ -34,6 +34,9 @@ from genie_core.room.event import (
 )
 from genie_tui.export.html import html
 
+PARTS = ["div", "pre", "code", "span"]
+"""What stands around talk and fenced code, of which a text may have many parts."""
+
 VOID = {"meta", "img", "link", "input", "br", "hr", "base"}
 
 
@@ -118,6 +121,7 @@ HOSTILE = st.one_of(
                 *("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style>"),
                 *("<!--", "-->", "&lt;", "&#60;", "<![CDATA[", "' onload='x", "javascript:x"),
                 *("</title><b>", "</details>", "<?php", "\x00", "\u202e", "<a href=x>", "`"),
+                *("\n```a\n", "\n```\n", "</pre>", "</code>"),
             ]
         ),
         min_size=1,
@@ -131,10 +135,10 @@ HOSTILE = st.one_of(
 def test_no_text_changes_a_tag_or_an_attribute(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
-    harmless = page(tmp_path_factory.mktemp("plain"), "x")
+    harmless = page(tmp_path_factory.mktemp("plain"), "x\n```x\nx\n```")
     hostile = page(tmp_path_factory.mktemp("hostile"), text)
     assert hostile.others == []
-    assert Counter(hostile.tags) <= Counter([*harmless.tags, "div"])  # what is blank has no lines
+    assert Counter(hostile.tags) - Counter(harmless.tags) <= Counter(PARTS * len(text))
     assert set(hostile.attributes) <= set(harmless.attributes)
 
 
@@ -182,3 +186,44 @@ def test_pictures_are_shown_and_other_files_can_be_taken(tmp_path: Path) -> None
     assert ("a", "href", addresses["b.bin"]) in found.attributes
     assert ("a", "download", "b.bin") in found.attributes
     assert base64.b64decode("AAAA") == b"\0\0\0"
+
+
+def said(base: Path, *texts: str) -> str:
+    """The page of a room in which ann says all this, and is answered with it."""
+    saved = saved_room(base)
+    events = [Event(1, BORN, "", Opened("r1", "Standup"))]
+    for text in texts:
+        seq = len(events) + 1
+        events += [
+            Event(seq, BORN, "ann", Said(f"m{seq}", text, handler="ann")),
+            Event(seq + 1, BORN, "ann", Decided(seq, "delegate", "why", "q", "ann")),
+            Event(seq + 2, BORN, "ann", Answered(seq, text, receiver="ann")),
+        ]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    return "".join(html(saved))
+
+
+def test_fenced_code_is_set_apart_and_still_text(tmp_path: Path) -> None:
+    text = said(tmp_path, "see\n```html\n<b>\n  x\n```\nthere")
+    assert text.count('<div class="text">see</div>') == 2
+    code = '<pre><span class="language">html</span><code>&lt;b&gt;\n  x</code></pre>'
+    assert text.count(code) == 2
+    assert text.count('<div class="text">there</div>') == 2
+    assert "```" not in text
+
+
+def test_everything_has_an_address_and_answers_lead_to_their_question(tmp_path: Path) -> None:
+    text = said(tmp_path, "one", "two")
+    found = Page(text)
+    anchors = {value for _tag, name, value in found.attributes if name == "id"}
+    assert {"m1", "m2", "m4", "m5", "m7"} == anchors
+    links = [value or "" for tag, name, value in found.attributes if (tag, name) == ("a", "href")]
+    assert {link.removeprefix("#") for link in links} <= anchors
+    assert ' → <a href="#m2">ann</a>' in text[text.index('id="m4"') : text.index('id="m5"')]
+
+
+def test_what_was_allowed_or_asked_for_stands_out(tmp_path: Path) -> None:
+    text = "".join(html(saved_room(tmp_path)))
+    assert '<span class="mark good">✓</span>' in text
+    assert '<span class="mark asks">▲</span>' in text
+    assert '<span class="mark">○</span>' in text

@@ -13,7 +13,8 @@ from tests.genie_core.archive.sample import BORN, DIGEST, saved_room
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.event import Event, FileRef, Opened, Said, Unreadable
-from genie_tui.export.markdown import escape, markdown
+from genie_tui.export.markdown import content, escape, markdown
+from genie_tui.fenced import Code, blocks
 from genie_tui.text import visible
 
 RENDERERS = [MarkdownIt("commonmark"), MarkdownIt("gfm-like", {"linkify": False, "html": True})]
@@ -84,6 +85,40 @@ def test_any_text_is_rendered_as_itself(renderer: MarkdownIt, raw: str) -> None:
 def test_indentation_is_kept_and_means_no_code(renderer: MarkdownIt) -> None:
     page = renderer.render(escape("if x:\n    y()\n\n        z()"))
     assert page == "<p>if x:<br />\n{0}y()</p>\n<p>{0}{0}z()</p>\n".format("\u00a0" * 4)
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_fenced_code_stays_code_and_names_no_language(renderer: MarkdownIt) -> None:
+    page = renderer.render(content("see\n```mermaid\nif *x*:\n\n    # <y>\n```\nthere"))
+    code = "<pre><code>if *x*:\n\n    # &lt;y&gt;\n</code></pre>"
+    assert page == f"<p>see</p>\n<p>mermaid:</p>\n{code}\n<p>there</p>\n"
+
+
+CODE = st.text(alphabet="`~ \n\t>-#*<a\\", max_size=40)
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@given(code=CODE, after=HOSTILE)
+@example("````\n", "x")
+@example("   ```", "```")
+def test_nothing_in_code_ends_it(renderer: MarkdownIt, code: str, after: str) -> None:
+    raw = f"```\n{code}\n```\n{after}"
+    parts = list(blocks(visible(raw)))
+    page = renderer.render(content(raw))
+    wanted = [each.code for each in parts if isinstance(each, Code)]
+    assert [
+        unescape(each).removesuffix("\n")
+        for each in re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
+    ] == wanted
+    rest = re.sub(r"<pre><code>.*?</code></pre>", "", page, flags=re.DOTALL)
+    assert "<" not in re.sub(r"</?p>|<br ?/?>", "", rest)
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_a_message_of_nothing_but_code_is_one(tmp_path: Path, renderer: MarkdownIt) -> None:
+    page = renderer.render("".join(markdown(room(tmp_path, "```\nx = 1\n```"))))
+    assert "<pre><code>x = 1\n</code></pre>" in page
+    assert "\\</p>" not in page
 
 
 def test_a_room_reads_like_this(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_decisions_say_whose_agent_and_why() -> None:
 
 
 def test_approvals_say_what_was_asked_for_and_what_became_of_it() -> None:
-    assert last(TAKEN_UP, ASKED) == "▲ genie › search asks for rm: path notes.txt, force True"
+    assert last(TAKEN_UP, ASKED) == "▲ genie › search asks for rm: path notes.txt, force true"
     settled = [
         (Settled(2, "a1", "approved"), "✓ allowed rm by ann"),
         (Settled(2, "a1", "approved", how="rule"), "✓ allowed rm by rule"),
@@ -67,6 +67,14 @@ def test_approvals_say_what_was_asked_for_and_what_became_of_it() -> None:
     ]
     for body, text in settled:
         assert last(TAKEN_UP, ASKED, ("ann", body)) == text
+
+
+def test_a_call_tells_what_was_given_and_nothing_else() -> None:
+    given = {"path": "a b", "content": "", "seconds": None, "shell": False, "more": ["ä", 1]}
+    asked = ("ann", Asked(2, "a1", "system", "write", given))
+    assert last(TAKEN_UP, asked).endswith('write: path a b, content "", shell false, more ["ä", 1]')
+    nothing = ("ann", Asked(2, "a1", "system", "look", {"seconds": None}))
+    assert last(TAKEN_UP, nothing).endswith("look: no arguments")
 
 
 def test_withheld_arguments_stay_withheld() -> None:

@@ -1,8 +1,9 @@
 import pytest
 from rich.style import Style
 
+from genie_tui.fenced import blocks
 from genie_tui.widgets.palette import HUES, NAMES, Palette
-from genie_tui.widgets.prose import Code, blocks, prose
+from genie_tui.widgets.prose import prose
 
 PALETTE = Palette({name: Style(meta={"name": name}) for name in NAMES})
 
@@ -54,20 +55,6 @@ def test_only_the_ticks_around_code_go() -> None:
     assert prose(text, PALETTE).plain == "a b [red]c[/red]\n  d"
 
 
-def test_fenced_code_is_set_apart() -> None:
-    text = "see\n```python\nx = 1\n```\nthere"
-    assert list(blocks(text)) == ["see", Code("x = 1", "python"), "there"]
-
-
-@pytest.mark.parametrize("text", ["", "plain", "```\nopen", "a ``` b ``` c", "\n\n"])
-def test_everything_else_is_one_plain_part(text: str) -> None:
-    assert list(blocks(text)) == [text]
-
-
-def test_only_code() -> None:
-    assert list(blocks("```\na\n\nb\n```")) == [Code("a\n\nb", "")]
-
-
 def test_an_author_keeps_a_colour_and_authors_differ() -> None:
     names = [f"person-{number}" for number in range(40)]
     assert [PALETTE.author(name) for name in names] == [PALETTE.author(name) for name in names]
@@ -94,9 +81,3 @@ def test_no_pattern_runs_away(text: str) -> None:
     parts = list(blocks(text))
     assert parts == [text]
     assert len(prose(text, PALETTE).plain) <= len(text)
-
-
-def test_a_block_of_code_may_hold_the_start_of_another() -> None:
-    assert list(blocks("```a\n```b\nx\n```\ny")) == [Code("```b\nx", "a"), "y"]
-    assert list(blocks("```\n```")) == [Code("", "")]
-    assert list(blocks("```\nx\n```\n```\ny\n```\n")) == [Code("x", ""), Code("y", "")]
