@@ -1,9 +1,8 @@
-"""The application: which screen is up, how it ends, and what happens when something breaks."""
+"""The application: which screen is up, what leads to another, and what a breakdown leads to."""
 
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -16,18 +15,16 @@ from textual.css.query import NoMatches
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
-from textual.worker import WorkerCancelled, WorkerFailed
+from textual.worker import WorkerFailed
 
 from genie_core.errors import GenieError
-from genie_core.room.departure import QUICK_GRACE, Ending, Receipt
-from genie_core.room.errors import LeftInDisorder
+from genie_core.room.departure import QUICK_GRACE
 from genie_core.room.seat import Seat
 from genie_tui.action import Scope
 from genie_tui.bell import Bell
 from genie_tui.bridge import Doorman
 from genie_tui.counsel import Counsel
-from genie_tui.departure import Departure, receipt_lines
-from genie_tui.giving_back import GivingBack
+from genie_tui.departure import Departure
 from genie_tui.keymap import bindings
 from genie_tui.opening import Opening, ReplayRoom
 from genie_tui.palette import AppActions
@@ -43,6 +40,8 @@ from genie_tui.sequel import after_handover, after_parting, to_take_over
 from genie_tui.session_store import SessionStore
 from genie_tui.settings import Notify, Settings
 from genie_tui.settings_form import SettingsForm
+from genie_tui.stay import Stay
+from genie_tui.suspension import Suspension
 from genie_tui.text import TerminalSafe, visible
 from genie_tui.themes import DARK, LIGHT
 
@@ -101,11 +100,9 @@ class GenieApp(App[Departure]):
         self._form = form
         self._counsel = counsel
         self._store = store
-        self._room: RoomScreen | None = None
-        self._suspending = False
-        self._attended = True
+        self._stay: Stay | None = None
+        self._suspension = Suspension(self, lambda: self._stay, self._end, clock)
         self._moving = False
-        self._giving_back: GivingBack | None = None
         self.failure = ""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -149,14 +146,15 @@ class GenieApp(App[Departure]):
         """Put up the screen that an opening leads to; nothing while one is in a room."""
         if isinstance(opening, ReplayRoom):
             await self.push_screen(ReplayScreen(self._doorman, opening, self._clock))
-        elif self._room is None:
+        elif self._stay is None:
             await self.push_screen(self._room_for(opening))
 
     @on(RoomScreen.OpeningFailed)
     async def _not_entered(self, message: RoomScreen.OpeningFailed) -> None:
-        if self._suspending:
+        if self._suspension.began:
             return
-        room, self._room = self._room, None
+        stay, self._stay = self._stay, None
+        room = stay.screen if stay is not None else None
         if message.instead is not None:
             await self._take_down(room)
             await self.open(message.instead)
@@ -199,33 +197,33 @@ class GenieApp(App[Departure]):
 
     def _go_on(self, way: Callable[[Seat], Opening | None], reason: str) -> None:
         """Leave the seat, and enter the room again in another way; the draft comes along."""
-        if not (self._suspending or self._moving):
+        if not (self._suspension.began or self._moving):
             self._moving = True
             self.run_worker(self._move(way, reason), group="moving")
 
     async def _move(self, way: Callable[[Seat], Opening | None], reason: str) -> None:
-        room = self._room
+        stay = self._stay
         try:
-            if room is not None and room.seat is not None:
-                await self._change_seats(room, room.seat, way, reason)
+            if stay is not None and stay.seat is not None:
+                await self._change_seats(stay, stay.seat, way, reason)
         finally:
             self._moving = False
 
     async def _change_seats(
-        self, room: RoomScreen, seat: Seat, way: Callable[[Seat], Opening | None], reason: str
+        self, stay: Stay, seat: Seat, way: Callable[[Seat], Opening | None], reason: str
     ) -> None:
-        draft = room.draft
+        draft = stay.screen.draft
         try:
-            await self._leave(reason, QUICK_GRACE)
+            await stay.leave(reason, QUICK_GRACE)
         except GenieError:  # what was not sent comes along; the rest is the next seat's to tell
             logger.warning("the seat could not be given back in good order", exc_info=True)
         opening = way(seat)
         self._opening = None
-        await self._take_down(room)
+        await self._take_down(stay.screen)
         if not isinstance(self.screen, LobbyScreen | SessionsScreen):
             await self.push_screen(LobbyScreen(self._doorman, self._person, self._counsel))
         if opening is None:
-            self._room = None
+            self._stay = None
             return
         fresh = self._room_for(opening)
         await self.push_screen(fresh)
@@ -237,9 +235,9 @@ class GenieApp(App[Departure]):
             await self.pop_screen()
 
     def _room_for(self, opening: Opening) -> RoomScreen:
-        self._room = RoomScreen(self._doorman, opening, self._clock, self._bell)
-        self._giving_back = GivingBack(self._room)
-        return self._room
+        room = RoomScreen(self._doorman, opening, self._clock, self._bell)
+        self._stay = Stay(room, self._doorman)
+        return room
 
     # Ending
 
@@ -249,99 +247,25 @@ class GenieApp(App[Departure]):
         For signals; must be called on the event loop. Asking again while it goes on ends what
         still runs, and puts a receipt away that is being shown.
         """
-        self._attended = False
-        if isinstance(self.screen, ReceiptScreen):
-            _ = self.screen.dismiss(None)
-        elif not self._suspending:
-            self._begin_suspend(reason, QUICK_GRACE)
-        else:
-            self._hurry()
+        self._suspension.quickly(reason)
 
     async def action_quit(self) -> None:
         """Suspend the room, or leave it, and end; again to wait for no agent any more."""
-        if isinstance(self.screen, ReceiptScreen):
-            self.screen.end("ctrl+q")
-        elif not self._suspending:
-            self._begin_suspend("", None)
-        else:
-            self._hurry()
-
-    def _begin_suspend(self, reason: str, grace: float | None) -> None:
-        self._suspending = True
-        self.run_worker(self._suspend(reason, grace), group="suspending")
-
-    def _hurry(self) -> None:
-        seat = self._room.seat if self._room is not None else None
-        if seat is not None:
-            seat.hurry()
+        self._suspension.patiently()
 
     async def on_unmount(self) -> None:
         """Give the seat back even if the app breaks, and wait for it if that began before."""
         try:
-            await self._leave("the app ended", QUICK_GRACE)
+            if self._stay is not None:
+                await self._stay.leave("the app ended", QUICK_GRACE)
         except GenieError:
             logger.exception("the seat could not be given back in good order")
 
-    async def _suspend(self, reason: str, grace: float | None) -> None:
-        """Leave, show whoever is there a receipt, and end."""
-        if self._room is not None:
-            await self.push_screen(self._leaving_screen(self._room))
-            await self._stop_opening(self._room)
-        departure, problem = None, ""
-        try:
-            departure = await self._leave(reason, grace)
-        except LeftInDisorder as error:
-            departure, problem = self._departure(error.receipt), str(error)
-        except GenieError as error:
-            problem = str(error)
-        if departure is not None and self._attended:
-            await self._show_receipt(departure)
+    def _end(self, departure: Departure | None, problem: str) -> None:
         if problem:
             self._fail(problem)
         else:
             self.exit(departure)
-
-    def _leaving_screen(self, room: RoomScreen) -> LeavingScreen:
-        hosts = room.seat is not None and room.seat.hosting is not None
-
-        def ending() -> Ending | None:
-            return room.seat.ending if room.seat is not None else None
-
-        return LeavingScreen(hosts=hosts, ending=ending)
-
-    async def _show_receipt(self, departure: Departure) -> None:
-        lines = list(receipt_lines(departure.receipt, departure.saved_to))
-        screen = ReceiptScreen(departure.what, lines, departure.again, self._clock)
-        await self.push_screen_wait(screen)
-
-    async def _stop_opening(self, room: RoomScreen) -> None:
-        workers = [worker for worker in self.workers if worker.group == "opening"]
-        if room.seat is None and workers:
-            self.workers.cancel_group(room, "opening")
-            with suppress(WorkerCancelled, WorkerFailed):
-                await self.workers.wait_for_complete([w for w in workers if not w.is_finished])
-
-    async def _leave(self, reason: str, grace: float | None) -> Departure | None:
-        """Give the seat back, if there is one; the first to ask says why and how quickly."""
-        if self._room is None or self._giving_back is None:
-            return None
-        receipt = await self._giving_back.done(reason, grace)
-        return self._departure(receipt) if receipt is not None else None
-
-    def _departure(self, receipt: Receipt) -> Departure | None:
-        seat = self._room.seat if self._room is not None else None
-        if seat is None:
-            return None
-        hosted, state = seat.hosting is not None, seat.state
-        return Departure(
-            state.room,
-            state.title,
-            hosted,
-            len(state.pending_for(seat.name)) + len(state.parked_for(seat.name)),
-            "" if hosted and seat.saved == state.room else seat.saved,
-            receipt,
-            self._doorman.place_of(seat.saved) if seat.saved else "",
-        )
 
     def _fail(self, line: str) -> None:
         self.failure = " ".join(visible(line).split())
@@ -400,8 +324,7 @@ class GenieApp(App[Departure]):
 
     def action_help_quit(self) -> None:
         """Tell those who try ctrl+c how to end."""
-        seat = self._room.seat if self._room is not None else None
-        hosting = seat is not None and seat.hosting is not None
+        hosting = self._stay is not None and self._stay.hosts
         self.notify("ctrl+q suspends the room and ends." if hosting else "ctrl+q leaves and ends.")
 
     def action_toggle_theme(self) -> None:
