@@ -27,6 +27,7 @@ class Scope(Enum):
     SESSIONS = "All sessions"
     SESSION_LIST = "All sessions, row by row"
     ASK = "Answering a question"
+    EXPORT = "Exporting a session"
     OFFERS = "Choosing a model in the lobby"
     REPLAY = "Watching a replay"
     WHATIF = "What other reasoners would have decided"

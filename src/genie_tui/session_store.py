@@ -125,10 +125,23 @@ class SessionStore:
 
         return fork(self._catalogue(), self._saved(id_), self._clock(), at).saved.id
 
-    def export(self, id_: str, wanted: str) -> tuple[Path, list[str]]:
+    def attached(self, id_: str) -> list[int]:
+        """The sizes in bytes of the files that people attached, as far as they are here."""
+        from genie_core.archive.blobs import BLOBS_NAME, BlobStore
+
+        saved = self._saved(id_)
+        with saved.reader() as log:
+            digests = log.state().files
+        here = BlobStore(saved.folder / BLOBS_NAME).digests()
+        return [size for digest, size in here.items() if digest in digests]
+
+    def export(
+        self, id_: str, wanted: str, *, attachments: bool = False, force: bool = False
+    ) -> tuple[Path, list[str]]:
         """Write a session to a file, in the form that its ending asks for.
 
-        Returns where it is, and what to know about it.
+        A zip archive always has the attached files. Without `force` nothing is replaced. Returns
+        where it is, and what to know about it.
         """
         from genie_tui.export.form import ENDINGS, Form, NoForm
         from genie_tui.export.writing import write_file
@@ -137,8 +150,9 @@ class SessionStore:
         form = ENDINGS.get(path.suffix.lower())
         if form is None:
             raise NoForm(wanted)
-        attachments = form is Form.LINES and path.suffix.lower() == ".zip"
-        return path, write_file(self._saved(id_), form, path, attachments=attachments)
+        attachments |= form is Form.LINES and path.suffix.lower() == ".zip"
+        saved = self._saved(id_)
+        return path, write_file(saved, form, path, attachments=attachments, force=force)
 
     def _catalogue(self) -> "Catalogue":
         from genie_core.archive.catalogue import Catalogue

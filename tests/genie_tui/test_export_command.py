@@ -12,8 +12,7 @@ from tests.genie_core.archive.sample import ID, log_bytes, saved_room
 
 from genie_core.archive.errors import AlreadySaved, UnknownRoom
 from genie_core.errors import GenieError
-from genie_tui.export.form import NoForm
-from genie_tui.export.writing import InTheWay
+from genie_tui.export.form import InTheWay, NoForm
 from genie_tui.export_command import add_export, add_import, export_session, import_session
 from genie_tui.locations import Locations
 

@@ -1,17 +1,18 @@
 import os
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from tests.genie_tui.recorded import NOW, Recorded
 
+from genie_core.archive.blobs import BlobStore
 from genie_core.archive.errors import ArchiveError, NoSuchEvent, RoomInUse
 from genie_core.archive.lines import encode_line
 from genie_core.archive.spoken import Line
-from genie_core.room.event import Answered, AnyBody, Decided, Event, Said
-from genie_tui.export.form import NoForm
-from genie_tui.export.writing import InTheWay
+from genie_core.room.event import Answered, AnyBody, Decided, Event, FileRef, Said
+from genie_tui.export.form import InTheWay, NoForm
 from genie_tui.session_row import Way
 from genie_tui.session_store import PREVIEWED, SessionStore
 from genie_tui.settings_tables import RetentionTable
@@ -152,6 +153,23 @@ def test_the_name_of_a_file_says_how_a_session_is_written(
     assert wanted.stat().st_size
     with pytest.raises(InTheWay):
         recorded.store.export(saved.id, str(wanted))
+
+
+def test_attached_files_come_along_if_that_is_wanted(recorded: Recorded, tmp_path: Path) -> None:
+    content = b"plant apples"
+    here = FileRef(sha256(content).hexdigest(), "notes.txt", len(content), "text/plain")
+    away = FileRef("0" * 64, "gone.txt", 9, "text/plain")
+    saved = recorded.session("Garden", Said("1", "see this", files=(here, away)))
+    assert recorded.store.attached(saved.id) == []
+    (tmp_path / "notes").write_bytes(content)
+    BlobStore(saved.folder / "blobs").add(tmp_path / "notes")
+    assert recorded.store.attached(saved.id) == [len(content)]
+    recorded.store.export(saved.id, str(tmp_path / "out.md"))
+    assert not (tmp_path / "out-files").exists()
+    wanted = str(tmp_path / "out.md")
+    _, (note,) = recorded.store.export(saved.id, wanted, attachments=True, force=True)
+    assert "gone.txt" in note
+    assert len(list((tmp_path / "out-files").iterdir())) == 1
 
 
 def test_a_name_that_says_nothing_is_refused(recorded: Recorded, tmp_path: Path) -> None:

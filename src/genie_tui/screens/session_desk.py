@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -12,22 +13,17 @@ from genie_core.archive.record import MOST_TAGS, TAG_CHARS, TITLE_CHARS
 from genie_core.errors import GenieError
 from genie_core.file_names import safe_name
 from genie_tui.amounts import counted, file_size
+from genie_tui.export.form import InTheWay
 from genie_tui.locations import short_path
 from genie_tui.screens.ask_line import AskLineScreen
 from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.export import Attached, ExportScreen, Wish
 from genie_tui.session_row import SessionRow, Way
 from genie_tui.session_store import SessionStore
 from genie_tui.text import visible_line
 
 LONG: Final = 12.0
 """Seconds for which a notice stays that says why something could not be done."""
-
-LONGEST_PATH: Final = 4_096
-
-ENDINGS: Final = (
-    "The name says what is written: .md to be read, .html a page, .cast a recording for a terminal, "
-    ".jsonl all of it to be imported again, .zip that with the attached files."
-)
 
 T = TypeVar("T")
 
@@ -85,16 +81,37 @@ class SessionDesk:
         return fresh
 
     async def export(self, row: SessionRow) -> None:
-        """Write a session to a file."""
-        wanted = short_path(Path.cwd() / f"{safe_name(row.id)}.md")
-        question = AskLineScreen(f"Export “{row.title}”", wanted, ENDINGS, LONGEST_PATH)
-        text = await self._screen.app.push_screen_wait(question)
-        if not text:
+        """Write a session to a file; what can't be written is asked for again."""
+        sizes = await self._do(self._store.attached, row.id)
+        if sizes is None:
             return
-        done = await self._do(self._store.export, row.id, text)
-        if done is not None and self._screen.is_running:
-            path, notes = done
+        attached = Attached(len(sizes), sum(sizes))
+        wish, problem = Wish(short_path(Path.cwd() / f"{safe_name(row.id)}.md")), ""
+        while self._screen.is_running:
+            question = ExportScreen(f"Export “{row.title}”", wish, attached, problem)
+            answer = await self._screen.app.push_screen_wait(question)
+            if answer is None:
+                return
+            wish, problem = answer, await self._export(row, answer)
+            if not problem:
+                return
+
+    async def _export(self, row: SessionRow, wish: Wish, *, force: bool = False) -> str:
+        """Write it, over something else if the person agrees; returns why not."""
+        writing = partial(self._store.export, attachments=wish.attachments, force=force)
+        try:
+            path, notes = await asyncio.to_thread(writing, row.id, wish.path)
+        except InTheWay as error:
+            about = Content(f"{visible_line(short_path(error.path))} is there already.")
+            question = ConfirmScreen("Replace what is there", about, "replace it", self._clock)
+            if await self._screen.app.push_screen_wait(question):
+                return await self._export(row, wish, force=True)
+            return "Choose another name."
+        except GenieError as error:
+            return str(error)
+        if self._screen.is_running:
             self._screen.notify("\n".join([f"Written to {short_path(path)}", *notes]))
+        return ""
 
     async def _do(self, doing: Callable[..., T], *args: object) -> T | None:
         """Work with files; None, and a notice, if it can't be done."""

@@ -2,6 +2,7 @@ import os
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +11,20 @@ from tests.genie_tui.recorded import NOW, Recorded
 from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, until
 from textual.events import Key
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
+from genie_core.archive.blobs import BlobStore
 from genie_core.archive.search_hit import Hit
 from genie_core.archive.search_words import Snippet
 from genie_core.errors import GenieError
-from genie_core.room.event import Answered, Said
+from genie_core.room.event import Answered, FileRef, Said
 from genie_tui.app import GenieApp
 from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens import sessions
 from genie_tui.screens.ask_line import AskLineScreen
 from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.export import ExportScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
@@ -86,7 +90,7 @@ def drawn(screen: SessionsScreen) -> str:
     return "\n".join(listing.render_line(y).text for y in range(listing.size.height))
 
 
-def text(screen: SessionsScreen, selector: str) -> str:
+def text(screen: Screen[Any], selector: str) -> str:
     return str(screen.query_one(selector, Static).render())
 
 
@@ -392,14 +396,65 @@ async def test_exporting_asks_for_a_file(recorded: Recorded, tmp_path: Path) -> 
     target = tmp_path / "out.md"
     async with listed(recorded) as (screen, pilot):
         await pilot.press("e")
-        await until(pilot, lambda: isinstance(pilot.app.screen, AskLineScreen))
-        line = pilot.app.screen.query_one("#ask-line", Input)
+        await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
+        line = pilot.app.screen.query_one("#export-path", Input)
         assert line.value.endswith(".md")
         line.value = str(target)
         await pilot.press("enter")
         await until(pilot, lambda: any("out.md" in n.message for n in pilot.app._notifications))
         assert "hi there" in target.read_text()
         assert screen.is_current
+
+
+async def test_attached_files_are_exported_if_that_is_wanted(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    content = b"plant apples"
+    file = FileRef(sha256(content).hexdigest(), "notes.txt", len(content), "text/plain")
+    saved = recorded.session("Garden", Said("1", "see this", files=(file,)))
+    (tmp_path / "notes").write_bytes(content)
+    BlobStore(saved.folder / "blobs").add(tmp_path / "notes")
+    async with listed(recorded) as (screen, pilot):
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
+        pilot.app.screen.query_one("#export-path", Input).value = str(tmp_path / "out.md")
+        await pilot.press("tab", "space", "enter")
+        await until(pilot, lambda: screen.is_current)
+        await until(pilot, lambda: any("out.md" in n.message for n in pilot.app._notifications))
+    (copied,) = (tmp_path / "out-files").iterdir()
+    assert copied.read_bytes() == content
+    assert copied.name in (tmp_path / "out.md").read_text()
+
+
+async def test_an_export_that_fails_is_asked_for_again_and_replaces_nothing_unasked(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    recorded.said("Garden", "hi there")
+    target = tmp_path / "out.md"
+    target.write_text("mine")
+
+    async with listed(recorded) as (screen, pilot):
+        app = pilot.app
+
+        async def export_to(path: Path) -> None:
+            await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+            app.screen.query_one("#export-path", Input).value = str(path)
+            await pilot.press("enter")
+
+        await pilot.press("e")
+        await export_to(tmp_path / "none" / "out.md")
+        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        await until(pilot, lambda: "there is no folder" in text(app.screen, "#export-form"))
+        await export_to(target)
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        assert target.read_text() == "mine"
+        await export_to(target)
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("enter")
+        await until(pilot, lambda: screen.is_current)
+        await until(pilot, lambda: "hi there" in target.read_text())
 
 
 async def test_trouble_with_the_disk_is_told(recorded: Recorded) -> None:
@@ -436,7 +491,7 @@ async def test_a_search_that_nobody_wants_any_more_shows_nothing(
         await pilot.press("ctrl+u", *"zz")
         going.set()
         await until(pilot, lambda: "nothing like it" in drawn(screen))
-        assert asked == [False]
+        await until(pilot, lambda: asked == [False])
         assert rows.hits == ()
 
 
