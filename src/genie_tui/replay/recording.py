@@ -11,7 +11,8 @@ from genie_tui.replay.player import Log
 class Recording:
     """What a replay is made from. `me` is the person from whose side the room is shown.
 
-    `place` tells where a file of the room is on this machine. `close` gives the log back; it may
+    `place` tells where a file of the room is on this machine. `growing` says that a process had the
+    room open, which may add to the log. `close` gives the log back; it may
     block, as all methods of the log do.
     """
 
@@ -21,6 +22,7 @@ class Recording:
     log: Log
     place: Callable[[str], Path | None] = lambda _: None
     problems: tuple[str, ...] = ()
+    growing: bool = False
     close: Callable[[], None] = field(default=lambda: None)
 
 
@@ -47,5 +49,16 @@ def open_recording(sessions: Path, wanted: str) -> Recording:
         log,
         place,
         tuple(log.problems),
+        _is_held(saved.folder),
         log.close,
     )
+
+
+def _is_held(folder: Path) -> bool:
+    from genie_core.archive.errors import ArchiveError
+    from genie_core.archive.lock import holder
+
+    try:
+        return holder(folder) is not None
+    except ArchiveError:  # whoever can read the log may watch it all the same
+        return False

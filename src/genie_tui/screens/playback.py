@@ -44,7 +44,7 @@ class Playback:
     async def begin(self, recording: Recording, opening: ReplayRoom) -> None:
         """Show the recording where it is wanted; then read on in the background."""
         self._projector = projector = Projector(recording, self._shown)
-        self._follows = opening.follow
+        self._follows = opening.follow or recording.growing
         projector.speed = opening.speed
         projector.playing = opening.at is None and not opening.follow
         first = projector.head if opening.follow else 1
@@ -52,7 +52,7 @@ class Playback:
         if not self._screen.is_running:
             return
         self._work(partial(self._read_all, projector))
-        if opening.follow:
+        if self._follows:
             self._work(partial(self._follow, projector))
 
     def close(self) -> None:

@@ -20,7 +20,19 @@ def test_a_room_is_opened_by_the_start_of_its_name(tmp_path: Path) -> None:
 def test_a_room_that_is_held_can_be_watched(tmp_path: Path) -> None:
     saved = save(tmp_path, a_day().events)
     with saved.held():
-        assert open_recording(tmp_path, saved.id).log.head == len(a_day().events)
+        recording = open_recording(tmp_path, saved.id)
+        assert recording.log.head == len(a_day().events)
+        assert recording.growing
+    assert not open_recording(tmp_path, saved.id).growing
+
+
+def test_a_lock_that_cant_be_looked_at_keeps_nobody_from_watching(tmp_path: Path) -> None:
+    saved = save(tmp_path, a_day().events)
+    (saved.folder / "lock").unlink(missing_ok=True)
+    (saved.folder / "lock").symlink_to(saved.folder)
+    recording = open_recording(tmp_path, saved.id)
+    assert recording.log.head == len(a_day().events)
+    assert not recording.growing
 
 
 def test_files_are_where_the_room_keeps_them(tmp_path: Path) -> None:

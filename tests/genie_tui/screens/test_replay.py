@@ -353,6 +353,20 @@ async def test_a_room_that_is_written_to_is_followed(places: Locations) -> None:
         await until(pilot, lambda: "something new" in said(screen))
 
 
+async def test_a_room_that_is_held_is_played_from_its_start_and_then_followed(
+    places: Locations,
+) -> None:
+    log = a_day()
+    saved = save(places.sessions, log.events)
+    with saved.held():
+        async with watching(places, ReplayRoom(saved.id)) as (screen, pilot):
+            await until(pilot, lambda: "playing" in words(screen))
+            await pilot.press("end")
+            await until(pilot, lambda: "following" in words(screen))
+            append(saved, [log.say("bob", "something new")])
+            await until(pilot, lambda: "something new" in said(screen))
+
+
 async def test_a_room_that_is_held_is_shown_instead(places: Locations, saved: SavedRoom) -> None:
     app = GenieApp(
         House("ann", Settings(local=True), places), ResumeRoom(saved.id), "ann", clock=HandClock()
