@@ -11,6 +11,10 @@ from genie_tui.locations import short_path
 from genie_tui.text import visible_line
 
 NOTHING: Final = "Nothing was under way."
+DRAFT: Final = "your draft"
+PLACE: Final = "saved to"
+"""Headings of what is told also when nothing was under way."""
+
 SHOWN: Final = 8
 """Messages that are listed under one heading; of the others only the number is told."""
 
@@ -21,7 +25,7 @@ class Departure:
 
     `waiting` counts the tool calls that this person had not answered. `copy` is the name of the
     folder if it is a copy of what somebody else opened, empty without one. `saved_to` is where all
-    of it is.
+    of it is, and `draft` the beginning of what was written, not sent and kept there.
     """
 
     room: str
@@ -31,6 +35,7 @@ class Departure:
     copy: str = ""
     receipt: Receipt = field(default_factory=Receipt)
     saved_to: str = ""
+    draft: str = ""
 
     @property
     def what(self) -> str:
@@ -52,8 +57,8 @@ class Departure:
 
 def last_words(departure: Departure) -> Iterator[str]:
     """The lines for the terminal; the last one says how to come back."""
-    if departure.receipt != Receipt():
-        lines = list(receipt_lines(departure.receipt, departure.saved_to))
+    if departure.receipt != Receipt() or departure.draft:
+        lines = list(receipt_lines(departure))
         width = max(len(line.heading) for line in lines) + 2
         yield from (f"  {line.heading:<{width}}{line.text}" for line in lines)
     yield f"{departure.what} {departure.again}".rstrip()
@@ -67,8 +72,9 @@ class Line:
     text: str
 
 
-def receipt_lines(receipt: Receipt, saved_to: str = "") -> Iterator[Line]:
+def receipt_lines(departure: Departure) -> Iterator[Line]:
     """What was finished, cancelled, parked and left behind, and where everything is saved."""
+    receipt = departure.receipt
     for heading, items in (
         ("finished", receipt.finished),
         ("cancelled", receipt.cancelled),
@@ -83,8 +89,10 @@ def receipt_lines(receipt: Receipt, saved_to: str = "") -> Iterator[Line]:
         yield Line("unsent", _unsent(receipt.unsent))
     for problem in receipt.problems:
         yield Line("problem", visible_line(problem))
-    if saved_to:
-        yield Line("saved to", visible_line(short_path(Path(saved_to))))
+    if departure.draft:
+        yield Line(DRAFT, f"kept: {visible_line(departure.draft)}")
+    if departure.saved_to:
+        yield Line(PLACE, visible_line(short_path(Path(departure.saved_to))))
 
 
 def _typed(name: str) -> str:

@@ -53,4 +53,5 @@ class Stay:
             "" if self.hosts and seat.saved == state.room else seat.saved,
             receipt,
             self._doorman.place_of(seat.saved) if seat.saved else "",
+            self.screen.views.draft_kept,
         )

@@ -81,7 +81,7 @@ class Suspension:
                 await self._app.workers.wait_for_complete([w for w in workers if not w.is_finished])
 
     async def _show_receipt(self, departure: Departure) -> None:
-        lines = list(receipt_lines(departure.receipt, departure.saved_to))
+        lines = list(receipt_lines(departure))
         screen = ReceiptScreen(departure.what, lines, departure.again, self._clock)
         await self._app.push_screen_wait(screen)
 

@@ -1,6 +1,7 @@
 """How the app ends: what is waited for, what is told, what hurries it."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +19,12 @@ from textual.widgets import Static
 from genie_core.errors import GenieError
 from genie_core.room.departure import QUICK_GRACE, Ending, Item, Receipt
 from genie_core.room.errors import LeftInDisorder
+from genie_core.room.event import FileRef
 from genie_tui.app import GenieApp
-from genie_tui.departure import Departure
-from genie_tui.screens.leaving import LeavingScreen
+from genie_tui.departure import Departure, last_words
+from genie_tui.screens.leaving import HURRY, LeavingScreen
 from genie_tui.screens.receipt import ReceiptScreen
+from genie_tui.view_state import View
 
 
 @pytest.fixture
@@ -96,6 +99,25 @@ async def test_suspending_ends_with_a_receipt(seat: ScriptedSeat) -> None:
     assert departure.receipt == seat.receipt
 
 
+async def test_the_receipt_tells_of_a_draft_that_was_kept(
+    seat: ScriptedSeat, tmp_path: Path
+) -> None:
+    clock = HandClock()
+    plan = FileRef("ab" * 32, "plan\x1b.pdf", 5)
+    seat.places[plan.digest] = tmp_path
+    doorman = ScriptedDoorman(seat, views={seat.saved: View(draft="[b]look\nhere", files=(plan,))})
+    async with in_room(seat, doorman=doorman, clock=clock) as (screen, pilot):
+        await until(pilot, lambda: screen.draft)
+        await pilot.press("ctrl+q")
+        told = await receipt_of(pilot)
+        assert "Nothing was under way." in told
+        assert "your draft  kept: [b]look here · plan␛.pdf" in told
+        await put_away(pilot, clock)
+    departure = pilot.app.return_value
+    assert isinstance(departure, Departure)
+    assert "  your draft  kept: [b]look here · plan␛.pdf" in list(last_words(departure))
+
+
 @pytest.mark.parametrize("way", ["ctrl+q", "signal"])
 async def test_a_receipt_is_put_away_by_what_asks_to_end(seat: ScriptedSeat, way: str) -> None:
     clock = HandClock()
@@ -139,12 +161,15 @@ async def test_the_screen_counts_down_what_still_runs(seat: ScriptedSeat) -> Non
 
         await until(pilot, lambda: "1 agent is still working, for 8 s at most" in told())
         assert "· ann: [b]write a novel" in told()
+        keys = pilot.app.screen.query_one("#leaving-keys", Static)
+        assert (keys.display, str(keys.visual)) == (True, HURRY)
         await pilot.press("ctrl+q")
         assert seat.hurries == 1
         assert seat.leaves == [""]
         seat.ending = Ending("ending your agents", 0.0, runs * 7)
         await until(pilot, lambda: "7 agents are being stopped" in told())
         assert "· and 2 more" in told()
+        assert not keys.display
         seat.ending = Ending("closing the room")
         await until(pilot, lambda: "closing the room…" in told())
         assert "novel" not in str(pilot.app.screen.query_one("#leaving-runs", Static).visual)

@@ -16,6 +16,9 @@ from genie_tui.text import visible_line
 OFTEN: Final = 0.2
 """Seconds between two looks at how far it has come."""
 
+KEPT: Final = "Your draft and what waits for your answer are kept."
+HURRY: Final = "ctrl+q ends the work now"
+
 LISTED: Final = 5
 """Messages that are listed; of the others only the number is told."""
 
@@ -40,11 +43,8 @@ class LeavingScreen(Dialog[None]):
             yield Static(doing, id="leaving-title", markup=False)
             yield Static(id="leaving-doing", markup=False)
             yield Static(id="leaving-runs", markup=False)
-            yield Static(
-                "Pending approvals are kept for when you are back.",
-                id="leaving-text",
-                markup=False,
-            )
+            yield Static(KEPT, id="leaving-text", markup=False)
+            yield Static(HURRY, id="leaving-keys", markup=False)
 
     def on_mount(self) -> None:
         """Look again and again."""
@@ -59,6 +59,7 @@ class LeavingScreen(Dialog[None]):
         runs = self.query_one("#leaving-runs", Static)
         runs.display = bool(ending.runs)
         runs.update(Content("\n".join(_runs(ending))))
+        self.query_one("#leaving-keys", Static).display = bool(ending.runs and ending.left)
 
 
 def _doing(ending: Ending) -> str:
@@ -69,7 +70,7 @@ def _doing(ending: Ending) -> str:
     if not ending.left:
         return f"{many} being stopped…"
     left = math.ceil(ending.left)
-    return f"{many} still working, for {left} s at most; ctrl+q ends that now"
+    return f"{many} still working, for {left} s at most"
 
 
 def _runs(ending: Ending) -> list[str]:

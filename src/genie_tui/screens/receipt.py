@@ -8,7 +8,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_tui.departure import NOTHING, Line
+from genie_tui.departure import DRAFT, NOTHING, PLACE, Line
 from genie_tui.screens.dialog import Dialog
 from genie_tui.widgets.key_guard import KeyGuard, age_of
 from genie_tui.widgets.keys_line import SOON
@@ -83,7 +83,7 @@ def _told(lines: Sequence[Line]) -> Content:
     width = max((len(line.heading) for line in lines), default=0) + 2
     parts: list[Content] = []
     before = ""
-    if all(line.heading == "saved to" for line in lines):
+    if all(line.heading in (DRAFT, PLACE) for line in lines):
         parts.append(Content(NOTHING))
     for line in lines:
         heading = line.heading if line.heading != before else ""

@@ -9,7 +9,9 @@ from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.redaction import mask_known
+from genie_core.room.departure import EXCERPT_CHARS
 from genie_core.room.seat import Seat
+from genie_tui.amounts import counted
 from genie_tui.bridge import Doorman
 from genie_tui.screens.cargo_desk import CargoDesk
 from genie_tui.view_state import View
@@ -78,6 +80,17 @@ class ViewDesk:
                 return False
             self._kept, self._told = view, False
             return True
+
+    @property
+    def draft_kept(self) -> str:
+        """The beginning of the draft that was written down, and what goes with it; in one line."""
+        view = self._kept or View()
+        brought = [file.name for file in view.files]
+        if view.quotes:
+            brought.append(counted(len(view.quotes), "quote"))
+        text = " ".join(view.draft.split())
+        text = text if len(text) <= EXCERPT_CHARS else f"{text[: EXCERPT_CHARS - 1]}…"
+        return " · ".join(part for part in (text, ", ".join(brought)) if part)
 
     def _tell(self, error: GenieError) -> None:
         logger.warning("%s", error)
