@@ -26,9 +26,12 @@ class PanelPlace:
         self._screen.query_one(SidePanel).show_tab(tab)
 
     def toggle(self) -> bool:
-        """Show or hide it; False if it can't be seen now."""
-        self._screen.toggle_class("-no-panel" if self._screen.has_class("-wide") else "-panel")
-        return self._screen.query_one(SidePanel).is_on_screen
+        """Show or hide it; False if it is hidden now."""
+        if self._screen.has_class("-wide"):
+            self._screen.toggle_class("-no-panel")
+            return not self._screen.has_class("-no-panel")
+        self._screen.toggle_class("-panel")
+        return self._screen.has_class("-panel")
 
     def uncover(self) -> None:
         """Show the conversation again if the panel is over it."""

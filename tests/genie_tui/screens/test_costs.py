@@ -1,14 +1,12 @@
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
+from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual.widgets import Static
 
-from genie_core.room.event import Answered, Asked, Decided, Settled, Spending
+from genie_core.room.event import Answered, Decided, Spending
 from genie_core.room.workbench import Allowance, Workbench
 from genie_tui.screens.costs import CostScreen, CostTable
-from genie_tui.widgets.ledger import Ledger
-from genie_tui.widgets.timeline import Timeline
 
 
 @dataclass
@@ -56,49 +54,3 @@ async def test_costs_are_shown_on_a_small_screen_and_the_budget_is_raised() -> N
         await until(pilot, lambda: any("$0.50 of $7.00" in each.message for each in notices))
         await pilot.press(*"/budget +100k", "enter")
         await until(pilot, lambda: any("no limit on tokens" in each.message for each in notices))
-
-
-async def test_what_agents_are_at_is_shown_while_they_work() -> None:
-    seat, clock = ScriptedSeat(), HandClock()
-    seat.open_room()
-    asked = seat.say_here("what is it?")
-    seat.feed(Decided(asked, "delegate", query="q"))
-    async with in_room(seat, clock=clock) as (screen, pilot):
-        listener = seat.listener
-        assert listener is not None
-        timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
-
-        async def shown(text: str) -> None:
-            await until(pilot, lambda: text in lines(timeline) and text in lines(ledger))
-
-        listener.on_progress(asked, "coder:1a2b3c4d", "calling", "read_file")
-        await shown("coder:1a2b3c4d · calling read_file")
-        listener.on_progress(asked, "system", "writing", "a tool call")
-        await shown("writing a tool call…")
-        clock.rest(20)
-        seat.feed(Asked(asked, "p", "coder:1a2b3c4d", "rm", {}))
-        await until(pilot, lambda: "waits for ann" in lines(timeline))
-        assert "no word" not in lines(timeline) + lines(ledger)
-        seat.feed(Settled(asked, "p", "approved"))
-        await shown("writing a tool call…")
-        listener.on_progress(asked, "system", "note", "older turns were left out")
-        listener.on_progress(asked, "system", "asking", "")
-        await shown("waits for the model…")
-        clock.rest(8)
-        await shown("no word from the model for 8 s")
-        listener.on_delta(asked, "It is ")
-        await shown("writing…")
-        assert "It is" in lines(timeline)
-        listener.on_progress(asked, "system", "calling", "look")
-        await shown("calling look")
-        seat.feed(Answered(asked, "It is that.", spent=(spending("system", 0.004),)))
-        await until(pilot, lambda: "$0.004" in lines(ledger))
-        assert "! older turns were left out" in lines(ledger)
-        assert "calling" not in lines(timeline) + lines(ledger)
-        listener.on_progress(asked, "system", "thinking", "")  # it comes too late
-        await pilot.pause()
-        assert "thinking" not in lines(timeline) + lines(ledger)
-        ledger.focus()
-        await pilot.press("end", "enter")
-        details = screen.query_one("#ledger-detail-text", Static)
-        await until(pilot, lambda: "older turns were left out" in str(details.content))

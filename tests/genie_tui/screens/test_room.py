@@ -1,12 +1,9 @@
-import asyncio
-import re
 import string
 from typing import Any
 
 import pytest
 from tests.genie_tui.scripted_seat import (
     HandClock,
-    ScriptedDoorman,
     ScriptedSeat,
     in_room,
     until,
@@ -24,15 +21,11 @@ from genie_core.room.seat import (
     LinkStatus,
     Severity,
 )
-from genie_tui.app import GenieApp
-from genie_tui.bridge import LinkChanged
-from genie_tui.opening import NewRoom
 from genie_tui.screens.full_view import FullViewScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard, ReasonInput
 from genie_tui.widgets.approvals import Approvals
-from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.ledger import Ledger
@@ -266,17 +259,6 @@ async def test_escape_leaves_it_pending_and_the_draft_as_it_was(seat: ScriptedSe
         assert screen.query_one(Approvals).waiting == 1
 
 
-async def test_the_same_key_leads_there_and_back(seat: ScriptedSeat) -> None:
-    seat.ask()
-    async with in_room(seat) as (screen, pilot):
-        timeline = screen.query_one(Timeline)
-        timeline.focus()
-        await pilot.press("ctrl+g")
-        await until(pilot, lambda: card(screen).has_focus)
-        await pilot.press("ctrl+g")
-        await until(pilot, lambda: timeline.has_focus)
-
-
 async def test_the_key_leads_to_the_oldest(seat: ScriptedSeat) -> None:
     clock = HandClock()
     first, second = seat.ask("one"), seat.ask("two")
@@ -286,13 +268,6 @@ async def test_the_key_leads_to_the_oldest(seat: ScriptedSeat) -> None:
         await until(pilot, lambda: shown_proposal(screen) == second)
         await pilot.press("ctrl+g", "ctrl+g")
         await until(pilot, lambda: shown_proposal(screen) == first)
-
-
-async def test_without_approvals_the_key_leaves_the_focus(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
-        await pilot.press("ctrl+g")
-        await pilot.pause()
-        assert editor(screen).has_focus
 
 
 async def test_after_the_last_answer_the_focus_is_back_with_the_draft(seat: ScriptedSeat) -> None:
@@ -443,27 +418,6 @@ async def test_hostile_text_is_shown_and_breaks_nothing(hostile: str) -> None:
 # Sending, commands, stopping
 
 
-async def test_a_message_is_said(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (_, pilot):
-        await pilot.press(*"hi", "enter")
-        await until(pilot, lambda: seat.said == [("hi", False)])
-        assert seat.typed > 0
-
-
-async def test_an_emote_is_said(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
-        screen.query_one(Composer).post_message(Composer.Submitted("/me waves"))
-        await until(pilot, lambda: seat.said == [("waves", True)])
-
-
-async def test_an_unknown_command_gives_the_draft_back(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
-        screen.query_one(Composer).post_message(Composer.Submitted("/hlep me"))
-        await until(pilot, lambda: screen.query_one(Composer).draft == "/hlep me")
-        assert seat.said == []
-        assert any("/help" in note.message for note in pilot.app._notifications)
-
-
 @pytest.mark.parametrize(("command", "expected"), [("/who", "bob"), ("/stop", None)])
 async def test_commands_run(seat: ScriptedSeat, command: str, expected: str | None) -> None:
     async with in_room(seat) as (screen, pilot):
@@ -488,23 +442,6 @@ async def test_stopping_nothing_says_so(seat: ScriptedSeat) -> None:
     async with in_room(seat) as (screen, pilot):
         screen.query_one(Composer).post_message(Composer.Submitted("/stop"))
         await until(pilot, lambda: list(pilot.app._notifications))
-
-
-async def test_a_message_before_the_room_is_open_stays_a_draft(seat: ScriptedSeat) -> None:
-    class SlowDoorman(ScriptedDoorman):
-        async def open(self, opening: object, listener: object) -> ScriptedSeat:
-            await asyncio.Event().wait()
-            return self.seat
-
-    app = GenieApp(SlowDoorman(seat), NewRoom("Garden"), "ann")
-    async with app.run_test() as pilot:
-        screen = app.screen
-        assert isinstance(screen, RoomScreen)
-        await until(pilot, lambda: editor(screen).has_focus)
-        await pilot.press(*"early", "enter")
-        await until(pilot, lambda: list(app._notifications))
-        assert screen.query_one(Composer).draft == "early"
-        assert "opening" in str(screen.query_one(Banner).render())
 
 
 # The rest of the screen
@@ -533,32 +470,6 @@ async def test_the_status_bar_names_room_address_and_engine(seat: ScriptedSeat) 
         ready = EngineStatus(EngineState.READY, "openai:some-model")
         seat.listener.on_engine(ready)  # type: ignore[union-attr]  # the doorman set it
         await until(pilot, lambda: "openai:some-model" in bar.render().plain)
-
-
-async def test_a_lost_connection_is_announced_and_writing_goes_on(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
-        banner = screen.query_one(Banner)
-        assert not banner.display
-        status = LinkStatus(Link.RETRYING, "connection lost", 3.0)
-        seat.listener.on_link(status)  # type: ignore[union-attr]  # the doorman set it
-        await until(pilot, lambda: banner.display)
-        assert re.search(r"reconnecting in [123] s", str(banner.render()))
-        await pilot.press(*"hi", "enter")
-        await until(pilot, lambda: seat.said)
-        seat.listener.on_link(LinkStatus(Link.ONLINE))  # type: ignore[union-attr]  # as above
-        await until(pilot, lambda: not banner.display)
-
-
-async def test_a_closed_room_keeps_the_draft(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
-        await pilot.press(*"draft")
-        status = LinkStatus(Link.CLOSED, "the host suspended the room")
-        seat.listener.on_link(status)  # type: ignore[union-attr]  # the doorman set it
-        await until(pilot, lambda: editor(screen).read_only)
-        await pilot.press("x", "enter")
-        assert screen.query_one(Composer).draft == "draft"
-        assert "suspended" in str(screen.query_one(Banner).render())
-        assert seat.said == []
 
 
 async def test_the_ledger_is_reached_filtered_and_left_by_keys(seat: ScriptedSeat) -> None:
@@ -624,35 +535,6 @@ async def test_a_tiny_terminal_gets_one_clear_line(seat: ScriptedSeat) -> None:
 # Where keys, notes and closed doors go
 
 
-async def test_what_is_typed_beside_the_composer_arrives_in_it(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
-        screen.query_one(Timeline).focus()
-        await until(pilot, lambda: screen.query_one(Timeline).has_focus)
-        await pilot.press(*"hello")
-        await until(pilot, lambda: screen.query_one(Composer).draft == "hello")
-        assert editor(screen).has_focus
-
-
-async def test_sending_is_not_typing(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (_, pilot):
-        await pilot.press("h", "i")
-        await until(pilot, lambda: seat.typed == 2)
-        await pilot.press("enter")
-        await until(pilot, lambda: seat.said)
-        await pilot.pause()
-        assert seat.typed == 2
-
-
-async def test_behind_closed_doors_there_is_nothing_to_answer(seat: ScriptedSeat) -> None:
-    async with in_room(seat) as (screen, pilot):
-        seat.ask("one")
-        await until(pilot, lambda: screen.query_one(Approvals).waiting == 1)
-        seat.set_link(LinkStatus(Link.CLOSED, "the host suspended the room"))
-        await until(pilot, lambda: screen.query_one(Approvals).waiting == 0)
-        assert "closed" in text_of(screen, "#no-approvals")
-        assert screen.query_one(StatusBar).has_class("-waiting") is False
-
-
 async def test_an_answer_that_is_not_taken_leaves_its_card(seat: ScriptedSeat) -> None:
     clock = HandClock()
     async with in_room(seat, clock=clock) as (screen, pilot):
@@ -667,17 +549,6 @@ async def test_an_answer_that_is_not_taken_leaves_its_card(seat: ScriptedSeat) -
         clock.rest(5)
         await pilot.press("a")
         await until(pilot, lambda: seat.answers)
-
-
-async def test_escape_in_the_conversation_goes_back_when_there_is_nothing_to_stop(
-    seat: ScriptedSeat,
-) -> None:
-    async with in_room(seat) as (screen, pilot):
-        seat.running = 0
-        await pilot.press("f5")
-        await until(pilot, lambda: screen.query_one(Timeline).has_focus)
-        await pilot.press("escape")
-        await until(pilot, lambda: editor(screen).has_focus)
 
 
 async def test_a_reason_in_the_making_never_becomes_an_answer_to_the_next_call(
@@ -716,17 +587,6 @@ async def test_no_character_of_a_reason_is_lost_however_fast_it_is_typed(
         await pilot.press("space", *"today", "enter")
         await until(pilot, lambda: seat.answers)
         assert seat.answers == [(approval, Answer(allow=False, reason="not today"))]
-
-
-async def test_what_was_said_at_the_door_is_over_in_the_room() -> None:
-    seat = ScriptedSeat()
-    seat.open_room()
-    async with in_room(seat) as (screen, pilot):
-        before = str(screen.query_one(StatusBar).render())
-        screen.post_message(LinkChanged(LinkStatus(Link.CONNECTING, "the host is asked")))
-        await pilot.pause()
-        assert str(screen.query_one(StatusBar).render()) == before
-        assert not screen.query_one(Banner).display
 
 
 async def test_the_keys_for_reading_are_not_typed(seat: ScriptedSeat) -> None:

@@ -1,0 +1,106 @@
+"""Where the keyboard goes in a room, and how it comes back."""
+
+from typing import Any
+
+import pytest
+from tests.genie_tui.scripted_seat import (
+    ScriptedSeat,
+    in_room,
+    until,
+)
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from genie_core.room.seat import Knock
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.approval_card import ApprovalCard
+from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.door import Door
+from genie_tui.widgets.ledger import Ledger
+from genie_tui.widgets.side_panel import SidePanel
+from genie_tui.widgets.timeline import Timeline
+
+
+@pytest.fixture
+def seat() -> ScriptedSeat:
+    made = ScriptedSeat()
+    made.open_room()
+    return made
+
+
+def editor(screen: RoomScreen) -> TextArea:
+    return screen.query_one(Composer).query_one(TextArea)
+
+
+def card(screen: RoomScreen) -> ApprovalCard:
+    return screen.query_one(ApprovalCard)
+
+
+def notes(pilot: Pilot[Any]) -> str:
+    return "\n".join(note.message for note in pilot.app._notifications)
+
+
+async def test_the_same_key_leads_there_and_back(seat: ScriptedSeat) -> None:
+    seat.ask()
+    async with in_room(seat) as (screen, pilot):
+        timeline = screen.query_one(Timeline)
+        timeline.focus()
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: card(screen).has_focus)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: timeline.has_focus)
+
+
+async def test_without_approvals_the_key_leaves_the_focus(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await pilot.press("ctrl+g")
+        await pilot.pause()
+        assert editor(screen).has_focus
+
+
+async def test_escape_in_the_conversation_goes_back_when_there_is_nothing_to_stop(
+    seat: ScriptedSeat,
+) -> None:
+    async with in_room(seat) as (screen, pilot):
+        seat.running = 0
+        await pilot.press("f5")
+        await until(pilot, lambda: screen.query_one(Timeline).has_focus)
+        await pilot.press("escape")
+        await until(pilot, lambda: editor(screen).has_focus)
+
+
+async def test_the_way_back_leads_to_where_the_first_way_began(seat: ScriptedSeat) -> None:
+    seat.ask()
+    async with in_room(seat) as (screen, pilot):
+        await pilot.press(*"half", "f2")
+        await until(pilot, lambda: screen.query_one(Ledger).has_focus)
+        await pilot.press("f5")
+        await until(pilot, lambda: screen.query_one(Timeline).has_focus)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: card(screen).has_focus)
+        await pilot.press("ctrl+g")
+        await until(pilot, lambda: editor(screen).has_focus)
+        assert screen.draft == "half"
+
+
+async def test_the_way_to_the_door_is_open_while_somebody_stands_there(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await pilot.press("f7")
+        await until(pilot, lambda: "Nobody asks anything of you." in notes(pilot))
+        assert editor(screen).has_focus
+        assert seat.listener is not None
+        seat.listener.on_knock(Knock(7, "carol", "", "10.0.0.7"))
+        await until(pilot, lambda: screen.query_one(Door).callers)
+        await pilot.press("f7")
+        await until(pilot, lambda: screen.query_one(Door).has_focus)
+        await pilot.press("f7")
+        await until(pilot, lambda: editor(screen).has_focus)
+
+
+async def test_who_hides_the_panel_they_are_in_is_back_in_the_composer(seat: ScriptedSeat) -> None:
+    async with in_room(seat, (80, 24)) as (screen, pilot):
+        side = screen.query_one(SidePanel)
+        await pilot.press("f2")
+        await until(pilot, lambda: screen.query_one(Ledger).has_focus and side.is_on_screen)
+        await pilot.press("f3")
+        await until(pilot, lambda: editor(screen).has_focus and not side.is_on_screen)

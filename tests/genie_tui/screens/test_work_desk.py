@@ -1,0 +1,92 @@
+"""What is shown of what others and agents are at."""
+
+from typing import Any
+
+import pytest
+from tests.genie_tui.scripted_seat import (
+    HandClock,
+    ScriptedSeat,
+    in_room,
+    until,
+)
+from textual.widgets import Static
+
+from genie_core.room.event import Answered, Asked, Decided, Settled, Spending
+from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.ledger import Ledger
+from genie_tui.widgets.roster import Roster
+from genie_tui.widgets.timeline import Timeline
+
+
+@pytest.fixture
+def seat() -> ScriptedSeat:
+    made = ScriptedSeat()
+    made.open_room()
+    return made
+
+
+def lines(widget: Any) -> str:
+    return "\n".join(widget.render_line(y).text.rstrip() for y in range(widget.size.height))
+
+
+def spending(agent: str, cost: float | None) -> Spending:
+    return Spending(agent, "gpt-4o-mini", 2, 12_000, 300, 100, 3.0, cost)
+
+
+async def test_what_agents_are_at_is_shown_while_they_work() -> None:
+    seat, clock = ScriptedSeat(), HandClock()
+    seat.open_room()
+    asked = seat.say_here("what is it?")
+    seat.feed(Decided(asked, "delegate", query="q"))
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        listener = seat.listener
+        assert listener is not None
+        timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
+
+        async def shown(text: str) -> None:
+            await until(pilot, lambda: text in lines(timeline) and text in lines(ledger))
+
+        listener.on_progress(asked, "coder:1a2b3c4d", "calling", "read_file")
+        await shown("coder:1a2b3c4d · calling read_file")
+        listener.on_progress(asked, "system", "writing", "a tool call")
+        await shown("writing a tool call…")
+        clock.rest(20)
+        seat.feed(Asked(asked, "p", "coder:1a2b3c4d", "rm", {}))
+        await until(pilot, lambda: "waits for ann" in lines(timeline))
+        assert "no word" not in lines(timeline) + lines(ledger)
+        seat.feed(Settled(asked, "p", "approved"))
+        await shown("writing a tool call…")
+        listener.on_progress(asked, "system", "note", "older turns were left out")
+        listener.on_progress(asked, "system", "asking", "")
+        await shown("waits for the model…")
+        clock.rest(8)
+        await shown("no word from the model for 8 s")
+        listener.on_delta(asked, "It is ")
+        await shown("writing…")
+        assert "It is" in lines(timeline)
+        listener.on_progress(asked, "system", "calling", "look")
+        await shown("calling look")
+        seat.feed(Answered(asked, "It is that.", spent=(spending("system", 0.004),)))
+        await until(pilot, lambda: "$0.004" in lines(ledger))
+        assert "! older turns were left out" in lines(ledger)
+        assert "calling" not in lines(timeline) + lines(ledger)
+        listener.on_progress(asked, "system", "thinking", "")  # it comes too late
+        await pilot.pause()
+        assert "thinking" not in lines(timeline) + lines(ledger)
+        ledger.focus()
+        await pilot.press("end", "enter")
+        details = screen.query_one("#ledger-detail-text", Static)
+        await until(pilot, lambda: "older turns were left out" in str(details.content))
+
+
+async def test_who_stops_writing_is_not_shown_for_long(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        roster, hints = screen.query_one(Roster), screen.query_one(HintLine)
+        assert seat.listener is not None
+        seat.listener.on_typing("bob")
+        await until(pilot, lambda: "typing" in str(roster.render()))
+        assert "bob is typing" in hints.render().plain
+        clock.rest(10)
+        await until(pilot, lambda: "typing" not in str(roster.render()))
+        assert not hints.typing

@@ -1,0 +1,108 @@
+"""What becomes of what a person writes in a room."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from tests.genie_tui.scripted_seat import (
+    ScriptedDoorman,
+    ScriptedSeat,
+    in_room,
+    until,
+)
+from textual.pilot import Pilot
+from textual.widgets import TextArea
+
+from genie_core.room.seat import Link, LinkStatus
+from genie_tui.app import GenieApp
+from genie_tui.opening import NewRoom
+from genie_tui.screens.room import RoomScreen
+from genie_tui.screens.writing_desk import CLOSED
+from genie_tui.widgets.banner import Banner
+from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.timeline import Timeline
+
+
+@pytest.fixture
+def seat() -> ScriptedSeat:
+    made = ScriptedSeat()
+    made.open_room()
+    return made
+
+
+def editor(screen: RoomScreen) -> TextArea:
+    return screen.query_one(Composer).query_one(TextArea)
+
+
+def notes(pilot: Pilot[Any]) -> str:
+    return "\n".join(note.message for note in pilot.app._notifications)
+
+
+async def test_a_message_is_said(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        await pilot.press(*"hi", "enter")
+        await until(pilot, lambda: seat.said == [("hi", False)])
+        assert seat.typed > 0
+
+
+async def test_an_emote_is_said(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Composer).post_message(Composer.Submitted("/me waves"))
+        await until(pilot, lambda: seat.said == [("waves", True)])
+
+
+async def test_an_unknown_command_gives_the_draft_back(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Composer).post_message(Composer.Submitted("/hlep me"))
+        await until(pilot, lambda: screen.query_one(Composer).draft == "/hlep me")
+        assert seat.said == []
+        assert any("/help" in note.message for note in pilot.app._notifications)
+
+
+async def test_a_message_before_the_room_is_open_stays_a_draft(seat: ScriptedSeat) -> None:
+    class SlowDoorman(ScriptedDoorman):
+        async def open(self, opening: object, listener: object) -> ScriptedSeat:
+            await asyncio.Event().wait()
+            return self.seat
+
+    app = GenieApp(SlowDoorman(seat), NewRoom("Garden"), "ann")
+    async with app.run_test() as pilot:
+        screen = app.screen
+        assert isinstance(screen, RoomScreen)
+        await until(pilot, lambda: editor(screen).has_focus)
+        await pilot.press(*"early", "enter")
+        await until(pilot, lambda: list(app._notifications))
+        assert screen.query_one(Composer).draft == "early"
+        assert "opening" in str(screen.query_one(Banner).render())
+
+
+async def test_sending_is_not_typing(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        await pilot.press("h", "i")
+        await until(pilot, lambda: seat.typed == 2)
+        await pilot.press("enter")
+        await until(pilot, lambda: seat.said)
+        await pilot.pause()
+        assert seat.typed == 2
+
+
+async def test_what_is_typed_beside_the_composer_arrives_in_it(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        screen.query_one(Timeline).focus()
+        await until(pilot, lambda: screen.query_one(Timeline).has_focus)
+        await pilot.press(*"hello")
+        await until(pilot, lambda: screen.query_one(Composer).draft == "hello")
+        assert editor(screen).has_focus
+
+
+async def test_nothing_is_said_in_a_closed_room_but_commands_run(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        composer = screen.query_one(Composer)
+        seat.set_link(LinkStatus(Link.CLOSED, "the host suspended the room"))
+        await until(pilot, lambda: composer.closed)
+        composer.post_message(Composer.Submitted("too late"))
+        await until(pilot, lambda: CLOSED in notes(pilot))
+        assert composer.draft == "too late"
+        composer.post_message(Composer.Submitted("/who"))
+        await until(pilot, lambda: "bob" in notes(pilot))
+    assert seat.said == []
