@@ -61,8 +61,8 @@ ARCHIVE_ACTIONS: Final = (
     Action(Scope.ASK, ("escape",), "back", "Change nothing", "back"),
     Action(Scope.EXPORT, ("enter",), "export", "Write it there", "go_on"),
     Action(Scope.EXPORT, ("escape",), "back", "Write nothing", "back"),
-    Action(Scope.EXPORT, ("tab",), "to the files and back", "Go from line to line"),
-    Action(Scope.EXPORT, ("space",), "with or without", "Take attached files along, or not"),
+    Action(Scope.EXPORT, ("tab",), "files", "Go to whether files come along, and back"),
+    Action(Scope.EXPORT, ("space",), "on or off", "Take attached files along, or not"),
     Action(Scope.REPLAY, ("space",), "play", "Play or pause", "play", shown=True),
     Action(
         Scope.REPLAY, ("right",), "next", "Show the next event", "step(1)", display="→", shown=True

@@ -126,10 +126,10 @@ def _state(entry: Entry) -> str:
     listing = entry.listing
     unread, parked = _number(listing, "unread"), _number(listing, "parked")
     parts = [
-        "can't be read" if listing.note else "",
+        "unreadable" if listing.note else "",
         f"open by {entry.holder.who}" if entry.holder else "",
-        f"{unread:,} unread" if unread and not entry.holder else "",
         f"{parked:,} parked" if parked else "",
+        f"{unread:,} unread" if unread and not entry.holder else "",
         "past limit" if entry.past and not entry.holder else "",
     ]
     return ", ".join(part for part in parts if part)

@@ -15,8 +15,8 @@ GAP: Final = "  "
 class Column:
     """A column: its heading and cells, of which a person sees one line each.
 
-    If the table is too wide, a column shrinks down to `least` cells; then those with the highest
-    `rank` are left out first, and those of rank 0 never.
+    If the table is too wide, those with the highest `rank` are left out first, and those of rank 0
+    never, until the rest fits; the widest of them shrink for that, none to fewer than `least` cells.
     """
 
     heading: str
@@ -52,20 +52,20 @@ def _safe(column: Column) -> Column:
 def _fitted(columns: Sequence[Column], width: int | None) -> dict[int, int]:
     """How wide each column is that is shown, by its place."""
     widths = {place: each.width for place, each in enumerate(columns)}
-    while width is not None and (over := _total(widths) - width) > 0:
-        spare = {
-            place: most - columns[place].least
-            for place, most in widths.items()
-            if 0 < columns[place].least < most
-        }
-        place = max(spare, key=lambda each: spare[each], default=-1)
-        if spare:
-            widths[place] -= min(over, spare[place])
-            continue
-        rank, last = max((columns[place].rank, place) for place in widths)
+    if width is None:
+        return widths
+    least = {place: min(columns[place].least or most, most) for place, most in widths.items()}
+    while _total(least) > width:
+        rank, last = max((columns[place].rank, place) for place in least)
         if not rank:
-            break
-        del widths[last]
+            return least
+        del least[last]
+    widths = {place: widths[place] for place in least}
+    for _ in range(_total(widths) - width):
+        widest = max(
+            (each for each in widths if widths[each] > least[each]), key=widths.__getitem__
+        )
+        widths[widest] -= 1
     return widths
 
 

@@ -27,12 +27,20 @@ def test_columns_are_as_wide_as_they_need_to_be_and_empty_ones_left_out() -> Non
         (41, "standup-3fk9  Standup of the team  1.2 MB"),
         (36, "standup-3fk9  Standup of th…  1.2 MB"),
         (30, "standup-3fk9  Standup…  1.2 MB"),
-        (29, "standup-3fk9  Standup…"),
+        (29, "standup-3fk9  Standup of the…"),
         (5, "standup-3fk9  Standup…"),
     ],
 )
 def test_a_narrow_table_is_shrunk_and_then_loses_columns(width: int, line: str) -> None:
     assert laid_out(COLUMNS, width)[1] == line
+
+
+def test_what_room_the_columns_that_are_left_out_leave_is_made_use_of() -> None:
+    wide = [*COLUMNS, Column("LAST", ("a long message from ann", "hi"), rank=3, least=20)]
+    assert laid_out(wide, 45)[1] == "standup-3fk9  Standup of the team  1.2 MB"
+    both = [Column("A", ("a" * 40,), least=4), Column("B", ("b" * 12,), least=4)]
+    assert laid_out(both, 30)[1] == "a" * 15 + "…  " + "b" * 12
+    assert laid_out(both, 20)[1] == "a" * 8 + "…  " + "b" * 8 + "…"
 
 
 def test_wide_characters_count_twice_and_nothing_reaches_the_terminal() -> None:

@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from genie_core.archive.blobs import on_disk
-from genie_core.archive.errors import AmbiguousRoom, ArchiveError, UnknownRoom, disk_access
+from genie_core.archive.errors import (
+    AmbiguousRoom,
+    ArchiveError,
+    UnknownRoom,
+    about,
+    disk_access,
+)
 from genie_core.archive.holder import Holder
 from genie_core.archive.lock import holder, in_turn
 from genie_core.archive.reader import last_moment
@@ -221,7 +227,7 @@ class Catalogue:
             saved = SavedRoom.load(folder)
         except ArchiveError as error:
             active = happened or _changed_at(folder)
-            return Listing(id_, id_, "hosted", active, 0, 0, str(error))
+            return Listing(id_, id_, "hosted", active, 0, 0, about(error, folder))
         record = saved.record
         if now:
             with suppress(ArchiveError):  # what the record tells is better than nothing

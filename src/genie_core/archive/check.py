@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.archive.blobs import BLOBS_NAME, BlobStore, fault
-from genie_core.archive.errors import ArchiveError, NewerVersion, check_ordinary, disk_access
+from genie_core.archive.errors import ArchiveError, NewerVersion, about, check_ordinary, disk_access
 from genie_core.archive.labels import Labels
 from genie_core.archive.lines import Damages, Found, LogScan, fitting
 from genie_core.archive.lock import holder
@@ -89,7 +89,7 @@ def check(folder: Path) -> Checkup:
     try:
         held_by = holder(folder)
     except ArchiveError as error:
-        return Checkup(folder.name, [str(error)])
+        return Checkup(folder.name, [about(error, folder)])
     if held_by:
         return Checkup(folder.name, skipped=f"it is open in {held_by}")
     return examine(folder)
@@ -108,7 +108,7 @@ def examine(folder: Path) -> Checkup:
             _check_files(folder, checkup)
             checkup.problems += Labels.read(folder).problems
     except ArchiveError as error:
-        checkup.problems.append(str(error))
+        checkup.problems.append(about(error, folder))
     return checkup
 
 
@@ -148,9 +148,9 @@ def _check_record(folder: Path, checkup: Checkup) -> None:
     try:
         checkup.record, _version = read_record(folder / RECORD_NAME)
     except NewerVersion as error:
-        checkup.skipped = str(error)
+        checkup.skipped = about(error, folder)
     except ArchiveError as error:
-        checkup.problems.append(str(error))
+        checkup.problems.append(about(error, folder))
 
 
 def _tell_blank(checkup: Checkup) -> None:

@@ -90,6 +90,11 @@ class DamagedRoom(ArchiveError):
         self.why = why
 
 
+def about(error: ArchiveError, folder: Path) -> str:
+    """What an error says, where it is clear that it is about this folder."""
+    return str(error).replace(f"{folder}/", "")
+
+
 class RoomInUse(ArchiveError):
     """Another process works in the folder of a saved room."""
 

@@ -103,8 +103,7 @@ def _news(row: SessionRow, style: Painter) -> Iterator[tuple[str, Style]]:
         by = "" if row.parked else f" by {row.holder.who}"
         yield f"open{by}", style("open")
     if row.unread:
-        words = "" if row.parked else " new"
-        yield f"{short_count(row.unread)}{words}", style("unread")
+        yield f"{short_count(row.unread)} new", style("unread")
 
 
 def fitted(parts: Iterable[tuple[str, Style]], width: int) -> Strip:

@@ -3,7 +3,14 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.errors import ArchiveError, DiskFailure, UnknownRoom, disk_access
+from genie_core.archive.errors import (
+    ArchiveError,
+    DamagedRoom,
+    DiskFailure,
+    UnknownRoom,
+    about,
+    disk_access,
+)
 
 PATH = Path("/rooms/r1")
 
@@ -38,3 +45,9 @@ def test_an_error_without_number_or_text_still_has_a_reason() -> None:
 def test_other_errors_pass_as_they_are() -> None:
     with pytest.raises(UnknownRoom), disk_access("open", PATH):
         raise UnknownRoom("r1", [])
+
+
+def test_where_the_folder_is_known_it_is_not_told_again() -> None:
+    error = DamagedRoom(PATH / "room.json", "it is empty")
+    assert about(error, PATH) == "room.json can't be read: it is empty"
+    assert about(error, Path("/rooms/r")) == str(error)

@@ -70,7 +70,7 @@ async def test_what_is_typed_is_wished_by_the_keyboard_alone() -> None:
 async def test_without_files_none_are_offered() -> None:
     async with asked(Attached()) as dialog:
         assert not dialog.files.display
-        assert "with or without" not in dialog.says("keys")
+        assert "on or off" not in dialog.says("keys")
         await dialog.type("garden.zip")
         assert await dialog.answer("enter") == Wish("garden.zip")
 

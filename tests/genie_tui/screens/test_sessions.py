@@ -166,7 +166,7 @@ async def test_a_session_is_told_in_one_line_without_markup_or_escapes(recorded:
     saved.update(seen=3, unread=3, parked=2)
     async with listed(recorded, (118, 40)) as (screen, _):
         line = drawn(screen).splitlines()[0]
-        for part in ("Garden [/red]", "#home", "ann", "kB", "▲2 3"):
+        for part in ("Garden [/red]", "#home", "ann", "kB", "▲2 3 new"):
             assert part in line
         assert "\x1b" not in line
         assert text(screen, "#sessions-count") == "1 session"

@@ -39,7 +39,7 @@ def test_what_matters_most_has_room_first() -> None:
 
 def test_everything_is_there_where_there_is_room() -> None:
     text = line(ROW, 140, 4_600.0, style).text
-    for part in ("[/red]␛[2J⟨U+202E⟩", "#home", "ann, bob", "1 h ago", "12 kB", "▲2 1.2k"):
+    for part in ("[/red]␛[2J⟨U+202E⟩", "#home", "ann, bob", "1 h ago", "12 kB", "▲2 1.2k new"):
         assert part in text
     assert "7 new" in line(SessionRow("a", "Garden", unread=7), 80, 0.0, style).text
 
