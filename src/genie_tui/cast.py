@@ -107,7 +107,8 @@ def _text(passage: Passage) -> Text:
             to = f" → {passage.receiver}" if passage.receiver else ""
             return Text.assemble((AGENT, _AGENT), f"{to}: ", visible(answered.text))
     mark, text = passage.line or ("", "")
-    return Text(f"{mark} {text}", _STYLES.get(mark, _QUIET))
+    # As a part, not as a whole: rich renders no style of a text that has no parts.
+    return Text.assemble((f"{mark} {text}", _STYLES.get(mark, _QUIET)))
 
 
 def _said(author: str, said: Said) -> Text:

@@ -1,6 +1,5 @@
 """A what-if report in words: as lines for a terminal, and as Markdown to be kept."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -8,6 +7,7 @@ from genie_core.assistant.query import question_in
 from genie_core.assistant.whatif_report import Outcome, Report, Verdict
 from genie_core.room.event import Spending
 from genie_tui.amounts import counted
+from genie_tui.export.escaping import escape
 from genie_tui.moments import duration, local_time
 from genie_tui.text import visible_line
 from genie_tui.widgets.costs import short_cost
@@ -16,8 +16,6 @@ EXCERPT_CHARS: Final = 160
 """How much of a message or a query stands in the words."""
 
 MARKED: Final = "you marked it as wrong"
-
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&$])")
 
 
 def title(report: Report) -> str:
@@ -100,8 +98,8 @@ def lines(report: Report) -> Iterator[str]:
 
 def markdown(report: Report) -> str:
     """All of it as Markdown, in which everything that somebody wrote stands for itself."""
-    written = [f"# {_escaped(title(report))}", "", _escaped(room(report)), ""]
-    written += [f"- {_escaped(line)}" for line in summary_lines(report)]
+    written = [f"# {escape(title(report))}", "", escape(room(report)), ""]
+    written += [f"- {escape(line)}" for line in summary_lines(report)]
     for name, outcomes in _parts(report):
         written += ["", f"## {name}"]
         for outcome in outcomes:
@@ -110,14 +108,14 @@ def markdown(report: Report) -> str:
 
 
 def _in_markdown(outcome: Outcome) -> Iterator[str]:
-    yield f"### {_escaped(heading(outcome))}"
+    yield f"### {escape(heading(outcome))}"
     yield ""
-    yield f"> {_escaped(visible_line(' '.join(outcome.text.split())))}"
+    yield f"> {escape(visible_line(' '.join(outcome.text.split())))}"
     yield ""
     if outcome.wrong:
         yield f"- **{MARKED}**"
-    yield f"- was: {_escaped(told(outcome.before))}"
-    yield f"- now: {_escaped(told(outcome.after) if outcome.after else _failure(outcome))}"
+    yield f"- was: {escape(told(outcome.before))}"
+    yield f"- now: {escape(told(outcome.after) if outcome.after else _failure(outcome))}"
 
 
 def _parts(report: Report) -> Iterator[tuple[str, Sequence[Outcome]]]:
@@ -133,7 +131,3 @@ def _failure(outcome: Outcome) -> str:
 
 def _cost(spent: Sequence[Spending]) -> str:
     return short_cost(spent) or "no tokens"
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text)

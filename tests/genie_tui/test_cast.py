@@ -9,7 +9,7 @@ from tests.genie_core.archive.sample import BORN, saved_room
 
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import Event, Opened, Said
+from genie_core.room.event import Event, Failed, Opened, Said
 from genie_tui.cast import WIDTH, cast
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -80,3 +80,18 @@ def test_an_empty_room_makes_a_recording_too(tmp_path: Path) -> None:
 def test_times_never_go_back(tmp_path: Path) -> None:
     _header, events = recorded(saved_room(tmp_path))
     assert all(one <= other for (one, _), (other, _) in pairwise(events))
+
+
+def test_what_is_no_talk_has_the_colour_of_its_mark(tmp_path: Path) -> None:
+    saved = saved_room(tmp_path)
+    events = [
+        Event(1, BORN, "", Opened("r1", "Standup")),
+        Event(2, BORN, "ann", Said("m2", "hm", handler="ann")),
+        Event(3, BORN, "ann", Failed(2, "agent", "long " * 40)),
+    ]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    _header, shown = recorded(saved)
+    assert "\x1b[90m◇ the room" in shown[0][1]
+    failure = shown[2][1].split("\r\n")
+    assert "\x1b[31m✗ " in failure[0]
+    assert "\x1b[31mlong" in failure[1]

@@ -71,3 +71,9 @@ def test_nothing_that_somebody_wrote_becomes_markup() -> None:
         child.content for token in parsed for child in token.children or () if child.content
     )
     assert "<b>bold</b> ![x](http://evil/) [a](b) `code` **strong**" in re.sub(r"\s+", " ", shown)
+
+
+def test_no_address_becomes_a_link_and_nobody_is_called() -> None:
+    kept = markdown(report("see https://evil.example, www.evil.example and @ann"))
+    assert "https\\://evil.example, www\\.evil.example and \\@ann" in kept
+    assert "<a" not in MarkdownIt("gfm-like").disable("linkify").render(kept)

@@ -8,7 +8,6 @@ make a picture of it.
 import re
 from collections.abc import Iterator
 from datetime import date
-from itertools import groupby
 from typing import Final
 
 from genie_core.archive.labels import Labels
@@ -17,6 +16,7 @@ from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import AGENT
 from genie_core.room.event import Answered, FileRef, Quote, Said
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
+from genie_tui.export.escaping import BREAK, escape
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
 from genie_tui.export.story import Passage, story
 from genie_tui.fenced import Code, blocks
@@ -24,15 +24,9 @@ from genie_tui.moments import duration, local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_name
 
-_ANYWHERE: Final = re.compile(r"[\\`*_{}\[\]<>&~|$#]|:(?=//)|(?<=www)\.|@", re.IGNORECASE)
-"""What can mean something in the middle of a line: all of it may stand behind a backslash."""
-
-_AT_START: Final = re.compile(r"[-+=:]|(?<=[0-9])[.)]")
-_NUMBERED: Final = re.compile(r"[0-9]+(?=[.)])")
 _MORE: Final = frozenset({"reason", "runs", "risk", "because", "changes", "agents", "recovered"})
 """Of what is known about a decision or an approval, this is what its line may not tell."""
 
-_BREAK: Final = "\\\n"
 _TICKS: Final = re.compile(r"`+")
 
 
@@ -53,15 +47,6 @@ def markdown(saved: SavedRoom, place: Place = nowhere) -> Iterator[str]:
         yield _definition(number, group)
 
 
-def escape(text: str) -> str:
-    """A text that has been made safe to show, as Markdown of which nothing is markup.
-
-    Every line feed becomes a break within the paragraph, and blank lines end it.
-    """
-    groups = groupby(text.split("\n"), key=lambda line: bool(line.strip()))
-    return "\n\n".join(_BREAK.join(map(_line, lines)) for filled, lines in groups if filled)
-
-
 def content(raw: str) -> str:
     """What somebody wrote, with its code, to stand on lines of its own; something in any case."""
     parts = (
@@ -76,20 +61,8 @@ def _code(block: Code) -> str:
     return f"{label}{fence}\n{block.code}\n{fence}"
 
 
-def _line(line: str) -> str:
-    """One line, whose indentation is kept by spaces that don't mean code."""
-    bare = line.strip(" ")
-    indent = "&nbsp;" * (len(line) - len(line.lstrip(" ")))
-    number = _NUMBERED.match(bare)
-    start = number.end() if number else 0
-    escaped = _ANYWHERE.sub(r"\\\g<0>", bare[start:])
-    if _AT_START.match(bare, start) and not indent:
-        escaped = "\\" + escaped.removeprefix("\\")
-    return indent + bare[:start] + escaped
-
-
 def _head(cover: Cover) -> str:
-    lines = [f"# {escape(cover.title)}", f"{escape(cover.people)}{_BREAK}{escape(cover.extent)}"]
+    lines = [f"# {escape(cover.title)}", f"{escape(cover.people)}{BREAK}{escape(cover.extent)}"]
     lines += [f"> ⚠ {escape(problem)}" for problem in cover.problems]
     return "\n\n".join(lines) + "\n"
 
@@ -129,7 +102,7 @@ def _said(said: Said) -> str:
 
 def _below(head: str, text: str) -> str:
     """Put a text under its head, in the same paragraph if it begins with one."""
-    return f"{head}\n\n{text}" if text.startswith("`") else head + _BREAK + text
+    return f"{head}\n\n{text}" if text.startswith("`") else head + BREAK + text
 
 
 def _text(raw: str) -> str:

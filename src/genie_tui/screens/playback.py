@@ -108,10 +108,10 @@ class Playback:
             self._projector.playing = False
 
     def go(self, seq: int) -> None:
-        """Show the room after an event, and stop there."""
+        """Show the room after an event, which is never before the first one, and stop there."""
         if self._projector is not None:
             self.pause()
-            self._work(partial(self._projector.go, seq))
+            self._work(partial(self._projector.go, max(seq, 1)))
 
     def go_by(self, events: int) -> None:
         """Go on, or back."""

@@ -127,7 +127,7 @@ def test_damage_from_before_the_export_is_told_and_kept(here: Path, there: Path)
     ("change", "why"),
     [
         (lambda data: b"", "no session"),
-        (lambda data: b"# Notes\n\nof a meeting\n", "no session"),
+        (lambda data: b"# Notes\n\nof a meeting\n", "no session that was exported as jsonl or zip"),
         (lambda data: b"[" * 100_000 + b"\n", "no session"),
         (lambda data: data[:300], "no session"),
         (lambda data: data.replace(b'"genie-session":1', b'"genie-session":2'), "newer version"),
@@ -329,6 +329,13 @@ def test_an_archive_that_claims_to_unpack_to_far_more_than_it_is_is_refused(
     data = out.getvalue()
     with pytest.raises(NotImportable, match="unpacks to far more"):
         taken_in(there, data)
+    assert names_in(there) == []
+
+
+def test_an_archive_that_was_not_copied_to_its_end_is_told_as_such(here: Path, there: Path) -> None:
+    data = packed(("session.jsonl", lines_of(saved_room(here))))
+    with pytest.raises(NotImportable, match="damaged: its end is missing"):
+        taken_in(there, data[: len(data) // 2])
     assert names_in(there) == []
 
 

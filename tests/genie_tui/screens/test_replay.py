@@ -250,6 +250,10 @@ async def test_a_click_on_the_bar_leads_there(places: Locations, saved: SavedRoo
         await until(pilot, lambda: place(screen) in (END // 2, END // 2 + 1))
         await pilot.click(SeekBar, offset=(bar.size.width + 1, 1))
         await at(screen, pilot, END)
+        await pilot.click(SeekBar, offset=(0, 1))  # where the keys lead, too
+        await at(screen, pilot, 1)
+        await pilot.press("left")
+        await at(screen, pilot, 1)
 
 
 async def test_it_plays_in_the_time_of_its_clock(places: Locations, saved: SavedRoom) -> None:

@@ -81,7 +81,7 @@ def decode_header(line: bytes, name: str) -> Header:
     try:
         version = msgspec.json.decode(line, type=_Versioned).version
     except (ValueError, RecursionError) as error:
-        raise NotImportable(name, "it is no session exported as JSON lines") from error
+        raise NotImportable(name, "it is no session that was exported as jsonl or zip") from error
     if version > VERSION:
         raise NotImportable(name, "a newer version of the program wrote it; update the program")
     try:

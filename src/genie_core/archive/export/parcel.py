@@ -77,7 +77,8 @@ def open_parcel(source: BinaryIO, name: str) -> Iterator[Parcel]:
                     raise NotImportable(name, "it unpacks to far more than any export")
                 yield parcel
     except _BROKEN as error:
-        raise NotImportable(name, f"the archive is damaged: {error}") from error
+        why = error if zipfile.is_zipfile(source) else "its end is missing"
+        raise NotImportable(name, f"the archive is damaged: {why}") from error
 
 
 def _listed(archive: zipfile.ZipFile, name: str) -> dict[str, int]:
