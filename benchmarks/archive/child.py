@@ -34,6 +34,9 @@ def measured(args: argparse.Namespace) -> dict[str, float]:
         from benchmarks.archive.searches import measure_search
 
         return measure_search(args.folder, Path(args.what))
+    from genie_tui.__main__ import collect_rarely
+
+    collect_rarely()
     from benchmarks.archive.opens import measure_log, measure_screen
 
     if args.part == "screen":
