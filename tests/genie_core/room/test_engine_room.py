@@ -1,11 +1,12 @@
 """One person's engine among several terminals, and what it gets to see."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from tests.genie_core.room.house import Ear, House, loader, opened
+from tests.genie_core.room.shelf import Shelf, Store
 
 from genie_core import redaction
 from genie_core.agent import AgentInput, ApprovalCallback
@@ -13,11 +14,8 @@ from genie_core.errors import GenieError
 from genie_core.known_values import HIDDEN, KnownValues
 from genie_core.message import Attachment, Message, Thread
 from genie_core.reasoner import Decision, Response
-from genie_core.room.event import Asked, Event, Failed, FileRef, Quote, QuotedLine, Said, Settled
+from genie_core.room.event import Asked, Failed, FileRef, Quote, QuotedLine, Settled
 from genie_core.room.exchange import Proposal
-from genie_core.room.filing import Errand
-from genie_core.room.frame import ClientFrame, Piece, Refused, ServerFrame, Stored
-from genie_core.room.limits import Limits
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine
 from genie_core.room.seat import Answer, EngineState, Transfer, Way
@@ -48,30 +46,6 @@ def proposals(person: Participant) -> list[Proposal]:
 # -- several terminals
 
 
-async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path: Path) -> None:
-    async with opened() as house:
-        connector = await by_socket(house)
-        ann, ear = await house.seat("ann", None)
-        desk, desk_ear = await house.seat(
-            "ben", loader(tmp_path / "desk", run=tool_user), connector=connector, device="desk"
-        )
-        couch, couch_ear = await house.seat("ben", None, connector=connector, device="couch")
-        desk.say("old.txt")
-        await couch_ear.until(lambda: couch.state.pending_for("ben"))
-        (proposal,) = couch.state.pending_for("ben")
-        assert proposal.arguments == {"path": "old.txt"}
-        assert not ann.answer(proposal.id, Answer(allow=True))
-        assert couch.answer(proposal.id, Answer(allow=True, reason="go on"))
-        for person, heard in ((desk, desk_ear), (couch, couch_ear), (ann, ear)):
-            await heard.until(lambda person=person: answers(person))  # type: ignore[misc] # mypy can't infer a lambda with a default
-            assert answers(person) == ["deleted old.txt"]
-            assert not person.state.open  # the card is closed everywhere
-            (settled,) = proposals(person)
-            assert (settled.outcome, settled.settled_by) == ("approved", "ben")
-        assert not couch.answer(proposal.id, Answer(allow=True))
-        assert not desk.answer(proposal.id, Answer(allow=True))
-
-
 async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_one(
     tmp_path: Path,
 ) -> None:
@@ -86,30 +60,6 @@ async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_
         (exchange,) = couch.state.exchanges.values()
         assert (exchange.handler, exchange.device) == ("ben", "desk")
         assert desk.state.exchanges.keys() == couch.state.exchanges.keys()
-
-
-async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_path: Path) -> None:
-    async with opened() as house:
-        connector = await by_socket(house)
-        seats = {
-            device: await house.seat(
-                "ben",
-                loader(tmp_path / device, run=tool_user),
-                connector=connector,
-                device=device,
-            )
-            for device in ("desk", "couch")
-        }
-        for seat, ear in seats.values():
-            await ear.until(lambda seat=seat: seat.engine.state is EngineState.READY)  # type: ignore[misc] # mypy can't infer a lambda with a default
-        (desk, desk_ear), (couch, couch_ear) = seats.values()
-        desk.say("from the desk")
-        couch.say("from the couch")
-        await desk_ear.until(lambda: len(desk.state.pending_for("ben")) == 2)
-        where = {e.said.text: e.device for e in desk.state.exchanges.values()}
-        assert where == {"from the desk": "desk", "from the couch": "couch"}
-        assert desk.stop() == 2
-        await couch_ear.until(lambda: couch.state.exchanges and not couch.state.running)
 
 
 # -- what a guest's calls are made with
@@ -188,60 +138,6 @@ async def test_a_call_is_not_allowed_blind_after_what_it_does_was_forgotten(tmp_
 # -- files and quotes
 
 
-class Shelf:
-    """A library whose files arrive at the host when the test says so."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.sent: set[str] = set()
-        self.report: Callable[[Transfer], None] = lambda _: None
-
-    def arrive(self, digest: str) -> None:
-        self.sent.add(digest)
-        self.report(Transfer(digest, "f", Way.UP, 5, 5))
-
-    def start(self, ask: Callable[[ClientFrame], bool], report: Callable[[Transfer], None]) -> None:
-        self.report = report
-
-    async def attach(self, path: Path) -> FileRef:
-        raise NotImplementedError
-
-    def place(self, digest: str) -> Path:
-        return self.folder / digest
-
-    def has(self, digest: str) -> bool:
-        return digest in self.sent
-
-    def is_sent(self, digest: str) -> bool:
-        return digest in self.sent
-
-    def drop(self, digest: str) -> None: ...
-    def recall(self, files: Iterable[FileRef]) -> None: ...
-    def on_event(self, event: Event) -> None: ...
-    def on_answer(self, answer: Stored | Piece | Refused) -> None: ...
-    def on_online(self, limits: Limits) -> None: ...
-    def on_offline(self) -> None: ...
-    async def aclose(self) -> None: ...
-
-
-class Store:
-    """The host's files: all that are ever named are there."""
-
-    def __init__(self, *files: FileRef) -> None:
-        self.known: Mapping[str, FileRef] = {file.digest: file for file in files}
-
-    def take(
-        self, errand: Errand, done: Callable[[Errand, ServerFrame, FileRef | None], None]
-    ) -> None:
-        raise NotImplementedError
-
-    async def aclose(self) -> None: ...
-
-
-def files(count: int) -> list[FileRef]:
-    return [FileRef(f"{n:02}" * 32, f"file{n}", 5, "text/plain") for n in range(count)]
-
-
 async def test_an_engine_gets_files_by_their_place_and_quotes_as_threads(tmp_path: Path) -> None:
     seen: list[Message] = []
 
@@ -291,31 +187,6 @@ async def test_an_engine_gets_a_file_of_others_when_it_is_there(tmp_path: Path) 
         assert absent.attachments == []
         assert (late.sender, late.content) == ("cleo", "(the file plan.pdf is here now)")
         assert [each.path for each in late.attachments] == [str(tmp_path / DIGEST)]
-
-
-async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path) -> None:
-    first, second = files(2)
-    async with opened(files=Store(first, second)) as house:
-        shelf = Shelf(tmp_path)
-        ann, ear = await house.seat("ann", None)
-        cleo, other = await house.seat(
-            "cleo", None, connector=await by_socket(house), library=shelf
-        )
-        cleo.say("before")
-        cleo.say("with both", files=[first, second])
-        cleo.say("after")
-        cleo.say("with one", files=[second])
-        await ear.until(lambda: len(ann.state.exchanges) == 1)
-        assert [unsent.text for unsent in cleo.unsent][-3:] == ["with both", "after", "with one"]
-        shelf.arrive(second.digest)
-        assert len(cleo.unsent) >= 3
-        shelf.arrive(first.digest)
-        await ear.until(lambda: len(ann.state.exchanges) == 4)
-        texts = [e.said.text for e in ann.state.exchanges.values()]
-        assert texts == ["before", "with both", "after", "with one"]
-        await other.until(lambda: not cleo.unsent and other.unsent == ())
-        said = [e.body for e in house.sink.events if isinstance(e.body, Said)]
-        assert said[1].files == (first, second)
 
 
 # -- secrets

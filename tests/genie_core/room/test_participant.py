@@ -4,22 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.genie_core.room.house import identity_of, loader, opened
-from tests.ports import free_port
+from tests.genie_core.room.house import loader, opened
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
-from genie_core.room.deed import Deed, sign_deed
 from genie_core.room.errors import LeftInDisorder, NoEngine
 from genie_core.room.event import (
-    ROOM,
     Cancelled,
     Event,
     Failed,
-    Hosted,
-    Opened,
     Said,
     Settled,
     Suspended,
@@ -27,8 +22,7 @@ from genie_core.room.event import (
 from genie_core.room.exchange import Phase
 from genie_core.room.person import Presence
 from genie_core.room.plan import Engine, EngineLoader
-from genie_core.room.seat import Answer, EngineState, Going, Link
-from genie_core.room.websocket import ws_connector
+from genie_core.room.seat import Answer, EngineState, Link
 from genie_core.testing import Emit, ignore_all
 
 
@@ -431,123 +425,3 @@ async def test_a_grant_ends_when_whoever_it_is_for_leaves(tmp_path: Path) -> Non
         again, _ = await house.seat("ben", None)
         again.say("two")
         await ear.until(lambda: ann.state.pending_for("ann"))
-
-
-# -- ends that are not the person's wish, and how to go on
-
-
-def deed_of(name: str, pin: str = "") -> Deed:
-    return sign_deed(
-        identity_of(name), room="r", host=name, pin=pin, addresses=("192.0.2.7:7654",), at=1.0
-    )
-
-
-async def test_what_an_earlier_seat_could_not_send_is_sent_by_the_next_in_order() -> None:
-    async with opened() as house:
-        address = str(await house.server.listen(port=0))
-        ann, heard = await house.seat("ann", None)
-        ben, ear = await house.seat("ben", None, connector=ws_connector(address))
-        await house.server.close()
-        await ear.until(lambda: ben.link.link is Link.RETRYING)
-        for number in range(5):
-            ben.say(f"message {number}")
-        left = ben.unsent
-        assert [unsent.text for unsent in left] == [f"message {number}" for number in range(5)]
-        with pytest.raises(LeftInDisorder):
-            await ben.leave()
-        events = house.sink.events
-    async with opened(events) as house:
-        ann, heard = await house.seat("ann", None)
-        ben, ear = await house.seat("ben", None, prepare=lambda seat: seat.send_again(left))
-        ben.say("and one more")
-        await heard.until(lambda: len(ann.state.exchanges) == 6)
-        await ear.until(lambda: not ben.unsent)
-        said = [e.body for e in house.sink.events if isinstance(e.body, Said)]
-        assert [each.id for each in said[:5]] == [unsent.id for unsent in left]
-        assert said[5].text == "and one more"
-
-
-async def test_a_host_whose_log_went_another_way_ends_the_seat_with_what_is_unsent() -> None:
-    port = free_port()
-    async with opened() as house:
-        await house.server.listen(port=port)
-        connector = ws_connector(f"127.0.0.1:{port}")
-        await house.seat("ann", None)
-        ben, ear = await house.seat("ben", None, connector=connector, saved=lambda: "copy-7")
-        ben.say("only the first host ever knew this")
-        await ear.until(lambda: ben.state.exchanges)
-        await house.server.close()
-        await ear.until(lambda: ben.link.link is Link.RETRYING)
-        ben.say("is anybody there?")
-        async with opened(house.sink.events[:3]) as other:
-            await other.server.listen(port=port)
-            await ear.until(lambda: ben.link.link is Link.CLOSED)
-            assert ben.parting is not None
-            assert (ben.parting.going, ben.parting.saved) == (Going.REJOIN, "copy-7")
-            ben.say("and after it ended")
-            assert [unsent.text for unsent in ben.parting.unsent] == [
-                "is anybody there?",
-                "and after it ended",
-            ]
-            assert [status.link for status in ear.links].count(Link.CLOSED) == 1
-            assert ear.links[-1].detail == ben.parting.text
-            assert "ben" not in other.server.state.people
-        await ben.leave()  # what is unsent has a way to go on, and is no reason for regret
-
-
-async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: Path) -> None:
-    deed = deed_of("ben")
-    async with opened() as house:
-        connector = ws_connector(str(await house.server.listen(port=0)))
-        ann, heard = await house.seat("ann", None)
-        desk, ear = await house.seat(
-            "ben",
-            loader(tmp_path),
-            connector=connector,
-            device="desk",
-            deed=lambda: deed,
-            saved=lambda: "c",
-        )
-        couch, other = await house.seat(
-            "ben", None, connector=connector, device="couch", deed=lambda: deed_of("ben", "x" * 43)
-        )
-        learnt: list[Deed] = []
-        dora, third = await house.seat("dora", None, connector=connector, learn=learnt.append)
-        assert ann.offer("ben")
-        await ear.until(lambda: ear.offers == ["ann"])
-        assert desk.accept()
-        await heard.until(lambda: heard.accepted == ["ben"])
-        await ann.leave("good night")
-        await ear.until(lambda: desk.link.link is Link.CLOSED)
-        assert desk.parting is not None
-        assert (desk.parting.going, desk.parting.saved) == (Going.HOST, "c")
-        assert desk.state.heir is not None
-        await third.until(lambda: learnt == [deed])
-        await other.until(lambda: couch.link.link is Link.RETRYING)
-        assert couch.parting is None  # it is the desk that hosts
-        assert dora.parting is None
-
-
-async def test_only_who_hosts_now_is_told_and_only_to_those_who_knew_another_host() -> None:
-    past = [Event(1, 1.0, ROOM, Opened("r", "Room"))]
-    past += [Event(seq, 2.0, ROOM, Hosted(name)) for seq, name in ((2, "ann"), (3, "ben"))]
-    past.append(Event(4, 3.0, ROOM, Hosted("carol")))
-    async with opened(past) as house:  # which ann hosts, again
-        _, hers = await house.seat("ann", None)
-        _, new = await house.seat("dora", None)
-        _, knew = await house.seat("erik", None, prepare=lambda erik: erik.replay(past[:3]))
-        for ear in (hers, new, knew):
-            await ear.until(lambda ear=ear: ear.events[-1].by == "erik")  # type: ignore[misc] # mypy can't infer a lambda with a default
-        assert (hers.notices, new.notices) == ([], [])
-        assert knew.notices == ["ann hosts this room now"]
-
-
-async def test_without_a_place_to_host_at_nobody_is_asked(tmp_path: Path) -> None:
-    async with opened() as house:
-        ann, _ = await house.seat("ann", None)
-        ben, ear = await house.seat("ben", loader(tmp_path))
-        assert not ben.accept()
-        ann.offer("ben")
-        ann.say("done")
-        await ear.until(lambda: ben.state.exchanges)
-        assert ear.offers == []

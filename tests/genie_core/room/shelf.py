@@ -1,0 +1,68 @@
+"""A participant's files and the host's, without a disk."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from genie_core.room.event import Event, FileRef
+from genie_core.room.filing import Errand
+from genie_core.room.frame import ClientFrame, Piece, Refused, ServerFrame, Stored
+from genie_core.room.limits import Limits
+from genie_core.room.seat import Transfer, Way
+
+
+class Shelf:
+    """A library whose files arrive at the host when the test says so."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.brought: list[str] = []
+        self.dropped: list[str] = []
+        self.sent: set[str] = set()
+        self.report: Callable[[Transfer], None] = lambda _: None
+
+    def arrive(self, digest: str) -> None:
+        self.sent.add(digest)
+        self.report(Transfer(digest, "f", Way.UP, 5, 5))
+
+    def start(self, ask: Callable[[ClientFrame], bool], report: Callable[[Transfer], None]) -> None:
+        self.report = report
+
+    async def attach(self, path: Path) -> FileRef:
+        raise NotImplementedError
+
+    def bring(self, file: FileRef) -> bool:
+        self.brought.append(file.digest)
+        return True
+
+    def place(self, digest: str) -> Path:
+        return self.folder / digest
+
+    def has(self, digest: str) -> bool:
+        return digest in self.sent
+
+    def is_sent(self, digest: str) -> bool:
+        return digest in self.sent
+
+    def drop(self, digest: str) -> None:
+        self.dropped.append(digest)
+
+    def recall(self, files: Iterable[FileRef]) -> None: ...
+    def on_event(self, event: Event) -> None: ...
+    def on_answer(self, answer: Stored | Piece | Refused) -> None: ...
+    def on_online(self, limits: Limits) -> None: ...
+    def on_offline(self) -> None: ...
+    async def aclose(self) -> None: ...
+
+
+class Store:
+    """The host's files: all that are ever named are there."""
+
+    def __init__(self, *files: FileRef) -> None:
+        self.known: Mapping[str, FileRef] = {file.digest: file for file in files}
+
+    def take(
+        self, errand: Errand, done: Callable[[Errand, ServerFrame, FileRef | None], None]
+    ) -> None:
+        raise NotImplementedError
+
+    async def aclose(self) -> None: ...

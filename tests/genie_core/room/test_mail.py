@@ -1,0 +1,158 @@
+"""Messages that wait for their files or for a connection, and files that come and go."""
+
+from pathlib import Path
+
+import pytest
+from tests.genie_core.room.doubles import Recorder, local_connector, room_server
+from tests.genie_core.room.house import Ear, opened
+from tests.genie_core.room.shelf import Shelf, Store
+
+from genie_core.room.audience import Audience
+from genie_core.room.client import RoomClient
+from genie_core.room.errors import LeftInDisorder, TooManyUnsent
+from genie_core.room.event import FileRef, Said
+from genie_core.room.mail import Mail
+from genie_core.room.outbox import MAX_UNSENT
+from genie_core.room.seat import Link, Transfer, Way
+from genie_core.room.websocket import ws_connector
+
+
+def files(count: int) -> list[FileRef]:
+    return [FileRef(f"{n:02}" * 32, f"file{n}", 5, "text/plain") for n in range(count)]
+
+
+def offline() -> RoomClient:
+    return RoomClient(local_connector(room_server()), Recorder(), name="ben")
+
+
+class Desk:
+    """The mail of somebody who is not connected yet."""
+
+    def __init__(self, folder: Path) -> None:
+        self.ear, self.shelf = Ear(), Shelf(folder)
+        self.arrived: list[str] = []
+        self.client = offline()
+        self.mail = Mail(self.shelf, self.client, Audience(self.ear), self.arrived.append)
+        self.mail.start()
+
+    def say(self, text: str, *files: FileRef) -> None:
+        self.mail.say(text, emote=False, files=files, quotes=())
+
+
+async def test_what_waits_for_its_files_comes_after_what_the_client_has(tmp_path: Path) -> None:
+    (file,) = files(1)
+    desk = Desk(tmp_path)
+    desk.say("first")
+    desk.say("with a file", file)
+    desk.say("after it")
+    texts = ["first", "with a file", "after it"]
+    assert [unsent.text for unsent in desk.mail.unsent] == texts
+    assert [unsent.text for unsent in desk.client.unsent] == ["first"]
+    desk.shelf.arrive(file.digest)
+    assert [unsent.text for unsent in desk.client.unsent] == texts
+    assert [transfer.digest for transfer in desk.ear.transfers] == [file.digest]
+    assert desk.arrived == []  # it went up
+
+
+async def test_a_file_that_can_not_be_sent_lets_its_message_go(tmp_path: Path) -> None:
+    (file,) = files(1)
+    desk = Desk(tmp_path)
+    desk.say("with a file", file)
+    desk.shelf.sent.add(file.digest)  # which then is said to be there, for nothing else can come
+    desk.shelf.report(Transfer(file.digest, "f", Way.UP, 2, 5, problem="it is gone"))
+    assert [unsent.text for unsent in desk.client.unsent] == ["with a file"]
+
+
+async def test_a_file_that_came_down_is_told_of(tmp_path: Path) -> None:
+    (file,) = files(1)
+    desk = Desk(tmp_path)
+    desk.shelf.report(Transfer(file.digest, "f", Way.DOWN, 2, 5))
+    assert desk.arrived == []
+    desk.shelf.report(Transfer(file.digest, "f", Way.DOWN, 5, 5))
+    assert desk.arrived == [file.digest]
+    assert len(desk.ear.transfers) == 2
+
+
+async def test_a_file_is_given_up_only_if_no_message_brings_it(tmp_path: Path) -> None:
+    first, second = files(2)
+    desk = Desk(tmp_path)
+    desk.say("look", first)
+    for file in (first, second):
+        desk.mail.detach(file.digest)
+    assert desk.shelf.dropped == [second.digest]
+
+
+async def test_messages_of_an_earlier_seat_bring_their_files_again(tmp_path: Path) -> None:
+    (file,) = files(1)
+    earlier, later = Desk(tmp_path), Desk(tmp_path)
+    earlier.say("look", file)
+    later.mail.hold(earlier.mail.unsent)
+    assert later.shelf.brought == [file.digest]
+    assert later.mail.unsent == earlier.mail.unsent
+    assert later.mail.file(file.digest) is None
+    later.shelf.sent.add(file.digest)
+    assert later.mail.file(file.digest) == tmp_path / file.digest
+
+
+async def test_no_more_may_wait_than_the_room_would_ever_take(tmp_path: Path) -> None:
+    (file,) = files(1)
+    desk = Desk(tmp_path)
+    desk.say("first", file)
+    for _ in range(MAX_UNSENT - 1):
+        desk.say("more")
+    with pytest.raises(TooManyUnsent):
+        desk.say("too much")
+    assert len(desk.mail.unsent) == MAX_UNSENT
+
+
+async def test_what_an_earlier_seat_could_not_send_is_sent_by_the_next_in_order() -> None:
+    async with opened() as house:
+        address = str(await house.server.listen(port=0))
+        ann, heard = await house.seat("ann", None)
+        ben, ear = await house.seat("ben", None, connector=ws_connector(address))
+        await house.server.close()
+        await ear.until(lambda: ben.link.link is Link.RETRYING)
+        for number in range(5):
+            ben.say(f"message {number}")
+        left = ben.unsent
+        assert [unsent.text for unsent in left] == [f"message {number}" for number in range(5)]
+        with pytest.raises(LeftInDisorder):
+            await ben.leave()
+        events = house.sink.events
+    async with opened(events) as house:
+        ann, heard = await house.seat("ann", None)
+        ben, ear = await house.seat("ben", None, prepare=lambda seat: seat.send_again(left))
+        ben.say("and one more")
+        await heard.until(lambda: len(ann.state.exchanges) == 6)
+        await ear.until(lambda: not ben.unsent)
+        said = [e.body for e in house.sink.events if isinstance(e.body, Said)]
+        assert [each.id for each in said[:5]] == [unsent.id for unsent in left]
+        assert said[5].text == "and one more"
+
+
+async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path) -> None:
+    first, second = files(2)
+    async with opened(files=Store(first, second)) as house:
+        shelf = Shelf(tmp_path)
+        ann, ear = await house.seat("ann", None)
+        cleo, other = await house.seat(
+            "cleo",
+            None,
+            connector=ws_connector(str(await house.server.listen(port=0))),
+            library=shelf,
+        )
+        cleo.say("before")
+        cleo.say("with both", files=[first, second])
+        cleo.say("after")
+        cleo.say("with one", files=[second])
+        await ear.until(lambda: len(ann.state.exchanges) == 1)
+        assert [unsent.text for unsent in cleo.unsent][-3:] == ["with both", "after", "with one"]
+        shelf.arrive(second.digest)
+        assert len(cleo.unsent) >= 3
+        shelf.arrive(first.digest)
+        await ear.until(lambda: len(ann.state.exchanges) == 4)
+        texts = [e.said.text for e in ann.state.exchanges.values()]
+        assert texts == ["before", "with both", "after", "with one"]
+        await other.until(lambda: not cleo.unsent and other.unsent == ())
+        said = [e.body for e in house.sink.events if isinstance(e.body, Said)]
+        assert said[1].files == (first, second)

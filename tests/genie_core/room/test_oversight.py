@@ -1,0 +1,96 @@
+"""One person's word, from whichever of their terminals it comes."""
+
+from pathlib import Path
+
+from tests.genie_core.room.house import House, loader, opened
+
+from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.room.exchange import Proposal
+from genie_core.room.participant import Participant
+from genie_core.room.seat import Answer, EngineState
+from genie_core.room.websocket import Connector, ws_connector
+from genie_core.testing import Emit
+
+
+async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+    verdict = await callback("delete", {"path": input.query})
+    return f"deleted {input.query}" if verdict else f"kept it: {verdict.reason}"
+
+
+async def by_socket(house: House) -> Connector:
+    return ws_connector(str(await house.server.listen(port=0)))
+
+
+def answers(person: Participant) -> list[str]:
+    return [e.answer.text for e in person.state.exchanges.values() if e.answer is not None]
+
+
+def proposals(person: Participant) -> list[Proposal]:
+    return list(person.state.proposals.values())
+
+
+async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path: Path) -> None:
+    async with opened() as house:
+        connector = await by_socket(house)
+        ann, ear = await house.seat("ann", None)
+        desk, desk_ear = await house.seat(
+            "ben", loader(tmp_path / "desk", run=tool_user), connector=connector, device="desk"
+        )
+        couch, couch_ear = await house.seat("ben", None, connector=connector, device="couch")
+        desk.say("old.txt")
+        await couch_ear.until(lambda: couch.state.pending_for("ben"))
+        (proposal,) = couch.state.pending_for("ben")
+        assert proposal.arguments == {"path": "old.txt"}
+        assert not ann.answer(proposal.id, Answer(allow=True))
+        assert couch.answer(proposal.id, Answer(allow=True, reason="go on"))
+        for person, heard in ((desk, desk_ear), (couch, couch_ear), (ann, ear)):
+            await heard.until(lambda person=person: answers(person))  # type: ignore[misc] # mypy can't infer a lambda with a default
+            assert answers(person) == ["deleted old.txt"]
+            assert not person.state.open  # the card is closed everywhere
+            (settled,) = proposals(person)
+            assert (settled.outcome, settled.settled_by) == ("approved", "ben")
+        assert not couch.answer(proposal.id, Answer(allow=True))
+        assert not desk.answer(proposal.id, Answer(allow=True))
+
+
+async def test_each_terminal_runs_its_own_messages_and_either_can_stop_them(tmp_path: Path) -> None:
+    async with opened() as house:
+        connector = await by_socket(house)
+        seats = {
+            device: await house.seat(
+                "ben",
+                loader(tmp_path / device, run=tool_user),
+                connector=connector,
+                device=device,
+            )
+            for device in ("desk", "couch")
+        }
+        for seat, ear in seats.values():
+            await ear.until(lambda seat=seat: seat.engine.state is EngineState.READY)  # type: ignore[misc] # mypy can't infer a lambda with a default
+        (desk, desk_ear), (couch, couch_ear) = seats.values()
+        desk.say("from the desk")
+        couch.say("from the couch")
+        await desk_ear.until(lambda: len(desk.state.pending_for("ben")) == 2)
+        where = {e.said.text: e.device for e in desk.state.exchanges.values()}
+        assert where == {"from the desk": "desk", "from the couch": "couch"}
+        assert desk.stop() == 2
+        await couch_ear.until(lambda: couch.state.exchanges and not couch.state.running)
+
+
+async def test_a_person_decides_about_no_one_elses_calls_nor_about_what_is_over(
+    tmp_path: Path,
+) -> None:
+    async with opened() as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=tool_user))
+        ben, _ = await house.seat("ben", None)
+        ann.say("old.txt")
+        await ear.until(lambda: ann.state.pending_for("ann") and ben.state.pending_for("ann"))
+        (proposal,) = ben.state.pending_for("ann")
+        assert not ben.answer(proposal.id, Answer(allow=True))
+        assert not ben.answer("never asked for", Answer(allow=True))
+        assert ben.stop() == 0
+        assert ben.stop(10_000) == 0
+        assert ann.state.pending_for("ann")
+        assert ann.stop(proposal.message) == 1
+        await ear.until(lambda: not ann.state.running)
+        assert not ann.answer(proposal.id, Answer(allow=True))
