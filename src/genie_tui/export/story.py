@@ -1,6 +1,5 @@
 """What happened in a room, one passage after another: the common ground of all written forms."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,7 +25,7 @@ from genie_tui.text import visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.announcement import announcement, because
 from genie_tui.widgets.approval_text import allowed, denied
-from genie_tui.widgets.arguments import WITHHELD
+from genie_tui.widgets.arguments import arguments_line
 from genie_tui.widgets.failure import part, why_failed
 from genie_tui.widgets.parking import MARK, goes_on, parked_with
 
@@ -158,7 +157,8 @@ def _of_run(body: RunBody, by: str, proposal: Proposal | None, parked: list[str]
             asks = f": {question_in(body.query)}" if body.query else ""
             return Line("●", f"{by}'s agent takes it up{whom}{asks}")
         case Asked():
-            return Line("▲", f"{agent_path(body.agent)} asks for {body.tool}: {call_of(body)}")
+            given = arguments_line(body.arguments, withheld=body.withheld)
+            return Line("▲", f"{agent_path(body.agent)} asks for {body.tool}: {given}")
         case Settled():
             return _settled(body, by, proposal.tool if proposal else "a tool call")
         case Cancelled() | Failed() if parked and goes_on(body):
@@ -183,18 +183,3 @@ def _settled(body: Settled, by: str, tool: str) -> Line:
             return Line("‖", f"parked {tool}")
         case _:
             return Line("…", because(f"expired {tool}", body.reason or ""))
-
-
-def call_of(asked: Asked | Proposal) -> str:
-    """What a tool is called with, in one line, without what is left open; not yet safe to show."""
-    if asked.withheld and not asked.arguments:
-        return WITHHELD
-    given = {name: value for name, value in asked.arguments.items() if value is not None}
-    return ", ".join(f"{name} {_short(value)}" for name, value in given.items()) or "no arguments"
-
-
-def _short(value: object) -> str:
-    """A value as a card writes it; an empty text as one that can be seen."""
-    if isinstance(value, str) and value:
-        return value
-    return json.dumps(value, ensure_ascii=False, default=repr)

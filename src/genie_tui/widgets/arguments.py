@@ -33,6 +33,21 @@ def plain_arguments(arguments: Mapping[str, Any], *, withheld: bool = False) -> 
     )
 
 
+def arguments_line(arguments: Mapping[str, Any], *, withheld: bool = False) -> str:
+    """The arguments in one line, without those that are left open; not yet safe to show."""
+    if withheld and not arguments:
+        return WITHHELD
+    given = {name: value for name, value in arguments.items() if value is not None}
+    return ", ".join(f"{name} {_short(value)}" for name, value in given.items()) or "no arguments"
+
+
+def _short(value: Any) -> str:
+    """A value as a card writes it; an empty text as one that can be seen."""
+    if isinstance(value, str) and value:
+        return value
+    return json.dumps(value, ensure_ascii=False, default=repr)
+
+
 def arguments_content(arguments: Mapping[str, Any], *, withheld: bool = False) -> Content:
     """The arguments for a card: short values beside their names, long ones below.
 

@@ -18,7 +18,7 @@ from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.announcement import because
 from genie_tui.widgets.approval_text import allowed, denied, outcome, what_changed
-from genie_tui.widgets.arguments import WITHHELD, plain_arguments
+from genie_tui.widgets.arguments import arguments_line, plain_arguments
 from genie_tui.widgets.card_text import RISKS
 from genie_tui.widgets.costs import short_cost
 from genie_tui.widgets.failure import part, why_failed
@@ -114,10 +114,8 @@ def _approval(row: Row) -> Headline:
 
 
 def _call(asked: Asked) -> str:
-    if asked.withheld and not asked.arguments:
-        return f"{agent_path(asked.agent)}: {WITHHELD}"
-    values = ", ".join(f"{name} {value}" for name, value in asked.arguments.items())
-    return f"{agent_path(asked.agent)}: {values or 'no arguments'}"
+    given = arguments_line(asked.arguments, withheld=asked.withheld)
+    return f"{agent_path(asked.agent)}: {given}"
 
 
 def details(row: Row) -> list[tuple[str, str]]:

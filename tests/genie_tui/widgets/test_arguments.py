@@ -1,6 +1,12 @@
 import pytest
 
-from genie_tui.widgets.arguments import SHORT, WITHHELD, arguments_content, plain_arguments
+from genie_tui.widgets.arguments import (
+    SHORT,
+    WITHHELD,
+    arguments_content,
+    arguments_line,
+    plain_arguments,
+)
 
 
 def test_no_arguments_are_named() -> None:
@@ -49,3 +55,10 @@ def test_what_is_withheld_is_said_to_be() -> None:
     assert arguments_content({}, withheld=True).plain == WITHHELD
     assert plain_arguments({}, withheld=True) == WITHHELD
     assert WITHHELD not in arguments_content({"a": 1}, withheld=True).plain
+
+
+def test_in_one_line_stands_what_was_given() -> None:
+    given = {"path": "a b", "content": "", "seconds": None, "shell": False, "more": ["ä", 1]}
+    assert arguments_line(given) == 'path a b, content "", shell false, more ["ä", 1]'
+    assert arguments_line({"seconds": None}) == "no arguments"
+    assert arguments_line({}, withheld=True) == WITHHELD
