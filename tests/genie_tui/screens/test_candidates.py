@@ -10,6 +10,7 @@ from genie_core.room.seat import Knock
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.choices import Choices
 from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.door import Door
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ async def test_names_are_offered_to_commands_that_take_one(seat: ScriptedSeat) -
             ("/help b", []),
         ):
             await write(screen, pilot, text)
-            assert offered(screen) == choices, text
+            await until(pilot, lambda: offered(screen) == choices)  # noqa: B023 - awaited within the turn
 
 
 async def test_tab_takes_what_is_offered_and_enter_alone_does_not(seat: ScriptedSeat) -> None:
@@ -63,15 +64,15 @@ async def test_tab_takes_what_is_offered_and_enter_alone_does_not(seat: Scripted
 async def test_roles_files_and_callers_are_offered(seat: ScriptedSeat) -> None:
     async with in_room(seat) as (screen, pilot):
         await write(screen, pilot, "/role bob g")
-        assert [each.split()[0] for each in offered(screen)] == ["guest"]
+        await until(pilot, lambda: [each.split()[0] for each in offered(screen)] == ["guest"])
         await write(screen, pilot, "/save rep")
-        assert offered(screen) == ["'my report.pdf'"]
+        await until(pilot, lambda: offered(screen) == ["'my report.pdf'"])
         await write(screen, pilot, "/admit ")
-        assert offered(screen) == []
+        await until(pilot, lambda: offered(screen) == [])
         seat.listener.on_knock(Knock(1, "carol", "", ""))  # type: ignore[union-attr]  # set
-        await pilot.pause()
+        await until(pilot, lambda: screen.query_one(Door).callers)
         await write(screen, pilot, "/admit ")
-        assert offered(screen) == ["carol"]
+        await until(pilot, lambda: offered(screen) == ["carol"])
 
 
 async def test_paths_are_completed_folder_by_folder(seat: ScriptedSeat, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def chips(screen: RoomScreen) -> str:
 
 async def question(pilot: Pilot[Any]) -> str:
     await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
-    await pilot.pause()
+    await until(pilot, lambda: pilot.app.screen.is_mounted)
     return str(pilot.app.screen.query_one("#confirm-text", Static).render())
 
 

@@ -49,7 +49,7 @@ async def begin_edit(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) ->
     await until(pilot, lambda: isinstance(pilot.app.screen, EditCallScreen))
     edit = pilot.app.screen
     assert isinstance(edit, EditCallScreen)
-    await until(pilot, lambda: edit.query_one(TextArea).has_focus)
+    await until(pilot, lambda: isinstance(edit.focused, TextArea))
     return edit
 
 

@@ -232,8 +232,8 @@ async def test_a_key_alone_takes_nothing_over_from_who_may_be_back(member: Scrip
             assert app.asked == []
             await pilot.press("f8")
             await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+            await until(pilot, lambda: app.screen.is_mounted)  # from then on it guards its keys
             clock.rest(2)
-            await pilot.pause()
             await pilot.press(answer)
             await until(pilot, lambda: isinstance(app.screen, RoomScreen))
         await until(pilot, lambda: app.asked)

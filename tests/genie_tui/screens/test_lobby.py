@@ -213,7 +213,7 @@ async def test_a_known_room_on_the_network_is_joined_by_enter() -> None:
         listed.highlighted = 0
         await pilot.press("enter")
         await entered(pilot)
-        assert door.openings == [RejoinRoom("r1@ann", HERE, "pin1")]
+        await until(pilot, lambda: door.openings == [RejoinRoom("r1@ann", HERE, "pin1")])
 
 
 async def test_a_strange_room_asks_for_its_invite() -> None:
@@ -236,7 +236,7 @@ async def test_a_strange_room_asks_for_its_invite() -> None:
         assert door.openings == []
         await pilot.press(*"genie1-x", "enter")
         await entered(pilot)
-        assert door.openings == [JoinRoom("genie1-x")]
+        await until(pilot, lambda: door.openings == [JoinRoom("genie1-x")])
 
 
 async def test_rooms_on_the_network_are_described_without_markup_or_escapes() -> None:
@@ -286,7 +286,7 @@ async def test_a_room_joined_before_is_rejoined_by_way_of_the_network() -> None:
         assert "hosted by hana [/b]" in str(listed.get_option_at_index(0).prompt)
         await pilot.press("enter")
         await entered(pilot)
-        assert door.openings == [RejoinRoom("r1@ann", HERE, "pin1")]
+        await until(pilot, lambda: door.openings == [RejoinRoom("r1@ann", HERE, "pin1")])
 
 
 async def test_a_room_that_is_not_on_the_network_is_looked_for_where_it_was() -> None:
@@ -296,7 +296,7 @@ async def test_a_room_that_is_not_on_the_network_is_looked_for_where_it_was() ->
         await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
         await pilot.press("enter")
         await entered(pilot)
-        assert door.openings == [RejoinRoom("r3@ann")]
+        await until(pilot, lambda: door.openings == [RejoinRoom("r3@ann")])
 
 
 async def test_the_network_is_left_alone_while_a_room_is_open() -> None:
@@ -328,6 +328,7 @@ async def test_everything_can_be_reached_on_a_small_terminal() -> None:
     async with app.run_test(size=(60, 16)) as pilot:
         await until(pilot, lambda: app.screen.query_one("#nearby").display)
         address = app.screen.query_one("#address", Input)
+        await until(pilot, lambda: app.screen.query_one("#saved", OptionList).has_focus)
         await pilot.press("j")
         await until(pilot, lambda: address.has_focus)
         await until(pilot, lambda: app.screen.region.contains_region(address.region))
@@ -419,7 +420,9 @@ async def test_offered_models_can_be_put_away(keys: tuple[str, ...], done: str |
     async with app.run_test() as pilot:
         card = app.screen.query_one(Offers)
         await until(pilot, lambda: card.display)
-        await pilot.press("f7", *keys)
+        await pilot.press("f7")
+        await until(pilot, lambda: card.query_one(OptionList).has_focus)
+        await pilot.press(*keys)
         await until(pilot, lambda: advice.done == [done or ModelChoice()])
         await until(pilot, lambda: not card.display)
 
@@ -431,7 +434,9 @@ async def test_a_choice_that_cannot_be_written_is_explained() -> None:
     async with app.run_test() as pilot:
         card = app.screen.query_one(Offers)
         await until(pilot, lambda: card.display)
-        await pilot.press("f7", "enter")
+        await pilot.press("f7")
+        await until(pilot, lambda: card.query_one(OptionList).has_focus)
+        await pilot.press("enter")
         error = app.screen.query_one("#lobby-error", Static)
         await until(pilot, lambda: error.display)
         assert "can't write [/red]" in str(error.render())
