@@ -80,6 +80,7 @@ def receipt_lines(departure: Departure) -> Iterator[Line]:
         ("cancelled", receipt.cancelled),
         ("parked", receipt.parked),
         ("left behind", receipt.left_behind),
+        ("unheard", receipt.unheard),
     ):
         for item in items[:SHOWN]:
             yield Line(heading, _said(item, heading))
@@ -109,6 +110,8 @@ def _said(item: Item, heading: str) -> str:
             return f"{detail} waits for your answer · {what}" if what else detail
         case "left behind":
             return f"{what} · its agent did not end though it was told to"
+        case "unheard":
+            return f"{what} · the room has not heard how it ended"
         case _:
             return f"{what} · {detail}" if detail else what
 

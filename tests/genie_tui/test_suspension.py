@@ -77,6 +77,7 @@ async def test_suspending_ends_with_a_receipt(seat: ScriptedSeat) -> None:
         cancelled=(Item(4, "bob", "[red]write a novel", "no time"),),
         parked=(Item(5, "ann", "tidy up", "delete_file"),),
         left_behind=(Item(6, "cleo", "\x1b[2J forever"),),
+        unheard=(Item(7, "ann", "write it down"),),
         unsent=2,
     )
     async with in_room(seat, clock=clock) as (_, pilot):
@@ -86,6 +87,7 @@ async def test_suspending_ends_with_a_receipt(seat: ScriptedSeat) -> None:
         assert "cancelled    bob: [red]write a novel · no time" in told
         assert "parked       delete_file waits for your answer · ann: tidy up" in told
         assert "left behind  cleo: ␛[2J forever" in told
+        assert "unheard      ann: write it down · the room has not heard how it ended" in told
         assert "2 of your messages: kept" in told
         assert WAY_OUT in told
         assert f"genie-tui resume {seat.saved}" in told

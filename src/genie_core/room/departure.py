@@ -132,7 +132,8 @@ class Item:
 class Receipt:
     """What became of everything that was under way when somebody left.
 
-    `left_behind` are those whose agent did not end though it was told to. `parked` are all tool
+    `left_behind` are those whose agent did not end though it was told to, `unheard` those of whose
+    end the room has not heard, as there was no connection. `parked` are all tool
     calls that wait for this person's answer, those from earlier included. `unsent` counts the
     messages typed here that go out when they are back.
     """
@@ -141,6 +142,7 @@ class Receipt:
     cancelled: tuple[Item, ...] = ()
     parked: tuple[Item, ...] = ()
     left_behind: tuple[Item, ...] = ()
+    unheard: tuple[Item, ...] = ()
     unsent: int = 0
     problems: tuple[str, ...] = ()
 
@@ -159,11 +161,13 @@ def make_receipt(
     parked = state.parked_for(owner)
     waiting = {proposal.message for proposal in parked}
     ended = [one for one in known if one.seq not in waiting and one.seq not in left_behind]
+    heard = [one for one in ended if one.phase not in RUNNING]
     return Receipt(
-        finished=tuple(_item(one) for one in ended if _is_finished(one)),
-        cancelled=tuple(_item(one, _trouble(one)) for one in ended if not _is_finished(one)),
+        finished=tuple(_item(one) for one in heard if _is_finished(one)),
+        cancelled=tuple(_item(one, _trouble(one)) for one in heard if not _is_finished(one)),
         parked=tuple(_waiting(state, proposal) for proposal in parked),
         left_behind=tuple(_item(one) for one in known if one.seq in left_behind),
+        unheard=tuple(_item(one) for one in ended if one.phase in RUNNING),
         unsent=unsent,
         problems=tuple(problems),
     )
@@ -174,8 +178,6 @@ def _is_finished(exchange: Exchange) -> bool:
 
 
 def _trouble(exchange: Exchange) -> str:
-    if exchange.phase in RUNNING:
-        return "its end could not be recorded"
     return exchange.error.error if exchange.error is not None else ""
 
 

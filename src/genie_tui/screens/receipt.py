@@ -20,6 +20,7 @@ _COLOURS = {
     "cancelled": "$text-warning",
     "parked": "$text-primary",
     "left behind": "$text-error",
+    "unheard": "$text-warning",
     "problem": "$text-error",
 }
 

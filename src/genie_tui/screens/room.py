@@ -314,6 +314,10 @@ class RoomScreen(Screen[None]):
     def _all_answered(self) -> None:
         self._excursion.all_answered()
 
+    @on(Approvals.Answered)
+    def _one_answered(self) -> None:
+        self._desks.consent.refresh()
+
     @on(Approvals.NotTaken)
     def _not_taken(self) -> None:
         self._desks.consent.not_taken(self._seat)

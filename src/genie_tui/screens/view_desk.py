@@ -3,13 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import Final
 
 import msgspec
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.redaction import mask_known
-from genie_core.room.departure import EXCERPT_CHARS
 from genie_core.room.seat import Seat
 from genie_tui.amounts import counted
 from genie_tui.bridge import Doorman
@@ -20,6 +20,9 @@ from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.ledger_log import Filter
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline import Timeline
+
+DRAFT_CHARS: Final = 48
+"""Characters of a draft that are told when it was kept, so that they fit beside a heading."""
 
 logger = logging.getLogger(__name__)
 
@@ -89,7 +92,7 @@ class ViewDesk:
         if view.quotes:
             brought.append(counted(len(view.quotes), "quote"))
         text = " ".join(view.draft.split())
-        text = text if len(text) <= EXCERPT_CHARS else f"{text[: EXCERPT_CHARS - 1]}…"
+        text = text if len(text) <= DRAFT_CHARS else f"{text[: DRAFT_CHARS - 1]}…"
         return " · ".join(part for part in (text, ", ".join(brought)) if part)
 
     def _tell(self, error: GenieError) -> None:

@@ -27,6 +27,9 @@ class Approvals(Vertical):
     class Emptied(Message):
         """The last one that waited is gone."""
 
+    class Answered(Message):
+        """An answer was taken, of which the room may hear later."""
+
     class NotTaken(Message):
         """An answer was not taken: too late, or there is no engine to act on it."""
 
@@ -104,6 +107,7 @@ class Approvals(Vertical):
             return False
         self._queue.answered(approval)
         self._show()
+        self.post_message(self.Answered())
         return True
 
     def waits(self, approval: str) -> bool:

@@ -384,6 +384,25 @@ async def test_what_waits_is_said_in_three_places(seat: ScriptedSeat) -> None:
         assert "ctrl+g" not in hints.render().plain
 
 
+async def test_what_is_answered_waits_no_more_though_the_room_has_not_heard_of_it(
+    seat: ScriptedSeat,
+) -> None:
+    clock = HandClock()
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        bar, hints = screen.query_one(StatusBar), screen.query_one(HintLine)
+        seat.ask("one")
+        seat.ask("two")
+        await until(pilot, lambda: "2 approvals" in bar.render().plain)
+        await pilot.press("ctrl+g")
+        clock.rest()
+        await pilot.press("a")
+        await until(pilot, lambda: "1 approval" in bar.render().plain)
+        clock.rest()
+        await pilot.press("a")
+        await until(pilot, lambda: not bar.has_class("-waiting"))
+        assert "ctrl+g" not in hints.render().plain
+
+
 # Hostile text
 
 HOSTILE = ("[/red]", "[bold]x[/]", "\x1b[2J\x1b]0;x\x07", "\u202edesrever", "\x9b31m", "\ud800")
