@@ -10,59 +10,36 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from genie_core.room.codec import event_mark, normal, whole_text
+from genie_core.room.codec import normal, whole_text
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import (
     ConnectionLost,
     FrameError,
     RoomError,
-    RoomRefused,
     TooLong,
     Unreachable,
 )
 from genie_core.room.event import Event, FileRef, Quote, RunBody, Said
-from genie_core.room.filing import is_digest
 from genie_core.room.follower import Follower
 from genie_core.room.frame import (
-    Accepted,
     Bye,
-    Challenge,
     ClientFrame,
-    Entries,
-    Hold,
-    Inherited,
-    Knocking,
-    Offered,
-    Piece,
-    Points,
     Prefer,
     Progress,
-    Progressed,
     Refused,
-    Ruled,
-    ServerFrame,
-    Stopping,
-    Stored,
-    Streamed,
-    Suspending,
-    Trouble,
-    Typed,
     Welcome,
 )
 from genie_core.room.identity import Identity
+from genie_core.room.inbox import Inbox
 from genie_core.room.introduction import Introduction
 from genie_core.room.limits import Limits
-from genie_core.room.notices import Notices
 from genie_core.room.outbox import Outbox
 from genie_core.room.proof import Ticket
-from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
+from genie_core.room.seat import Link, LinkStatus, Unsent
 from genie_core.room.signatory import Signatory
 from genie_core.room.websocket import Connector
 
 BYE_GRACE: Final = 3.0
-
-LONGEST_GRACE: Final = 3_600.0
-"""Seconds until a suspend that are believed; more may be said by anybody."""
 
 logger = logging.getLogger(__name__)
 
@@ -131,23 +108,23 @@ class RoomClient:
             recognises,
             preferences,
         )
-        self._last = since
-        self._mark = mark
-        self._newest: Event | None = None
         self._patient = patient
         self._backoff = backoff or Backoff()
         self._clock = clock
         self._space = space
         self._author = Signatory(self._introduction, clock)
-        self._notices = Notices(follower.on_notice)
-        self._troubles = Notices(self._show_trouble)
-        self._trouble = ""
         self._outbox = Outbox()
+        self._inbox = Inbox(
+            follower,
+            self._outbox,
+            self._introduction,
+            last=since,
+            mark=mark,
+            report=self._report,
+            changed=self._note_outbox,
+        )
         self._limits = Limits()
-        self._suspended = ""
         self._status = LinkStatus(Link.CONNECTING)
-        self._welcomed = False
-        self._caught_up_at: int | None = None
         self._failures = 0
         self._changed = asyncio.Event()
         self._settled = asyncio.Event()
@@ -351,34 +328,32 @@ class RoomClient:
 
     async def _attempt(self) -> str:
         """Connect and stay until the connection ends; returns why it did."""
-        if not self._welcomed:
+        if not self._inbox.welcomed:
             self._report(LinkStatus(Link.CONNECTING))
         try:
             link = await self._connector()
         except Unreachable as error:
-            if not (self._patient or self._welcomed):
+            if not (self._patient or self._inbox.welcomed):
                 raise
             return str(error)
         try:
             ending = await self._converse(link)
         finally:
-            self._notices.flush()
-            self._troubles.flush()
+            self._inbox.disconnected()
             await link.close()
-            self._trouble = ""  # the room tells newcomers if it lasts
             self._outbox.disconnected()
-        if not (self._patient or self._welcomed):
+        if not (self._patient or self._inbox.welcomed):
             raise ConnectionLost(f"the room did not let us in: {ending}")
         return ending
 
     async def _converse(self, link: ClientConnection) -> str:
-        mark = self._mark if self._newest is None else event_mark(self._newest)
+        last, mark = self._inbox.last, self._inbox.mark
         try:
-            answer = await self._introduction.meet(link, self._last, mark, self._held)
+            answer = await self._introduction.meet(link, last, mark, self._held)
         except (ConnectionLost, FrameError) as error:
             return str(error)
         if isinstance(answer, Refused):
-            return self._refused(answer)
+            return self._inbox.refused(answer)
         self._welcome(answer)
         return await self._stay(link)
 
@@ -386,15 +361,12 @@ class RoomClient:
         self._report(LinkStatus(Link.CONNECTING, why))
 
     def _welcome(self, welcome: Welcome) -> None:
-        self._welcomed = True
-        self._suspended = ""
         self._failures = 0
         who = self._introduction
         who.name, who.room = welcome.name, welcome.room
         self._limits = welcome.limits
         self._outbox.connected(welcome.limits)
-        self._caught_up_at = welcome.head
-        self._follower.on_welcome(welcome)
+        self._inbox.welcome(welcome)
         self._report(LinkStatus(Link.ONLINE))
 
     async def _stay(self, link: ClientConnection) -> str:
@@ -412,7 +384,7 @@ class RoomClient:
     async def _wait_to_retry(self, why: str) -> None:
         delay = self._backoff.delay(self._failures)
         self._failures += 1
-        self._report(LinkStatus(Link.RETRYING, self._suspended or why, delay))
+        self._report(LinkStatus(Link.RETRYING, self._inbox.suspended or why, delay))
         with suppress(TimeoutError):
             async with asyncio.timeout(delay):
                 await self._leaving.wait()
@@ -437,108 +409,9 @@ class RoomClient:
                 # It is in the room's log or its program, so that coming back would not help.
                 what = f"the room sent what can't be understood: {error}"
                 raise FrameError(error.code, what) from error
-            ending = self._take(frame)
+            ending = self._inbox.take(frame)
             if ending is not None:
                 return ending
-
-    def _take(self, frame: ServerFrame) -> str | None:
-        """Act on a frame; returns why the connection should end, if it should."""
-        match frame:
-            case Entries(events=events):
-                return self._take_events(events)
-            case Refused() if frame.final or frame.code == "slow":
-                return self._refused(frame)
-            case Refused() if is_digest(frame.ref):
-                self._follower.on_file(frame)
-            case Refused():
-                self._not_accepted(frame)
-            case Typed(name=name):
-                self._follower.on_typing(name)
-            case Streamed(message=message, text=text):
-                self._follower.on_delta(message, text)
-            case Progressed():
-                self._follower.on_progress(frame)
-            case Stopping(message=message, by=by):
-                self._follower.on_stopping(message, by)
-            case Trouble(text=text):
-                self._troubled(text)
-            case Suspending(within=within) if self._outbox.close():
-                self._note_outbox()
-                seconds = min(max(0.0, within), LONGEST_GRACE)
-                self._report(LinkStatus(Link.ONLINE, self._trouble, closing_in=seconds))
-            case Suspending():
-                pass  # it is told once
-            case Inherited(seq=seq):
-                self._outbox.inherited(seq)
-                self._note_outbox()
-            case Ruled():
-                self._follower.on_ruled(frame)
-            case Knocking():
-                self._follower.on_knocking(frame)
-            case Offered(by=by):
-                self._follower.on_offered(by)
-            case Accepted():
-                self._follower.on_accepted(frame)
-            case Stored() | Piece():
-                self._follower.on_file(frame)
-            case Welcome() | Challenge() | Hold() | Points():
-                return f"the room said {type(frame).__name__.lower()} in the middle"
-        return None
-
-    def _troubled(self, text: str) -> None:
-        if text == self._trouble:
-            return
-        self._trouble = text
-        if text:
-            self._troubles.tell(Severity.ERROR, text)
-        else:
-            self._troubles.tell(Severity.INFO, "the host can write to its disk again")
-
-    def _show_trouble(self, severity: Severity, text: str) -> None:
-        self._report(LinkStatus(Link.ONLINE, text if severity is Severity.ERROR else ""))
-        self._follower.on_notice(severity, text)
-
-    def _take_events(self, events: tuple[Event, ...]) -> str | None:
-        for event in events:
-            if event.seq <= self._last:
-                continue
-            if event.seq != self._last + 1:
-                return f"event {event.seq} came after event {self._last}"
-            self._last, self._newest = event.seq, event
-            struck = self._is_mine(event) and self._outbox.acknowledge(event)
-            self._follower.on_event(event)
-            if struck:
-                self._note_outbox()
-                self._follower.on_unsent(self.unsent)
-        if self._caught_up_at is not None and self._last >= self._caught_up_at:
-            self._changed.set()
-        return None
-
-    def _is_mine(self, event: Event) -> bool:
-        """Whether it was the own person who said or did what an event tells."""
-        return event.told.by == self._introduction.name
-
-    def _refused(self, refused: Refused) -> str:
-        if refused.final and not (refused.code == "suspended" and self._welcomed):
-            raise RoomRefused(refused.code, refused.text)
-        if refused.code == "suspended":
-            self._suspended = refused.text  # which says more than that nobody answers
-        return refused.text
-
-    def _not_accepted(self, refused: Refused) -> None:
-        lost = self._outbox.refuse(refused, self._now())
-        self._note_outbox()
-        match lost:
-            case Unsent(text=text):
-                self._follower.on_unsent(self.unsent)
-                shown = text if len(text) <= 60 else f"{text[:60]}…"
-                self._follower.on_notice(Severity.ERROR, f"not sent: {refused.text}: {shown}")
-            case None if refused.ref or refused.code == "too_fast":
-                logger.info("put off: %s", refused.text)
-            case None:
-                self._notices.tell(Severity.WARNING, refused.text)
-            case report:
-                logger.warning("the room did not record %r: %s", report, refused.text)
 
     # -- sending
 
@@ -547,7 +420,7 @@ class RoomClient:
             while not self._leaving.is_set():
                 self._changed.clear()
                 # Until all is known that the room has of us, sending again would be guesswork.
-                if self._caught_up():
+                if self._inbox.is_caught_up:
                     await link.send(
                         [self._author.sign(one) for one in self._outbox.take(self._now())]
                     )
@@ -558,9 +431,6 @@ class RoomClient:
         except (ConnectionLost, FrameError) as error:
             logger.debug("sending ended: %s", error)
         await link.close(self._farewell)
-
-    def _caught_up(self) -> bool:
-        return self._caught_up_at is None or self._last >= self._caught_up_at
 
     async def _change(self, within: float | None) -> None:
         with suppress(TimeoutError):

@@ -17,7 +17,7 @@ from tests.genie_core.room.wire import Proxy
 from tests.ports import free_port
 from websockets.asyncio.server import ServerConnection, serve
 
-from genie_core.room.client import LONGEST_GRACE, Backoff, RoomClient
+from genie_core.room.client import Backoff, RoomClient
 from genie_core.room.codec import encode, event_mark
 from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.errors import (
@@ -45,6 +45,7 @@ from genie_core.room.frame import (
     Welcome,
 )
 from genie_core.room.identity import Identity, words
+from genie_core.room.inbox import LONGEST_GRACE
 from genie_core.room.limits import Limits
 from genie_core.room.seat import Link, LinkStatus, Severity
 from genie_core.room.websocket import ws_connector

@@ -1,0 +1,159 @@
+"""What a room's frames lead to, without a connection."""
+
+import pytest
+from tests.genie_core.room.doubles import Recorder
+
+from genie_core.room.codec import event_mark
+from genie_core.room.errors import RoomRefused
+from genie_core.room.event import ROOM, Event, Hosted, Opened, Said
+from genie_core.room.frame import Entries, Refused, Stored, Suspending, Trouble, Typed, Welcome
+from genie_core.room.identity import Identity
+from genie_core.room.inbox import LONGEST_GRACE, Inbox
+from genie_core.room.introduction import Introduction
+from genie_core.room.limits import Limits
+from genie_core.room.outbox import Outbox
+from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
+
+OPENED = Event(1, 1.0, ROOM, Opened("r", "Room"))
+HOSTED = Event(2, 2.0, ROOM, Hosted("ann"))
+
+
+class Ben:
+    """What somebody gets, and what became of it."""
+
+    def __init__(self, last: int = 0, mark: int = 0) -> None:
+        self.seen, self.outbox = Recorder(), Outbox()
+        self.links: list[LinkStatus] = []
+        self.changes = 0
+        self.inbox = Inbox(
+            self.seen,
+            self.outbox,
+            Introduction("ben", Identity.generate(), "d1"),
+            last=last,
+            mark=mark,
+            report=self.links.append,
+            changed=self._changed,
+        )
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    def enter(self, head: int = 0) -> None:
+        self.outbox.connected(Limits())
+        self.inbox.welcome(Welcome("r", "Room", "ben", "member", "ann", head, Limits()))
+
+    def say(self, id_: str, text: str = "hello") -> None:
+        self.outbox.say(Unsent(id_, text, emote=False, at=1.0))
+
+
+def said(seq: int, by: str, id_: str) -> Event:
+    return Event(seq, 3.0, by, Said(id_, "hello"))
+
+
+def test_events_come_once_and_in_order_and_tell_when_all_are_there() -> None:
+    ben = Ben()
+    ben.enter(head=2)
+    assert not ben.inbox.is_caught_up
+    assert ben.inbox.take(Entries((OPENED,))) is None
+    assert (ben.changes, ben.inbox.is_caught_up) == (0, False)
+    assert ben.inbox.take(Entries((OPENED, HOSTED))) is None
+    assert ben.seen.events == [OPENED, HOSTED]
+    assert (ben.changes, ben.inbox.is_caught_up) == (1, True)
+    assert ben.inbox.take(Entries((said(4, "ann", "x"),))) == "event 4 came after event 2"
+    assert ben.inbox.last == 2
+
+
+def test_the_mark_is_that_of_the_last_event() -> None:
+    ben = Ben(1, 77)
+    assert (ben.inbox.last, ben.inbox.mark) == (1, 77)
+    ben.seen.state.apply(OPENED)
+    ben.inbox.take(Entries((HOSTED,)))
+    assert (ben.inbox.last, ben.inbox.mark) == (2, event_mark(HOSTED))
+
+
+def test_only_the_own_word_is_struck_off() -> None:
+    ben = Ben()
+    ben.enter()
+    ben.say("one")
+    ben.say("two")
+    ben.inbox.take(Entries((OPENED, HOSTED, said(3, "ann", "two"), said(4, "ben", "one"))))
+    assert [unsent.id for unsent in ben.seen.unsent] == ["two"]
+    assert [unsent.id for unsent in ben.outbox.unsent] == ["two"]
+
+
+async def test_what_the_room_does_not_take_is_given_back_shortened_in_the_notice() -> None:
+    ben = Ben()
+    ben.enter()
+    ben.say("one", "x" * 100)
+    ben.inbox.take(Refused("muted", "you are muted", ref="one"))
+    assert ben.outbox.unsent == ben.seen.unsent == ()
+    assert ben.seen.notices == [(Severity.ERROR, f"not sent: you are muted: {'x' * 60}…")]
+
+
+async def test_a_refusal_about_a_file_is_the_files() -> None:
+    ben = Ben()
+    refused = Refused("unknown_file", "nobody has it", ref="ab" * 32)
+    ben.inbox.take(refused)
+    stored = Stored("ab" * 32, 5)
+    ben.inbox.take(stored)
+    assert ben.seen.files == [refused, stored]
+    assert ben.seen.notices == []
+
+
+@pytest.mark.parametrize(
+    ("refused", "in_before", "raised"),
+    [
+        (Refused("banned", "out", final=True), True, True),
+        (Refused("suspended", "back at nine", final=True), False, True),
+        (Refused("suspended", "back at nine", final=True), True, False),
+        (Refused("slow", "you are slow"), True, False),
+    ],
+)
+def test_only_a_room_that_may_come_back_is_waited_for(
+    refused: Refused, in_before: bool, raised: bool
+) -> None:
+    ben = Ben()
+    if in_before:
+        ben.enter()
+    if raised:
+        with pytest.raises(RoomRefused):
+            ben.inbox.take(refused)
+        return
+    assert ben.inbox.take(refused) == refused.text
+    assert ben.inbox.suspended == (refused.text if refused.code == "suspended" else "")
+    ben.enter()
+    assert ben.inbox.suspended == ""
+
+
+async def test_trouble_is_told_when_it_changes_and_again_on_the_next_connection() -> None:
+    ben = Ben()
+    ben.enter()
+    for text in ("disk full", "disk full", "", "disk full"):
+        ben.inbox.take(Trouble(text))
+    told = ["disk full", "the host can write to its disk again", "disk full"]
+    assert [text for _, text in ben.seen.notices] == told
+    assert [status.detail for status in ben.links] == ["disk full", "", "disk full"]
+    ben.inbox.disconnected()
+    ben.inbox.take(Trouble("disk full"))
+    assert len(ben.links) == 4
+
+
+@pytest.mark.parametrize(("within", "seconds"), [(-1.0, 0.0), (5.0, 5.0), (1e9, LONGEST_GRACE)])
+def test_a_suspend_is_announced_once_and_keeps_messages_here(within: float, seconds: float) -> None:
+    ben = Ben()
+    ben.enter()
+    ben.say("one")
+    ben.inbox.take(Suspending(within))
+    ben.inbox.take(Suspending(within))
+    assert ben.links == [LinkStatus(Link.ONLINE, closing_in=seconds)]
+    assert ben.outbox.take(10.0) == []
+    assert ben.outbox.settled  # for they can't be sent any more
+
+
+def test_what_belongs_to_the_door_ends_the_connection() -> None:
+    ben = Ben()
+    ben.enter()
+    again = Welcome("r", "Room", "ben", "member", "ann", 0, Limits())
+    assert ben.inbox.take(again) == "the room said welcome in the middle"
+    assert ben.inbox.take(Typed("ann")) is None
+    assert ben.seen.typing == ["ann"]
