@@ -15,7 +15,9 @@ from genie_core.room.fold import RoomState
 from genie_tui.shelf import Shelf
 from genie_tui.widgets.conversation import Conversation
 from genie_tui.widgets.doings import Doings
-from genie_tui.widgets.paint import GUTTER, Painter, estimate
+from genie_tui.widgets.gutter import GUTTER
+from genie_tui.widgets.height import estimate
+from genie_tui.widgets.paint import Painter
 from genie_tui.widgets.palette import Palette, component
 from genie_tui.widgets.window import Window
 

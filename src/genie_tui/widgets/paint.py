@@ -19,8 +19,9 @@ from genie_core.room.exchange import Exchange, Phase
 from genie_tui.fenced import Code, blocks
 from genie_tui.moments import clock_time, duration, local_time
 from genie_tui.shelf import Shelf
-from genie_tui.text import TerminalSafe, visible_line
-from genie_tui.widgets.canvas import Canvas, Line, beside, mark
+from genie_tui.text import TerminalSafe
+from genie_tui.widgets.aftermath import Aftermath, is_parked
+from genie_tui.widgets.canvas import Canvas, Line, beside
 from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.entry import (
     Day,
@@ -35,15 +36,13 @@ from genie_tui.widgets.entry import (
     said_in,
 )
 from genie_tui.widgets.fold import beginning, ending
+from genie_tui.widgets.gutter import GUTTER, beside_text, in_gutter
 from genie_tui.widgets.markdown import markdown
 from genie_tui.widgets.palette import Palette
-from genie_tui.widgets.parking import MARK, awaited
+from genie_tui.widgets.parking import MARK
 from genie_tui.widgets.prose import prose
 
 logger = logging.getLogger(__name__)
-
-GUTTER: Final = 3
-"""Columns left of all text, where marks stand."""
 
 MARKS: Final[dict[Phase, tuple[str, str]]] = {
     Phase.DECIDING: ("○", "muted"),
@@ -57,48 +56,9 @@ MARKS: Final[dict[Phase, tuple[str, str]]] = {
 }
 """What stands beside a message, and its style, for how far the work on it has come."""
 
-_INTERRUPTED: Final = frozenset({Phase.CANCELLED, Phase.FAILED})
-"""Ends after which work may go on, with the answer to a call that was parked."""
-
 _UNSENT: Final = "↑"
-_BODY: Final = "▏"
-"""Stands beside the lines of a message but its first."""
-
 _NAME_CELLS: Final = 32
 _TRANSPARENT: Final = Color(0, 0, 0, 0)
-
-
-def estimate(entry: Entry, width: int) -> int:
-    """About how many lines an entry takes: exact for short plain messages, and always cheap."""
-    room = max(1, width - GUTTER - 1)
-    match entry:
-        case Day() | Divider() | Earlier(between=True):
-            return 2
-        case Earlier():
-            return 1
-        case Note(opens=opens, text=text):
-            return opens + _rows(text, room)
-        case (
-            Speech(opens=opens, text=text, emote=emote)
-            | Waiting(opens=opens, text=text, emote=emote)
-        ):
-            brought = len(entry.files) + len(entry.quotes)
-            said = _rows(text, room) if text or not brought else 0
-            return (1 if emote else 2) * opens + said + brought
-        case Reply(quote=quote, text=text):
-            return 2 + bool(quote) + _rows(text, room)
-
-
-def _rows(text: str, room: int) -> int:
-    shown, missing = beginning(text)
-    if missing:
-        return _rows(shown, room) + 1
-    if "\n" in text:
-        return sum(-(-len(line) // room) or 1 for line in text.split("\n"))
-    length = len(text)
-    if length <= room:
-        return 1
-    return -(-length * 21 // (room * 20))  # wrapping at words wastes about a twentieth
 
 
 class Painter:
@@ -126,6 +86,7 @@ class Painter:
         self._width = width
         self._room = width - GUTTER - 1
         self._reasons = reasons
+        self._aftermath = Aftermath(self._canvas, self._room, self._doings)
         self._safe = TerminalSafe()
         self._failed = False
 
@@ -169,7 +130,7 @@ class Painter:
     def _note(self, note: Note) -> list[Line]:
         style = self._palette["failed" if note.tone is Tone.FAILED else "muted"]
         lines = self._canvas.lines(Text(note.text, style), self._room)
-        body = beside(_in_gutter(note.mark, style), lines, self._body)
+        body = beside(in_gutter(note.mark, style), lines, self._body)
         return [*_gap(opens=note.opens), *body]
 
     def _plain(self, entry: Entry) -> list[Line]:
@@ -178,30 +139,26 @@ class Painter:
 
     @property
     def _body(self) -> Line:
-        return _in_gutter(_BODY, self._palette["quote"])
+        return beside_text(self._palette)
 
     def _speech(self, speech: Speech, exchange: Exchange | None) -> list[Line]:
         phase = exchange.phase if exchange else Phase.UNHANDLED
         glyph, name = MARKS[phase]
-        if exchange is not None and exchange.parked and phase in _INTERRUPTED:
+        if exchange is not None and is_parked(exchange):
             glyph, name = MARK, "waiting"
         if speech.emote and phase is Phase.UNHANDLED:
             glyph = " "
         lines = beside(
-            _in_gutter(glyph, self._palette[name], acts=speech.emote),
+            in_gutter(glyph, self._palette[name], acts=speech.emote),
             self._with_brought(speech, self._said(speech.author, speech.text, emote=speech.emote)),
             self._body,
         )
-        if exchange is not None and exchange.phase is Phase.WAITING:
-            lines += self._waits(exchange)
-        if exchange is not None and exchange.parked and phase in _INTERRUPTED:
-            lines += self._awaits(exchange)
-        if exchange is not None and exchange.phase is Phase.WORKING:
-            lines += self._works(speech.message)
+        if exchange is not None:
+            lines += self._aftermath.work(speech.message, exchange)
         if self._reasons and exchange is not None:
-            lines += self._silence(exchange)
+            lines += self._aftermath.silence(exchange)
         if speech.message in self._wrong:
-            lines += self._marked(exchange)
+            lines += self._aftermath.disagreed(exchange)
         if speech.emote and not speech.voucher:
             return [*_gap(opens=speech.opens), *lines]
         when = _when(speech.at, speech.voucher)
@@ -228,7 +185,7 @@ class Painter:
     def _waiting(self, waiting: Waiting) -> list[Line]:
         muted = self._palette["muted"]
         lines = beside(
-            _in_gutter(_UNSENT, self._palette["waiting"], acts=waiting.emote),
+            in_gutter(_UNSENT, self._palette["waiting"], acts=waiting.emote),
             self._with_brought(
                 waiting,
                 self._said(waiting.author, waiting.text, emote=waiting.emote, style=muted),
@@ -250,7 +207,7 @@ class Painter:
         head = Text(no_wrap=True, overflow="ellipsis")
         head.append(author, self._palette.author(author))
         head.append(f"  {when}", self._palette["muted"])
-        return [[], *beside(_in_gutter(" "), self._canvas.lines(head, self._room))]
+        return [[], *beside(in_gutter(" "), self._canvas.lines(head, self._room))]
 
     def _said(
         self, author: str, text: str, *, emote: bool, style: Style | None = None
@@ -273,51 +230,6 @@ class Painter:
             return []
         words = f"… {missing}; copying the message copies them too"
         return self._canvas.lines(Text(words, self._palette["waiting"]), self._room)
-
-    def _waits(self, exchange: Exchange) -> list[Line]:
-        text = f"genie waits for {visible_line(exchange.handler)} to allow a tool call"
-        lines = self._canvas.lines(Text(text, self._palette["waiting"]), self._room - 2)
-        return beside(mark("   ▲ ", self._palette["waiting"]), lines, self._below_it)
-
-    def _awaits(self, exchange: Exchange) -> list[Line]:
-        """What has to happen before work that was interrupted goes on."""
-        style = self._palette["waiting"]
-        lines = self._canvas.lines(Text(awaited(exchange), style), self._room - 2)
-        return beside(mark(f"   {MARK} ", style), lines, self._below_it)
-
-    def _works(self, message: int) -> list[Line]:
-        """One line about who is at what, until there is an answer to look at."""
-        doing = self._doings.line(message)
-        if not doing or self._doings.is_written(message):
-            return []
-        style = self._palette["muted"]
-        text = Text(doing, style, no_wrap=True, overflow="ellipsis")
-        lines = self._canvas.lines(text, self._room - 2)
-        return beside(mark("   ◐ ", self._palette["working"]), lines, self._below_it)
-
-    def _silence(self, exchange: Exchange) -> list[Line]:
-        match exchange.phase:
-            case Phase.IGNORED:
-                given = exchange.decision.reason if exchange.decision else None
-                why = f"silent: {visible_line(given)}" if given else "silent, no reason given"
-            case Phase.UNHANDLED:
-                why = "silent: nobody's agent was there to read it"
-            case _:
-                return []
-        lines = self._canvas.lines(Text(why, self._palette["muted"]), self._room - 2)
-        return beside(mark("   · ", self._palette["muted"]), lines, self._below_it)
-
-    def _marked(self, exchange: Exchange | None) -> list[Line]:
-        """That the person does not agree, with what was decided."""
-        decision = exchange.decision.decision if exchange and exchange.decision else ""
-        was = {"ignore": " to stay silent", "delegate": " to answer"}.get(decision, "")
-        text = Text(f"you marked the decision{was} as wrong", self._palette["waiting"])
-        lines = self._canvas.lines(text, self._room - 2)
-        return beside(mark("   ! ", self._palette["waiting"]), lines, self._below_it)
-
-    @property
-    def _below_it(self) -> Line:
-        return [*self._body, Segment("  ")]
 
     def _reply(self, reply: Reply) -> list[Line]:
         agent, muted = self._palette["agent"], self._palette["muted"]
@@ -342,7 +254,7 @@ class Painter:
         else:
             text, missing = beginning(reply.text)
             lines += markdown(text, self._canvas, self._room) + self._folded(missing)
-        return [[], *beside(_in_gutter("┏", agent), lines, _in_gutter("┃", agent))]
+        return [[], *beside(in_gutter("┏", agent), lines, in_gutter("┃", agent))]
 
 
 def _what_is_missing(earlier: Earlier) -> str:
@@ -375,11 +287,3 @@ def _when(at: float, voucher: str) -> str:
 
 def _gap(*, opens: bool) -> list[Line]:
     return [[]] if opens else []
-
-
-def _in_gutter(glyph: str, style: Style | None = None, *, acts: bool = False) -> Line:
-    return [
-        Segment("*" if acts else " ", style if acts else None),
-        Segment(glyph, style),
-        Segment(" "),
-    ]
