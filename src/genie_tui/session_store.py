@@ -65,6 +65,14 @@ class SessionStore:
         rows = [self._row(each, due.get(each.id, ""), sized=sized) for each in listings]
         return [_held(row, catalogue.holder(row.id)) for row in rows]
 
+    def check_free(self, id_: str) -> str:
+        """Raise `RoomInUse` if somebody has a session open; returns its id."""
+        from genie_core.archive.errors import RoomInUse
+
+        if (holder := self._catalogue().holder(id_)) is not None:
+            raise RoomInUse(id_, holder)
+        return id_
+
     def holders(self) -> "dict[str, Holder]":
         """Who has which sessions open now. Quick, also where there are many."""
         catalogue = self._catalogue()

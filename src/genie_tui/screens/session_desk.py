@@ -39,7 +39,9 @@ class SessionDesk:
         self._clock = clock
 
     async def rename(self, row: SessionRow) -> bool:
-        """Call a session otherwise."""
+        """Call a session otherwise, unless somebody has it open."""
+        if await self._do(self._store.check_free, row.id) is None:
+            return False
         hint = "" if row.way is Way.HOST else "Only you will see it called so."
         question = AskLineScreen(f"Rename “{row.title}”", row.title, hint, TITLE_CHARS)
         title = await self._screen.app.push_screen_wait(question)
@@ -59,7 +61,9 @@ class SessionDesk:
         return await self._do(self._store.tag, row.id, tags) is not None
 
     async def delete(self, row: SessionRow) -> bool:
-        """Move a session to the trash, once the person has agreed."""
+        """Move a session to the trash, unless somebody has it open, once the person has agreed."""
+        if await self._do(self._store.check_free, row.id) is None:
+            return False
         size = "" if row.size is None else f", {file_size(row.size)}"
         about = Content(
             f"“{visible_line(row.title)}” with {counted(row.messages, 'message')}{size}: what was "

@@ -27,7 +27,7 @@ from genie_tui.session_row import SessionRow, Sort, Way, arrange, past_line
 from genie_tui.session_store import SessionStore
 from genie_tui.text import visible_line
 from genie_tui.widgets.session_list import SessionHead, SessionList
-from genie_tui.widgets.session_preview import SessionPreview
+from genie_tui.widgets.session_preview import SessionPreview, brief
 from genie_tui.widgets.too_small import TooSmall
 
 PAUSE: Final = 0.25
@@ -82,6 +82,7 @@ class SessionsScreen(Screen[None]):
                 yield Static(id="sessions-none", markup=False)
                 yield SessionList(find=self.action_find)
             yield SessionPreview()
+        yield Static(id="sessions-about", markup=False)
         yield Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
@@ -117,6 +118,7 @@ class SessionsScreen(Screen[None]):
     @work(exclusive=True, group="watching")
     async def _watch(self) -> None:
         """List them anew once one is opened or closed, here or elsewhere."""
+        self._list.refresh()  # time passes
         if not self.is_current or any(each.group == "listing" for each in self.workers):
             return
         known = {row.id: row.holder for row in self._rows.values() if row.holder is not None}
@@ -227,10 +229,12 @@ class SessionsScreen(Screen[None]):
     @on(SessionList.Moved)
     def _moved(self, message: SessionList.Moved) -> None:
         preview, item = self.query_one(SessionPreview), message.item
+        row = self._rows.get(item.session) if isinstance(item, Hit) else item
+        self.query_one("#sessions-about", Static).update(brief(row) if row else Content(""))
         if isinstance(item, Hit):
-            preview.show_session(self._rows.get(item.session), item)
+            preview.show_session(row, item)
             return
-        preview.show_session(item)
+        preview.show_session(row)
         if self._rest is not None:
             self._rest.stop()
         if item is not None:

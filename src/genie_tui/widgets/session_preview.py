@@ -49,16 +49,28 @@ class SessionPreview(Vertical):
         self.query_one("#preview-lines", Static).update(shown)
 
 
+def brief(row: SessionRow) -> Content:
+    """What the list itself does not say of a session, where there is no room for more."""
+    past = f"past your limit: {row.due}" if row.due else ""
+    held = f"open in {row.holder}" if row.holder is not None else ""
+    parts = (visible_line(row.id), _way(row), held, visible_line(row.note), past)
+    return Content(" · ".join(part for part in parts if part))
+
+
+def _way(row: SessionRow) -> str:
+    return _WAYS[row.way].format(host=visible_line(row.host) or "somebody")
+
+
 def _facts(row: SessionRow) -> Content:
     muted = "$foreground-muted"
     title = Content.styled(visible_line(row.title) or "(no title)", "bold $text-primary")
-    way = _WAYS[row.way].format(host=visible_line(row.host) or "somebody")
     when = f"{local_time(row.last_activity):%Y-%m-%d %H:%M}"
     size = "" if row.size is None else f" · {file_size(row.size)}"
+    said = "" if row.note and not row.messages else f" · {counted(row.messages, 'message')}"
     lines = [
         title,
-        Content.styled(f"{visible_line(row.id)} · {way}", muted),
-        Content.styled(f"{when} · {counted(row.messages, 'message')}{size}", muted),
+        Content.styled(f"{visible_line(row.id)} · {_way(row)}", muted),
+        Content.styled(f"{when}{said}{size}", muted),
     ]
     if row.names:
         lines.append(Content.styled(", ".join(map(visible_line, row.names)), muted))

@@ -296,6 +296,10 @@ async def test_where_there_is_no_room_there_is_no_preview(recorded: Recorded) ->
         line = drawn(screen).splitlines()[0]
         assert "Garden" in line
         assert "ago" in line or "just now" in line
+        about = screen.query_one("#sessions-about", Static)
+        assert "yours to host" in str(about.render())
+        assert screen.region.contains_region(about.region)
+        assert about.region.height
 
 
 async def test_renaming_asks_for_a_title(recorded: Recorded) -> None:
@@ -348,15 +352,34 @@ async def test_deleting_asks_first(recorded: Recorded) -> None:
         assert (recorded.trash / selected.id).is_dir()
 
 
-async def test_what_is_open_elsewhere_is_not_deleted(recorded: Recorded) -> None:
+@pytest.mark.parametrize("key", ["d", "n"])
+async def test_what_is_open_elsewhere_is_neither_deleted_nor_renamed(
+    recorded: Recorded, key: str
+) -> None:
     saved = recorded.said("Garden", "hi")
     with saved.held():
         async with listed(recorded) as (screen, pilot):
-            await pilot.press("d")
-            await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+            await pilot.press(key)
+            await until(
+                pilot, lambda: any("open in" in n.message for n in pilot.app._notifications)
+            )
+            assert screen.is_current  # nothing was asked
+    assert recorded.titles() == {"Garden"}
+
+
+async def test_what_is_opened_while_the_question_is_shown_is_not_deleted(
+    recorded: Recorded,
+) -> None:
+    saved = recorded.said("Garden", "hi")
+    async with listed(recorded) as (screen, pilot):
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        with saved.held():
             await pilot.press("enter")
-            await until(pilot, lambda: any("open" in n.message for n in pilot.app._notifications))
-            assert titles(screen) == ["Garden"]
+            await until(
+                pilot, lambda: any("open in" in n.message for n in pilot.app._notifications)
+            )
+        assert titles(screen) == ["Garden"]
 
 
 async def test_the_list_tells_by_itself_what_is_opened_and_closed_elsewhere(

@@ -14,7 +14,7 @@ from genie_core.archive.search_hit import Hit
 from genie_core.archive.search_words import Snippet
 from genie_core.archive.spoken import Line
 from genie_tui.session_row import SessionRow, Way
-from genie_tui.widgets.session_preview import SessionPreview
+from genie_tui.widgets.session_preview import SessionPreview, brief
 
 
 class Stage(App[None]):
@@ -62,6 +62,12 @@ async def test_a_session_is_described() -> None:
         assert "open in process 7 of bob" in shown(preview)
         preview.show_session(None)
         assert shown(preview).strip() == ""
+
+
+def test_in_one_line_there_is_what_the_list_does_not_say() -> None:
+    row = SessionRow("a", "Garden", Way.JOIN, host="bob", holder=Holder(7, "ann"), note="[b]\x1b")
+    assert str(brief(row)) == "a · hosted by bob · open in process 7 of ann · [b]␛"
+    assert str(brief(SessionRow("a", "Garden", due="old"))).endswith(" · past your limit: old")
 
 
 async def test_the_last_messages_are_shown_as_they_are_and_long_ones_in_part() -> None:
