@@ -88,7 +88,8 @@ def search(options: argparse.Namespace, sessions: Sessions) -> int:
         if hit.seq:
             when = f"{local_time(hit.at):%Y-%m-%d %H:%M}"
             sessions.out.write(f"  {hit.seq:>6}  {when}  {safe_line(_told(hit))}\n")
-    sessions.tell(f"to watch one from there: genie-tui replay {found.hits[0].session} --at NUMBER")
+    place = " --at NUMBER" if any(hit.seq for hit in found.hits) else ""
+    sessions.tell(f"to watch one: genie-tui replay {found.hits[0].session}{place}")
     return 0
 
 

@@ -135,6 +135,9 @@ def test_a_session_is_searched_renamed_and_tagged(
     assert "replay" in found
     (hit,) = json.loads(told(capsys, "search", "blue folder", "--json"))
     assert (hit["session"], hit["seq"], hit["message"]) == (saved.id, 7, 5)
+    assert "--at NUMBER" in found
+    by_title = told(capsys, "search", "standup")
+    assert by_title.splitlines()[-1] == f"to watch one: genie-tui replay {saved.id}"
     assert "nothing is found for 'qqq'" in told(capsys, "search", "qqq", code=1)
     assert "is called 'Weekly meeting' now" in told(capsys, "rename", saved.id, "Weekly", "meeting")
     assert told(capsys, "tag", "weekly meeting", "#work", "soon") == f"{saved.id}: #soon #work\n"
@@ -218,6 +221,9 @@ def test_damage_is_told_and_mended(saved: SavedRoom, capsys: pytest.CaptureFixtu
 def test_what_cannot_be_mended_is_told(
     saved: SavedRoom, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (saved.folder / "room.json").write_text("{")
+    assert "genie-tui sessions check" in told(capsys, "show", saved.id, code=1)
+    assert "sessions check" not in told(capsys, "check", code=1).splitlines()[1]
     saved.log_path.write_bytes(b"")
     (saved.folder / "room.json").write_text("{")
     out = told(capsys, "check", "--repair", code=1)

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.archive.blobs import BLOBS_NAME, BlobStore, fault
-from genie_core.archive.errors import ArchiveError, NewerVersion, about, check_ordinary, disk_access
+from genie_core.archive.errors import (
+    ArchiveError,
+    DamagedRoom,
+    NewerVersion,
+    about,
+    check_ordinary,
+    disk_access,
+)
 from genie_core.archive.labels import Labels
 from genie_core.archive.lines import Damages, Found, LogScan, fitting
 from genie_core.archive.lock import holder
@@ -89,7 +96,7 @@ def check(folder: Path) -> Checkup:
     try:
         held_by = holder(folder)
     except ArchiveError as error:
-        return Checkup(folder.name, [about(error, folder)])
+        return Checkup(folder.name, [_said(error, folder)])
     if held_by:
         return Checkup(folder.name, skipped=f"it is open in {held_by}")
     return examine(folder)
@@ -108,7 +115,7 @@ def examine(folder: Path) -> Checkup:
             _check_files(folder, checkup)
             checkup.problems += Labels.read(folder).problems
     except ArchiveError as error:
-        checkup.problems.append(about(error, folder))
+        checkup.problems.append(_said(error, folder))
     return checkup
 
 
@@ -144,13 +151,20 @@ def scanned(path: Path, damages: Damages) -> Iterator[Found]:
                 yield from scan.finish()
 
 
+def _said(error: ArchiveError, folder: Path) -> str:
+    """What an error says to somebody who is checking this folder."""
+    if isinstance(error, DamagedRoom):
+        return f"{error.path.name} can't be read: {error.why}"
+    return about(error, folder)
+
+
 def _check_record(folder: Path, checkup: Checkup) -> None:
     try:
         checkup.record, _version = read_record(folder / RECORD_NAME)
     except NewerVersion as error:
-        checkup.skipped = about(error, folder)
+        checkup.skipped = _said(error, folder)
     except ArchiveError as error:
-        checkup.problems.append(about(error, folder))
+        checkup.problems.append(_said(error, folder))
 
 
 def _tell_blank(checkup: Checkup) -> None:

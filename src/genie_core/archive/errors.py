@@ -85,7 +85,7 @@ class DamagedRoom(ArchiveError):
     """A file of a saved room that can't be read as what it should be."""
 
     def __init__(self, path: Path, why: str) -> None:
-        super().__init__(f"{path} can't be read: {why}")
+        super().__init__(f"{path} can't be read: {why}; what can be done: genie-tui sessions check")
         self.path = path
         self.why = why
 
