@@ -10,7 +10,7 @@ from textual.screen import Screen
 from genie_core.errors import GenieError
 from genie_core.room.event import Event
 from genie_tui.opening import ReplayRoom
-from genie_tui.replay.landmark import Landmark
+from genie_tui.replay.landmark import Landmark, landmark_of
 from genie_tui.replay.projector import Projector, Shown
 from genie_tui.replay.recording import Recording
 from genie_tui.text import visible_line
@@ -88,6 +88,7 @@ class Playback:
             self._follows and projector.position == projector.head,
             self._doing(projector),
             projector.outline,
+            landmark_of(projector.last) if projector.last is not None else None,
         )
 
     # Moving

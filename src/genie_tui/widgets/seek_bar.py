@@ -24,7 +24,7 @@ MARKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the bar shows. `at` is when the last event that is shown happened.
+    """What the bar shows. `at` is when the last event that is shown happened, `kind` what it is.
 
     `following` says that what happens from now on is shown as soon as it does.
     """
@@ -37,6 +37,7 @@ class Standing:
     following: bool = False
     doing: str = ""
     outline: Outline = field(default_factory=Outline)
+    kind: Landmark | None = None
 
 
 class SeekBar(Widget):
@@ -125,6 +126,8 @@ class SeekBar(Widget):
         if now.at is not None:
             moment = local_time(now.at)
             parts.append(Content(f"{moment.day} {moment:%b %Y, %H:%M:%S}"))
+        if now.kind is not None:
+            parts.append(_named(now.kind))
         if now.doing:
             parts.append(Content.styled(now.doing, "$text-warning"))
         return Content("   ").join(parts).truncate(self.content_size.width, ellipsis=True)
@@ -136,6 +139,12 @@ def _state(now: Standing) -> Content:
     if now.following:
         return Content.styled("● following", "bold $text-success")
     return Content.styled("‖ paused", "bold")
+
+
+def _named(kind: Landmark) -> Content:
+    """A kind of event with its mark, which tells what the marks stand for."""
+    mark = next(((glyph, style) for each, glyph, style in MARKS if each is kind), None)
+    return Content.assemble(mark, " ", kind.value) if mark else Content(kind.value)
 
 
 def speed_text(speed: float) -> str:

@@ -235,6 +235,8 @@ async def test_keys_lead_to_what_stands_out(places: Locations, saved: SavedRoom)
         ways = [("d", 6), ("d", 9), ("D", 6), ("a", 12), ("p", 13), ("f", 14), ("N", 10)]
         for key, seq in [*ways, ("shift+left", 8), ("n", 10), ("P", 10), ("home", 1), ("end", END)]:
             await press(screen, pilot, key, seq)
+        await press(screen, pilot, "P", 13)
+        assert words(screen).endswith("● answer of a person")
         for key, seq in [("5", 8), ("0", 1), ("9", 15), ("left", 14), ("A", 12)]:
             await press(screen, pilot, key, seq)
         assert "delete_file" in "\n".join(lines(screen.query_one(Ledger)))

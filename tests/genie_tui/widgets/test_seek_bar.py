@@ -8,6 +8,7 @@ from tests.genie_tui.scripted_seat import until
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
+from genie_tui.replay.landmark import Landmark
 from genie_tui.replay.outline import Outline
 from genie_tui.widgets.seek_bar import SeekBar, Standing, speed_text
 
@@ -55,6 +56,19 @@ async def test_marks_stand_above_the_place_that_they_lead_to() -> None:
         marks, line, _words = shown(widget)
         assert marks[line.index("●")] == "▲"
         assert [glyph for glyph in marks if glyph != " "] == ["·", "·", "·", "▲", "●", "✗", "·"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Landmark.APPROVAL, "▲ approval"),
+        (Landmark.VERDICT, "● answer of a person"),
+        (Landmark.MESSAGE, "message"),
+    ],
+)
+async def test_what_happened_last_is_named_with_its_mark(kind: Landmark, words: str) -> None:
+    async with bar(Standing(12, 17, kind=kind), width=70) as (widget, _):
+        assert shown(widget)[-1].endswith(f"   {words}")
 
 
 async def test_of_several_in_one_place_the_worst_is_marked() -> None:
