@@ -326,9 +326,9 @@ async def test_the_keyboard_goes_to_the_activity_and_back(
     async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
         assert screen.focused is None
         await pilot.press("f2")
-        assert screen.query_one(Activity).has_focus_within
+        await until(pilot, lambda: screen.query_one(Activity).has_focus_within)
         await pilot.press("escape")
-        assert screen.focused is None
+        await until(pilot, lambda: screen.focused is None)
         assert pilot.app.screen is screen
 
 

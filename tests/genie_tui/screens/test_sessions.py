@@ -105,7 +105,7 @@ async def test_the_lobby_leads_to_all_sessions_and_back(recorded: Recorded) -> N
     async with app.run_test() as pilot:
         await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
         await pilot.press("f3")
-        await until(pilot, lambda: isinstance(app.screen, SessionsScreen))
+        await until(pilot, lambda: isinstance(app.screen, SessionsScreen) and app.screen.is_mounted)
         await until(pilot, lambda: "Garden" in drawn(app.screen))  # type: ignore[arg-type]
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
@@ -124,7 +124,7 @@ async def test_limits_that_were_changed_count_in_the_list_that_is_shown(
     app = GenieApp(door, None, "ann", store=recorded.store, form=form)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("f3")
-        await until(pilot, lambda: isinstance(app.screen, SessionsScreen))
+        await until(pilot, lambda: isinstance(app.screen, SessionsScreen) and app.screen.is_mounted)
         screen = app.screen
         assert isinstance(screen, SessionsScreen)
         rows = screen.query_one(SessionList)
@@ -149,11 +149,11 @@ async def test_a_failed_way_in_comes_back_to_the_list(recorded: Recorded) -> Non
     async with app.run_test(notifications=True) as pilot:
         await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
         await pilot.press("f3")
-        await until(pilot, lambda: isinstance(app.screen, SessionsScreen))
+        await until(pilot, lambda: isinstance(app.screen, SessionsScreen) and app.screen.is_mounted)
         await until(pilot, lambda: "Garden" in drawn(app.screen))  # type: ignore[arg-type]
         await pilot.press("enter")
         await until(pilot, lambda: bool(door.openings))
-        await until(pilot, lambda: isinstance(app.screen, SessionsScreen))
+        await until(pilot, lambda: isinstance(app.screen, SessionsScreen) and app.screen.is_mounted)
         await until(pilot, lambda: any("process 7" in note.message for note in app._notifications))
         door.error = None
         await pilot.press("enter")

@@ -57,6 +57,18 @@ def note(screen: SettingsScreen, name: str) -> str:
     return str(screen.query_one(f"#note-{name}", Static).render())
 
 
+async def take_steps(screen: SettingsScreen, pilot: Pilot[Any], *keys: str) -> None:
+    """Press keys, each when the one before has moved the focus or changed what has it."""
+
+    def place() -> tuple[object, object]:
+        return screen.focused, getattr(screen.focused, "value", None)
+
+    for key in keys:
+        before = place()
+        await pilot.press(key)
+        await until(pilot, lambda before=before: place() != before)  # type: ignore[misc]  # a lambda's default
+
+
 def problem(screen: SettingsScreen) -> str:
     return str(screen.query_one("#settings-problem", Static).render())
 
@@ -89,7 +101,7 @@ async def test_changing_by_keyboard_alone_on_a_small_terminal(tmp_path: Path) ->
         model.value = before
         await pilot.press("home", "delete", "end", "b")
         await until(pilot, lambda: "not saved yet" in note(screen, "model"))
-        await pilot.press("down", "right", "down", "down", "right", "down", "right")
+        await take_steps(screen, pilot, "down", "right", "down", "down", "right", "down", "right")
         assert screen.query_one("#template", Picker).value != "general_assist"
         assert screen.query_one("#notify", Picker).value == "all"
         # Going back takes two, if there are changes.
@@ -112,6 +124,7 @@ async def test_a_theme_is_seen_at_once_and_taken_back_unless_it_is_saved(tmp_pat
         await until(pilot, lambda: not theme.disabled)
         assert note(screen, "theme") == "default · at once"
         theme.focus()
+        await until(pilot, lambda: theme.has_focus)
         await pilot.press("right")
         await until(pilot, lambda: pilot.app.theme == "genie-light")
         await pilot.press("escape", "escape")
@@ -126,7 +139,9 @@ async def test_a_theme_is_seen_at_once_and_taken_back_unless_it_is_saved(tmp_pat
         theme = again.query_one("#theme", Picker)
         await until(pilot, lambda: not theme.disabled)
         theme.focus()
-        await pilot.press("right", "up", "left", "ctrl+s")
+        await until(pilot, lambda: theme.has_focus)
+        await take_steps(again, pilot, "right", "up", "left")
+        await pilot.press("ctrl+s")
         await until(pilot, lambda: pilot.app.screen is not again)
         assert pilot.app.theme == "genie-light"
         assert (home.used[0].theme, home.used[0].notify) == ("genie-light", "none")
