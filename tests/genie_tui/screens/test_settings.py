@@ -14,6 +14,7 @@ from tests.genie_tui.scripted_seat import (
     until,
 )
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from genie_tui.app import GenieApp
@@ -57,7 +58,7 @@ def note(screen: SettingsScreen, name: str) -> str:
     return str(screen.query_one(f"#note-{name}", Static).render())
 
 
-async def take_steps(screen: SettingsScreen, pilot: Pilot[Any], *keys: str) -> None:
+async def take_steps(screen: Screen[Any], pilot: Pilot[Any], *keys: str) -> None:
     """Press keys, each when the one before has moved the focus or changed what has it."""
 
     def place() -> tuple[object, object]:
