@@ -9,8 +9,9 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
-from genie_tui import order as orders
-from genie_tui.order import Misuse, Order
+from genie_tui import ordering
+from genie_tui.order import Order
+from genie_tui.ordering import Misuse
 
 Sort: TypeAlias = Literal["", "person", "role", "path", "file", "cargo", "caller"]
 """What can be completed after a command; `cargo` is what goes with the next message."""
@@ -40,7 +41,7 @@ COMMANDS: Final = (
         "who",
         "/who [NAME]",
         "Who is in the room, and what their agents are doing; of one person the key's words",
-        order=orders.read_who,
+        order=ordering.read_who,
         takes=("person",),
         offers_at_once=False,
     ),
@@ -50,7 +51,7 @@ COMMANDS: Final = (
         "attach",
         "/attach PATH",
         "Let a file go with your next message",
-        order=orders.read_attach,
+        order=ordering.read_attach,
         takes=("path",),
         offers_at_once=False,
     ),
@@ -58,13 +59,13 @@ COMMANDS: Final = (
         "thread",
         "/thread ROOM-OR-ID [last N]",
         "Let messages of another saved room go with your next message",
-        order=orders.read_thread,
+        order=ordering.read_thread,
     ),
     Command(
         "detach",
         "/detach [NAME]",
         "Take a file or thread off your next message, or all of them",
-        order=orders.read_detach,
+        order=ordering.read_detach,
         takes=("cargo",),
         offers_at_once=False,
     ),
@@ -72,7 +73,7 @@ COMMANDS: Final = (
         "save",
         "/save [N or NAME] [TO]",
         "Keep a file of the selected message, or the newest one, in ~/Downloads or a folder",
-        order=orders.read_save,
+        order=ordering.read_save,
         takes=("file", "path"),
         offers_at_once=False,
     ),
@@ -80,7 +81,7 @@ COMMANDS: Final = (
         "open",
         "/open [N or NAME]",
         "Look at a file of the selected message, or the newest one",
-        order=orders.read_open,
+        order=ordering.read_open,
         takes=("file",),
         offers_at_once=False,
     ),
@@ -88,7 +89,7 @@ COMMANDS: Final = (
         "prefs",
         "/prefs [NAME]",
         "How you like to be answered: tell agents, and the room; of somebody else, see it",
-        order=orders.read_prefs,
+        order=ordering.read_prefs,
         takes=("person",),
         offers_at_once=False,
     ),
@@ -96,17 +97,17 @@ COMMANDS: Final = (
         "model",
         "/model [NAME]",
         "Which models work for you; with a name, let another one answer",
-        order=orders.read_model,
+        order=ordering.read_model,
     ),
     Command(
-        "cost", "/cost", "What the agents here took, by person and agent", order=orders.read_cost
+        "cost", "/cost", "What the agents here took, by person and agent", order=ordering.read_cost
     ),
     Command(
         "budget",
         "/budget [+5 or +100k]",
         "How much of your session's budget is used; with an amount, allow so many dollars or "
         "tokens more",
-        order=orders.read_budget,
+        order=ordering.read_budget,
     ),
     Command("activity", "/activity", "Show what was decided, and why", "screen.activity"),
     Command("approvals", "/approvals", "Show the tool calls that wait for you", "screen.approvals"),
@@ -118,82 +119,82 @@ COMMANDS: Final = (
         "auto",
         "/auto on|off",
         "Allow what your agents do for your own messages without a question, or no longer",
-        order=orders.read_auto,
+        order=ordering.read_auto,
     ),
     Command("reasons", "/reasons", "Show or hide why an agent stayed silent", "screen.reasons"),
     Command(
         "invite",
         "/invite [--new] [--once] [--for 1h]",
         "Host: show what others join with; --once and --for make another one, --new voids all",
-        order=orders.read_invite,
+        order=ordering.read_invite,
     ),
     Command(
         "admit",
         "/admit NAME",
         "Host: let somebody in who waits for your word",
-        order=partial(orders.read_admission, allow=True),
+        order=partial(ordering.read_admission, allow=True),
         takes=("caller",),
     ),
     Command(
         "refuse",
         "/refuse NAME",
         "Host: turn somebody away who waits for your word",
-        order=partial(orders.read_admission, allow=False),
+        order=partial(ordering.read_admission, allow=False),
         takes=("caller",),
     ),
     Command(
         "kick",
         "/kick NAME [why]",
         "Host: put somebody out; they may come back",
-        order=partial(orders.read_moderation, "kick"),
+        order=partial(ordering.read_moderation, "kick"),
         takes=("person",),
     ),
     Command(
         "ban",
         "/ban NAME [why]",
         "Host: put somebody out for good",
-        order=partial(orders.read_moderation, "ban"),
+        order=partial(ordering.read_moderation, "ban"),
         takes=("person",),
     ),
     Command(
         "pardon",
         "/pardon NAME",
         "Host: let somebody come back who was banned",
-        order=partial(orders.read_measure, "pardon"),
+        order=partial(ordering.read_measure, "pardon"),
         takes=("person",),
     ),
     Command(
         "mute",
         "/mute NAME",
         "Host: let somebody only read",
-        order=partial(orders.read_measure, "mute"),
+        order=partial(ordering.read_measure, "mute"),
         takes=("person",),
     ),
     Command(
         "unmute",
         "/unmute NAME",
         "Host: let somebody write again",
-        order=partial(orders.read_measure, "unmute"),
+        order=partial(ordering.read_measure, "unmute"),
         takes=("person",),
     ),
     Command(
         "role",
         "/role NAME member|guest|observer",
         "Host: give somebody another role",
-        order=orders.read_role,
+        order=ordering.read_role,
         takes=("person", "role"),
     ),
     Command(
         "share",
         "/share on|off",
         "Host: show guests what your tools are called with, or no longer",
-        order=orders.read_share,
+        order=ordering.read_share,
     ),
     Command(
         "host",
         "/host [NAME]",
         "Host: ask somebody to host from now on. Others: host while the host is away",
-        order=orders.read_host,
+        order=ordering.read_host,
         takes=("person",),
         offers_at_once=False,
     ),

@@ -5,7 +5,6 @@ from genie_tui.order import (
     Detach,
     Host,
     Invite,
-    Misuse,
     Moderation,
     Open,
     Prefs,
@@ -14,6 +13,9 @@ from genie_tui.order import (
     Share,
     Thread,
     Who,
+)
+from genie_tui.ordering import (
+    Misuse,
     read_attach,
     read_budget,
     read_cost,
