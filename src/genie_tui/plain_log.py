@@ -28,7 +28,9 @@ def lines(events: Iterable[Event], first: int = 1) -> Iterator[tuple[float, str]
             day = now.date()
             yield passage.event.at, f"── {day:%A}, {day.day} {day:%B %Y} ──"
         head = f"{passage.event.seq:>{_NUMBER}}  {now:%H:%M:%S}  "
-        yield passage.event.at, head + f"\n{_INDENT}".join(_text(passage))
+        first_line, *more = _text(passage)
+        below = "".join(f"\n{_INDENT}{line}" if line.strip() else "\n" for line in more)
+        yield passage.event.at, f"{head}{first_line}{below}"
 
 
 def _text(passage: Passage) -> list[str]:

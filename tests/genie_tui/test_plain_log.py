@@ -76,3 +76,11 @@ def test_each_day_is_announced_also_when_the_clock_was_set_back() -> None:
         log.events.append(Event(len(log.events) + 1, at, "ann", Said(str(at), "x")))
     days = [text for _at, text in lines(log.events) if text.startswith("──")]
     assert [day.split()[2] for day in days] == ["21", "22", "21"]
+
+
+def test_blank_lines_are_blank() -> None:
+    said = Said("m1", "one\n\n  two", handler="ann")
+    events = [Event(1, MORNING, "", Opened("r1", "Standup")), Event(2, MORNING, "ann", said)]
+    *_, (_at, text) = lines(events)
+    indent = " " * 17
+    assert text == f"    2  09:00:00  ann: one\n\n{indent}  two"

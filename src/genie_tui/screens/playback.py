@@ -19,6 +19,8 @@ from genie_tui.widgets.seek_bar import Standing
 LOOK: Final = 1.0
 """Seconds between two looks at a log that may grow."""
 
+OPENING: Final = "opening…"
+
 
 class Playback:
     """Moves through a recording for a screen, whose workers wait for the disk.
@@ -78,7 +80,7 @@ class Playback:
         """Where it stands."""
         projector = self._projector
         if projector is None:
-            return Standing()
+            return Standing(doing=OPENING)
         return Standing(
             projector.position,
             projector.head,

@@ -106,6 +106,7 @@ class ReplayScreen(Screen[None]):
         """Paint first; the log is opened in the background."""
         self.query_one(StatusBar).show_replay("REPLAY")
         self._tell(self._opening.note)
+        self._show_standing()
         self.run_worker(self._open(), group="opening")
 
     def on_unmount(self) -> None:

@@ -121,6 +121,8 @@ class SeekBar(Widget):
 
     def _words(self) -> Content:
         now = self._standing
+        if now.doing and not now.head:
+            return Content.styled(now.doing, "$text-warning")  # nothing is known of it yet
         place = f"event {now.position:,} of {now.head:,}"
         parts = [_state(now), Content(speed_text(now.speed)), Content(place)]
         if now.at is not None:

@@ -138,3 +138,10 @@ async def test_dragging_follows_the_mouse() -> None:
 @pytest.mark.parametrize(("speed", "text"), [(0.5, "0.5×"), (1.0, "1×"), (32.0, "32×")])
 def test_speeds_as_people_write_them(speed: float, text: str) -> None:
     assert speed_text(speed) == text
+
+
+async def test_before_anything_is_known_it_says_only_what_is_going_on() -> None:
+    async with bar(Standing(doing="opening…")) as (widget, _):
+        assert shown(widget)[-1] == "opening…"
+    async with bar(Standing(), width=60) as (widget, _):  # a room in which nothing happened
+        assert "event 0 of 0" in shown(widget)[-1]

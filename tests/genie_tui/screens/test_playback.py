@@ -1,0 +1,33 @@
+"""What moves a replay, before there is anything to move through."""
+
+from textual.screen import Screen
+
+from genie_core.room.event import Event
+from genie_tui.replay.player import Moment
+from genie_tui.screens.playback import OPENING, Playback
+
+
+class Nothing:
+    """A screen on which nothing may be shown."""
+
+    def show_moment(self, moment: Moment) -> None:
+        raise AssertionError(moment)
+
+    def show_events(self, events: list[Event]) -> None:
+        raise AssertionError(events)
+
+
+async def test_while_it_is_opened_it_says_so_and_stays_where_it_is() -> None:
+    playback = Playback(Screen(), Nothing(), lambda: 0.0)
+    playback.play()
+    playback.go(7)
+    playback.go_by(1)
+    playback.go_to_part(0.5)
+    playback.faster(1)
+    playback.pass_time()
+    assert not playback.search_again(1)
+    standing = playback.standing()
+    assert (standing.doing, standing.head, standing.playing) == (OPENING, 0, False)
+    assert playback.last is None
+    assert await playback.past(9, 5) == []
+    playback.close()
