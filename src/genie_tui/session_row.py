@@ -10,6 +10,9 @@ from typing import Any, Final
 from genie_core.archive.holder import Holder
 from genie_tui.amounts import counted
 
+ID_PART: Final = 4
+"""Letters from which on a part of an id is looked for: fewer stand in many ids by chance."""
+
 
 class Way(Enum):
     """How one gets into a session."""
@@ -89,7 +92,8 @@ _KEYS: Final[dict[Sort, Callable[[SessionRow], Any]]] = {
 def arrange(rows: Iterable[SessionRow], text: str, sort: Sort) -> list[SessionRow]:
     """The rows that a text describes, those that it fits best first, else in the order chosen.
 
-    Each word must be in the title, a tag, a name or the id, or at least its letters in their order.
+    Each word must be in the title, a tag or a name, or at least its letters in their order; a longer
+    one may also be a part of the id.
     """
     words = fold(text).split()
     ranked = [(rank, row) for row in rows if (rank := _rank(row, words)) is not None]
@@ -109,7 +113,7 @@ def _rank(row: SessionRow, words: Sequence[str]) -> int | None:
 def _fit(word: str, fields: Sequence[str], id_: str) -> int | None:
     if any(part.startswith(word) for field in fields for part in field.split()):
         return 0
-    if any(word in field for field in (*fields, id_)):
+    if any(word in field for field in fields) or (len(word) >= ID_PART and word in id_):
         return 1
     return 2 if any(_is_scattered(word, field) for field in fields) else None
 

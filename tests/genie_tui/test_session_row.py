@@ -34,6 +34,12 @@ def test_a_text_picks_rows_by_title_tags_and_people(text: str, expected: str) ->
     assert "".join(row.id for row in arrange(ROWS, text, Sort.ACTIVITY)) == expected
 
 
+def test_a_part_of_an_id_is_found_if_it_is_not_there_by_chance() -> None:
+    row = SessionRow("2026-11-21-standup-77fk", "Standup")
+    for text, found in (("77fk", [row]), ("2026-11", [row]), ("77", []), ("stand", [row])):
+        assert arrange([row], text, Sort.ACTIVITY) == found
+
+
 @pytest.mark.parametrize(
     ("sort", "expected"),
     [

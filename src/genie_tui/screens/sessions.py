@@ -185,8 +185,10 @@ class SessionsScreen(Screen[None]):
             return
         if not self.is_running:  # the list is gone already
             return
-        heading = "found in sessions" if found.hits else "nothing like it was said"
-        self._list.show_hits(found.hits, heading)
+        listed = {row.id for row in self._list.rows}  # whose titles are seen there
+        hits = tuple(hit for hit in found.hits if hit.seq or hit.session not in listed)
+        heading = "found in sessions" if hits else "nothing like it was said"
+        self._list.show_hits(hits, heading)
         self._say(" · ".join(found.notes) or self._past_limits())
         self._show_nothing()
 

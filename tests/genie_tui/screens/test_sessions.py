@@ -217,6 +217,17 @@ async def test_typing_filters_at_once_and_searches_after_a_pause(recorded: Recor
         assert screen.query_one("#sessions-filter", Input).value == ""
 
 
+async def test_a_title_that_is_listed_is_not_found_a_second_time(recorded: Recorded) -> None:
+    recorded.said("Garden", "plant apples")
+    recorded.said("Kitchen", "herbs of the garden")
+    async with listed(recorded) as (screen, pilot):
+        rows = screen.query_one(SessionList)
+        await pilot.press("slash", *"garden")
+        await until(pilot, lambda: bool(rows.hits))
+        assert titles(screen) == ["Garden"]
+        assert [hit.title for hit in rows.hits] == ["Kitchen"]
+
+
 async def test_what_the_arrows_chose_while_typing_is_opened_at_once(recorded: Recorded) -> None:
     for title in ("Garden", "Garden shed"):
         recorded.said(title, "hi")
