@@ -280,12 +280,21 @@ class GenieApp(App[Departure]):
             return  # of which no more parts are made then
         cause = error.error if isinstance(error, WorkerFailed) else error
         logger.critical("unhandled error", exc_info=cause)
+        self._tell_of_fault()
+        super()._handle_exception(error)
+
+    def _tell_of_fault(self) -> None:
         where = f"; details are in {self._log_path}" if self._log_path is not None else ""
         self.failure = f"genie-tui met an internal error and had to end{where}"
-        super()._handle_exception(error)
+        self._return_code = 1
 
     def panic(self, *renderables: RenderableType) -> None:
         """End without printing: `failure` says what there is to say."""
+        if not self.failure:  # a thread of the driver broke
+            with self.console.capture() as captured:
+                self.console.print(*renderables)
+            logger.critical("the terminal can't be read any more:\n%s", captured.get())
+            self._tell_of_fault()
         self._close_messages_no_wait()
 
     def _fatal_error(self) -> None:

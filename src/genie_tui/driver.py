@@ -1,21 +1,40 @@
-"""A terminal driver that outlives its terminal.
+"""A terminal driver that outlives its terminal, and whatever comes from it.
 
 When a terminal window is closed, writing to it fails. Textual's writer thread would end there and
-leave the app waiting for it forever, with approvals unparked and the room's doors open.
+leave the app waiting for it forever, with approvals unparked and the room's doors open. Its reading
+thread would end the app at the first byte that is no UTF-8, as in a text of another encoding that
+is pasted.
 """
 
+from codecs import IncrementalDecoder, getincrementaldecoder
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import IO, Any
 
+from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
 
 
 class HangupDriver(LinuxDriver):
-    """Textual's driver for POSIX terminals; output to a terminal that is gone goes nowhere."""
+    """Textual's driver for POSIX terminals; output to a terminal that is gone goes nowhere.
+
+    What is no text in the input is read as replacement characters.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._file: Any = _Lossy(self._file)
+
+    def run_input_thread(self) -> None:
+        """Wait for input and pass it on, until the driver is told to stop."""
+        # Textual looks its decoder up in its module, and reads on only if that never raises.
+        vars(linux_driver)["getincrementaldecoder"] = _forgiving
+        super().run_input_thread()
+
+
+def _forgiving(encoding: str) -> Callable[[], IncrementalDecoder]:
+    return partial(getincrementaldecoder(encoding), errors="replace")
 
 
 class _Lossy:

@@ -37,6 +37,21 @@ def test_importing_the_app_loads_no_engine() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+async def test_a_driver_that_breaks_ends_the_app_with_a_line_and_an_error(
+    seat: ScriptedSeat, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with in_room(seat) as (_, pilot):
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        with caplog.at_level(logging.CRITICAL):
+            app.panic("the keyboard is on fire")
+            assert app.failure
+    assert seat.left
+    assert app.return_code == 1
+    assert app.failure == "genie-tui met an internal error and had to end"
+    assert "on fire" in caplog.text
+
+
 async def test_who_ends_it_while_a_room_is_put_together_is_told_of_no_error(
     seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
