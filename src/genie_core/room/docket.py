@@ -1,0 +1,214 @@
+"""The tool calls of one person's agents, from the question to the answer that is recorded."""
+
+import logging
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from genie_core.agent.approval import Approval
+from genie_core.execution import ApprovalResolved
+from genie_core.room.consent import Consent, arguments, binding, unmasked
+from genie_core.room.court import Court, Ruling
+from genie_core.room.event import Asked, Outcome, Settled
+from genie_core.room.exchange import Exchange, Proposal
+from genie_core.room.fold import RoomState
+from genie_core.room.judge import Judge, Judgement
+from genie_core.room.reporter import Reporter
+from genie_core.room.running import Running
+from genie_core.room.seat import Answer
+from genie_core.room.trust import Trust
+from genie_core.room.withheld import Withheld
+
+logger = logging.getLogger(__name__)
+
+UNKNOWN_CALL: Final = "what this call would do is not known here any more; deny it"
+
+
+class Docket:
+    """Puts calls to the court and then to a person, takes the answers, and reports both.
+
+    `consent` is what was allowed beyond single calls; whoever goes on after a pause uses what is
+    revived there. While `auto` is true, calls for the owner's own messages are allowed unless the
+    judge denies them. What it denies, nobody can allow. `where` is shown with each call.
+    """
+
+    def __init__(
+        self,
+        state: RoomState,
+        owner: str,
+        reporter: Reporter,
+        *,
+        judge: Judge,
+        consent: Consent,
+        trust: Trust,
+        withheld: Withheld,
+        where: str,
+    ) -> None:
+        self.auto = False
+        self._state = state
+        self._owner = owner
+        self._reporter = reporter
+        self._consent = consent
+        self._court = Court(judge, consent, owner)
+        self._trust = trust
+        self._withheld = withheld
+        self._where = where
+        self._revived: set[str] = set()
+        self._closing = ""
+
+    def ask(self, current: Running, approval: Approval) -> None:
+        """Ask about a call of a run, unless the answer is known; it is recorded in any case."""
+        exchange = current.exchange
+        judgement = self._court.judgement(exchange, approval)
+        ruling = None
+        if not self._closing:
+            ruling = self._court.ruling(exchange, approval, judgement, auto=self.auto)
+        asked = self._asked(exchange, approval, judgement, unasked=ruling is not None)
+        if asked is None or not self._reporter.publish(asked):
+            # Nobody may allow what nobody can see.
+            current.parked.add(approval.id)
+            approval.deny("the arguments of this call can't be shown to a person")
+            return
+        current.pending[approval.id] = approval
+        if self._closing:
+            self._park(current)
+        elif ruling is not None:
+            self._give(current, approval, ruling)
+
+    def settle(self, current: Running, resolved: ApprovalResolved) -> None:
+        """Record how a call of a run was answered, unless it was parked."""
+        approval = resolved.approval
+        current.pending.pop(approval.id, None)
+        if approval.id in current.parked:
+            return
+        ruling = current.answers.pop(approval.id, None)
+        answer = ruling.answer if ruling else None
+        verdict = resolved.verdict
+        outcome: Outcome = "approved" if verdict else "denied" if answer else "expired"
+        self._reporter.publish(
+            Settled(
+                current.exchange.seq,
+                approval.id,
+                outcome,
+                verdict.reason or (answer.reason if answer else None),
+                answer.scope if answer else "once",
+                None if self._withheld.hides(approval.id) else verdict.arguments,
+                answer.count if answer else 0,
+                "edit" if verdict.arguments is not None else ruling.how if ruling else "",
+            )
+        )
+
+    def answer(self, current: Running, approval_id: str, answer: Answer) -> bool:
+        """Answer a call that waits in a run; False if it is answered, or may not be allowed."""
+        approval = current.pending[approval_id]
+        if approval_id in current.parked or approval_id in current.answers:
+            return False
+        if answer.allow and self._objects(current.exchange, approval, answer):
+            return False
+        settled = self._give(current, approval, Ruling(answer))
+        if not settled:
+            return False
+        if answer.allow:
+            who, agent, tool = current.exchange.author, approval.sender, approval.tool_name
+            self._consent.grant(who, agent, tool, answer.scope, answer.count, call=approval)
+        elif answer.stop:
+            current.execution.cancel(f"stopped by {self._owner}")
+        return True
+
+    def answer_parked(self, proposal: Proposal, answer: Answer) -> bool:
+        """Answer a call from before a pause; False if it is answered, or may not be allowed.
+
+        What is allowed is revived, for the next run for its message. A denial that stops takes
+        along what else was revived for that.
+        """
+        if proposal.id in self._revived or (answer.allow and not self._may_allow(proposal, answer)):
+            return False
+        self._revived.add(proposal.id)
+        edited = answer.arguments if answer.allow else None
+        self._reporter.publish(
+            Settled(
+                proposal.message,
+                proposal.id,
+                "approved" if answer.allow else "denied",
+                answer.reason,
+                answer.scope,
+                None if self._withheld.hides(proposal.id) else edited,
+                answer.count,
+                "edit" if edited is not None else "",
+            )
+        )
+        if answer.allow:
+            who = self._state.exchanges[proposal.message].author
+            self._consent.grant(who, proposal.agent, proposal.tool, answer.scope, answer.count)
+            self._consent.revive(proposal, edited)
+        elif answer.stop:
+            self._consent.forget(proposal.message, self._consent.revived(proposal.message))
+        return True
+
+    def close(self, runs: Iterable[Running], reason: str) -> None:
+        """Park what waits in these runs, and from now on whatever is asked, and cancel the run."""
+        self._closing = reason
+        for current in runs:
+            if current.pending:
+                self._park(current)
+
+    def _may_allow(self, proposal: Proposal, answer: Answer) -> bool:
+        """Whether what a parked call would do is known, and no rule forbids it."""
+        is_hidden = proposal.withheld and not self._withheld.hides(proposal.id)
+        if is_hidden or not self._trust.is_own_call(proposal):
+            self._reporter.warn(UNKNOWN_CALL)
+            return False
+        return not self._objects(self._state.exchanges[proposal.message], proposal, answer)
+
+    def _give(self, current: Running, approval: Approval, ruling: Ruling) -> bool:
+        """Settle a call; False if something else has settled it before."""
+        answer = ruling.answer
+        current.answers[approval.id] = ruling
+        if answer.allow:
+            given = unmasked(answer.arguments, approval)
+            settled = approval.approve(arguments=given, by=self._owner)
+        else:
+            settled = approval.deny(answer.reason, by=self._owner)
+        if not settled:
+            del current.answers[approval.id]
+        return settled
+
+    def _asked(
+        self, exchange: Exchange, approval: Approval, judgement: Judgement, *, unasked: bool
+    ) -> Asked | None:
+        try:
+            shown, digest = arguments(approval), binding(approval)
+        except Exception:  # an argument may do anything when it is looked at
+            logger.exception("a call's arguments can't be shown")
+            return None
+        withheld = exchange.author != self._owner and not self._state.sharing
+        asked = Asked(
+            exchange.seq,
+            approval.id,
+            approval.sender,
+            approval.tool_name,
+            shown,
+            self._where,
+            withheld,
+            because=judgement.because,
+            risk=judgement.risk,
+            binding=digest,
+            unasked=unasked,
+        )
+        self._withheld.note(asked)
+        return msgspec.structs.replace(asked, arguments={}) if withheld else asked
+
+    def _objects(self, exchange: Exchange, call: Approval | Proposal, answer: Answer) -> bool:
+        """Whether a rule forbids what a person made of a call, which they are told then."""
+        why = self._court.objection(exchange, call, answer.arguments)
+        if why:
+            self._reporter.warn(f"it can't be allowed with these changes: {why}")
+        return bool(why)
+
+    def _park(self, current: Running) -> None:
+        for approval in list(current.pending.values()):
+            if approval.id not in current.parked and approval.id not in current.answers:
+                current.parked.add(approval.id)
+                self._reporter.publish(Settled(current.exchange.seq, approval.id, "parked"))
+        current.execution.cancel(self._closing)

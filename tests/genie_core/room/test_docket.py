@@ -1,0 +1,212 @@
+"""Calls that are put to rules and to a person, and what is recorded of it."""
+
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import pytest
+
+from genie_core.agent.approval import Approval
+from genie_core.execution import ApprovalResolved, Execution
+from genie_core.progress import What
+from genie_core.room.consent import Consent
+from genie_core.room.docket import UNKNOWN_CALL, Docket
+from genie_core.room.event import (
+    AnyBody,
+    Decided,
+    Event,
+    Failed,
+    Hosted,
+    Joined,
+    Opened,
+    RunBody,
+    Said,
+    Settled,
+)
+from genie_core.room.fold import RoomState
+from genie_core.room.judge import Call, Judgement
+from genie_core.room.running import Running
+from genie_core.room.seat import Answer
+from genie_core.room.trust import Trust
+from genie_core.room.withheld import Withheld
+
+
+class Ann:
+    """Hosts a room with an engine, in which bob is a guest; what is reported comes back at once."""
+
+    def __init__(self, state: RoomState | None = None, withheld: Withheld | None = None) -> None:
+        self.effect: Literal["allow", "ask", "deny"] = "ask"
+        self.warnings: list[str] = []
+        self.state = state or RoomState()
+        self.consent = Consent()
+        self.docket = Docket(
+            self.state,
+            "ann",
+            self,
+            judge=self,
+            consent=self.consent,
+            trust=Trust(self.state, "ann", None, serves=True),
+            withheld=withheld or Withheld(),
+            where="ann's machine",
+        )
+        if state is None:
+            self.add("", Opened("r", "Room"))
+            self.add("", Hosted("ann"))
+            self.add("ann", Joined("host", engine=True))
+
+    def add(self, by: str, body: AnyBody) -> int:
+        seq = self.state.head + 1
+        self.state.apply(Event(seq, float(seq), by, body))
+        return seq
+
+    def run(self, by: str = "ann") -> Running:
+        """Begin a run for a message that somebody says."""
+        seq = self.add(by, Said(f"id{self.state.head}", "do it", "ann"))
+        self.add("ann", Decided(seq, "delegate", "", "do it", "system"))
+        return Running(self.state.exchanges[seq], Execution())
+
+    def ask(self, current: Running, path: str = "x") -> Approval:
+        approval = Approval("system", "edit", (), {"path": path})
+        self.docket.ask(current, approval)
+        return approval
+
+    def settled(self, current: Running, approval: Approval) -> Settled:
+        """Let the run go on with the answer; returns what is recorded then."""
+        assert approval.verdict is not None
+        at = datetime.now(UTC)
+        self.docket.settle(current, ApprovalResolved(approval, approval.verdict, "ann", at))
+        proposal = self.state.proposals[approval.id]
+        assert proposal.outcome is not None
+        return Settled(
+            proposal.message,
+            proposal.id,
+            proposal.outcome,
+            proposal.reason,
+            proposal.scope,
+            proposal.edited,
+            proposal.count,
+            proposal.how,
+        )
+
+    def judge(self, call: Call) -> Judgement:
+        if call.arguments["path"] == "secret":
+            return Judgement("deny", "secrets stay")
+        return Judgement(self.effect, "so it is ruled", "write")
+
+    def publish(self, body: RunBody) -> bool:
+        self.add("ann", body)
+        return True
+
+    def delta(self, message: int, text: str) -> None: ...
+    def progress(self, message: int, agent: str, what: What, detail: str) -> None: ...
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+async def test_a_call_waits_for_the_person_and_the_first_answer_counts() -> None:
+    ann = Ann()
+    current = ann.run()
+    approval = ann.ask(current)
+    (proposal,) = ann.state.pending_for("ann")
+    assert (proposal.where, proposal.because) == ("ann's machine", "so it is ruled")
+    assert ann.docket.answer(current, approval.id, Answer(allow=False, reason="not now"))
+    assert not ann.docket.answer(current, approval.id, Answer(allow=True))
+    settled = ann.settled(current, approval)
+    assert (settled.outcome, settled.reason) == ("denied", "not now")
+    assert current.pending == {}
+
+
+@pytest.mark.parametrize(
+    ("effect", "auto", "how", "allowed"),
+    [("allow", False, "rule", True), ("deny", True, "rule", False), ("ask", True, "auto", True)],
+)
+async def test_what_is_ruled_waits_for_nobody(
+    effect: Literal["allow", "ask", "deny"], auto: bool, how: str, allowed: bool
+) -> None:
+    ann = Ann()
+    ann.effect, ann.docket.auto = effect, auto
+    current = ann.run()
+    approval = ann.ask(current)
+    assert ann.state.pending_for("ann") == []
+    assert bool(approval.verdict) is allowed
+    settled = ann.settled(current, approval)
+    assert (settled.outcome == "approved", settled.how) == (allowed, how)
+
+
+async def test_nobody_allows_by_an_edit_what_a_rule_denies() -> None:
+    ann = Ann()
+    current = ann.run()
+    approval = ann.ask(current)
+    assert not ann.docket.answer(
+        current, approval.id, Answer(allow=True, arguments={"path": "secret"})
+    )
+    assert "secrets stay" in ann.warnings[-1]
+    assert ann.docket.answer(current, approval.id, Answer(allow=True, arguments={"path": "y"}))
+    settled = ann.settled(current, approval)
+    assert (settled.arguments, settled.how) == ({"path": "y"}, "edit")
+
+
+async def test_what_is_asked_while_leaving_is_parked_and_ends_the_run() -> None:
+    ann = Ann()
+    first, second = ann.run(), ann.run()
+    waiting = ann.ask(first)
+    ann.docket.close([first, second], "the room was suspended")
+    late = ann.ask(second)
+    assert [proposal.id for proposal in ann.state.parked_for("ann")] == [waiting.id, late.id]
+    assert not ann.docket.answer(first, waiting.id, Answer(allow=True))
+
+
+async def test_a_parked_call_is_answered_once_and_revived_if_it_is_allowed() -> None:
+    ann = Ann()
+    current = ann.run()
+    ann.ask(current)
+    ann.docket.close([current], "the room was suspended")
+    ann.add("ann", Failed(current.exchange.seq, "lost", "over"))
+    again = Ann(ann.state)
+    (proposal,) = again.state.parked_for("ann")
+    answer = Answer(allow=True, arguments={"path": "y"})
+    assert again.docket.answer_parked(proposal, answer)
+    assert not again.docket.answer_parked(proposal, answer)
+    assert again.consent.revived(proposal.message) == (proposal,)
+    assert (proposal.outcome, proposal.edited) == ("approved", {"path": "y"})
+
+
+async def test_a_denial_that_stops_takes_along_what_was_revived_for_the_message() -> None:
+    ann = Ann()
+    current = ann.run()
+    for path in ("x", "y"):
+        ann.ask(current, path)
+    ann.docket.close([current], "the room was suspended")
+    first, second = ann.state.parked_for("ann")
+    assert ann.docket.answer_parked(first, Answer(allow=True))
+    assert ann.docket.answer_parked(second, Answer(allow=False, stop=True))
+    assert ann.consent.revived(first.message) == ()
+
+
+async def test_a_guests_call_is_hidden_in_the_log_and_not_allowed_once_it_is_forgotten() -> None:
+    ann = Ann()
+    ann.add("bob", Joined("guest"))
+    current = ann.run("bob")
+    ann.ask(current)
+    ann.docket.close([current], "the room was suspended")
+    (proposal,) = ann.state.parked_for("ann")
+    assert (proposal.arguments, proposal.withheld) == ({}, True)
+    forgetful = Ann(ann.state, Withheld())
+    assert not forgetful.docket.answer_parked(proposal, Answer(allow=True))
+    assert forgetful.warnings == [UNKNOWN_CALL]
+    assert forgetful.docket.answer_parked(proposal, Answer(allow=False))
+
+
+async def test_what_can_not_be_shown_is_denied() -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            raise ZeroDivisionError
+
+    ann = Ann()
+    current = ann.run()
+    odd: dict[str, Any] = {"path": Odd()}
+    approval = Approval("system", "edit", (), odd)
+    ann.docket.ask(current, approval)
+    assert approval.verdict is not None
+    assert not approval.verdict
+    assert ann.state.proposals == {}
+    assert current.pending == {}
