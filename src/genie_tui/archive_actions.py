@@ -33,7 +33,9 @@ ARCHIVE_ACTIONS: Final = (
         shown=True,
     ),
     Action(Scope.SESSIONS, ("escape",), "back", "Clear the text, or go back", "back", shown=True),
-    Action(Scope.SESSIONS, ("s",), "sort", "By activity, title, size or news", "sort", shown=True),
+    Action(
+        Scope.SESSIONS, ("s",), "sort", "Sort by activity, title, size or news", "sort", shown=True
+    ),
     Action(Scope.SESSIONS, ("t",), "tags", "Put tags on it, or take them off", "tags", shown=True),
     Action(
         Scope.SESSIONS,

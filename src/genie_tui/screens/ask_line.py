@@ -32,7 +32,8 @@ class AskLineScreen(Dialog[str | None]):
         with Vertical(id="ask"):
             yield Static(Content(visible_line(self._title)), id="ask-title", markup=False)
             yield Input(self._value, id="ask-line", max_length=self._most, select_on_focus=False)
-            yield Static(self._hint, id="ask-hint", markup=False)
+            if self._hint:
+                yield Static(self._hint, id="ask-hint", markup=False)
             yield Static(ask_keys(), id="ask-keys", markup=False)
 
     @on(Input.Submitted)

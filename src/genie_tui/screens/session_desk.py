@@ -73,7 +73,11 @@ class SessionDesk:
         question = ConfirmScreen("Delete a session", about, "delete it", self._clock)
         if not await self._screen.app.push_screen_wait(question):
             return False
-        return await self._do(self._store.delete, row.id) is not None
+        if await self._do(self._store.delete, row.id) is None:
+            return False
+        if self._screen.is_running:
+            self._screen.notify(f"“{visible_line(row.title)}” is in the trash.")
+        return True
 
     async def fork(self, row: SessionRow, at: int) -> str:
         """Begin a new session with a part of this one, all of it if `at` is 0; returns its id."""

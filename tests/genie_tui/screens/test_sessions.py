@@ -361,6 +361,8 @@ async def test_deleting_asks_first(recorded: Recorded) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: len(titles(screen)) == 1)
         assert (recorded.trash / selected.id).is_dir()
+        told = f"“{selected.title}” is in the trash."
+        await until(pilot, lambda: any(told in note.message for note in pilot.app._notifications))
 
 
 @pytest.mark.parametrize("key", ["d", "n"])
