@@ -87,6 +87,8 @@ def replay(
         BrokenPipeError: nobody reads on.
 
     """
+    if options.last is not None and options.last < options.first:
+        raise NotWatched(f"nothing is from event {options.first:,} to {options.last:,}")
     id_ = find_id(locations.sessions, options.id)
     model = getattr(options, "model", None) and not (options.print or options.json)
     if options.reasoner is not None or model:
@@ -96,8 +98,6 @@ def replay(
         usual = source.read().settings.template or DEFAULT_TEMPLATE
         options.reasoner = options.reasoner or usual
         return what_if(options, source, locations, env, out, problems)
-    if options.last is not None and options.last < options.first:
-        raise NotWatched(f"nothing is from event {options.first:,} to {options.last:,}")
     if options.json:
         return write_raw(
             locations.sessions / id_, options.first, options.last, out.buffer, problems

@@ -83,6 +83,10 @@ def test_a_part_of_it(saved: SavedRoom, capsys: pytest.CaptureFixture[str]) -> N
     [
         (("--from", "99", "--print"), "has no event 99; its last one is"),
         (("--from", "9", "--to", "7", "--json"), "nothing is from event 9 to 7"),
+        (
+            ("--from", "9", "--to", "7", "--reasoner", "mention_only"),
+            "nothing is from event 9 to 7",
+        ),
         (("--from", "7"), "--at begins at an event"),
         (("--to", "7"), "go with --print or --json"),
         ((), "--print writes it as text"),
