@@ -15,10 +15,10 @@ from genie_core.archive.labels import Label, Labels
 from genie_core.room.event import Said
 from genie_core.room.seat import Answer, EngineState, Seat
 from genie_tui.app import GenieApp
-from genie_tui.cli import parser
 from genie_tui.departure import Departure
 from genie_tui.entrance import Entrance
 from genie_tui.opening import NewRoom, ReplayRoom
+from genie_tui.options import parser
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen

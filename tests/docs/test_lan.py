@@ -13,10 +13,10 @@ import pytest
 from genie_core.archive.blobs import BLOBS_NAME
 from genie_core.archive.saved import WITHHELD_NAME
 from genie_core.room.limits import Limits
-from genie_tui.cli import parser
 from genie_tui.commands import BY_NAME
 from genie_tui.hosting import PASSES_NAME
 from genie_tui.locations import Locations
+from genie_tui.options import parser
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/lan.md").read_text()

@@ -2,13 +2,12 @@ import os
 import re
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from genie_core.errors import GenieError
-from genie_tui.cli import main, parser
+from genie_tui.cli import main
 
 
 def run(*arguments: str, home: Path, **env: str) -> "subprocess.CompletedProcess[str]":
@@ -23,27 +22,6 @@ def run(*arguments: str, home: Path, **env: str) -> "subprocess.CompletedProcess
     )
 
 
-def test_version_names_program_and_version(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["--version"])
-    assert caught.value.code == 0
-    assert capsys.readouterr().out == f"genie-tui {version('genie-tui')}\n"
-
-
-def test_help_is_grouped_and_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    out = capsys.readouterr().out
-    for part in ("you:", "your assistant:", "commands:", "examples:", "GENIE_HOME"):
-        assert part in out
-
-
-def test_every_command_but_doctor_takes_a_model_to_answer_with() -> None:
-    assert parser().parse_args(["host", "--model", "openai:big"]).model == "openai:big"
-    asked = parser().parse_args(["doctor", "--model"])
-    assert asked.ask_model
-
-
 def test_any_setting_can_be_set_for_one_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -55,41 +33,6 @@ def test_any_setting_can_be_set_for_one_time(
     assert re.search(r"money = 2.0 +# command line", shown)
     assert re.search(r"tools = \[.calculate., .read_file.\] +# command line", shown)
     assert re.search(r"announce = false +# command line", shown)
-
-
-def test_options_may_stand_before_and_after_the_command() -> None:
-    before = parser().parse_args(["--name", "ann", "host", "--title", "T"])
-    after = parser().parse_args(["host", "--name", "ann", "--title", "T"])
-    assert before == after
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (["--modle", "x"], ["--modle", "did you mean --model?"]),
-        (["host", "--port", "0"], ["1 to 65535"]),
-        (["host", "--port", "x"], ["1 to 65535"]),
-        (["join"], ["INVITE"]),
-        (["dance"], ["dance"]),
-        (["--set", "budgt.money=2"], ["'budgt'", "did you mean 'budget'?"]),
-        (["host", "--set", "budget.money=much"], ["budget.money can't be 'much'", "a number"]),
-        (["--set", "budget.money"], ["write budget.money=VALUE"]),
-        (["--set", "agents.coder.model=x"], ["in the file only"]),
-        (["--\x1b]0;x\x07"], ["--␛]0;x␇"]),
-        (["\x1b]0;x\x07"], ["]0;x"]),
-    ],
-)
-def test_a_wrong_command_line_is_one_line(
-    arguments: list[str], parts: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(arguments)
-    error = capsys.readouterr().err
-    assert caught.value.code == 2
-    assert error.count("\n") == 1
-    assert error.removesuffix("\n").isprintable()
-    for part in parts:
-        assert part in error
 
 
 def test_not_a_terminal_is_one_line(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from genie_tui.cli import parser
 from genie_tui.config_command import configure
 from genie_tui.locations import Locations
+from genie_tui.options import parser
 from genie_tui.settings import Settings, SettingsError
 from genie_tui.settings_source import SettingsSource
 

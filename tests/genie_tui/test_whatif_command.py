@@ -21,7 +21,7 @@ from genie_core.assistant.whatif_report import Report, Summary
 from genie_core.room.event import Answered, AnyBody, Decided, Said
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Refuse, Stall
-from genie_tui.cli import parser
+from genie_tui.options import parser
 from genie_tui.settings import Settings
 from genie_tui.settings_source import SettingsSource
 from genie_tui.whatif_command import INTERRUPTED, NothingDecided, what_if

@@ -1,0 +1,74 @@
+"""What can be said on the command line."""
+
+from importlib.metadata import version
+
+import pytest
+
+from genie_tui.options import parse, parser, settings_in
+
+
+def test_version_names_program_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        parse(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"genie-tui {version('genie-tui')}\n"
+
+
+def test_help_is_grouped_and_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--help"])
+    out = capsys.readouterr().out
+    for part in ("you:", "your assistant:", "commands:", "examples:", "GENIE_HOME"):
+        assert part in out
+
+
+def test_every_command_but_doctor_takes_a_model_to_answer_with() -> None:
+    assert parser().parse_args(["host", "--model", "openai:big"]).model == "openai:big"
+    asked = parser().parse_args(["doctor", "--model"])
+    assert asked.ask_model
+
+
+def test_options_may_stand_before_and_after_the_command() -> None:
+    before = parser().parse_args(["--name", "ann", "host", "--title", "T"])
+    after = parser().parse_args(["host", "--name", "ann", "--title", "T"])
+    assert before == after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--modle", "x"], ["--modle", "did you mean --model?"]),
+        (["host", "--port", "0"], ["1 to 65535"]),
+        (["host", "--port", "x"], ["1 to 65535"]),
+        (["join"], ["INVITE"]),
+        (["dance"], ["dance"]),
+        (["--set", "budgt.money=2"], ["'budgt'", "did you mean 'budget'?"]),
+        (["host", "--set", "budget.money=much"], ["budget.money can't be 'much'", "a number"]),
+        (["--set", "budget.money"], ["write budget.money=VALUE"]),
+        (["--set", "agents.coder.model=x"], ["in the file only"]),
+        (["--\x1b]0;x\x07"], ["--␛]0;x␇"]),
+        (["\x1b]0;x\x07"], ["]0;x"]),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(
+    arguments: list[str], parts: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        parse(arguments)
+    error = capsys.readouterr().err
+    assert caught.value.code == 2
+    assert error.count("\n") == 1
+    assert error.removesuffix("\n").isprintable()
+    for part in parts:
+        assert part in error
+
+
+def test_settings_are_those_that_were_given_wherever_they_stood() -> None:
+    given = settings_in(
+        parse(["--set", "budget.money=2", "host", "--name", "ann", "--set", "ask=true"])
+    )
+    assert {name: value for name, value in given.items() if value is not None} == {
+        "name": "ann",
+        "budget.money": 2.0,
+        "ask": True,
+    }
