@@ -11,6 +11,7 @@ from genie_core.room.costs import Costs
 from genie_core.room.event import FileRef, Role, Suspended
 from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.fold import RoomState
+from genie_core.room.members import Members
 from genie_core.room.person import Person
 
 VERSION: Final = 3
@@ -137,16 +138,23 @@ def _restored(saved: _Checkpoint) -> RoomState:
     state = RoomState()
     for name in ("room", "title", "host", "hosting", "head", "floor", "messages", "host_key"):
         setattr(state, name, getattr(saved, name))
-    for name in ("pin", "hostings", "heir", "sharing", "keys", "roles", "banned", "recovered"):
+    for name in ("pin", "hostings", "heir", "sharing", "recovered"):
         setattr(state, name, getattr(saved, name))
-    state.people = {person.name: person for person in saved.people}
+    state.members = Members(
+        {person.name: person for person in saved.people},
+        saved.keys,
+        saved.roles,
+        saved.banned,
+        set(saved.muted),
+        saved.preferences,
+    )
     state.exchanges = {exchange.seq: exchange for exchange in saved.exchanges}
     state.proposals = {proposal.id: proposal for proposal in saved.proposals}
     state.running = {seq: state.exchanges[seq] for seq in saved.running}
     state.open = {id_: state.proposals[id_] for id_ in saved.open}
     state.parked = {id_: state.proposals[id_] for id_ in saved.parked}
     state.unreadable = set(saved.unreadable)
-    state.hosts, state.muted = set(saved.hosts), set(saved.muted)
+    state.hosts = set(saved.hosts)
     state.inherited = set(saved.inherited)
     sums = {(each.payer, each.agent, each.model): each for each in saved.costs}
     state.costs = Costs(
@@ -154,7 +162,6 @@ def _restored(saved: _Checkpoint) -> RoomState:
         saved.silence,
         {key for key, each in sums.items() if each.unpriced},
     )
-    state.preferences = saved.preferences
     state.files = {file.digest: file for file in saved.files}
     state.learn_ids(saved.ids)
     return state

@@ -38,8 +38,9 @@ from genie_core.room.event import (
     Unreadable,
 )
 from genie_core.room.exchange import RUNNING, Exchange, Phase, Proposal
+from genie_core.room.members import Members
 from genie_core.room.names import fold_name
-from genie_core.room.person import Person, Presence, Terminal
+from genie_core.room.person import Person, Presence
 
 WINDOW: Final = 1_000
 """A state holds at least this many of the latest messages, and fewer than twice as many.
@@ -73,7 +74,7 @@ class RoomState:
         self.host = ""
         self.hosting = False
         self.head = 0
-        self.people: dict[str, Person] = {}
+        self.members = Members()
         self.exchanges: dict[int, Exchange] = {}
         self.proposals: dict[str, Proposal] = {}
         self.running: dict[int, Exchange] = {}
@@ -86,13 +87,8 @@ class RoomState:
         self.hosts: set[str] = set()
         self.heir: Suspended | None = None
         self.sharing = False
-        self.keys: dict[str, str] = {}
-        self.roles: dict[str, Role] = {}
-        self.banned: dict[str, str] = {}
-        self.muted: set[str] = set()
         self.recovered: dict[int, int] = {}
         self.costs = Costs()
-        self.preferences: dict[str, str] = {}
         self.messages = 0
         self.floor = 0
         self.files: dict[str, FileRef] = {}
@@ -125,10 +121,39 @@ class RoomState:
         self.head = event.seq
         return True
 
+    @property
+    def people(self) -> dict[str, Person]:
+        """Who is or was in the room, by name."""
+        return self.members.people
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The first key that each folded name came with."""
+        return self.members.keys
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """The roles that the host has given, by folded name."""
+        return self.members.roles
+
+    @property
+    def banned(self) -> dict[str, str]:
+        """The keys of those who are banned, by folded name; empty where none is known."""
+        return self.members.banned
+
+    @property
+    def muted(self) -> set[str]:
+        """The folded names of those who may not speak."""
+        return self.members.muted
+
+    @property
+    def preferences(self) -> dict[str, str]:
+        """How people like to be answered, by folded name."""
+        return self.members.preferences
+
     def present(self) -> list[Person]:
         """The people in the room now: the host first, then in order of arrival."""
-        here = [person for person in self.people.values() if person.present]
-        return sorted(here, key=lambda person: (person.role != "host", person.since))
+        return self.members.present()
 
     def pending_for(self, owner: str) -> list[Proposal]:
         """The tool calls that wait for this person, oldest first."""
@@ -156,8 +181,7 @@ class RoomState:
         """The name that a key goes by in this room, None if it never was here."""
         if key and key == self.host_key:
             return self.host
-        names = (person.name for person in self.people.values() if person.key == key)
-        return next(names, None) if key else None
+        return self.members.owner_of(key)
 
     def is_elsewhere(self, exchange: Exchange, device: str) -> bool:
         """Whether a run is the business of another terminal of its handler, which is connected."""
@@ -206,17 +230,17 @@ class RoomState:
             case Suspended() as suspended:
                 self._doors_closed(suspended)
             case Joined() as joined:
-                self._joined(event, joined)
+                self.members.join(event, joined)
             case Left() as left:
-                self._left(left)
+                self.members.leave(left)
             case Equipped() as equipped:
-                self._equipped(event.by, equipped)
+                self.members.equip(event.by, equipped)
             case Preferred(text=text):
-                self._preferred(event.by, text)
+                self.members.prefer(event.by, text)
             case Said() as said:
                 self._said(event, said)
             case Moderated() as moderated:
-                self._moderated(moderated)
+                self.members.moderate(moderated)
             case Shared(on=on):
                 self.sharing = on
             case Recovered() as recovered:
@@ -233,90 +257,12 @@ class RoomState:
         self.host_key, self.pin = hosted.key, hosted.pin
         self.hostings.append(event.seq)
         self.hosts.add(hosted.host)
-        if hosted.key:
-            self.keys.setdefault(fold_name(hosted.host), hosted.key)
-        self.muted.discard(fold_name(hosted.host))
-        self.banned.pop(fold_name(hosted.host), None)
-        self._nobody_here()
+        self.members.hosts(hosted.host, hosted.key)
 
     def _doors_closed(self, suspended: Suspended) -> None:
         self.hosting = False
         self.heir = suspended if suspended.heir else None
-        self._nobody_here()
-
-    def _nobody_here(self) -> None:
-        for person in self.people.values():
-            person.terminals.clear()
-            person.survey()
-
-    def _joined(self, event: Event, joined: Joined) -> None:
-        before = self.people.get(event.by)
-        terminal = Terminal(joined.engine, joined.agent)
-        if before is not None and before.present:
-            before.role, before.key = joined.role, joined.key or before.key
-            before.terminals[joined.device] = terminal
-            before.survey()
-        else:
-            self.people[event.by] = Person(
-                event.by,
-                joined.role,
-                joined.engine,
-                joined.agent,
-                present=True,
-                since=event.at,
-                key=joined.key,
-                muted=fold_name(event.by) in self.muted,
-                terminals={joined.device: terminal},
-            )
-        if joined.key:
-            self.keys.setdefault(fold_name(event.by), joined.key)
-        self._preferred(event.by, joined.preferences)
-
-    def _preferred(self, name: str, text: str) -> None:
-        if text:
-            self.preferences[fold_name(name)] = text
-        else:
-            self.preferences.pop(fold_name(name), None)
-
-    def _left(self, left: Left) -> None:
-        person = self.people.get(left.name)
-        if person is None:
-            return
-        if left.device or "" in person.terminals:
-            person.terminals.pop(left.device, None)
-        else:
-            person.terminals.clear()
-        person.survey()
-
-    def _equipped(self, name: str, equipped: Equipped) -> None:
-        person = self.people.get(name)
-        if person is None:
-            return
-        terminal = person.terminals.get(equipped.device)
-        if terminal is not None:
-            terminal.agent = equipped.agent
-            person.survey()
-        else:
-            person.agent = equipped.agent
-
-    def _moderated(self, moderated: Moderated) -> None:
-        name = fold_name(moderated.name)
-        person = self.people.get(moderated.name)
-        match moderated.measure:
-            case "ban":
-                self.banned[name] = self.keys.get(name, "")
-            case "pardon":
-                self.banned.pop(name, None)
-            case "mute":
-                self.muted.add(name)
-            case "unmute":
-                self.muted.discard(name)
-            case "role" if moderated.role is not None:
-                self.roles[name] = moderated.role
-                if person is not None:
-                    person.role = moderated.role
-        if person is not None:
-            person.muted = name in self.muted
+        self.members.empty()
 
     def _recovered(self, event: Event, original: Event) -> None:
         """Put what an earlier host knew where it can be read; nothing runs because of it.
@@ -334,7 +280,7 @@ class RoomState:
                 self._keep(exchange)
             case Moderated(measure="ban") as ban if event.by == original.by:
                 if event.by in self.hosts and fold_name(ban.name) != fold_name(self.host):
-                    self._moderated(ban)
+                    self.members.moderate(ban)
             case Answered(message=message) as answered:
                 found = self._meant(message, original.seq)
                 if found is not None and found.answer is None:

@@ -193,32 +193,6 @@ def test_a_key_goes_by_the_name_of_its_owner() -> None:
     assert log.state.owner_of("") is None
 
 
-def test_a_person_is_here_as_long_as_one_of_their_terminals() -> None:
-    log = Log()
-    log.add("alice", Joined("guest", device="d1"))
-    log.add("alice", Joined("member", engine=True, agent="model", device="d2"))
-    alice = log.state.people["alice"]
-    assert (alice.role, alice.engine, alice.agent) == ("member", True, "model")
-    log.add("", Left("alice", device="d2"))
-    assert (alice.present, alice.engine, alice.agent) == (True, False, "")
-    log.add("", Left("alice", device="unknown"))
-    assert alice.present
-    log.add("", Left("alice", device="d1"))
-    assert not alice.present
-
-
-def test_who_leaves_without_a_device_leaves_everywhere_unless_one_has_none() -> None:
-    log = Log()
-    for device in ("d1", "d2"):
-        log.add("alice", Joined("guest", device=device))
-    log.add("", Left("alice"))
-    assert not log.state.people["alice"].present
-    for device in ("", "d1"):
-        log.add("alice", Joined("guest", device=device))
-    log.add("", Left("alice"))
-    assert list(log.state.people["alice"].terminals) == ["d1"]
-
-
 def test_a_run_is_elsewhere_only_while_its_terminal_is_there() -> None:
     log = Log()
     for device in ("d1", "d2"):

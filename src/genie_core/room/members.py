@@ -1,0 +1,123 @@
+"""The people of a room, and what its host has decided about each of them, as its events tell."""
+
+from dataclasses import dataclass, field
+
+from genie_core.room.event import Equipped, Event, Joined, Left, Moderated, Role
+from genie_core.room.names import fold_name
+from genie_core.room.person import Person, Terminal
+
+
+@dataclass(slots=True)
+class Members:
+    """Who is or was in a room.
+
+    `people` go by their names as they spelled them, all else by their folded names: the first key
+    each came with, roles that were given, the keys of those who are banned, who is muted, and how
+    people like to be answered. What was decided about somebody counts whether they are here or not.
+    """
+
+    people: dict[str, Person] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    roles: dict[str, Role] = field(default_factory=dict)
+    banned: dict[str, str] = field(default_factory=dict)
+    muted: set[str] = field(default_factory=set)
+    preferences: dict[str, str] = field(default_factory=dict)
+
+    def present(self) -> list[Person]:
+        """The people in the room now: the host first, then in order of arrival."""
+        here = [person for person in self.people.values() if person.present]
+        return sorted(here, key=lambda person: (person.role != "host", person.since))
+
+    def owner_of(self, key: str) -> str | None:
+        """The name that a key goes by, None if it never was here."""
+        names = (person.name for person in self.people.values() if person.key == key)
+        return next(names, None) if key else None
+
+    def hosts(self, name: str, key: str) -> None:
+        """Let somebody host from now on, who is neither muted nor banned then; nobody is here yet."""
+        folded = fold_name(name)
+        if key:
+            self.keys.setdefault(folded, key)
+        self.muted.discard(folded)
+        self.banned.pop(folded, None)
+        self.empty()
+
+    def empty(self) -> None:
+        """Take note that nobody is here."""
+        for person in self.people.values():
+            person.terminals.clear()
+            person.survey()
+
+    def join(self, event: Event, joined: Joined) -> None:
+        """Let the author of an event in, at one terminal of perhaps several."""
+        before = self.people.get(event.by)
+        terminal = Terminal(joined.engine, joined.agent)
+        if before is not None and before.present:
+            before.role, before.key = joined.role, joined.key or before.key
+            before.terminals[joined.device] = terminal
+            before.survey()
+        else:
+            self.people[event.by] = Person(
+                event.by,
+                joined.role,
+                joined.engine,
+                joined.agent,
+                present=True,
+                since=event.at,
+                key=joined.key,
+                muted=fold_name(event.by) in self.muted,
+                terminals={joined.device: terminal},
+            )
+        if joined.key:
+            self.keys.setdefault(fold_name(event.by), joined.key)
+        self.prefer(event.by, joined.preferences)
+
+    def leave(self, left: Left) -> None:
+        """Let somebody go from one terminal, or from all."""
+        person = self.people.get(left.name)
+        if person is None:
+            return
+        if left.device or "" in person.terminals:
+            person.terminals.pop(left.device, None)
+        else:
+            person.terminals.clear()
+        person.survey()
+
+    def equip(self, name: str, equipped: Equipped) -> None:
+        """Note by what label the engine of somebody's terminal goes."""
+        person = self.people.get(name)
+        if person is None:
+            return
+        terminal = person.terminals.get(equipped.device)
+        if terminal is not None:
+            terminal.agent = equipped.agent
+            person.survey()
+        else:
+            person.agent = equipped.agent
+
+    def prefer(self, name: str, text: str) -> None:
+        """Note how somebody likes to be answered; an empty text is no preference."""
+        if text:
+            self.preferences[fold_name(name)] = text
+        else:
+            self.preferences.pop(fold_name(name), None)
+
+    def moderate(self, moderated: Moderated) -> None:
+        """Note what the host has decided about somebody."""
+        name = fold_name(moderated.name)
+        person = self.people.get(moderated.name)
+        match moderated.measure:
+            case "ban":
+                self.banned[name] = self.keys.get(name, "")
+            case "pardon":
+                self.banned.pop(name, None)
+            case "mute":
+                self.muted.add(name)
+            case "unmute":
+                self.muted.discard(name)
+            case "role" if moderated.role is not None:
+                self.roles[name] = moderated.role
+                if person is not None:
+                    person.role = moderated.role
+        if person is not None:
+            person.muted = name in self.muted
