@@ -12,6 +12,7 @@ from genie_tui.action import Scope
 from genie_tui.keymap import bindings
 from genie_tui.screens.dialog import Dialog
 from genie_tui.widgets.keys_line import KeysLine
+from genie_tui.widgets.reading import read_on
 
 
 class ConfirmScreen(Dialog[bool]):
@@ -52,13 +53,7 @@ class ConfirmScreen(Dialog[bool]):
         elif action is not None and action.run == "go_on":
             _ = self.dismiss(result=True)
         elif action is not None and action.run == "scroll":
-            self._scroll(event.key)
+            read_on(self.query_one("#confirm-scroll", VerticalScroll), event.key)
 
     def action_through_on_key(self, _run: str) -> None:
         """Nothing: the bindings are there to be listed, `on_key` takes the keys."""
-
-    def _scroll(self, key: str) -> None:
-        area = self.query_one("#confirm-scroll", VerticalScroll)
-        page = max(area.size.height - 1, 1)
-        distance = {"up": -1, "down": 1, "pageup": -page, "pagedown": page}[key]
-        area.scroll_relative(y=distance, animate=False)

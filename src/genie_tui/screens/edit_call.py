@@ -18,6 +18,7 @@ from genie_tui.text import visible_line
 from genie_tui.typed_arguments import Fault, Typed, read_arguments, written
 from genie_tui.widgets.json_area import JsonArea
 from genie_tui.widgets.keys_line import KeysLine
+from genie_tui.widgets.reading import read_on
 
 GONE: Final = (
     "This call does not wait any more: nothing of this is used. The text stays here to be copied."
@@ -92,7 +93,7 @@ class EditCallScreen(Dialog[None]):
         elif action is not None and action.run == "go_on":
             self._go_on()
         elif action is not None and action.run == "scroll":
-            self._scroll(event.key)
+            read_on(self.query_one("#edit-scroll", VerticalScroll), event.key)
 
     @on(TextArea.Changed)
     def _changed(self, event: TextArea.Changed) -> None:
@@ -169,12 +170,6 @@ class EditCallScreen(Dialog[None]):
     @property
     def _text(self) -> TextArea:
         return self.query_one("#edit-text", TextArea)
-
-    def _scroll(self, key: str) -> None:
-        area = self.query_one("#edit-scroll", VerticalScroll)
-        page = max(area.size.height - 1, 1)
-        distance = {"up": -1, "down": 1, "pageup": -page, "pagedown": page}[key]
-        area.scroll_relative(y=distance, animate=False)
 
 
 def diff_content(lines: list[str]) -> Content:

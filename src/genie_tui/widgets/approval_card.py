@@ -28,6 +28,7 @@ from genie_tui.widgets.card_text import (
     why_asked,
 )
 from genie_tui.widgets.key_guard import KeyGuard
+from genie_tui.widgets.reading import read_on
 
 
 class Writing(Enum):
@@ -202,17 +203,11 @@ class ApprovalCard(Vertical, can_focus=True):
             case "previous_card":
                 self.post_message(self.Stepped(-1))
             case "scroll":
-                self._scroll(key)
+                read_on(self.query_one("#card-scroll", VerticalScroll), key)
 
     def _settle(self, view: CardView, answer: Answer) -> None:
         self.arm()
         self.post_message(self.Settled(view.proposal.id, answer))
-
-    def _scroll(self, key: str) -> None:
-        area = self.query_one("#card-scroll", VerticalScroll)
-        page = max(area.size.height - 1, 1)
-        distance = {"up": -1, "down": 1, "pageup": -page, "pagedown": page}[key]
-        area.scroll_relative(y=distance, animate=False)
 
     def _write(self, view: CardView, what: Writing) -> None:
         self._about, self._writing, self._fault = view.proposal.id, what, ""
