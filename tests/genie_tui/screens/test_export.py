@@ -7,7 +7,7 @@ from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, until
 from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, Static
 
-from genie_tui.app import GenieApp
+from genie_tui.app import SMALLEST, GenieApp
 from genie_tui.screens.export import Attached, ExportScreen, Wish
 
 FILES = Attached(2, 3_400)
@@ -65,6 +65,17 @@ async def test_what_is_typed_is_wished_by_the_keyboard_alone() -> None:
         assert await dialog.answer("home", "x", "enter") == Wish("xgarden.md")
     async with asked() as dialog:
         assert await dialog.answer("escape") is None
+
+
+async def test_all_of_it_is_seen_on_the_smallest_terminal() -> None:
+    async with asked(size=SMALLEST) as dialog:
+        await dialog.type("garden-plans-for-spring.md")
+        dialog.files.value = True
+        await until(dialog.pilot, lambda: "beside it" in dialog.says())
+        for part in ("title", "path", "files", "form", "hint", "keys"):
+            region = dialog.screen.query_one(f"#export-{part}").region
+            assert dialog.screen.region.contains_region(region)
+            assert region.height
 
 
 async def test_without_files_none_are_offered() -> None:
