@@ -11,6 +11,10 @@ STANDARD: Final = "-"
 """Stands for what the program is given to read, or what it prints."""
 
 
+IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Types of files whose content is shown; none of them can hold anything that runs."""
+
+
 class Form(Enum):
     """What an export is written as."""
 

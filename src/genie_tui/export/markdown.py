@@ -18,6 +18,7 @@ from genie_core.room.event import Answered, FileRef, Quote, Said
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
 from genie_tui.export.escaping import BREAK, escape
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
+from genie_tui.export.form import IMAGES
 from genie_tui.export.story import Passage, story
 from genie_tui.fenced import Code, blocks
 from genie_tui.moments import duration, local_time
@@ -123,7 +124,10 @@ def _brought(said: Said, place: Place) -> Iterator[str]:
 
 def _file(text: str, file: FileRef, place: Place) -> str:
     address = place(file)
-    return f"- 📎 [{escape(text)}]({address})" if address else f"- 📎 {escape(text)}"
+    if not address:
+        return f"- 📎 {escape(text)}"
+    shown = f"\\\n  ![]({address})" if file.media in IMAGES else ""
+    return f"- 📎 [{escape(text)}]({address}){shown}"
 
 
 def _quote(quote: Quote) -> str:

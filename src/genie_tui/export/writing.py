@@ -21,10 +21,7 @@ from genie_core.file_names import safe_name
 from genie_core.room.event import FileRef
 from genie_core.room.media import HEAD_BYTES, media_type
 from genie_tui.export.cover import Place, nowhere
-from genie_tui.export.form import Form, InTheWay
-
-IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""Types of which a page shows the content; none of them can hold anything that runs."""
+from genie_tui.export.form import IMAGES, Form, InTheWay
 
 _OTHER: Final = "application/octet-stream"
 

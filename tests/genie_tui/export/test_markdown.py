@@ -89,6 +89,19 @@ def test_files_are_linked_where_they_are_kept(tmp_path: Path) -> None:
     assert "- 📎 [notes.txt (text/plain · 6.4 kB)](x-files/notes.txt)" in text
 
 
+def test_pictures_are_shown_below_their_names(tmp_path: Path) -> None:
+    saved = saved_room(tmp_path)
+    kinds = {"a]b.png": "image/png", "c.svg": "image/svg+xml"}
+    files = tuple(FileRef("ab" * 32, name, 3, media) for name, media in kinds.items())
+    saved.log_path.write_bytes(encode_line(Event(1, BORN, "ann", Said("m", "", files=files))))
+    text = "".join(markdown(saved, lambda file: f"x-files/{len(file.name)}"))
+    page = RENDERERS[0].render(text)
+    assert page.count("<img") == 1
+    assert '<a href="x-files/7">a]b.png (image/png' in page
+    assert '<br />\n<img src="x-files/7" alt="" /></li>' in page
+    assert '<a href="x-files/5">c.svg' in page
+
+
 def test_what_could_not_be_read_is_told_at_the_top(tmp_path: Path) -> None:
     saved = saved_room(tmp_path)
     with saved.log_path.open("ab") as log:
