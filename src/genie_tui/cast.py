@@ -32,9 +32,10 @@ _TIME: Final = Style.parse("bright_black")
 _QUIET: Final = Style.parse("bright_black")
 _BAD: Final = Style.parse("red")
 _ASKS: Final = Style.parse("yellow")
+_GOOD: Final = Style.parse("green")
 _PERSON: Final = Style.parse("bold cyan")
 _AGENT: Final = Style.parse("bold magenta")
-_STYLES: Final = {"✗": _BAD, "⚠": _BAD, "▲": _ASKS, "‖": _ASKS}
+_STYLES: Final = {"✗": _BAD, "⚠": _BAD, "▲": _ASKS, "‖": _ASKS, "✓": _GOOD}
 
 
 def cast(saved: SavedRoom) -> Iterator[str]:

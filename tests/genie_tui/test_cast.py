@@ -92,6 +92,9 @@ def test_what_is_no_talk_has_the_colour_of_its_mark(tmp_path: Path) -> None:
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     _header, shown = recorded(saved)
     assert "\x1b[90m◇ the room" in shown[0][1]
+    all_kinds = "".join(text for _at, text in recorded(saved_room(tmp_path / "all"))[1])
+    assert "\x1b[32m✓ allowed" in all_kinds
+    assert "\x1b[33m▲ genie asks" in all_kinds
     failure = shown[2][1].split("\r\n")
     assert "\x1b[31m✗ " in failure[0]
     assert "\x1b[31mlong" in failure[1]
