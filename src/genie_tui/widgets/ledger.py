@@ -7,7 +7,6 @@ from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar, Final
 
-from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import BindingType
@@ -22,11 +21,10 @@ from genie_core.room.event import Decided, Event
 from genie_core.room.fold import RoomState
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
-from genie_tui.moments import clock_time
-from genie_tui.text import visible_line
 from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.ledger_log import Filter, Kind, LedgerLog, Row
-from genie_tui.widgets.ledger_text import Headline, headline, searchable
+from genie_tui.widgets.ledger_row import RowLook, draw
+from genie_tui.widgets.ledger_text import searchable
 from genie_tui.widgets.marked import MarkWanted, Verdict, exchanged
 from genie_tui.widgets.past_state import told
 
@@ -35,9 +33,6 @@ LINES: Final = 2
 
 TOLD: Final = 500
 """Messages that it shows as the state tells of them, at most."""
-
-INDENT: Final = 8
-"""Columns before a row's text: the time, a space, the glyph and a space."""
 
 
 class Ledger(ScrollView, can_focus=True):
@@ -251,39 +246,10 @@ class Ledger(ScrollView, can_focus=True):
 
     def _draw(self, number: int, *, current: bool) -> tuple[Strip, ...]:
         row = self._log.row(number)
-        line = headline(row)
+        base = self.get_component_rich_style("ledger--cursor") if current else self.rich_style
+        look = RowLook(self.scrollable_content_region.width, base, self._component)
         doing = self._doing(number, row) or self._trouble(row)
-        width = self.scrollable_content_region.width
-        base = self.rich_style
-        if current:
-            base = self.get_component_rich_style("ledger--cursor")
-        name = visible_line(row.said.by)
-        author = "" if line.verdict.endswith(f" {name}") else f"  {name}"
-        first = [
-            Segment(f"{clock_time(row.opened.at)} ", self._component("time")),
-            Segment(f"{line.glyph} {line.verdict}", self._component(line.tone.value)),
-            Segment(author, self._component("time")),
-        ]
-        if row.kind is Kind.DECISION and row.said.seq in self._wrong:
-            first.append(Segment("  ! marked wrong", self._component("asks")))
-        subject = self._component("busy" if doing else "subject")
-        below = Strip([Segment(" " * INDENT + (doing or line.subject), subject)])
-        took = f" {line.took} " if line.took else " "
-        beside, under = _where_cost_fits(line, width, Strip(first).cell_length, below.cell_length)
-        if below.cell_length > width - 1:
-            below = Strip([*below.crop(0, width - 2), Segment("…", subject)])
-        return tuple(
-            strip.apply_style(base).adjust_cell_length(width, base)
-            for strip in (
-                self._with_right(Strip(first), beside or took, width),
-                self._with_right(below, under, width) if under else below,
-            )
-        )
-
-    def _with_right(self, strip: Strip, text: str, width: int) -> Strip:
-        """A line with something at its right end, which nothing may cover."""
-        left = strip.crop(0, max(width - len(text), 0)).extend_cell_length(width - len(text))
-        return Strip.join([left, Strip([Segment(text, self._component("time"))])])
+        return draw(row, look, doing=doing, wrong=row.said.seq in self._wrong)
 
     def _doing(self, number: int, row: Row) -> str:
         """Who is at what in the run that a row told of, while it goes on."""
@@ -341,14 +307,3 @@ def _decision(row: Row) -> Verdict | None:
     if row.kind is not Kind.DECISION:
         return "delegate"
     return row.latest.body.decision if isinstance(row.latest.body, Decided) else None
-
-
-def _where_cost_fits(line: Headline, width: int, first: int, second: int) -> tuple[str, str]:
-    """What stands at the right of both lines if the cost has room in one of them."""
-    if not line.cost:
-        return "", ""
-    both = f" {line.cost} · {line.took} " if line.took else f" {line.cost} "
-    if first + len(both) <= width:
-        return both, ""
-    alone = f" {line.cost} "
-    return "", alone if second + len(alone) <= width else ""
