@@ -81,7 +81,7 @@ class Row:
             case Filter.APPROVALS:
                 return self.kind is Kind.APPROVAL
             case Filter.FAILURES:
-                return isinstance(self.latest.body, Failed)
+                return isinstance(self.latest.body, Failed) and not self.parked
             case Filter.MINE:
                 return me in (self.said.by, self.message.handler)
 

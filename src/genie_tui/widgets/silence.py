@@ -37,6 +37,7 @@ def why_silent(exchange: Exchange) -> str:
         parts.append(f"What it passed on:\n{visible(decision.query)}")
     if exchange.error is not None:
         parts.append(f"No answer came: {visible(exchange.error.error)}")
+        parts += [f"The work on it was parked: {awaited(exchange)}."] if exchange.parked else []
     elif exchange.parked and exchange.phase is Phase.CANCELLED:
         parts.append(f"No answer came yet, as the work on it was parked: {awaited(exchange)}.")
     elif exchange.phase is Phase.CANCELLED:

@@ -6,7 +6,7 @@ from tests.genie_tui.widgets.room_log import RoomLog
 from genie_core.room.event import Answered, Asked, Cancelled, Decided, Event, Failed, Settled
 from genie_tui.export.story import story
 from genie_tui.widgets.entry import Note
-from genie_tui.widgets.ledger_log import Kind, LedgerLog
+from genie_tui.widgets.ledger_log import Filter, Kind, LedgerLog
 from genie_tui.widgets.ledger_text import headline
 from genie_tui.widgets.past_state import told
 from genie_tui.widgets.silence import why_silent
@@ -65,7 +65,17 @@ def test_work_that_goes_on_with_an_answer_was_parked_and_not_stopped(end: End, w
     assert rows(log.events) == [f"‖ {parked}"]
     lines = [passage.line for passage in story(log.events) if passage.line]
     assert f"{lines[-1].mark} {lines[-1].text}" == f"‖ the work on it was {parked}"
-    assert list(log.state.exchanges[said.seq].parked) == ["call-write_file"]
+    exchange = log.state.exchanges[said.seq]
+    assert list(exchange.parked) == ["call-write_file"]
+    assert "genie goes on when ann has answered a tool call" in why_silent(exchange)
+
+
+def test_what_was_parked_is_no_failure() -> None:
+    log, _ = interrupted(lost, "write_file")
+    ledger = LedgerLog()
+    for event in log.events:
+        ledger.apply(event)
+    assert not [row for row in ledger.rows if row.passes(Filter.FAILURES, "ann")]
 
 
 def test_a_state_that_was_read_again_says_the_same() -> None:
