@@ -91,7 +91,10 @@ def replay(
         raise NotWatched(f"nothing is from event {options.first:,} to {options.last:,}")
     id_ = find_id(locations.sessions, options.id)
     model = getattr(options, "model", None) and not (options.print or options.json)
-    if options.reasoner is not None or model:
+    asks = options.reasoner is not None or model
+    if options.at is not None and (options.print or options.json or asks):
+        raise NotWatched("--at is where the screen begins; --from and --to tell a part otherwise")
+    if asks:
         from genie_core.assistant.config import DEFAULT_TEMPLATE
         from genie_tui.whatif_command import what_if
 

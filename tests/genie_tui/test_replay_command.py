@@ -88,6 +88,8 @@ def test_a_part_of_it(saved: SavedRoom, capsys: pytest.CaptureFixture[str]) -> N
             "nothing is from event 9 to 7",
         ),
         (("--from", "7"), "--at begins at an event"),
+        (("--at", "7", "--print"), "--from and --to tell a part"),
+        (("--at", "7", "--reasoner", "mention_only"), "--from and --to tell a part"),
         (("--to", "7"), "go with --print or --json"),
         ((), "--print writes it as text"),
     ],
