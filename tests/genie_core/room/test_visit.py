@@ -27,7 +27,7 @@ class Visitor(Recorder):
     def __init__(self, connector: Connector, name: str = "ben") -> None:
         super().__init__()
         self.shown: list[LinkStatus] = []
-        self.poison = ""
+        self.poison: str | None = None
         client = RoomClient(connector, self, name=name, patient=False)
         self.visit = Visit(client, lambda: "copy-7", self._show)
 
