@@ -1,10 +1,9 @@
 """All sessions of this machine: found by what they are and what was said in them, and tidied up."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from textual import events, on, work
@@ -13,7 +12,6 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.widgets import Footer, Input, Static
 
 from genie_core.archive.search_hit import Hit
@@ -23,24 +21,17 @@ from genie_tui.amounts import counted
 from genie_tui.keymap import bindings
 from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens.session_desk import SessionDesk
+from genie_tui.screens.session_look import SessionLook
+from genie_tui.screens.session_search import SessionSearch
 from genie_tui.session_row import SessionRow, Sort, Way, arrange, past_line
 from genie_tui.session_store import SessionStore
 from genie_tui.text import visible_line
 from genie_tui.widgets.session_list import SessionHead, SessionList
-from genie_tui.widgets.session_preview import SessionPreview, brief
+from genie_tui.widgets.session_preview import SessionPreview
 from genie_tui.widgets.too_small import TooSmall
-
-PAUSE: Final = 0.25
-"""Seconds without a key after which all sessions are searched."""
-
-REST: Final = 0.08
-"""Seconds on a session after which its last messages are read."""
 
 WATCH: Final = 3.0
 """Seconds after which it is looked again who has which sessions open."""
-
-SHORTEST: Final = 2
-"""Letters from which on a search makes sense."""
 
 
 class SessionsScreen(Screen[None]):
@@ -61,12 +52,12 @@ class SessionsScreen(Screen[None]):
         super().__init__()
         self._store = store
         self._desk = SessionDesk(self, store, clock)
+        self._look = SessionLook(self, store)
+        self._search = SessionSearch(self, store, self._is_listed, self._found)
         self._rows: dict[str, SessionRow] = {}
         self._sort = Sort.ACTIVITY
         self._text = ""
         self._picked = False
-        self._pause: Timer | None = None
-        self._rest: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """A line to type into, the list with its head, and beside it what is selected."""
@@ -166,34 +157,15 @@ class SessionsScreen(Screen[None]):
         self._text, self._picked = event.value, False
         self._arrange()
         self._list.action_go(0)
-        if self._pause is not None:
-            self._pause.stop()
-        if len(self._text.strip()) < SHORTEST:
-            self.workers.cancel_group(self, "searching")
-            self._list.show_hits((), "")
-            self._show_nothing()
-        else:
-            self._pause = self.set_timer(PAUSE, partial(self._search, self._text))
+        self._search.look_for(event.value)
 
-    @work(exclusive=True, group="searching")
-    async def _search(self, text: str) -> None:
-        self._list.show_hits((), "searching in all sessions…")
-        try:
-            found = await asyncio.to_thread(self._store.search, text, partial(self._wants, text))
-        except GenieError as error:
-            self._say(str(error))
-            return
-        if not self.is_running:  # the list is gone already
-            return
-        listed = {row.id for row in self._list.rows}  # whose titles are seen there
-        hits = tuple(hit for hit in found.hits if hit.seq or hit.session not in listed)
-        heading = "found in sessions" if hits else "nothing like it was said"
+    def _is_listed(self, id_: str) -> bool:
+        return any(row.id == id_ for row in self._list.rows)
+
+    def _found(self, hits: Sequence[Hit], heading: str, note: str = "") -> None:
         self._list.show_hits(hits, heading)
-        self._say(" · ".join(found.notes) or self._past_limits())
+        self._say(note or self._past_limits())
         self._show_nothing()
-
-    def _wants(self, text: str) -> bool:
-        return self.is_running and self._text == text
 
     @on(Input.Submitted, "#sessions-filter")
     def _to_list(self) -> None:
@@ -226,41 +198,15 @@ class SessionsScreen(Screen[None]):
         elif self.app.screen is self:  # a second key may come while the first one closes it
             _ = self.dismiss()
 
-    # Looking
+    # Looking and opening
 
     @on(SessionList.Moved)
     def _moved(self, message: SessionList.Moved) -> None:
-        preview, item = self.query_one(SessionPreview), message.item
-        row = self._rows.get(item.session) if isinstance(item, Hit) else item
-        self.query_one("#sessions-about", Static).update(brief(row) if row else Content(""))
+        item = message.item
         if isinstance(item, Hit):
-            preview.show_session(row, item)
-            return
-        preview.show_session(row)
-        if self._rest is not None:
-            self._rest.stop()
-        if item is not None:
-            self._rest = self.set_timer(REST, partial(self._look, item))
-
-    @work(exclusive=True, group="looking")
-    async def _look(self, row: SessionRow) -> None:
-        preview = self.query_one(SessionPreview)
-        if not preview.display:
-            return
-        try:
-            lines = await asyncio.to_thread(self._store.last_lines, row.id)
-        except GenieError as error:
-            if self._shows(row):
-                preview.show_trouble(str(error))
+            self._look.show(self._rows.get(item.session), item)
         else:
-            if self._shows(row):
-                preview.show_lines(lines)
-
-    def _shows(self, row: SessionRow) -> bool:
-        selected = self._list.selected if self.is_running else None
-        return isinstance(selected, SessionRow) and selected.id == row.id
-
-    # Opening
+            self._look.show(item)
 
     @on(SessionList.Chosen)
     def _open(self, message: SessionList.Chosen) -> None:
