@@ -40,7 +40,7 @@ WAY_OUT = "~/sessions/2026-11-21-garden-abcd"
 async def receipt_of(pilot: Pilot[Any]) -> str:
     """What the receipt says, once it is shown."""
     await until(pilot, lambda: isinstance(pilot.app.screen, ReceiptScreen))
-    await pilot.pause()
+    await until(pilot, lambda: pilot.app.screen.is_mounted)
     return "\n".join(str(each.visual) for each in pilot.app.screen.query(Static))
 
 
@@ -49,6 +49,7 @@ async def put_away(pilot: Pilot[Any], clock: HandClock, key: str = "x") -> None:
     app = pilot.app
     assert isinstance(app, GenieApp)
     await until(pilot, lambda: isinstance(app.screen, ReceiptScreen))
+    await until(pilot, lambda: app.screen.is_mounted)  # from then on it guards its keys
     clock.rest(10)
     await pilot.press(key)
     await until(pilot, lambda: app.return_value is not None or app.failure)
