@@ -190,6 +190,11 @@ class SessionsScreen(Screen[None]):
         self._sort = self._sort.after()
         self._arrange()
 
+    @on(SessionHead.Picked)
+    def _sort_by(self, message: SessionHead.Picked) -> None:
+        self._sort = message.sort
+        self._arrange()
+
     def action_back(self) -> None:
         """Clear what is typed; without anything, go back."""
         if self._text or self.focused is self._filter_line:

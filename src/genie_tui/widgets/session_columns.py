@@ -55,6 +55,16 @@ def columns(width: int) -> list[Column]:
     return sorted(chosen, key=lambda column: _ORDER.index(column.name))
 
 
+def sort_at(width: int, x: int) -> Sort | None:
+    """By what the column at a place of the line sorts, if it does."""
+    start = 0
+    for column in columns(width):
+        if start <= x < start + column.width:
+            return column.sort
+        start += column.width + 1
+    return None
+
+
 def head(width: int, sort: Sort, style: Painter) -> Strip:
     """What the columns are, and by which of them the list is sorted."""
     cells = []

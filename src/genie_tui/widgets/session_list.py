@@ -22,7 +22,7 @@ from genie_core.archive.search_hit import Hit
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings, by_key
 from genie_tui.session_row import SessionRow, Sort
-from genie_tui.widgets.session_columns import head, line
+from genie_tui.widgets.session_columns import head, line, sort_at
 from genie_tui.widgets.session_hit import HIT_LINES, hit_lines
 
 Item: TypeAlias = SessionRow | Hit
@@ -237,6 +237,20 @@ class SessionHead(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = SessionList.COMPONENT_CLASSES
 
     sort: reactive[Sort] = reactive(Sort.ACTIVITY)
+
+    class Picked(Message):
+        """A column was clicked by which the list can be sorted."""
+
+        def __init__(self, sort: Sort) -> None:
+            super().__init__()
+            self.sort = sort
+
+    def on_click(self, event: events.Click) -> None:
+        """Ask to sort by what is clicked."""
+        place = event.get_content_offset(self)
+        sort = None if place is None else sort_at(self.content_size.width - 1, place.x)
+        if sort is not None:
+            self.post_message(self.Picked(sort))
 
     def render_line(self, y: int) -> Strip:
         """Draw it as wide as the list, which keeps a column for its scroll bar."""

@@ -292,6 +292,16 @@ async def test_the_order_changes_by_key_and_the_selected_one_stays_so(recorded: 
         assert firsts[Sort.UNREAD] == "Gamma"
 
 
+async def test_a_click_on_a_column_sorts_by_it(recorded: Recorded) -> None:
+    recorded.said("Beta", "hi", at=NOW)
+    recorded.said("alpha", "hi", at=NOW - 20)
+    async with listed(recorded, WIDE) as (screen, pilot):
+        assert titles(screen) == ["Beta", "alpha"]
+        assert await pilot.click(SessionHead, offset=(3, 0))
+        await until(pilot, lambda: titles(screen) == ["alpha", "Beta"])
+        assert screen.query_one(SessionHead).sort is Sort.TITLE
+
+
 async def test_the_last_messages_are_shown_beside_the_list(recorded: Recorded) -> None:
     recorded.said("Garden", "first", "last [/red]\x1b[2J")
     async with listed(recorded, WIDE) as (screen, pilot):

@@ -3,7 +3,7 @@ from rich.style import Style
 
 from genie_core.archive.holder import Holder
 from genie_tui.session_row import SessionRow, Sort
-from genie_tui.widgets.session_columns import columns, fitted, head, line
+from genie_tui.widgets.session_columns import columns, fitted, head, line, sort_at
 
 ROW = SessionRow(
     "a",
@@ -55,6 +55,18 @@ def test_the_column_that_sorts_is_marked() -> None:
     assert "size ▾" in head(100, Sort.SIZE, style).text
     assert "title ▴" in head(100, Sort.TITLE, style).text
     assert "new ▾" in head(100, Sort.UNREAD, style).text
+
+
+def test_a_place_in_the_head_is_one_in_a_column() -> None:
+    title, people, activity, size, new = columns(100)
+    assert (title.name, new.name) == ("title", "new")
+    assert sort_at(100, 0) is sort_at(100, title.width - 1) is Sort.TITLE
+    assert sort_at(100, title.width) is None  # between two
+    assert sort_at(100, title.width + 1) is None  # nobody sorts by people
+    assert sort_at(100, 100 - new.width) is sort_at(100, 99) is Sort.UNREAD
+    assert sort_at(100, 100 - new.width - 1 - size.width) is Sort.SIZE
+    assert sort_at(100, title.width + people.width + 2 + activity.width // 2) is Sort.ACTIVITY
+    assert sort_at(100, 100) is None
 
 
 def test_what_is_wrong_or_past_a_limit_is_marked() -> None:
