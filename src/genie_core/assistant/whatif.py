@@ -30,7 +30,10 @@ AT_ONCE: Final = 4
 """Reasoners that are asked at the same time."""
 
 GIVE_UP_AFTER: Final = 5
-"""Failures in a row after which nothing more is asked: the model will not do it at all."""
+"""Failures in a row after which nothing more is asked: the model will not do it at all.
+
+What is decided without asking it, as for `@genie`, says nothing about that.
+"""
 
 END_TIMEOUT: Final = 5.0
 """Seconds that reasoners may take to end before they are left behind."""
@@ -122,8 +125,11 @@ class WhatIf:
         try:
             ruling = await promise
         except Exception as error:  # noqa: BLE001 - whatever an SDK raises, it is the outcome
+            self._failures += 1
             why = mask_known(summary(error))
             return Outcome.of(case, None, why or "it failed", wrong=wrong)
+        if ruling.spent:
+            self._failures = 0
         self._usages += ruling.spent
         said = ruling.response
         after = Verdict(
@@ -133,8 +139,7 @@ class WhatIf:
 
     def _take(self, outcome: Outcome) -> None:
         self._outcomes.append(outcome)
-        self._failures = 0 if outcome.after is not None else self._failures + 1
-        if self._failures >= GIVE_UP_AFTER:
+        if outcome.after is None and self._failures >= GIVE_UP_AFTER:
             self.stopped = f"{self._failures} decisions in a row failed: {outcome.error}"
         if self._told is not None:
             self._told(self)

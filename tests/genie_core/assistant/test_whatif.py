@@ -218,6 +218,20 @@ async def test_what_the_provider_refuses_is_told_without_keys() -> None:
 
 
 @pytest.mark.timeout(180)
+async def test_what_no_model_decides_keeps_none_from_being_given_up() -> None:
+    room = Recording()
+    for number in range(10):
+        room.ignored(f"text {number}")
+        room.answered("@genie what is 6*7?", "42")
+    refusals = [Refuse(400, "not for you") for _ in range(10)]
+    async with FakeOpenAI(*refusals, api_key=KEY) as server:
+        report = await by_model(server, room)
+        assert len(server.requests) == GIVE_UP_AFTER
+    assert report.summary == Summary(agree=GIVE_UP_AFTER - 1, failed=GIVE_UP_AFTER)
+    assert f"{GIVE_UP_AFTER} decisions in a row failed" in report.stopped
+
+
+@pytest.mark.timeout(180)
 async def test_the_budget_of_the_settings_holds_here_too() -> None:
     room = Recording()
     for number in range(10):
