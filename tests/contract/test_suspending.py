@@ -26,6 +26,12 @@ def started(command: str, home: Path, port: int, desk: Path) -> Terminal:
     return Terminal(command, *arguments(port, desk), home=home, env={"GENIE_GRACE": "600"})
 
 
+def joined(host: Terminal, port: int, home: Path) -> Terminal:
+    """Join as a guest once the room is open; who comes sooner finds nobody there."""
+    host.wait_for("online")
+    return Terminal("join", f":{port}", "--name", "bob", "--guest", home=home)
+
+
 def folder_of(home: Path) -> Path:
     (folder,) = (home / "data" / "sessions").iterdir()
     return folder
@@ -57,7 +63,7 @@ def test_work_gets_its_grace_and_messages_wait_for_the_room_to_be_back(
 ) -> None:
     with (
         started("host", home, port, tmp_path / "desk") as ann,
-        Terminal("join", f":{port}", "--name", "bob", "--guest", home=tmp_path / "his") as bob,
+        joined(ann, port, tmp_path / "his") as bob,
     ):
         bob.wait_for("online", "ann")
         ann.wait_for("idle", "bob")
