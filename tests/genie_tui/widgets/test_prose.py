@@ -39,6 +39,7 @@ def test_what_is_picked_out(text: str, parts: dict[str, str]) -> None:
         ("_so_ *so*", "so so", [], ["so", "so"]),
         ("2 * 3 * 4 and a_b_c", "2 * 3 * 4 and a_b_c", [], []),
         ("**not\nacross**", "**not\nacross**", [], []),
+        (r"\*so\* **\*** \_x\_", r"\*so\* **\*** \_x\_", [], []),
         ("f(*args, **kwargs)", "f(*args, **kwargs)", [], []),
     ],
 )
