@@ -13,6 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from genie_core.room.address import Address
 from genie_core.room.codec import decode_server, encode
 from genie_core.room.frame import Challenge, ClientFrame, Entries, Hello, Prove, ServerFrame
+from genie_core.room.gate import Gate
 from genie_core.room.identity import Identity
 from genie_core.room.proof import Meeting
 
@@ -120,24 +121,34 @@ class Proxy:
     def __init__(self, target: Address) -> None:
         self._target = target
         self._writers: set[asyncio.StreamWriter] = set()
+        self._gate = Gate(10_000)
+        self._forwarding: set[asyncio.Task[None]] = set()
         self.accepted = 0
         self.heard: list[bytearray] = []
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[str]:
-        server = await asyncio.start_server(self._forward, "127.0.0.1", 0)
+        listener = self._gate.guard(socket.create_server(("127.0.0.1", 0)))
+        server = await asyncio.start_server(self._begin, sock=listener)
         try:
             host, port = server.sockets[0].getsockname()
             yield f"{host}:{port}"
         finally:
-            self.cut()
+            await self._gate.shut()
             server.close()
+            self.cut()
+            await self._gate.clear()
+            await asyncio.gather(*self._forwarding)
             await server.wait_closed()
-            await asyncio.sleep(0)
 
     def cut(self) -> None:
         for writer in list(self._writers):
             writer.transport.abort()
+
+    def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._forward(reader, writer))
+        self._forwarding.add(task)
+        task.add_done_callback(self._forwarding.discard)
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.accepted += 1
