@@ -44,9 +44,10 @@ def join(port: int, name: str, home: Path, *more: str) -> Terminal:
 
 
 def events(home: Path) -> list[dict[str, Any]]:
-    """The host's log as it is on disk."""
+    """The host's log as it is on disk, up to what is being written."""
     (folder,) = [path for path in (home / "data" / "sessions").iterdir() if "@" not in path.name]
-    return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    written = (folder / "events.jsonl").read_text()
+    return [json.loads(line) for line in written[: written.rfind("\n") + 1].splitlines()]
 
 
 def bodies(home: Path, kind: str) -> list[dict[str, Any]]:
