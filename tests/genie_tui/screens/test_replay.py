@@ -96,7 +96,9 @@ def said(screen: ReplayScreen) -> str:
 
 
 def place(screen: ReplayScreen) -> int:
-    return int(words(screen).split("event ")[1].split(" of")[0].replace(",", ""))
+    """The number of the event that is shown; 0 while the recording is being opened."""
+    _, _, place = words(screen).partition("event ")
+    return int(place.split(" of")[0].replace(",", "")) if place else 0
 
 
 async def at(screen: ReplayScreen, pilot: Pilot[Any], seq: int) -> None:
