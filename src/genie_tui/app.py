@@ -103,6 +103,7 @@ class GenieApp(App[Departure]):
         self._stay: Stay | None = None
         self._suspension = Suspension(self, lambda: self._stay, self._end, clock)
         self._moving = False
+        self._ending = False
         self.failure = ""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
@@ -273,9 +274,13 @@ class GenieApp(App[Departure]):
 
     # Breaking
 
+    async def _shutdown(self) -> None:
+        self._ending = True  # also where nobody asked it to exit, as when its task is cancelled
+        await super()._shutdown()
+
     def _handle_exception(self, error: Exception) -> None:
         """Log what nobody caught, and end with one line instead of a traceback on the screen."""
-        if self._exit and isinstance(error, NoMatches):
+        if (self._exit or self._ending) and isinstance(error, NoMatches):
             logger.info("the app ended while a screen was put together", exc_info=error)
             return  # of which no more parts are made then
         cause = error.error if isinstance(error, WorkerFailed) else error

@@ -1,3 +1,4 @@
+import asyncio
 import logging
 import subprocess
 import sys
@@ -67,6 +68,25 @@ async def test_who_ends_it_while_a_room_is_put_together_is_told_of_no_error(
         await app.open(NewRoom("x"))
         await until(pilot, lambda: app.return_code is not None)
     assert (app.return_code, app.failure) == (0, "")
+
+
+async def test_an_app_that_is_shut_down_meanwhile_tells_of_no_error_either(
+    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = asyncio.Event()
+
+    async def too_late(card: ApprovalCard) -> None:
+        begun.set()
+        while card.app.is_running:
+            await asyncio.sleep(0)
+        card.query_one("#gone")
+
+    monkeypatch.setattr(ApprovalCard, "on_mount", too_late)
+    app = GenieApp(ScriptedDoorman(seat), None, "ann")
+    async with app.run_test():
+        app.call_later(app.open, NewRoom("x"))
+        await begun.wait()
+    assert app.failure == ""
 
 
 async def test_an_opening_from_the_command_line_that_fails_ends_the_app() -> None:
