@@ -8,7 +8,7 @@ from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.door import Door
-from genie_tui.widgets.side_panel import Tab
+from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline import Timeline
 
 
@@ -76,8 +76,9 @@ class Excursion:
             self._timeline.focus()
 
     def toggle_panel(self) -> None:
-        """Show or hide the panel; go back if that leaves the keyboard nowhere."""
-        if not self._panel.toggle() and self._came_from is not None:
+        """Show or hide the panel; go back if the keyboard is in what is hidden now."""
+        is_there = self._screen.query_one(SidePanel).has_focus_within
+        if not self._panel.toggle() and is_there:
             self.back()
 
     def all_answered(self) -> None:

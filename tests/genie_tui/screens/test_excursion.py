@@ -104,3 +104,26 @@ async def test_who_hides_the_panel_they_are_in_is_back_in_the_composer(seat: Scr
         await until(pilot, lambda: screen.query_one(Ledger).has_focus and side.is_on_screen)
         await pilot.press("f3")
         await until(pilot, lambda: editor(screen).has_focus and not side.is_on_screen)
+
+
+async def test_who_reads_goes_on_reading_when_they_hide_the_panel(seat: ScriptedSeat) -> None:
+    async with in_room(seat, (140, 42)) as (screen, pilot):
+        side, timeline = screen.query_one(SidePanel), screen.query_one(Timeline)
+        await until(pilot, lambda: side.is_on_screen)
+        await pilot.press("f5")
+        await until(pilot, lambda: timeline.has_focus)
+        await pilot.press("f3")
+        await until(pilot, lambda: not side.is_on_screen)
+        assert timeline.has_focus
+
+
+async def test_who_clicked_into_the_panel_and_hides_it_is_in_the_composer(
+    seat: ScriptedSeat,
+) -> None:
+    async with in_room(seat, (140, 42)) as (screen, pilot):
+        side, ledger = screen.query_one(SidePanel), screen.query_one(Ledger)
+        await until(pilot, lambda: side.is_on_screen)
+        await pilot.click(Ledger)
+        await until(pilot, lambda: ledger.has_focus)
+        await pilot.press("f3")
+        await until(pilot, lambda: editor(screen).has_focus and not side.is_on_screen)
