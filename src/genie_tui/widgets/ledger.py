@@ -151,6 +151,7 @@ class Ledger(ScrollView, can_focus=True):
                 changed += self._log.apply(event)
         for number in dict.fromkeys(changed):
             self._forget(number)
+            self.show_doing(self._log.row(number).said.seq)  # who waits is at nothing
             self._place(number)
         if changed:
             self._forget_old()
