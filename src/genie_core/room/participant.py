@@ -315,7 +315,11 @@ class Participant:
         behind.
         """
         self._mail.start()
-        await self._visit.enter()
+        try:
+            await self._visit.enter()
+        except BaseException:
+            await self._mail.aclose()
+            raise
         self._engines.open(self._name)
 
     def note_seen(self, seq: int) -> None:

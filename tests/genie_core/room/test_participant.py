@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 from tests.genie_core.room.house import loader, opened
+from tests.ports import free_port
 
 from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.archive.blobs import BlobStore
 from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
-from genie_core.room.errors import LeftInDisorder, NoEngine
+from genie_core.room.courier import Courier
+from genie_core.room.errors import LeftInDisorder, NoEngine, Unreachable
 from genie_core.room.event import (
     Cancelled,
     Event,
@@ -23,6 +26,7 @@ from genie_core.room.exchange import Phase
 from genie_core.room.person import Presence
 from genie_core.room.plan import Engine, EngineLoader
 from genie_core.room.seat import Answer, EngineState, Link
+from genie_core.room.websocket import ws_connector
 from genie_core.testing import Emit, ignore_all
 
 
@@ -411,6 +415,20 @@ async def test_messages_that_never_arrived_are_not_passed_over_in_silence(tmp_pa
         ben.say("is anybody there?")
         with pytest.raises(LeftInDisorder, match="1 of your messages"):
             await ben.leave()
+
+
+async def test_whoever_is_kept_out_leaves_nothing_behind_that_runs(tmp_path: Path) -> None:
+    async with opened() as house:
+        before = running()
+        files = Courier(BlobStore(tmp_path / "blobs"))
+        nowhere = ws_connector(f"127.0.0.1:{free_port()}")
+        with pytest.raises(Unreachable):
+            await house.seat("ben", None, connector=nowhere, library=files)
+        assert running() == before
+
+
+def running() -> set[asyncio.Task[object]]:
+    return {task for task in asyncio.all_tasks() if not task.cancelling()}
 
 
 async def test_a_grant_ends_when_whoever_it_is_for_leaves(tmp_path: Path) -> None:
