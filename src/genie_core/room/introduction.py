@@ -30,7 +30,8 @@ WELCOME_TIMEOUT: Final = 10.0
 class Introduction:
     """Who comes, by which right, and to which room; the same at each connection.
 
-    `room` is empty while any will do. `recognises` says then of which there is a copy here.
+    `room` is empty while any will do. `recognises` says then of which there is a copy here; it may
+    block, as it is called in a thread.
     """
 
     name: str
@@ -71,7 +72,7 @@ class Introduction:
                     return welcome
                 case Challenge() as challenge if not challenged:
                     challenged, room = True, challenge.room
-                    await link.send([self._proof(challenge, nonce, link.channel)])
+                    await link.send([await self._proof(challenge, nonce, link.channel)])
                 case Hold(text=text) if patience is not None:
                     patience = None
                     held(f"{text}; your key in words: {words(self.identity.key)}")
@@ -111,11 +112,11 @@ class Introduction:
             knows=KNOWN,
         )
 
-    def _proof(self, challenge: Challenge, nonce: str, channel: str) -> Prove:
+    async def _proof(self, challenge: Challenge, nonce: str, channel: str) -> Prove:
         if self.room and challenge.room != self.room:
             why = f"another room is at this address now, not {self.room}"
             raise RoomRefused("wrong_room", why)
-        if not self.room and self.recognises is not None and self.recognises(challenge.room):
+        if await self._is_known(challenge.room):
             raise KnownRoom(challenge.room)
         key = self.identity.key
         meeting = Meeting(challenge.room, self.name, key, nonce, challenge.nonce, channel)
@@ -123,6 +124,11 @@ class Introduction:
         if self.ticket is None:
             return Prove(signature)
         return Prove(signature, self.ticket.id, meeting.prove(self.ticket.secret))
+
+    async def _is_known(self, room: str) -> bool:
+        if self.room or self.recognises is None:
+            return False
+        return await asyncio.to_thread(self.recognises, room)
 
 
 async def _answer(link: ClientConnection, patience: float | None) -> ServerFrame:

@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from typing import Any
 
 import msgspec
@@ -95,13 +96,20 @@ async def test_another_room_gets_no_signature() -> None:
 
 
 async def test_a_room_of_which_there_is_a_copy_is_recognised_before_anything_is_signed() -> None:
-    visit = Visit(recognises=lambda room: room == "known")
+    asked: list[int] = []
+
+    def recognises(room: str) -> bool:
+        asked.append(threading.get_ident())
+        return room == "known"
+
+    visit = Visit(recognises=recognises)
     meeting = visit.begin()
     await visit.hear()
     await visit.answer(Challenge("theirs", "known"))
     with pytest.raises(KnownRoom) as known:
         await outcome(meeting)
     assert known.value.room == "known"
+    assert asked != [threading.get_ident()]  # it reads files
     visit = Visit(recognises=lambda _: True, room="known")  # which is the one that is meant
     meeting = visit.begin()
     await visit.hear()
