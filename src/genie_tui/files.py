@@ -23,6 +23,7 @@ from genie_core.room.seat import Transfer, Way
 from genie_core.room.transfer import files_of
 
 ELSEWHERE: Final = "kept at your other terminal"
+GONE: Final = "it is no longer on this machine"
 NOT_HERE: Final = (
     "files are attached at your other terminal, which keeps them; this one is a second one"
 )
@@ -36,7 +37,7 @@ def blobs_of(saved: SavedRoom) -> BlobStore:
 async def open_depot(blobs: BlobStore, named: Iterable[FileRef], limits: Limits) -> Depot:
     """Take stock of a room's files, to hand them out and take more in.
 
-    What is none of those that messages have `named` is removed after an hour.
+    What is none of those that are `named`, by messages or a draft, is removed after an hour.
 
     Raises:
         DiskFailure: the folder can't be used.
@@ -143,7 +144,8 @@ class SharedLibrary:
 class LateLibrary:
     """A `Library` for a room whose folder is known only once one is in it.
 
-    Until `open` nothing is fetched, and nothing is lost.
+    Until `open` nothing is fetched, and nothing is lost. What was brought and turns out to be gone is
+    told of then, for nothing to wait for it.
     """
 
     def __init__(self) -> None:
@@ -153,6 +155,7 @@ class LateLibrary:
         self._brought: list[FileRef] = []
         self._waiting: list[Event] = []
         self._limits: Limits | None = None
+        self._report: Callable[[Transfer], None] = _nothing
 
     def open(self, blobs: BlobStore) -> None:
         """Begin to work in a folder."""
@@ -160,8 +163,7 @@ class LateLibrary:
         if self._start is not None:
             self._start(courier)
         courier.recall(self._recalled)
-        for file in self._brought:
-            courier.bring(file)
+        lost = [file for file in self._brought if not courier.bring(file)]
         for event in self._waiting:
             courier.on_event(event)
         self._recalled.clear()
@@ -169,9 +171,12 @@ class LateLibrary:
         self._waiting.clear()
         if self._limits is not None:
             courier.on_online(self._limits)
+        for file in lost:  # once all are under way that can be: messages may go then that waited
+            self._report(Transfer(file.digest, safe_name(file.name), Way.UP, 0, file.size, GONE))
 
     def start(self, ask: Callable[[ClientFrame], bool], report: Callable[[Transfer], None]) -> None:
         """Keep in mind whom to ask and to tell."""
+        self._report = report
         self._start = lambda courier: courier.start(ask, report)
         if self._courier is not None:
             self._start(self._courier)

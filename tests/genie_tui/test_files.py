@@ -18,8 +18,16 @@ from genie_core.room.event import Event, FileRef, Said
 from genie_core.room.frame import ClientFrame, Store, Stored
 from genie_core.room.limits import Limits
 from genie_core.room.participant import Participant
-from genie_core.room.seat import Seat, Transfer
-from genie_tui.files import ELSEWHERE, LateLibrary, SharedLibrary, blobs_of, open_store, take_over
+from genie_core.room.seat import Seat, Transfer, Way
+from genie_tui.files import (
+    ELSEWHERE,
+    GONE,
+    LateLibrary,
+    SharedLibrary,
+    blobs_of,
+    open_store,
+    take_over,
+)
 from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
 
 DATA = random.Random(11).randbytes(400_000)
@@ -248,3 +256,17 @@ async def test_what_the_own_copy_tells_is_not_news_when_the_folder_is_known_late
         await told.wait()
     await late.aclose()
     assert asked == [Store(fresh.digest, 5)]
+
+
+async def test_what_waits_for_a_lost_file_is_told_so_once_there_is_a_place_for_files(
+    tmp_path: Path,
+) -> None:
+    lost, told = FileRef("ab" * 32, "plan.bin", 5), list[Transfer]()
+    late = LateLibrary()
+    late.start(lambda _: False, told.append)
+    assert late.bring(lost)
+    assert not late.is_sent(lost.digest)
+    late.open(blobs_of(room(tmp_path, "r1")))
+    assert late.is_sent(lost.digest)
+    assert told == [Transfer(lost.digest, "plan.bin", Way.UP, 0, 5, GONE)]
+    await late.aclose()

@@ -47,7 +47,7 @@ IDLE: Final = 60.0
 """Seconds without a chunk after which the beginning of a file may have to make room."""
 
 LEFTOVER: Final = 3600.0
-"""Seconds for which a file that no message names, or the beginning of one, outlives the host."""
+"""Seconds for which a file that nothing here names, or the beginning of one, outlives the host."""
 
 DISK_JOBS: Final = 4
 
