@@ -257,7 +257,7 @@ class RoomState:
         self.host_key, self.pin = hosted.key, hosted.pin
         self.hostings.append(event.seq)
         self.hosts.add(hosted.host)
-        self.members.hosts(hosted.host, hosted.key)
+        self.members.host(hosted.host, hosted.key)
 
     def _doors_closed(self, suspended: Suspended) -> None:
         self.hosting = False

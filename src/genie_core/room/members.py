@@ -33,7 +33,7 @@ class Members:
         names = (person.name for person in self.people.values() if person.key == key)
         return next(names, None) if key else None
 
-    def hosts(self, name: str, key: str) -> None:
+    def host(self, name: str, key: str) -> None:
         """Let somebody host from now on, who is neither muted nor banned then; nobody is here yet."""
         folded = fold_name(name)
         if key:

@@ -95,7 +95,7 @@ def test_what_was_decided_stays_with_the_name_however_it_is_spelled() -> None:
     bob = doors.members.people["bob"]
     assert (bob.muted, bob.role) == (True, "observer")
     assert (doors.members.banned, doors.members.roles) == ({"bob": "b"}, {"bob": "observer"})
-    doors.members.hosts("Bob", "new")
+    doors.members.host("Bob", "new")
     assert (doors.members.banned, doors.members.muted) == ({}, set())
     assert doors.members.keys["bob"] == "b"
 
