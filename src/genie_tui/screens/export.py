@@ -102,9 +102,9 @@ class ExportScreen(Dialog[Wish | None]):
         if event.value == self._wish.path and self._problem:
             return  # this is what the problem is about
         self._problem = ""
-        is_lines = form_of(event.value) is Form.LINES
+        is_lines = form_of(self._wanted) is Form.LINES
         if is_lines and self._attached.count:
-            self._choose(wanted=Path(event.value).suffix.lower() == ".zip")
+            self._choose(wanted=Path(self._wanted).suffix.lower() == ".zip")
         elif self._has_no_room:
             self._choose(wanted=False)
         self._explain()
@@ -113,15 +113,15 @@ class ExportScreen(Dialog[Wish | None]):
     def _chosen(self, event: Checkbox.Changed) -> None:
         if self._has_no_room:
             self._choose(wanted=False)
-        elif form_of(self._path.value) is Form.LINES:
+        elif form_of(self._wanted) is Form.LINES:
             ending = ".zip" if event.value else ".jsonl"
-            self._path.value = str(Path(self._path.value).with_suffix(ending))
+            self._path.value = str(Path(self._wanted).with_suffix(ending))
         self._explain()
 
     @on(Input.Submitted)
     def action_go_on(self) -> None:
         """Return what is wished."""
-        _ = self.dismiss(Wish(self._path.value.strip(), self._files.value))
+        _ = self.dismiss(Wish(self._wanted, self._files.value))
 
     def action_back(self) -> None:
         """Write nothing."""
@@ -132,7 +132,7 @@ class ExportScreen(Dialog[Wish | None]):
             self._files.value = wanted
 
     def _explain(self) -> None:
-        name = self._path.value
+        name = self._wanted
         form = form_of(name)
         if form is None:
             self._tell("This name does not say what is written.", wrong=True)
@@ -147,7 +147,12 @@ class ExportScreen(Dialog[Wish | None]):
 
     @property
     def _has_no_room(self) -> bool:
-        return form_of(self._path.value) is Form.CAST
+        return form_of(self._wanted) is Form.CAST
+
+    @property
+    def _wanted(self) -> str:
+        """The path as it is returned: blanks around it mean nothing."""
+        return self._path.value.strip()
 
     @property
     def _path(self) -> Input:

@@ -91,6 +91,7 @@ async def test_without_files_none_are_offered() -> None:
     [
         ("a/garden.md", "to be read", "garden-files beside it"),
         ("garden.HTML", "A page", "with the files in it"),
+        (" garden.md ", "to be read", "garden-files beside it"),
         ("garden.cast", "holds no files", "holds no files"),
         ("garden.doc", "does not say", "does not say"),
     ],
