@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, ExitStack
 
 from genie_core.archive.log import OpenedLog
 from genie_core.archive.saved import SavedRoom
+from genie_core.blocking import off_loop
 
 
 async def open_held(saved: SavedRoom, name: str, resources: AsyncExitStack) -> OpenedLog:
@@ -23,10 +24,15 @@ async def open_held(saved: SavedRoom, name: str, resources: AsyncExitStack) -> O
     except asyncio.CancelledError:
         await asyncio.wait([opening])  # a thread can't be cancelled
         if opening.exception() is None:
-            opening.result()[0].close()
+            await _give_back(opening.result()[0])
         raise
-    resources.callback(held.close)
+    resources.push_async_callback(_give_back, held)
     return opened
+
+
+async def _give_back(held: ExitStack) -> None:
+    """Close what is open. Cancelling leaves that behind: nobody has to stay with a disk that hangs."""
+    await off_loop(held.close, "closing a room")
 
 
 def _opened(saved: SavedRoom, name: str) -> tuple[ExitStack, OpenedLog]:

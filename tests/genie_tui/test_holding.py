@@ -1,4 +1,5 @@
 import asyncio
+import threading
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import ArchiveError, RoomInUse
 from genie_core.archive.lock import holder, in_turn
 from genie_core.archive.saved import RECORD_NAME, SavedRoom
+from genie_core.room.event import ROOM, Event, Opened
 from genie_tui.holding import open_held
 
 
@@ -63,6 +65,31 @@ async def test_a_log_that_is_none_leaves_the_room_free(saved: SavedRoom) -> None
         with pytest.raises(ArchiveError, match="a directory"):
             await open_held(saved, "ann", resources)
         assert holder(saved.folder) is None
+
+
+async def test_a_disk_that_hangs_does_not_keep_the_loop_from_going_on(
+    saved: SavedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs, goes_on = threading.Event(), threading.Event()
+
+    def sync(_: int) -> None:
+        hangs.set()
+        goes_on.wait(5)
+
+    monkeypatch.setattr("genie_core.archive.log.sync_data", sync)
+    async with asyncio.timeout(60), AsyncExitStack() as resources:
+        opened = await open_held(saved, "ann", resources)
+        writing = asyncio.create_task(opened.log.append([Event(1, 1.0, ROOM, Opened("r", "Room"))]))
+        await asyncio.to_thread(hangs.wait)
+        closing = asyncio.create_task(resources.aclose())
+        await asyncio.sleep(0)
+        assert not closing.done()
+        assert not goes_on.is_set()
+        assert not writing.done()
+        goes_on.set()
+        await writing
+        await closing
+    assert holder(saved.folder) is None
 
 
 def _wait_for_holder(folder: Path) -> None:

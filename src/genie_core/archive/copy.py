@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from genie_core.archive.log import EventLog
+from genie_core.blocking import off_loop
 from genie_core.room.event import Event
 
 CLOSE_TIMEOUT: Final = 5.0
@@ -69,7 +70,7 @@ class LogCopy:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._writer, CLOSE_TIMEOUT)
         if self._log is not None:
-            self._log.close()
+            await off_loop(self._log.close, "log copy")  # it may have to wait for a disk that hangs
 
     async def _write_forever(self, log: EventLog) -> None:
         while not (self._closing and not self._waiting):

@@ -1,5 +1,6 @@
 import asyncio
 import errno
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -106,3 +107,21 @@ async def test_a_copy_without_a_file_closes_at_once() -> None:
     copy = LogCopy(lambda _: None)
     copy.keep(event(1))
     await copy.aclose()
+
+
+async def test_the_file_is_closed_where_nobody_has_to_wait_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed_in: list[int] = []
+    close = EventLog.close
+
+    def note(log: EventLog) -> None:
+        closed_in.append(threading.get_ident())
+        close(log)
+
+    monkeypatch.setattr(EventLog, "close", note)
+    copy = LogCopy(lambda _: None)
+    copy.attach(EventLog.open(tmp_path / "events.jsonl").log)
+    await copy.aclose()
+    assert len(closed_in) == 1
+    assert closed_in != [threading.get_ident()]
