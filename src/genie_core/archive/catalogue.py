@@ -22,7 +22,7 @@ from genie_core.archive.errors import (
 )
 from genie_core.archive.holder import Holder
 from genie_core.archive.lock import holder, in_turn
-from genie_core.archive.reader import last_moment
+from genie_core.archive.reader import last_logged
 from genie_core.archive.record import Kind, RoomRecord, one_line
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME, SavedRoom
 from genie_core.datastore import path_name
@@ -222,7 +222,8 @@ class Catalogue:
 
     def _listing(self, id_: str, *, now: bool = False) -> Listing:
         folder = self._base / id_
-        happened = last_moment(folder / LOG_NAME)  # the record of a room in use is older
+        last = last_logged(folder / LOG_NAME)  # the record of a room in use is older
+        happened = 0.0 if last is None else last.at
         try:
             saved = SavedRoom.load(folder)
         except ArchiveError as error:
@@ -236,7 +237,7 @@ class Catalogue:
             id_,
             record.shown_title,
             record.kind,
-            max(record.last_activity, happened or 0.0),
+            max(record.last_activity, happened),
             record.people,
             record.messages,
             record=record,

@@ -116,8 +116,8 @@ class LogReader:
         self.close()
 
 
-def last_moment(path: Path) -> float | None:
-    """When the last event of a log happened, as far as its end can be read; else None. Blocks.
+def last_logged(path: Path) -> Event | None:
+    """The last event of a log, as far as its end can be read; else None. Blocks.
 
     It takes no longer for a long log than for a short one.
     """
@@ -131,7 +131,7 @@ def last_moment(path: Path) -> float | None:
         for near in NEAR:
             found = last_event(os.pread(descriptor, near, max(size - near, 0)))
             if found is not None:
-                return found.at
+                return found
     except OSError:
         return None
     finally:

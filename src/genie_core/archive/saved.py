@@ -11,7 +11,7 @@ from genie_core.archive.errors import ArchiveError, InvalidTag, RoomInUse, disk_
 from genie_core.archive.lock import hold, holder, in_turn
 from genie_core.archive.log import EventLog, OpenedLog
 from genie_core.archive.migrations import FORMAT
-from genie_core.archive.reader import LogReader, last_moment
+from genie_core.archive.reader import LogReader, last_logged
 from genie_core.archive.record import (
     MOST_TAGS,
     RoomRecord,
@@ -144,15 +144,15 @@ class SavedRoom:
     def catch_up(self) -> bool:
         """Bring the summary up to the log after a crash; False if that is not needed or not possible.
 
-        Only the times of the files are looked at first, so a room that was closed in good order
-        costs nothing.
+        Only the end of the log is looked at first, so a room that was closed in good order costs
+        next to nothing.
 
         Raises:
             ArchiveError: it can't be done, for one because the room is open somewhere.
 
         """
-        log, record = self._changed_at(LOG_NAME), self._changed_at(RECORD_NAME)
-        if not record or log <= record:
+        log = self._changed_at(LOG_NAME)
+        if not self._changed_at(RECORD_NAME) or not self._lags:
             return False
         if (other := holder(self.folder)) is not None:
             raise RoomInUse(self.id, other)
@@ -165,13 +165,13 @@ class SavedRoom:
         """The record as the log would have it by now; nothing is written.
 
         For a room that is open, whose record is brought up when it is closed. What is unread stays
-        as it was noted: its person is there. Cheap if the log has not changed since.
+        as it was noted: its person is there. Cheap if the log has not gone on since.
 
         Raises:
             ArchiveError: the log can't be read.
 
         """
-        if self._changed_at(LOG_NAME) <= self._changed_at(RECORD_NAME):
+        if not self._lags:
             return self._record
         with self.reader() as reader:
             told = self._told(reader.state(), self._record)
@@ -189,8 +189,18 @@ class SavedRoom:
             return {}  # that something is lost must not be forgotten
         told = summary_of(state, record.seen, record.owner or state.host)
         told["host"] = state.host or record.host
-        told["last_activity"] = max(record.last_activity, last_moment(self.log_path) or 0.0)
+        last = last_logged(self.log_path)
+        told["last_activity"] = max(record.last_activity, 0.0 if last is None else last.at)
         return told
+
+    @property
+    def _lags(self) -> bool:
+        """Whether the log has events that the record was not summed up with.
+
+        The times of the files don't tell: a tag, or what was seen, is noted in the record alone.
+        """
+        last = last_logged(self.log_path)
+        return last is not None and last.seq > self._record.head
 
     def _changed_at(self, name: str) -> int:
         """When a file was changed, in nanoseconds; 0 if there is none."""

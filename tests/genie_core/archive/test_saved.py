@@ -249,7 +249,7 @@ def test_the_summary_counts_what_waits_and_what_is_unread(saved: SavedRoom) -> N
 
 
 def crashed(saved: SavedRoom) -> None:
-    """Leave a room as a program does that is killed: its log is newer than its record."""
+    """Leave a room as a program does that is killed: its log has more than its record tells."""
     saved.log_path.write_bytes(b"".join(map(encode_line, LOG)))
     os.utime(saved.log_path, (4e9, 4e9))
 
@@ -313,9 +313,30 @@ def test_that_something_is_lost_is_not_forgotten(saved: SavedRoom, known: dict[s
     assert SavedRoom.load(saved.folder).record == before
 
 
-def test_a_room_that_was_closed_in_good_order_is_not_read(saved: SavedRoom) -> None:
-    assert not saved.catch_up()
+def test_a_record_that_was_written_to_since_does_not_hide_what_the_log_has(
+    saved: SavedRoom,
+) -> None:
     crashed(saved)
     os.utime(saved.log_path, (5.0, 5.0))
+    saved.note_seen(2)
+    saved.tag(["garden"], [])
+    with SavedRoom.load(saved.folder).held():
+        assert (saved.as_logged().messages, saved.as_logged().head) == (1, 2)
+    assert saved.catch_up()
+    record = SavedRoom.load(saved.folder).record
+    assert (record.messages, record.head, record.tags) == (1, 2, ("garden",))
+
+
+def test_a_room_that_was_closed_in_good_order_is_not_read(
+    saved: SavedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert not saved.catch_up()
-    assert SavedRoom.load(saved.folder).record.messages == 0
+    crashed(saved)
+    assert saved.catch_up()
+
+    def read(_: LogReader) -> RoomState:
+        raise AssertionError("the log is read")
+
+    monkeypatch.setattr(LogReader, "state", read)
+    assert not saved.catch_up()
+    assert saved.as_logged() == saved.record
