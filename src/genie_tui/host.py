@@ -130,7 +130,7 @@ async def open_doors(
     log = opened.log
     identity, certificate = await asyncio.gather(person.identity(), person.certificate())
     file = PassFile(saved.folder / PASSES_NAME)
-    resources.callback(file.close)
+    resources.push_async_callback(file.aclose)
     passes = await asyncio.to_thread(file.load)
     record, settings = saved.record, person.settings
     blobs = blobs_of(saved)

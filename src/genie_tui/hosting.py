@@ -12,6 +12,7 @@ from typing import Final, TextIO
 
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.saved import SavedRoom
+from genie_core.blocking import off_loop
 from genie_core.durable import replace_file
 from genie_core.errors import GenieError
 from genie_core.room.address import Address, parse_address
@@ -56,9 +57,9 @@ class PassFile:
         """Write the file soon. If the disk fails, passes last as long as the program."""
         self._writer.submit(self._write, passes.encode())
 
-    def close(self) -> None:
-        """Wait for what is being written."""
-        self._writer.shutdown()
+    async def aclose(self) -> None:
+        """Wait for what is being written. Cancelling leaves that behind."""
+        await off_loop(self._writer.shutdown, "passes")
 
     def _write(self, content: bytes) -> None:
         try:
