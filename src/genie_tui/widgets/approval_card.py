@@ -179,6 +179,10 @@ class ApprovalCard(Vertical, can_focus=True):
     def action_through_on_key(self, _run: str) -> None:
         """Nothing: the bindings are there to be listed, `on_key` takes the keys."""
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Let the footer offer none of the card's keys while they are typed into its line."""
+        return not self._writing
+
     def _act(self, action: str, key: str, view: CardView) -> None:
         match action:
             case "allow_once":

@@ -11,6 +11,7 @@ from tests.genie_tui.scripted_seat import (
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static, TextArea
+from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
 from genie_core.room.event import Answered, Asked, Cancelled, Decided, Said, Settled
 from genie_core.room.seat import (
@@ -291,6 +292,23 @@ async def test_deny_with_a_reason(seat: ScriptedSeat) -> None:
         await pilot.press(*"asd no", "enter")
         await until(pilot, lambda: seat.answers)
         assert seat.answers == [(approval, Answer(allow=False, reason="asd no"))]
+
+
+async def test_keys_that_are_typed_into_a_reason_are_not_offered(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    seat.ask()
+
+    def offered(screen: RoomScreen) -> set[str]:
+        return {key.description for key in screen.query(FooterKey)}
+
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await go_to_card(screen, pilot, clock)
+        await until(pilot, lambda: {"allow once", "deny"} < offered(screen))
+        await pilot.press("r")
+        await until(pilot, lambda: not {"allow once", "deny", "later"} & offered(screen))
+        assert "approvals" in offered(screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: {"allow once", "deny"} < offered(screen))
 
 
 async def test_escape_in_the_reason_goes_back_to_the_card(seat: ScriptedSeat) -> None:
