@@ -243,5 +243,5 @@ ROOM_ACTIONS: Final = (
         shown=True,
     ),
     Action(Scope.ACTIVITY, ("slash",), "find", "Show rows with a text only", "find", shown=True),
-    Action(Scope.ACTIVITY, ("escape",), "back", "Back to writing", "back", shown=True),
+    Action(Scope.ACTIVITY, ("escape",), "back", "Back to where you were", "back", shown=True),
 )
