@@ -1,12 +1,13 @@
 """What is said of work that ended while a tool call of it was kept for an answer."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from genie_core.room.event import Cancelled, Failed
 from genie_core.room.exchange import Exchange
 from genie_tui.text import visible_line
 
-MARK = "‖"
+MARK: Final = "‖"
 """Stands for what waits beyond the end of a room's session."""
 
 
