@@ -28,8 +28,9 @@ logger = logging.getLogger(__name__)
 
 
 class ViewDesk:
-    """Draft and what goes with it, place in the conversation, panel, filters: read once and written when they change.
+    """Draft and what goes with it, place in the conversation, panel and filters of one screen.
 
+    They are read once, and written when they change.
     Call `begin` when the seat is taken, `look` each second, and `keep` before it is given back and
     after. Nothing is written before what was kept has been read.
     """
@@ -160,7 +161,7 @@ class ViewDesk:
 
 
 def _joined(kept: str, typed: str) -> str:
-    """The draft that was kept, and what was typed before it came back."""
-    if not kept or typed.startswith(kept):
+    """The draft that was kept, and what was typed before it came back; the same is not doubled."""
+    if not kept or typed.startswith(kept) or mask_known(typed).startswith(kept):
         return typed
     return f"{kept}\n{typed}" if typed else kept

@@ -194,6 +194,22 @@ async def test_a_secret_in_a_draft_is_not_written_down(
         assert "horse" not in view.draft
 
 
+async def test_a_draft_that_comes_along_to_another_seat_is_not_doubled_for_a_secret_in_it(
+    seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    redaction.know(["correct-horse-battery"])
+    draft = "it is correct-horse-battery"
+    masked = View(draft=redaction.mask_known(draft))
+    async with back(seat, masked) as (screen, doorman, pilot):
+        await until(pilot, lambda: screen.draft == masked.draft)
+        screen.draft = draft
+        doorman.views[seat.saved] = View(draft=masked.draft, reasons=True)
+        screen.views.begin(seat)
+        await until(pilot, lambda: screen.query_one(Timeline).reasons)
+        assert screen.draft == draft
+
+
 async def test_a_disk_that_takes_no_draft_is_told_of_once(seat: ScriptedSeat) -> None:
     async with back(seat) as (screen, doorman, pilot):
         await until(pilot, lambda: seat.saved in doorman.views)
