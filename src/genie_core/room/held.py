@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from genie_core.room.errors import RoomError, TooManyUnsent
 from genie_core.room.seat import Unsent
@@ -34,6 +35,13 @@ class Held:
             return True
         return False
 
+    def leave_out(self, digest: str) -> bool:
+        """Let messages go without a file; whether it was to go with any."""
+        brought = any(file.digest == digest for each in self._waiting for file in each.files)
+        if brought:
+            self._waiting = deque(_without(each, digest) for each in self._waiting)
+        return brought
+
     def release(self, send: Callable[[Unsent], None]) -> list[RoomError]:
         """Send what need not wait any more; returns why some of it could not be.
 
@@ -58,3 +66,7 @@ class Held:
 
     def _is_free(self, unsent: Unsent) -> bool:
         return all(self._is_sent(file.digest) for file in unsent.files)
+
+
+def _without(unsent: Unsent, digest: str) -> Unsent:
+    return replace(unsent, files=tuple(file for file in unsent.files if file.digest != digest))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from genie_core.file_names import safe_name
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
 from genie_core.room.errors import TooManyUnsent
@@ -66,11 +67,15 @@ class Mail:
             self._client.send(unsent)
 
     def hold(self, unsent: Iterable[Unsent]) -> None:
-        """Keep messages, and bring their files again, until there is a connection."""
+        """Keep messages, and bring their files again, until there is a connection.
+
+        A file that is gone is left out: the room would refuse all of the message for it.
+        """
         self._held.hold(unsent)
         for each in self._held.waiting:
             for file in each.files:
-                self._library.bring(file)
+                if not self._library.bring(file):
+                    self._leave_out(file.digest, safe_name(file.name))
 
     async def attach(self, path: Path) -> FileRef:
         """Take a file of this machine in, and begin to send it.
@@ -125,8 +130,14 @@ class Mail:
         self._audience.listener.on_transfer(transfer)
         if transfer.complete and transfer.way is Way.DOWN:
             self._arrived(transfer.digest)
+        if transfer.problem and transfer.way is Way.UP and not self._library.has(transfer.digest):
+            self._leave_out(transfer.digest, transfer.name)
         if transfer.complete or transfer.problem:
             self._release()
+
+    def _leave_out(self, digest: str, name: str) -> None:
+        if self._held.leave_out(digest):
+            self._audience.warn(f"{name} is no longer on this machine; your message goes without")
 
     def _release(self) -> None:
         """Send what waited for its files, in the order in which it was typed."""

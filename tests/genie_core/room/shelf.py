@@ -18,6 +18,7 @@ class Shelf:
         self.brought: list[str] = []
         self.dropped: list[str] = []
         self.sent: set[str] = set()
+        self.gone: set[str] = set()
         self.report: Callable[[Transfer], None] = lambda _: None
 
     def arrive(self, digest: str) -> None:
@@ -32,7 +33,7 @@ class Shelf:
 
     def bring(self, file: FileRef) -> bool:
         self.brought.append(file.digest)
-        return True
+        return file.digest not in self.gone
 
     def place(self, digest: str) -> Path:
         return self.folder / digest

@@ -37,6 +37,15 @@ def test_none_passes_one_that_waits_for_its_files(held: Held, sent: set[str]) ->
     assert not held.keeps(message("5"))
 
 
+def test_a_file_can_be_left_out_of_what_waits(held: Held) -> None:
+    said: list[Unsent] = []
+    held.hold([message("1", "a"), message("2")])
+    assert not held.leave_out("b")
+    assert held.leave_out("a")
+    assert held.release(said.append) == []
+    assert said == [message("1"), message("2")]
+
+
 def test_one_that_cannot_be_sent_does_not_keep_the_others(held: Held) -> None:
     said: list[str] = []
 

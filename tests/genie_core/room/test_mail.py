@@ -94,6 +94,22 @@ async def test_messages_of_an_earlier_seat_bring_their_files_again(tmp_path: Pat
     assert later.mail.file(file.digest) == tmp_path / file.digest
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_a_message_goes_without_a_file_that_is_gone(tmp_path: Path, *, at_once: bool) -> None:
+    lost, kept = files(2)
+    earlier, later = Desk(tmp_path), Desk(tmp_path)
+    earlier.say("look", lost, kept)
+    if at_once:
+        later.shelf.gone.add(lost.digest)
+    later.mail.hold(earlier.mail.unsent)
+    if not at_once:  # it is found out when there is a place for files
+        later.shelf.report(Transfer(lost.digest, lost.name, Way.UP, 0, 5, problem="it is gone"))
+    later.shelf.arrive(kept.digest)
+    (unsent,) = later.client.unsent
+    assert (unsent.text, unsent.files) == ("look", (kept,))
+    assert later.ear.notices == ["file0 is no longer on this machine; your message goes without"]
+
+
 async def test_no_more_may_wait_than_the_room_would_ever_take(tmp_path: Path) -> None:
     (file,) = files(1)
     desk = Desk(tmp_path)
