@@ -34,7 +34,7 @@ def measured(args: argparse.Namespace) -> dict[str, float]:
         from benchmarks.archive.searches import measure_search
 
         return measure_search(args.folder, Path(args.what))
-    from genie_tui.__main__ import collect_rarely
+    from genie_tui.__main__ import collect_rarely  # as the program itself does
 
     collect_rarely()
     from benchmarks.archive.opens import measure_log, measure_screen
