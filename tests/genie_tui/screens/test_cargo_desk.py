@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedDoorman,
@@ -31,13 +32,6 @@ QUOTE = Quote(
 
 
 @pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
-    made.open_room()
-    return made
-
-
-@pytest.fixture
 def lonely() -> ScriptedSeat:
     """A room without any agent."""
     made = ScriptedSeat()
@@ -60,10 +54,6 @@ def report(tmp_path: Path) -> Path:
 
 def order(screen: RoomScreen, text: str) -> None:
     screen.query_one(Composer).post_message(Composer.Submitted(text))
-
-
-def notes(pilot: Pilot[Any]) -> str:
-    return "\n".join(note.message for note in pilot.app._notifications)
 
 
 def chips(screen: RoomScreen) -> str:

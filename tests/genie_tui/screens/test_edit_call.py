@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
 from textual.pilot import Pilot
 from textual.widgets import OptionList, Static, TextArea
@@ -25,13 +24,6 @@ SCHEMA = {
     "required": ["command"],
     "additionalProperties": False,
 }
-
-
-@pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
-    made.open_room()
-    return made
 
 
 async def go_to_card(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) -> ApprovalCard:

@@ -1,43 +1,17 @@
 """Where the keyboard goes in a room, and how it comes back."""
 
-from typing import Any
-
-import pytest
+from tests.genie_tui.room_parts import card, editor, notes
 from tests.genie_tui.scripted_seat import (
     ScriptedSeat,
     in_room,
     until,
 )
-from textual.pilot import Pilot
-from textual.widgets import TextArea
 
 from genie_core.room.seat import Knock
-from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.approval_card import ApprovalCard
-from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.door import Door
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.side_panel import SidePanel
 from genie_tui.widgets.timeline import Timeline
-
-
-@pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
-    made.open_room()
-    return made
-
-
-def editor(screen: RoomScreen) -> TextArea:
-    return screen.query_one(Composer).query_one(TextArea)
-
-
-def card(screen: RoomScreen) -> ApprovalCard:
-    return screen.query_one(ApprovalCard)
-
-
-def notes(pilot: Pilot[Any]) -> str:
-    return "\n".join(note.message for note in pilot.app._notifications)
 
 
 async def test_the_same_key_leads_there_and_back(seat: ScriptedSeat) -> None:

@@ -1,11 +1,10 @@
 """Files that came with messages, as a person keeps and opens them from the room screen."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
-from textual.pilot import Pilot
 
 from genie_core.room.event import FileRef, Said
 from genie_tui.screens.room import RoomScreen
@@ -31,10 +30,6 @@ def seat(tmp_path: Path) -> ScriptedSeat:
 
 def order(screen: RoomScreen, text: str) -> None:
     screen.query_one(Composer).post_message(Composer.Submitted(text))
-
-
-def notes(pilot: Pilot[Any]) -> str:
-    return "\n".join(note.message for note in pilot.app._notifications)
 
 
 @pytest.mark.parametrize(

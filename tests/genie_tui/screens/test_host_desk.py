@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedDoorman,
@@ -78,10 +79,6 @@ def member() -> ScriptedSeat:
 
 def order(screen: RoomScreen, text: str) -> None:
     screen.query_one(Composer).post_message(Composer.Submitted(text))
-
-
-def notes(pilot: Pilot[Any]) -> str:
-    return "\n".join(note.message for note in pilot.app._notifications)
 
 
 @pytest.mark.parametrize(

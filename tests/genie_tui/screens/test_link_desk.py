@@ -2,37 +2,20 @@
 
 import re
 
-import pytest
+from tests.genie_tui.room_parts import editor, text_of
 from tests.genie_tui.scripted_seat import (
     ScriptedSeat,
     in_room,
     until,
 )
-from textual.widgets import Static, TextArea
 
 from genie_core.room.seat import Link, LinkStatus
 from genie_tui.bridge import LinkChanged
-from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.status_bar import StatusBar
-
-
-@pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
-    made.open_room()
-    return made
-
-
-def editor(screen: RoomScreen) -> TextArea:
-    return screen.query_one(Composer).query_one(TextArea)
-
-
-def text_of(screen: RoomScreen, selector: str) -> str:
-    return str(screen.query_one(selector, Static).render())
 
 
 async def test_a_lost_connection_is_announced_and_writing_goes_on(seat: ScriptedSeat) -> None:

@@ -1,8 +1,7 @@
 from collections.abc import Sequence
-from typing import Any
 
+from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
-from textual.pilot import Pilot
 
 from genie_core.errors import GenieError
 from genie_core.progress import Usage
@@ -37,10 +36,6 @@ class Bench:
 
 def order(screen: RoomScreen, text: str) -> None:
     screen.query_one(Composer).post_message(Composer.Submitted(text))
-
-
-def notes(pilot: Pilot[Any]) -> str:
-    return "\n".join(note.message for note in pilot.app._notifications)
 
 
 def test_each_agent_stands_with_its_model_in_plain_text() -> None:

@@ -1,6 +1,5 @@
 """Where the side panel of a room is, by how wide the terminal is."""
 
-import pytest
 from tests.genie_tui.scripted_seat import (
     ScriptedSeat,
     in_room,
@@ -10,13 +9,6 @@ from tests.genie_tui.scripted_seat import (
 from genie_tui.screens.panel_place import PanelPlace
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline import Timeline
-
-
-@pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
-    made.open_room()
-    return made
 
 
 async def test_beside_the_conversation_it_hides_nothing(seat: ScriptedSeat) -> None:

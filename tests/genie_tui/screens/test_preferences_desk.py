@@ -22,13 +22,6 @@ def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
     redaction.know({"A_KEY": VALUE})
 
 
-@pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
-    made.open_room()
-    return made
-
-
 async def test_own_preferences_are_edited_kept_and_told(seat: ScriptedSeat) -> None:
     doorman = ScriptedDoorman(seat, wishes={seat.name: "in rhymes"})
     async with in_room(seat, doorman=doorman) as (screen, pilot):

@@ -2,6 +2,7 @@ import string
 from typing import Any
 
 import pytest
+from tests.genie_tui.room_parts import card, editor, text_of
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedSeat,
@@ -10,7 +11,7 @@ from tests.genie_tui.scripted_seat import (
 )
 from textual import events
 from textual.pilot import Pilot
-from textual.widgets import Static, TextArea
+from textual.widgets import TextArea
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
 from genie_core.room.event import Answered, Asked, Cancelled, Decided, Said, Settled
@@ -25,7 +26,7 @@ from genie_core.room.seat import (
 from genie_tui.screens.full_view import FullViewScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.activity import Activity
-from genie_tui.widgets.approval_card import ApprovalCard, ReasonInput
+from genie_tui.widgets.approval_card import ReasonInput
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
@@ -38,28 +39,9 @@ from genie_tui.widgets.timeline import Timeline
 NARROW = (80, 24)
 
 
-@pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
-    made.open_room()
-    return made
-
-
-def editor(screen: RoomScreen) -> TextArea:
-    return screen.query_one(Composer).query_one(TextArea)
-
-
-def card(screen: RoomScreen) -> ApprovalCard:
-    return screen.query_one(ApprovalCard)
-
-
 def shown_proposal(screen: RoomScreen) -> str | None:
     view = card(screen).view
     return view.proposal.id if view is not None else None
-
-
-def text_of(screen: RoomScreen, selector: str) -> str:
-    return str(screen.query_one(selector, Static).render())
 
 
 async def go_to_card(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from tests.genie_tui.scripted_seat import (
     ScriptedSeat,
     in_room,
@@ -13,13 +12,6 @@ from genie_tui.screens.scene import Scene
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.timeline import Timeline
-
-
-@pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
-    made.open_room()
-    return made
 
 
 def lines(widget: Any) -> str:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedSeat,
@@ -16,13 +15,6 @@ from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.timeline import Timeline
-
-
-@pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
-    made.open_room()
-    return made
 
 
 def lines(widget: Any) -> str:

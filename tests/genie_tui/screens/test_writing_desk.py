@@ -1,17 +1,14 @@
 """What becomes of what a person writes in a room."""
 
 import asyncio
-from typing import Any
 
-import pytest
+from tests.genie_tui.room_parts import editor, notes
 from tests.genie_tui.scripted_seat import (
     ScriptedDoorman,
     ScriptedSeat,
     in_room,
     until,
 )
-from textual.pilot import Pilot
-from textual.widgets import TextArea
 
 from genie_core.room.seat import Link, LinkStatus
 from genie_tui.app import GenieApp
@@ -21,21 +18,6 @@ from genie_tui.screens.writing_desk import CLOSED
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.timeline import Timeline
-
-
-@pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat()
-    made.open_room()
-    return made
-
-
-def editor(screen: RoomScreen) -> TextArea:
-    return screen.query_one(Composer).query_one(TextArea)
-
-
-def notes(pilot: Pilot[Any]) -> str:
-    return "\n".join(note.message for note in pilot.app._notifications)
 
 
 async def test_a_message_is_said(seat: ScriptedSeat) -> None:

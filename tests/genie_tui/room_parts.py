@@ -1,0 +1,27 @@
+"""What a test looks at in the screen of a room."""
+
+from typing import Any
+
+from textual.pilot import Pilot
+from textual.widgets import Static, TextArea
+
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.approval_card import ApprovalCard
+from genie_tui.widgets.composer import Composer
+
+
+def editor(screen: RoomScreen) -> TextArea:
+    return screen.query_one(Composer).query_one(TextArea)
+
+
+def card(screen: RoomScreen) -> ApprovalCard:
+    return screen.query_one(ApprovalCard)
+
+
+def text_of(screen: RoomScreen, selector: str) -> str:
+    return str(screen.query_one(selector, Static).render())
+
+
+def notes(pilot: Pilot[Any]) -> str:
+    """What the app told the person beside the room, a line each."""
+    return "\n".join(note.message for note in pilot.app._notifications)
