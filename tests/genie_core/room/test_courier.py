@@ -9,8 +9,9 @@ import pytest
 
 from genie_core.archive.blobs import BlobStore
 from genie_core.archive.errors import BlobTooLarge, NoAttachment
-from genie_core.room.courier import FETCHED_AT_ONCE, SENT_AT_ONCE, Courier
+from genie_core.room.courier import Courier
 from genie_core.room.depot import Depot
+from genie_core.room.downloads import FETCHED_AT_ONCE
 from genie_core.room.event import Event, FileRef, Hosted, Recovered, Said
 from genie_core.room.filing import MAX_ERRANDS, Errand
 from genie_core.room.frame import (
@@ -26,6 +27,7 @@ from genie_core.room.frame import (
 from genie_core.room.limits import Limits
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.transfer import CHUNK_BYTES
+from genie_core.room.uploads import SENT_AT_ONCE
 
 LIMITS = Limits()
 DATA = random.Random(7).randbytes(1_000_000)
