@@ -1,65 +1,43 @@
 """One person's place in a room: a connection and, unless they are a guest, an engine of their own.
 
-`Participant` is the `Seat` behind every screen, the host's included. It folds the events that the
-client delivers into a `RoomState`, lets the engine handle what is its share, and keeps a copy of
-the log where one is wanted.
+`Participant` is the `Seat` behind every screen, the host's included: what a person does there, and
+how they come and go. What the room tells them is their `Attendance`'s to take in.
 """
 
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from genie_core.room.audience import Audience
+from genie_core.room.attendance import Attendance
 from genie_core.room.deed import Deed
 from genie_core.room.departure import Ending, Receipt
-from genie_core.room.engine_room import EngineRoom
 from genie_core.room.event import (
     Event,
     FileRef,
     Measure,
     Quote,
     Role,
-    Settled,
 )
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
-    Accepted,
     Admit,
-    Knocking,
     Moderate,
-    Piece,
-    Progressed,
-    Refused,
-    Ruled,
     Share,
-    Stored,
-    Welcome,
 )
 from genie_core.room.grants import Grant
-from genie_core.room.herald import Herald
 from genie_core.room.leaving import Leaving
-from genie_core.room.library import NoLibrary
-from genie_core.room.mail import Mail
-from genie_core.room.oversight import Oversight
 from genie_core.room.plan import Plan
 from genie_core.room.seat import (
     Answer,
     EngineStatus,
-    Going,
     Hosting,
-    Knock,
-    Link,
     LinkStatus,
     Listener,
     Parting,
-    Severity,
     Unsent,
 )
-from genie_core.room.succession import Succession
-from genie_core.room.visit import Visit
 from genie_core.room.workbench import Workbench
 
 
@@ -67,52 +45,41 @@ class Participant:
     """A person's seat, made of a client, a state and perhaps an engine.
 
     `start` returns when the room has let the person in, `leave` when everything is put away. All
-    methods belong to one event loop. The methods named `on_…` are the client's to call.
+    methods belong to one event loop.
     """
 
     def __init__(self, name: str, listener: Listener, plan: Plan) -> None:
-        self._name = name
         self._plan = plan
-        self._audience = Audience(listener)
-        self._client = client = plan.connect(self)
-        self._state = state = RoomState()
-        self._visit = Visit(client, plan.saved, self._show_link)
-        self._herald = Herald(client, state, self._audience, plan.label)
-        self._engines = EngineRoom(plan, state, client.device, self._herald, client.author)
-        self._mail = Mail(
-            plan.library or NoLibrary(), client, self._audience, self._engines.file_arrived
-        )
-        self._succession = Succession(
-            plan, client, state, self._audience, partial(self._visit.part, Going.HOST)
-        )
-        self._oversight = Oversight(self._engines, state, client, self._audience)
-        self._unheard: list[Event] = []
-        self._room = ""
-        self._title = ""
-        self._live_after: int | None = None
         self._leaving: Leaving | None = None
         self._left: asyncio.Task[Receipt] | None = None
         self._seen = 0
+        self._attendance = attendance = Attendance(name, listener, plan, self._look)
+        self._client = attendance.client
+        self._visit = attendance.visit
+        self._engines = attendance.engines
+        self._mail = attendance.mail
+        self._succession = attendance.succession
+        self._oversight = attendance.oversight
 
     @property
     def name(self) -> str:
         """The person's name in this room."""
-        return self._name
+        return self._attendance.name
 
     @property
     def room(self) -> str:
         """The room's id, once it has let this person in."""
-        return self._room
+        return self._attendance.room
 
     @property
     def title(self) -> str:
         """The room's title, once it has let this person in."""
-        return self._title
+        return self._attendance.title
 
     @property
     def state(self) -> RoomState:
         """The room so far, as known here."""
-        return self._state
+        return self._attendance.state
 
     @property
     def link(self) -> LinkStatus:
@@ -136,7 +103,7 @@ class Participant:
 
     def listen(self, listener: Listener) -> None:
         """Direct what happens from now on to this listener."""
-        self._audience.listener = listener
+        self._attendance.audience.listener = listener
 
     @property
     def saved(self) -> str:
@@ -181,7 +148,7 @@ class Participant:
 
         What `replay` shows to have arrived after all is left out. The files are brought again.
         """
-        self._mail.hold(each for each in unsent if not self._state.has_said(self._name, each.id))
+        self._mail.hold(each for each in unsent if not self.state.has_said(self.name, each.id))
 
     def bequeath(self, events: Sequence[Event]) -> None:
         """Bring the room what only this person's copy has; before `start`."""
@@ -291,14 +258,7 @@ class Participant:
         `base` is the room before the first of the events, and must not be used any more. The
         listener hears of the events when the room has agreed that it is the same log.
         """
-        if base is not None:
-            self._plan.withheld.uncover_all(base.proposals.values())
-            self._state.become(base)
-        for event in events:
-            shown = self._plan.withheld.uncover(event)
-            if self._state.apply(shown):
-                self._unheard.append(shown)
-        self._mail.recall(self._state.files.values())
+        self._attendance.replay(events, base)
 
     async def past(self, before: int, most: int) -> list[Event]:
         """The events before one, at most so many, from the log on this machine; in order."""
@@ -320,7 +280,7 @@ class Participant:
         except BaseException:
             await self._mail.aclose()
             raise
-        self._engines.open(self._name)
+        self._engines.open(self.name)
 
     def note_seen(self, seq: int) -> None:
         """Note that the person has seen all events up to this one; kept when the seat is left."""
@@ -353,106 +313,6 @@ class Participant:
             self._left = asyncio.create_task(self._leaving.run(reason), name="leaving")
         return await asyncio.shield(self._left)
 
-    # -- what the client delivers
-
-    def on_welcome(self, welcome: Welcome) -> None:
-        """Note where history ends and the present begins."""
-        self._name = welcome.name
-        self._room, self._title = welcome.room, welcome.title
-        self._succession.on_welcome(welcome)
-        if self._live_after is None:
-            self._live_after = welcome.head
-            self._succession.begin()
-        self._check_caught_up()
-        self._visit.on_welcome()
-
-    def on_event(self, event: Event) -> None:
-        """Fold an event, keep it, act on it, show it."""
-        shown, host = self._plan.withheld.uncover(event), self._state.host
-        if not self._state.apply(shown):
-            return
-        if self._plan.keep is not None:
-            self._plan.keep(event)
-        self._act_on(shown, host)
-        self._engines.accept(shown)
-        self._audience.listener.on_event(shown)
+    def _look(self) -> None:
         if self._leaving is not None:
             self._leaving.look()
-        self._check_caught_up()
-
-    def _act_on(self, event: Event, before: str) -> None:
-        """Do what an event asks of the seat itself; `before` is who hosted until then."""
-        self._mail.on_event(event)
-        if isinstance(event.body, Settled):
-            self._plan.withheld.settle(event.body)
-        if self._live_after is not None and event.seq > self._live_after:
-            self._succession.on_event(event, before)
-
-    def on_typing(self, name: str) -> None:
-        """Pass on that somebody is writing."""
-        self._audience.listener.on_typing(name)
-
-    def on_delta(self, message: int, text: str) -> None:
-        """Pass on more text of an answer, unless it is the own engine's."""
-        exchange = self._state.exchanges.get(message)
-        if exchange is not None and exchange.handler != self._name:
-            self._audience.listener.on_delta(message, text)
-
-    def on_progress(self, progressed: Progressed) -> None:
-        """Pass on what somebody's agent is at."""
-        self._audience.listener.on_progress(
-            progressed.message, progressed.agent, progressed.what, progressed.detail
-        )
-
-    def on_stopping(self, message: int, by: str) -> None:
-        """Stop a run that somebody wants stopped; the room has checked that they may."""
-        self._oversight.on_stopping(message, by)
-
-    def on_link(self, status: LinkStatus) -> None:
-        """Note how the connection is; that it has ended is told once it is known why."""
-        if status.link is Link.ONLINE:
-            unheard, self._unheard = self._unheard, []
-            for event in unheard:
-                self._audience.listener.on_event(event)
-        self._visit.on_link(status)
-
-    def _show_link(self, status: LinkStatus) -> None:
-        if self._leaving is not None:
-            self._leaving.look()
-        self._mail.on_link(status)
-        self._audience.listener.on_link(status)
-
-    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
-        """Pass on which messages wait, and let those go for which there is space now."""
-        self._mail.on_unsent(unsent)
-
-    def on_ruled(self, ruled: Ruled) -> None:
-        """Answer an approval that waits here as its owner did at another terminal."""
-        self._oversight.on_ruled(ruled)
-
-    def on_knocking(self, knocking: Knocking) -> None:
-        """Show who waits for the host's word."""
-        self._audience.listener.on_knock(
-            Knock(knocking.knock, knocking.name, knocking.key, knocking.source, knocking.over)
-        )
-
-    def on_offered(self, by: str) -> None:
-        """Ask the person whether they would host."""
-        self._succession.on_offered(by)
-
-    def on_accepted(self, accepted: Accepted) -> None:
-        """Tell the host that somebody is willing."""
-        self._succession.on_accepted(accepted)
-
-    def on_file(self, answer: Stored | Piece | Refused) -> None:
-        """Pass on what the room says about a file."""
-        self._mail.on_file(answer)
-
-    def on_notice(self, severity: Severity, text: str) -> None:
-        """Pass on a line that matters now."""
-        self._audience.listener.on_notice(severity, text)
-
-    def _check_caught_up(self) -> None:
-        if self._live_after is not None and self._state.head >= self._live_after:
-            self._succession.caught_up()
-            self._engines.begin(self._live_after)

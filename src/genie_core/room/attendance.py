@@ -1,0 +1,174 @@
+"""One person in a room: the parts of their seat, and what each makes of what the room tells."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from genie_core.room.audience import Audience
+from genie_core.room.engine_room import EngineRoom
+from genie_core.room.event import Event, Settled
+from genie_core.room.fold import RoomState
+from genie_core.room.frame import (
+    Accepted,
+    Knocking,
+    Piece,
+    Progressed,
+    Refused,
+    Ruled,
+    Stored,
+    Welcome,
+)
+from genie_core.room.herald import Herald
+from genie_core.room.library import NoLibrary
+from genie_core.room.mail import Mail
+from genie_core.room.oversight import Oversight
+from genie_core.room.plan import Plan
+from genie_core.room.seat import Going, Knock, Link, LinkStatus, Listener, Severity, Unsent
+from genie_core.room.succession import Succession
+from genie_core.room.visit import Visit
+
+
+class Attendance:
+    """The `Follower` of a client: folds each event, keeps it, lets the parts act on it, shows it.
+
+    `name`, `room` and `title` are the room's word once it has let the person in. `changed` is
+    called whenever the state or the link has. All methods belong to one event loop; those named
+    `on_…` are the client's to call.
+    """
+
+    def __init__(
+        self, name: str, listener: Listener, plan: Plan, changed: Callable[[], None]
+    ) -> None:
+        self.name = name
+        self.room = ""
+        self.title = ""
+        self.state = state = RoomState()
+        self.audience = Audience(listener)
+        self.client = client = plan.connect(self)
+        self.visit = Visit(client, plan.saved, self._show_link)
+        herald = Herald(client, state, self.audience, plan.label)
+        self.engines = EngineRoom(plan, state, client.device, herald, client.author)
+        library = plan.library or NoLibrary()
+        self.mail = Mail(library, client, self.audience, self.engines.file_arrived)
+        self.succession = Succession(
+            plan, client, state, self.audience, partial(self.visit.part, Going.HOST)
+        )
+        self.oversight = Oversight(self.engines, state, client, self.audience)
+        self._plan = plan
+        self._changed = changed
+        self._unheard: list[Event] = []
+        self._live_after: int | None = None
+
+    def replay(self, events: Iterable[Event], base: RoomState | None = None) -> None:
+        """Take in what a saved log holds; before `start`.
+
+        `base` is the room before the first of the events, and must not be used any more. The
+        listener hears of the events when the room has agreed that it is the same log.
+        """
+        if base is not None:
+            self._plan.withheld.uncover_all(base.proposals.values())
+            self.state.become(base)
+        for event in events:
+            shown = self._plan.withheld.uncover(event)
+            if self.state.apply(shown):
+                self._unheard.append(shown)
+        self.mail.recall(self.state.files.values())
+
+    def on_welcome(self, welcome: Welcome) -> None:
+        """Note where history ends and the present begins."""
+        self.name = welcome.name
+        self.room, self.title = welcome.room, welcome.title
+        self.succession.on_welcome(welcome)
+        if self._live_after is None:
+            self._live_after = welcome.head
+            self.succession.begin()
+        self._check_caught_up()
+        self.visit.on_welcome()
+
+    def on_event(self, event: Event) -> None:
+        """Fold an event, keep it, act on it, show it."""
+        shown, host = self._plan.withheld.uncover(event), self.state.host
+        if not self.state.apply(shown):
+            return
+        if self._plan.keep is not None:
+            self._plan.keep(event)
+        self._act_on(shown, host)
+        self.engines.accept(shown)
+        self.audience.listener.on_event(shown)
+        self._changed()
+        self._check_caught_up()
+
+    def _act_on(self, event: Event, before: str) -> None:
+        """Do what an event asks of the seat itself; `before` is who hosted until then."""
+        self.mail.on_event(event)
+        if isinstance(event.body, Settled):
+            self._plan.withheld.settle(event.body)
+        if self._live_after is not None and event.seq > self._live_after:
+            self.succession.on_event(event, before)
+
+    def on_typing(self, name: str) -> None:
+        """Pass on that somebody is writing."""
+        self.audience.listener.on_typing(name)
+
+    def on_delta(self, message: int, text: str) -> None:
+        """Pass on more text of an answer, unless it is the own engine's."""
+        exchange = self.state.exchanges.get(message)
+        if exchange is not None and exchange.handler != self.name:
+            self.audience.listener.on_delta(message, text)
+
+    def on_progress(self, progressed: Progressed) -> None:
+        """Pass on what somebody's agent is at."""
+        self.audience.listener.on_progress(
+            progressed.message, progressed.agent, progressed.what, progressed.detail
+        )
+
+    def on_stopping(self, message: int, by: str) -> None:
+        """Stop a run that somebody wants stopped; the room has checked that they may."""
+        self.oversight.on_stopping(message, by)
+
+    def on_link(self, status: LinkStatus) -> None:
+        """Note how the connection is; that it has ended is told once it is known why."""
+        if status.link is Link.ONLINE:
+            unheard, self._unheard = self._unheard, []
+            for event in unheard:
+                self.audience.listener.on_event(event)
+        self.visit.on_link(status)
+
+    def _show_link(self, status: LinkStatus) -> None:
+        self._changed()
+        self.mail.on_link(status)
+        self.audience.listener.on_link(status)
+
+    def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
+        """Pass on which messages wait, and let those go for which there is space now."""
+        self.mail.on_unsent(unsent)
+
+    def on_ruled(self, ruled: Ruled) -> None:
+        """Answer an approval that waits here as its owner did at another terminal."""
+        self.oversight.on_ruled(ruled)
+
+    def on_knocking(self, knocking: Knocking) -> None:
+        """Show who waits for the host's word."""
+        self.audience.listener.on_knock(
+            Knock(knocking.knock, knocking.name, knocking.key, knocking.source, knocking.over)
+        )
+
+    def on_offered(self, by: str) -> None:
+        """Ask the person whether they would host."""
+        self.succession.on_offered(by)
+
+    def on_accepted(self, accepted: Accepted) -> None:
+        """Tell the host that somebody is willing."""
+        self.succession.on_accepted(accepted)
+
+    def on_file(self, answer: Stored | Piece | Refused) -> None:
+        """Pass on what the room says about a file."""
+        self.mail.on_file(answer)
+
+    def on_notice(self, severity: Severity, text: str) -> None:
+        """Pass on a line that matters now."""
+        self.audience.listener.on_notice(severity, text)
+
+    def _check_caught_up(self) -> None:
+        if self._live_after is not None and self.state.head >= self._live_after:
+            self.succession.caught_up()
+            self.engines.begin(self._live_after)
