@@ -1,6 +1,7 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.genie_tui.scripted_seat import ScriptedHosting, ScriptedSeat
 from textual.notifications import Notification
 
 
@@ -14,3 +15,11 @@ def _no_hurry() -> Iterator[None]:
         patch.setattr(Notification, "time_left", 3600.0)
         patch.setattr("genie_tui.widgets.key_guard.age_of", lambda _: 0.0)
         yield
+
+
+@pytest.fixture
+def seat() -> ScriptedSeat:
+    """A host's seat in an open room in which nothing has happened yet."""
+    made = ScriptedSeat(hosting=ScriptedHosting())
+    made.open_room()
+    return made

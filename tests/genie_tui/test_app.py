@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from tests.genie_tui.scripted_seat import (
     ScriptedDoorman,
-    ScriptedHosting,
     ScriptedSeat,
     in_room,
     until,
@@ -22,13 +21,6 @@ from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.themes import DARK, LIGHT
 from genie_tui.widgets.approval_card import ApprovalCard
-
-
-@pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat(hosting=ScriptedHosting())
-    made.open_room()
-    return made
 
 
 def test_importing_the_app_loads_no_engine() -> None:

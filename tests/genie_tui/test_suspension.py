@@ -8,7 +8,6 @@ import pytest
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedDoorman,
-    ScriptedHosting,
     ScriptedSeat,
     in_room,
     until,
@@ -25,14 +24,6 @@ from genie_tui.departure import Departure, last_words
 from genie_tui.screens.leaving import HURRY, LeavingScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.view_state import View
-
-
-@pytest.fixture
-def seat() -> ScriptedSeat:
-    made = ScriptedSeat(hosting=ScriptedHosting())
-    made.open_room()
-    return made
-
 
 WAY_OUT = "~/sessions/2026-11-21-garden-abcd"
 

@@ -7,12 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
 from genie_core.progress import What
 from genie_core.room.client import Backoff, RoomClient
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import LeftInDisorder
 from genie_core.room.event import Event
+from genie_core.room.exchange import Proposal
 from genie_core.room.follower import Follower
 from genie_core.room.identity import Identity
 from genie_core.room.judge import AskAlways, Judge
@@ -20,9 +22,17 @@ from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Transfer, Unsent
 from genie_core.room.server import RoomServer
-from genie_core.room.websocket import Connector
+from genie_core.room.websocket import Connector, ws_connector
 from genie_core.session import GroupSession
-from genie_core.testing import DecideFn, RunFn, agent_factory, delegate_all, echo, reasoner_factory
+from genie_core.testing import (
+    DecideFn,
+    Emit,
+    RunFn,
+    agent_factory,
+    delegate_all,
+    echo,
+    reasoner_factory,
+)
 
 DEADLINE = 60.0
 
@@ -223,3 +233,22 @@ async def opened(events: Sequence[Event] = (), **options: Any) -> AsyncIterator[
         await house.server.start()
         stack.push_async_callback(house.server.close)
         yield house
+
+
+async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+    """An agent's run that asks before it does as it is told."""
+    verdict = await callback("delete", {"path": input.query})
+    return f"deleted {input.query}" if verdict else f"kept it: {verdict.reason}"
+
+
+async def by_socket(house: House) -> Connector:
+    """The way into a room from another process."""
+    return ws_connector(str(await house.server.listen(port=0)))
+
+
+def answers(person: Participant) -> list[str]:
+    return [e.answer.text for e in person.state.exchanges.values() if e.answer is not None]
+
+
+def proposals(person: Participant) -> list[Proposal]:
+    return list(person.state.proposals.values())

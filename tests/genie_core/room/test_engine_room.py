@@ -5,7 +5,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from tests.genie_core.room.house import Ear, House, loader, opened
+from tests.genie_core.room.house import (
+    Ear,
+    House,
+    answers,
+    by_socket,
+    loader,
+    opened,
+    tool_user,
+)
 from tests.genie_core.room.shelf import Shelf, Store
 
 from genie_core import redaction
@@ -15,32 +23,13 @@ from genie_core.known_values import HIDDEN, KnownValues
 from genie_core.message import Attachment, Message, Thread
 from genie_core.reasoner import Decision, Response
 from genie_core.room.event import Asked, Failed, FileRef, Quote, QuotedLine, Settled
-from genie_core.room.exchange import Proposal
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine
 from genie_core.room.seat import Answer, EngineState, Transfer, Way
-from genie_core.room.websocket import Connector, ws_connector
 from genie_core.testing import Emit
 
 DIGEST = "ab" * 32
 FILE = FileRef(DIGEST, "plan.pdf", 5, "application/pdf")
-
-
-async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
-    verdict = await callback("delete", {"path": input.query})
-    return f"deleted {input.query}" if verdict else f"kept it: {verdict.reason}"
-
-
-async def by_socket(house: House) -> Connector:
-    return ws_connector(str(await house.server.listen(port=0)))
-
-
-def answers(person: Participant) -> list[str]:
-    return [e.answer.text for e in person.state.exchanges.values() if e.answer is not None]
-
-
-def proposals(person: Participant) -> list[Proposal]:
-    return list(person.state.proposals.values())
 
 
 # -- several terminals

@@ -2,31 +2,16 @@
 
 from pathlib import Path
 
-from tests.genie_core.room.house import House, loader, opened
+from tests.genie_core.room.house import (
+    answers,
+    by_socket,
+    loader,
+    opened,
+    proposals,
+    tool_user,
+)
 
-from genie_core.agent import AgentInput, ApprovalCallback
-from genie_core.room.exchange import Proposal
-from genie_core.room.participant import Participant
 from genie_core.room.seat import Answer, EngineState
-from genie_core.room.websocket import Connector, ws_connector
-from genie_core.testing import Emit
-
-
-async def tool_user(input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
-    verdict = await callback("delete", {"path": input.query})
-    return f"deleted {input.query}" if verdict else f"kept it: {verdict.reason}"
-
-
-async def by_socket(house: House) -> Connector:
-    return ws_connector(str(await house.server.listen(port=0)))
-
-
-def answers(person: Participant) -> list[str]:
-    return [e.answer.text for e in person.state.exchanges.values() if e.answer is not None]
-
-
-def proposals(person: Participant) -> list[Proposal]:
-    return list(person.state.proposals.values())
 
 
 async def test_a_call_that_waits_at_one_terminal_is_answered_at_another(tmp_path: Path) -> None:
