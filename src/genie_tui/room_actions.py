@@ -228,6 +228,13 @@ ROOM_ACTIONS: Final = (
     ),
     Action(
         Scope.LEDGER,
+        ("m",),
+        "message",
+        "Go to the row's message in the conversation",
+        "show_message",
+    ),
+    Action(
+        Scope.LEDGER,
         ("exclamation_mark",),
         "wrong",
         "Mark the row's decision as wrong, or no longer",

@@ -75,6 +75,13 @@ class Excursion:
             self._panel.uncover()
             self._timeline.focus()
 
+    def to_message(self, seq: int) -> None:
+        """Go to a message in the conversation, and select it."""
+        self._set_out()
+        self._panel.uncover()
+        self._timeline.show_message(seq)
+        self._timeline.focus()
+
     def toggle_panel(self) -> None:
         """Show or hide the panel; go back if the keyboard is in what is hidden now."""
         is_there = self._screen.query_one(SidePanel).has_focus_within

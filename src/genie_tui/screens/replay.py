@@ -32,6 +32,7 @@ from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.asked_then import AskedThen
 from genie_tui.widgets.full_text import message_title
+from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.seek_bar import SeekBar
@@ -291,6 +292,11 @@ class ReplayScreen(Screen[None]):
             self.notify(NO_REPORTS.format(visible_line(self._recorded)), timeout=12)
         elif (message := await self.app.push_screen_wait(WhatIfScreen(reports))) is not None:
             self._playback.go(message)
+
+    @on(Ledger.MessageWanted)
+    def _message_wanted(self, message: Ledger.MessageWanted) -> None:
+        self._go_back()
+        self._timeline.show_message(message.seq)
 
     @on(MarkWanted)
     def _mark_wanted(self, message: MarkWanted) -> None:

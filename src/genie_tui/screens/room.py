@@ -62,6 +62,7 @@ from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.door import Door, HostOffer
 from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.side_panel import SidePanel
@@ -334,6 +335,10 @@ class RoomScreen(Screen[None]):
     @on(Timeline.DetailsRequested)
     async def _message_details(self, message: Timeline.DetailsRequested) -> None:
         await self.app.push_screen(FullViewScreen.of_message(message.exchange))
+
+    @on(Ledger.MessageWanted)
+    def _message_wanted(self, message: Ledger.MessageWanted) -> None:
+        self._excursion.to_message(message.seq)
 
     @on(MarkWanted)
     def _mark_wanted(self, message: MarkWanted) -> None:

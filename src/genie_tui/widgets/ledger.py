@@ -63,6 +63,13 @@ class Ledger(ScrollView, can_focus=True):
             super().__init__()
             self.row = row
 
+    class MessageWanted(Message):
+        """The person wants to read the message that a row is about, where it was said."""
+
+        def __init__(self, seq: int) -> None:
+            super().__init__()
+            self.seq = seq
+
     class Chosen(Message):
         """The person wants the details of a row."""
 
@@ -227,6 +234,11 @@ class Ledger(ScrollView, can_focus=True):
             self.action_go(-1)
         if self.selected is not None:
             self.post_message(self.Chosen(self.selected))
+
+    def action_show_message(self) -> None:
+        """Ask for the message that the selected row is about."""
+        if (row := self.selected) is not None:
+            self.post_message(self.MessageWanted(row.said.seq))
 
     def action_mark_wrong(self) -> None:
         """Ask for the selected row's decision to be marked, or not any more."""

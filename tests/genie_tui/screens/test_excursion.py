@@ -1,5 +1,6 @@
 """Where the keyboard goes in a room, and how it comes back."""
 
+import pytest
 from tests.genie_tui.room_parts import card, editor, notes
 from tests.genie_tui.scripted_seat import (
     ScriptedSeat,
@@ -7,6 +8,7 @@ from tests.genie_tui.scripted_seat import (
     until,
 )
 
+from genie_core.room.event import Decided, Said
 from genie_core.room.seat import Knock
 from genie_tui.widgets.door import Door
 from genie_tui.widgets.ledger import Ledger
@@ -68,6 +70,28 @@ async def test_the_way_to_the_door_is_open_while_somebody_stands_there(seat: Scr
         await pilot.press("f7")
         await until(pilot, lambda: screen.query_one(Door).has_focus)
         await pilot.press("f7")
+        await until(pilot, lambda: editor(screen).has_focus)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (140, 42)])
+async def test_a_row_of_the_activity_leads_to_its_message_and_back(
+    seat: ScriptedSeat, size: tuple[int, int]
+) -> None:
+    asked = seat.say_here("what is 17*23?")
+    seat.feed(Decided(asked, "ignore", "nobody was asked"))
+    for number in range(60):
+        seat.feed(Said(f"i{number}", f"message {number}"), by="bob")
+    async with in_room(seat, size=size) as (screen, pilot):
+        timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
+        await pilot.press("f2")
+        await until(pilot, lambda: ledger.has_focus)
+        await pilot.press("m")  # of no row
+        await pilot.press("up", "m")
+        await until(pilot, lambda: timeline.has_focus)
+        await until(pilot, lambda: timeline.chosen is not None)
+        assert timeline.chosen is not None
+        assert timeline.chosen.seq == asked
+        await pilot.press("f5")
         await until(pilot, lambda: editor(screen).has_focus)
 
 

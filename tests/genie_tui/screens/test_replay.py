@@ -334,6 +334,24 @@ async def test_the_keyboard_goes_to_the_activity_and_back(
         assert pilot.app.screen is screen
 
 
+async def test_a_row_of_the_activity_leads_to_its_message(
+    places: Locations, saved: SavedRoom
+) -> None:
+    async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
+        ledger, timeline = screen.query_one(Ledger), screen.query_one(Timeline)
+        await pilot.press("f2")
+        await until(pilot, lambda: screen.query_one(Activity).has_focus_within)
+        await pilot.press("home")
+        await until(pilot, lambda: ledger.selected is not None)
+        row = ledger.selected
+        await pilot.press("m")
+        await until(pilot, lambda: screen.focused is None)
+        await until(pilot, lambda: timeline.chosen is not None)
+        assert row is not None
+        assert timeline.chosen is not None
+        assert timeline.chosen.seq == row.said.seq
+
+
 async def test_it_fits_a_small_screen(places: Locations, saved: SavedRoom) -> None:
     async with watching(places, ReplayRoom(saved.id, 9), size=(70, 18)) as (screen, pilot):
         await until(pilot, lambda: "good morning" in said(screen))
