@@ -8,6 +8,7 @@ from typing import Final
 from genie_core.room.departure import Receipt
 from genie_core.room.errors import LeftInDisorder
 from genie_core.room.seat import Seat
+from genie_tui.amounts import counted
 from genie_tui.screens.room import RoomScreen
 
 VIEW_TIMEOUT: Final = 5.0
@@ -45,6 +46,9 @@ class GivingBack:
         except LeftInDisorder as error:
             receipt, problems = error.receipt, error.receipt.problems
         kept = await self._keep_view()
+        if receipt.unheard and seat.saved and not kept:
+            what = counted(len(receipt.unheard), "message")
+            problems += (f"how the work on {what} ended never reached the disk",)
         if receipt.unsent and seat.saved and not kept:
             problems += (f"{receipt.unsent} of your messages never reached the room's disk",)
         elif receipt.unsent and seat.saved and problems:

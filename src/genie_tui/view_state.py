@@ -11,7 +11,7 @@ import msgspec
 from genie_core.durable import read_file, reason, replace_file
 from genie_core.errors import GenieError
 from genie_core.room.event import FileRef, Quote
-from genie_core.room.seat import Unsent
+from genie_core.room.seat import Unreported, Unsent
 
 VIEW_NAME: Final = "view.json"
 LARGEST: Final = 32 * 1024 * 1024
@@ -36,7 +36,8 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     `at` is the event that was being read, `distance` how many lines below the top it was; None while
     the end was followed. `hidden` says that the panel was put away, `tab` and
     `shown` are names of its page and of the filter of the activity, and `find` the text in that.
-    `seen` is the last event that was there to be seen. `unsent` is to be sent by the next seat.
+    `seen` is the last event that was there to be seen. `unsent` is to be sent by the next seat,
+    and `unreported` is what the engine did and the room has yet to record.
     """
 
     draft: str = ""
@@ -49,6 +50,7 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     reasons: bool = False
     seen: int = 0
     unsent: tuple[Unsent, ...] = ()
+    unreported: tuple[Unreported, ...] = ()
     files: tuple[FileRef, ...] = ()
     quotes: tuple[Quote, ...] = ()
 
@@ -89,7 +91,10 @@ def write_view(folder: Path, view: View) -> None:
     try:
         if not folder.is_dir():  # it was deleted or renamed meanwhile, and is not to come back
             raise FileNotFoundError(2, "the room's folder is gone")
-        replace_file(file, msgspec.json.encode(view))
+        content = msgspec.json.encode(view)
+        if len(content) > LARGEST:  # nothing that a person wrote gets so long; it is worth more
+            content = msgspec.json.encode(msgspec.structs.replace(view, unreported=()))
+        replace_file(file, content)
     except (OSError, ValueError) as error:
         raise ViewNotKept(file, reason(error)) from error
 

@@ -21,7 +21,8 @@ import genie_tui.host
 import genie_tui.place
 from genie_core.errors import GenieError
 from genie_core.progress import What
-from genie_core.room.client import Backoff, RoomClient
+from genie_core.room.backoff import Backoff
+from genie_core.room.client import RoomClient
 from genie_core.room.codec import event_mark
 from genie_core.room.event import Event
 from genie_core.room.participant import Participant

@@ -13,8 +13,9 @@ from tests.genie_core.room.house import Ear, Sink
 
 from genie_core.archive.blobs import BlobStore
 from genie_core.room.address import Address
+from genie_core.room.backoff import Backoff
 from genie_core.room.certificate import Certificate, load_certificate
-from genie_core.room.client import Backoff, RoomClient
+from genie_core.room.client import RoomClient
 from genie_core.room.connection import ClientConnection
 from genie_core.room.courier import Courier
 from genie_core.room.depot import Depot

@@ -267,6 +267,26 @@ async def test_messages_that_were_not_sent_are_told_of(seat: ScriptedSeat, kept:
     assert app.failure == ("" if kept else never)
 
 
+@pytest.mark.parametrize("kept", [True, False])
+async def test_work_that_the_room_has_not_heard_of_is_told_of(
+    seat: ScriptedSeat, kept: bool
+) -> None:
+    clock, doorman = HandClock(), ScriptedDoorman(seat)
+    seat.receipt = Receipt(unheard=(Item(7, "ann", "write it down"),))
+    async with in_room(seat, clock=clock, doorman=doorman) as (screen, pilot):
+        await until(pilot, lambda: seat.saved in doorman.views)
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        if not kept:
+            doorman.view_error = GenieError("the disk is full")
+            screen.draft = "so that there is something to write"
+        await pilot.press("ctrl+q")
+        assert "has not heard how it ended, and will when you are back" in await receipt_of(pilot)
+        await put_away(pilot, clock)
+    never = "left the room, but how the work on 1 message ended never reached the disk"
+    assert app.failure == ("" if kept else never)
+
+
 async def test_suspending_in_the_lobby_ends_well() -> None:
     app = GenieApp(ScriptedDoorman(ScriptedSeat()), None, "ann")
     async with app.run_test() as pilot:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.event import FileRef, Quote, QuotedLine
-from genie_core.room.seat import Unsent
+from genie_core.room.event import Answered, Asked, FileRef, Quote, QuotedLine
+from genie_core.room.seat import Unreported, Unsent
 from genie_tui.view_state import VIEW_NAME, View, ViewNotKept, read_view, together, write_view
 
 
@@ -35,6 +35,12 @@ def test_a_view_comes_back_as_it_was_and_is_private(tmp_path: Path) -> None:
         reasons=True,
         seen=40,
         unsent=(message,),
+        unreported=(
+            Unreported(
+                "r1", Asked(4, "x", "main", "delete", {"path": "a", "n": [1, None]}, "here")
+            ),
+            Unreported("r2", Answered(4, "done", "bob", 1.5)),
+        ),
         files=(FileRef("cd" * 32, "notes.txt", 7, "text/plain"),),
         quotes=(Quote("r3", "Third", (QuotedLine("cleo", "no", 2.0),)),),
     )
@@ -65,6 +71,15 @@ def test_a_damaged_view_is_as_if_there_were_none(
     assert "left out of account" in caplog.text
     write_view(tmp_path, View(draft="again"))
     assert read_view(tmp_path).draft == "again"
+
+
+def test_steps_without_end_do_not_cost_the_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_tui.view_state.LARGEST", 1_000)
+    long = Unreported("r", Answered(4, "x" * 1_000, "bob", 1.5))
+    write_view(tmp_path, View(draft="hi", unreported=(long,)))
+    assert read_view(tmp_path) == View(draft="hi")
 
 
 def test_a_field_of_a_later_version_does_no_harm(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,13 @@ from genie_core.room.errors import (
     RoomRefused,
     WrongPin,
 )
+from genie_core.room.event import Answered
+from genie_core.room.exchange import Phase
 from genie_core.room.invite import Invite, write_invite
 from genie_core.room.seat import Answer, Going, Link
 from genie_tui.entrance import Entrance, StillHosted
-from genie_tui.opening import JoinRoom, NewRoom, RejoinRoom, ResumeRoom
+from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
+from genie_tui.view_state import View, write_view
 from genie_tui.way import is_hosted
 
 PIN = "x" * 43
@@ -190,6 +194,40 @@ async def test_what_was_not_sent_is_taken_along(tmp_path: Path) -> None:
             texts = [e.said.text for e in ann.state.exchanges.values()]
             assert texts == ["typed in the dark", "and more"]
             await ear.until(lambda: not ben_again.unsent)
+
+
+@pytest.mark.parametrize("then", ["joins again", "hosts it"])
+async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_at_last(
+    tmp_path: Path, then: str
+) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    ear = Ear()
+    async with seat("ann", NewRoom("One"), a) as (ann, _):
+        ben = await Entrance("ben", LOCAL, places(b)).enter(JoinRoom(ann.address), ear)
+        ben.say("@genie fetch https://example.org")  # which is denied
+        await ear.until(lambda: ben.state.pending_for("ben"))
+    await ear.until(lambda: ben.link.link is Link.RETRYING)
+    (call,) = ben.state.pending_for("ben")
+    assert ben.answer(call.id, Answer(allow=False, reason="not now"))
+    async with asyncio.timeout(60):
+        while not any(isinstance(each.body, Answered) for each in ben.unreported):
+            await asyncio.sleep(0)  # no listener hears of it before the room does
+    receipt = await ben.leave()
+    assert (len(receipt.unheard), receipt.parked) == (1, ())
+    write_view(b / "data" / "sessions" / ben.saved, View(unreported=ben.unreported))
+    async with AsyncExitStack() as rooms:
+        way: Opening = ResumeRoom(ben.saved)
+        if then == "joins again":
+            await rooms.enter_async_context(seat("ann", ResumeRoom(""), a))
+            way = RejoinRoom(ben.saved)
+        again, ear = await rooms.enter_async_context(seat("ben", way, b))
+        await ear.until(lambda: not again.state.running)
+        (exchange,) = again.state.exchanges.values()
+        assert exchange.phase is Phase.ANSWERED
+        settled = again.state.proposals[call.id]
+        assert (settled.outcome, settled.reason) == ("denied", "not now")
+        assert not again.state.parked
+        await ear.until(lambda: not again.unreported)
 
 
 async def test_an_approval_is_answered_at_another_terminal(tmp_path: Path) -> None:

@@ -2,14 +2,13 @@
 
 import asyncio
 import logging
-import random
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
+from genie_core.room.backoff import Backoff
 from genie_core.room.codec import normal, whole_text
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import (
@@ -35,26 +34,13 @@ from genie_core.room.introduction import Introduction
 from genie_core.room.limits import Limits
 from genie_core.room.outbox import Outbox
 from genie_core.room.proof import Ticket
-from genie_core.room.seat import Link, LinkStatus, Unsent
+from genie_core.room.seat import Link, LinkStatus, Unreported, Unsent
 from genie_core.room.signatory import Signatory
 from genie_core.room.websocket import Connector
 
 BYE_GRACE: Final = 3.0
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """How long to wait before the next attempt, in seconds: doubling, with jitter."""
-
-    first: float = 0.2
-    longest: float = 5.0
-
-    def delay(self, failures: int) -> float:
-        """The wait after this many failures in a row."""
-        full = min(self.longest, self.first * 2.0 ** min(failures, 16))
-        return full * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, keeps no secret
 
 
 class RoomClient:
@@ -168,6 +154,11 @@ class RoomClient:
         """The messages that the room has not acknowledged, oldest first."""
         return self._outbox.unsent
 
+    @property
+    def unreported(self) -> tuple[Unreported, ...]:
+        """The own engine's steps that the room's log does not show, oldest first."""
+        return self._outbox.unreported
+
     async def run(self) -> None:
         """Stay connected until `bye`. Cancelling drops the connection without a farewell.
 
@@ -265,6 +256,18 @@ class RoomClient:
         if said is not None:
             body = self._author.sign_report(said, normal(body, self._limits.frame_bytes))
         self._outbox.publish(secrets.token_hex(8), body)
+        self._note_outbox()
+
+    def report_again(self, reports: Iterable[Unreported]) -> None:
+        """Report what an earlier engine of this person did, as it was signed then.
+
+        What can't be recorded, as it was changed meanwhile, is left out.
+        """
+        for report in reports:
+            try:
+                self._outbox.publish(report.id, report.body)
+            except RoomError as error:
+                logger.warning("an earlier step is left out: %s", error)
         self._note_outbox()
 
     def equip(self, label: str) -> None:

@@ -1,5 +1,7 @@
 """What an engine reports, without the secrets that are known."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from genie_core.known_values import DeltaMask
@@ -28,6 +30,11 @@ class Discreet:
         if mask is not None and isinstance(body, Answered):
             self._show(body.message, mask.end())
         return self._inner.publish(discreet(body))
+
+    @property
+    def untold(self) -> Sequence[RunBody]:
+        """The published steps that the room's log does not show yet, in order."""
+        return self._inner.untold
 
     def delta(self, message: int, text: str) -> None:
         """Show text of an answer in the making, as far as it is sure to hold no secret."""

@@ -36,6 +36,7 @@ from genie_core.room.exchange import Exchange
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
 from genie_core.room.judge import AskAlways, Judge
+from genie_core.room.recorded import waiting_after
 from genie_core.room.reporter import Reporter
 from genie_core.room.running import Running
 from genie_core.room.seat import Answer
@@ -118,7 +119,8 @@ class Handler:
         """Bring the session's context up to the room's state.
 
         `remembered` is what the session has saved. Messages up to `live_after` are history: those
-        that still count as running belonged to a process that is gone, and are reported as lost.
+        that still count as running belonged to a process that is gone, and are reported as lost,
+        unless it told how they ended and the room has yet to hear of it.
         """
         self._trust.begin(live_after)
         mine = [run for run in self._state.running.values() if self._is_here(run)]
@@ -251,7 +253,10 @@ class Handler:
         return True
 
     def _give_up(self, exchange: Exchange) -> None:
-        for approval in sorted(exchange.waiting):
+        waiting = waiting_after(exchange, self._reporter.untold)
+        if waiting is None:
+            return
+        for approval in waiting:
             self._reporter.publish(Settled(exchange.seq, approval, "parked"))
         self._reporter.publish(
             Failed(exchange.seq, "lost", f"{self._owner}'s program ended during this run")

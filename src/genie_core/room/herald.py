@@ -1,5 +1,7 @@
 """What one person's engine does, told to the room and to the person."""
 
+from collections.abc import Sequence
+
 from genie_core.progress import What
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
@@ -34,6 +36,11 @@ class Herald:
             self.warn(f"a step of your engine could not be recorded: {error}")
             return False
         return True
+
+    @property
+    def untold(self) -> Sequence[RunBody]:
+        """The published steps that the room's log does not show yet, in order."""
+        return [report.body for report in self._client.unreported]
 
     def delta(self, message: int, text: str) -> None:
         """Show text of an answer in the making, here and to the others."""

@@ -27,7 +27,7 @@ from genie_core.room.frame import (
 )
 from genie_core.room.limits import Limits
 from genie_core.room.rate import TokenBucket
-from genie_core.room.seat import Unsent
+from genie_core.room.seat import Unreported, Unsent
 
 MAX_UNSENT: Final = 1_000
 MAX_REPORTS: Final = 10_000
@@ -76,6 +76,11 @@ class Outbox:
     def unsent(self) -> tuple[Unsent, ...]:
         """The messages that the room has not acknowledged, oldest first."""
         return tuple(self._says.values())
+
+    @property
+    def unreported(self) -> tuple[Unreported, ...]:
+        """The own engine's steps that the room's log does not show, oldest first."""
+        return tuple(itertools.starmap(Unreported, self._reports.items()))
 
     @property
     def settled(self) -> bool:

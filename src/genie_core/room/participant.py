@@ -29,6 +29,7 @@ from genie_core.room.frame import (
 from genie_core.room.grants import Grant
 from genie_core.room.leaving import Leaving
 from genie_core.room.plan import Plan
+from genie_core.room.recorded import unrecorded
 from genie_core.room.seat import (
     Answer,
     EngineStatus,
@@ -36,6 +37,7 @@ from genie_core.room.seat import (
     LinkStatus,
     Listener,
     Parting,
+    Unreported,
     Unsent,
 )
 from genie_core.room.workbench import Workbench
@@ -97,6 +99,11 @@ class Participant:
         return self._mail.unsent
 
     @property
+    def unreported(self) -> tuple[Unreported, ...]:
+        """What the own engine did and the room has not recorded yet, oldest first."""
+        return self._client.unreported
+
+    @property
     def address(self) -> str:
         """Where others can join, as HOST:PORT; empty if this is not the host."""
         return self._plan.address
@@ -149,6 +156,14 @@ class Participant:
         What `replay` shows to have arrived after all is left out. The files are brought again.
         """
         self._mail.hold(each for each in unsent if not self.state.has_said(self.name, each.id))
+
+    def report_again(self, reports: Iterable[Unreported]) -> None:
+        """Take over what the room has not heard of an earlier seat's engine; before `start`.
+
+        What `replay` shows to have arrived after all is left out, and so is what became of messages
+        that this log of the room does not have. The engine takes up none of this work again.
+        """
+        self._client.report_again(unrecorded(reports, self.state))
 
     def bequeath(self, events: Sequence[Event]) -> None:
         """Bring the room what only this person's copy has; before `start`."""

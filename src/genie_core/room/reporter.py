@@ -1,5 +1,6 @@
 """Whoever is told what an engine does in a room."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from genie_core.progress import What
@@ -11,6 +12,10 @@ class Reporter(Protocol):
 
     def publish(self, body: RunBody) -> bool:
         """Record a step in the room's log; False if the room could not hold it."""
+
+    @property
+    def untold(self) -> Sequence[RunBody]:
+        """The published steps that the room's log does not show yet, in order."""
 
     def delta(self, message: int, text: str) -> None:
         """Show text of an answer in the making."""

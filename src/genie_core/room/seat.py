@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from genie_core.progress import What
 from genie_core.room.deed import Deed
 from genie_core.room.departure import Ending, Receipt
-from genie_core.room.event import Event, FileRef, Measure, Quote, Role, Scope
+from genie_core.room.event import Event, FileRef, Measure, Quote, Role, RunBody, Scope
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
 from genie_core.room.workbench import Workbench
@@ -84,6 +84,14 @@ class Unsent:
     at: float
     files: tuple[FileRef, ...] = ()
     quotes: tuple[Quote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unreported:
+    """A step of the own engine that the room's log does not show yet."""
+
+    id: str
+    body: RunBody
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +245,10 @@ class Seat(Protocol):
     @property
     def unsent(self) -> tuple[Unsent, ...]:
         """Messages typed here and not acknowledged yet, oldest first."""
+
+    @property
+    def unreported(self) -> tuple[Unreported, ...]:
+        """What the own engine did and the room has not recorded yet, oldest first."""
 
     @property
     def address(self) -> str:

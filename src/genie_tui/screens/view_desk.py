@@ -139,7 +139,9 @@ class ViewDesk:
         if seat is None or not self._saved:
             return None
         if not self._screen.children:  # the app breaks
-            return self._kept and msgspec.structs.replace(self._kept, unsent=seat.unsent)
+            return self._kept and msgspec.structs.replace(
+                self._kept, unsent=seat.unsent, unreported=seat.unreported
+            )
         place, activity = self._timeline.reading, self._screen.query_one(Activity)
         if place is None:
             self._seen = max(self._seen, seat.state.head)
@@ -155,6 +157,7 @@ class ViewDesk:
             reasons=self._timeline.reasons,
             seen=self._seen,
             unsent=seat.unsent,
+            unreported=seat.unreported,
             files=tuple(self._cargo.cargo.files),
             quotes=tuple(self._cargo.cargo.quotes),
         )

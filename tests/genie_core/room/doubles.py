@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from genie_core.room.address import Address
-from genie_core.room.client import Backoff, RoomClient
+from genie_core.room.backoff import Backoff
+from genie_core.room.client import RoomClient
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import Diverged, RoomRefused
 from genie_core.room.event import Event, Said

@@ -10,7 +10,8 @@ from typing import Any
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.datastore import DataStore
 from genie_core.progress import What
-from genie_core.room.client import Backoff, RoomClient
+from genie_core.room.backoff import Backoff
+from genie_core.room.client import RoomClient
 from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import LeftInDisorder
 from genie_core.room.event import Event

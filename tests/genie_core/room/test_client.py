@@ -17,7 +17,8 @@ from tests.genie_core.room.wire import Proxy
 from tests.ports import free_port
 from websockets.asyncio.server import ServerConnection, serve
 
-from genie_core.room.client import Backoff, RoomClient
+from genie_core.room.backoff import Backoff
+from genie_core.room.client import RoomClient
 from genie_core.room.codec import encode, event_mark
 from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.errors import (

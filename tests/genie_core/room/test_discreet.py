@@ -1,4 +1,5 @@
 import base64
+from collections.abc import Sequence
 
 import pytest
 
@@ -13,6 +14,8 @@ CODED = base64.b64encode(VALUE.encode()).decode()
 
 
 class Room:
+    untold: Sequence[RunBody] = ()
+
     def __init__(self) -> None:
         self.told: list[object] = []
         self.text = ""

@@ -1,5 +1,6 @@
 """Calls that are put to rules and to a person, and what is recorded of it."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -36,6 +37,7 @@ class Ann:
     def __init__(self, state: RoomState | None = None, withheld: Withheld | None = None) -> None:
         self.effect: Literal["allow", "ask", "deny"] = "ask"
         self.warnings: list[str] = []
+        self.untold: Sequence[RunBody] = ()
         self.state = state or RoomState()
         self.consent = Consent()
         self.docket = Docket(

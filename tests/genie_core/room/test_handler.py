@@ -25,6 +25,9 @@ from genie_core.room.event import (
     Decided,
     Event,
     Failed,
+    Hosted,
+    Joined,
+    Opened,
     RunBody,
     Said,
     Settled,
@@ -425,6 +428,46 @@ async def test_a_parked_call_that_is_denied_for_good_takes_the_others_along(tmp_
         assert ann.runner.done == []
 
 
+# -- after the program was gone
+
+
+def asked(message: int, approval: str) -> Asked:
+    return Asked(message, approval, "main", "edit", {"path": approval}, "")
+
+
+@pytest.mark.parametrize(
+    ("untold", "told"),
+    [
+        ([], ["Settled x parked", "Failed"]),
+        ([Settled(4, "x", "approved")], ["Failed"]),
+        ([Settled(4, "x", "approved"), asked(4, "y")], ["Settled y parked", "Failed"]),
+        ([Settled(4, "x", "approved"), Answered(4, "done", "ann", 1.0)], []),
+        ([Settled(4, "x", "parked"), Cancelled(4, "ann left")], []),
+    ],
+)
+async def test_only_what_nobody_knows_the_end_of_is_given_up(
+    untold: list[RunBody], told: list[str]
+) -> None:
+    log = Log()
+    log.add(Opened("r", "Room"), by="")
+    log.add(Hosted("ann"), by="")
+    log.add(Joined("host", engine=True))
+    seq = log.add(Said("m", "edit x", "ann"))
+    log.add(Decided(seq, "delegate", "asked for", "edit x", None, 0.5))
+    log.add(asked(seq, "x"))
+    for body in untold:
+        assert body.message == seq
+    log.untold = untold
+    before = len(log.bodies)
+    async with working(log, Rules(), run=Runner()):
+        assert [described(body) for body in log.bodies[before:]] == told
+
+
+def described(body: Any) -> str:
+    settled = f" {body.approval} {body.outcome}" if isinstance(body, Settled) else ""
+    return f"{type(body).__name__}{settled}"
+
+
 # -- what is spent and done
 
 
@@ -474,23 +517,30 @@ async def test_what_each_step_took_is_recorded_with_it(tmp_path: Path) -> None:
 class Log:
     """The room's end of a handler, without a room: what is published is the case at once."""
 
+    untold: Sequence[RunBody] = ()
+
     def __init__(self) -> None:
         self.state = RoomState()
         self.handler: Handler | None = None
         self.warnings: list[str] = []
+        self.bodies: list[Any] = []
         self._changed = asyncio.Event()
 
     def add(self, body: Any, by: str = "ann") -> int:
         event = Event(self.state.head + 1, 1.0, by, body)
         self.state.apply(event)
+        self.bodies.append(body)
         if self.handler is not None:
             self.handler.accept(event)
         self._changed.set()
         return event.seq
 
     def publish(self, body: RunBody) -> bool:
-        assert self.state.objection(body, "ann") is None
         msgspec.json.encode(body)
+        if self.untold:  # nobody hears it yet
+            self.bodies.append(body)
+            return True
+        assert self.state.objection(body, "ann") is None
         self.add(body)
         return True
 

@@ -1,17 +1,19 @@
 import asyncio
 import threading
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.genie_core.room.house import loader, opened
+from tests.genie_core.room.house import answers, by_socket, loader, opened
 from tests.ports import free_port
 
 from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.room.event import Answered, Cancelled, Event, Failed, RunBody, Settled
 from genie_core.room.exchange import Exchange, Phase
 from genie_core.room.participant import Participant
 from genie_core.room.person import Presence
-from genie_core.room.seat import Link
+from genie_core.room.seat import Answer, EngineState, Link
 from genie_core.room.websocket import ws_connector
 from genie_core.testing import Emit
 
@@ -158,3 +160,124 @@ async def test_what_is_said_while_the_host_suspends_is_answered_when_the_room_is
                 )
             )
             assert not ben.unsent
+
+
+class Deleter:
+    """An agent's run that asks before it does as it is told, once."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    async def run(self, input: AgentInput, callback: ApprovalCallback, _emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+        verdict = await callback("delete", {"path": input.query})
+        if verdict:
+            self.done.append(input.query)
+        return f"deleted {input.query}" if verdict else "kept it"
+
+
+async def told(person: Participant, kind: type[RunBody]) -> None:
+    """Wait until their engine has told of this, which no listener hears before the room does."""
+    async with asyncio.timeout(DEADLINE):
+        while not any(isinstance(each.body, kind) for each in person.unreported):
+            await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def stranded(
+    folder: Path, deleter: Deleter
+) -> AsyncIterator[tuple[list[Event], Participant, str]]:
+    """A room as its host left it while a call of ben's waited, ben at his screen, and the call."""
+    async with opened() as house:
+        ann, _ = await house.seat("ann", None)
+        ben, ear = await house.seat(
+            "ben", loader(folder, run=deleter.run), connector=await by_socket(house)
+        )
+        ben.say("old.txt")
+        await ear.until(lambda: ben.state.pending_for("ben"))
+        (proposal,) = ben.state.pending_for("ben")
+        await ann.leave()
+        await house.server.close()
+        await ear.until(lambda: ben.link.link is Link.RETRYING)
+        yield house.sink.events, ben, proposal.id
+
+
+async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever left before the host was back tells of it at the next visit."""
+    deleter = Deleter()
+    async with stranded(tmp_path, deleter) as (events, ben, approval):
+        assert ben.answer(approval, Answer(allow=True))
+        await told(ben, Answered)
+        receipt = await ben.leave()
+        left = ben.unreported
+    assert [each.text for each in receipt.unheard] == ["old.txt"]
+    assert [type(each.body) for each in left] == [Settled, Answered]
+
+    def prepare(seat: Participant) -> None:
+        seat.replay(events)
+        seat.report_again(left)
+
+    async with opened(events) as house:
+        await house.seat("ann", None)
+        ben, ear = await house.seat("ben", loader(tmp_path, run=deleter.run), prepare=prepare)
+        await ear.until(lambda: answers(ben))
+        ben.say("new.txt")
+        await ear.until(lambda: ben.state.pending_for("ben"))
+        first, _ = ben.state.exchanges.values()
+        assert (first.phase, answers(ben)) == (Phase.ANSWERED, ["deleted old.txt"])
+        assert ben.state.proposals[approval].outcome == "approved"
+        assert deleter.done == ["old.txt"]
+        assert not ben.unreported
+        ends = [e.body for e in house.sink.events if isinstance(e.body, Answered | Failed)]
+        assert ends == [left[-1].body]
+    assert "did not record" not in caplog.text
+
+
+async def test_a_call_that_nobody_answered_before_the_host_was_gone_waits_for_the_next_visit(
+    tmp_path: Path,
+) -> None:
+    deleter = Deleter()
+    async with stranded(tmp_path, deleter) as (events, ben, approval):
+        await ben.leave()
+        left = ben.unreported
+    assert [type(each.body) for each in left] == [Settled, Cancelled]
+
+    def prepare(seat: Participant) -> None:
+        seat.replay(events)
+        seat.report_again(left)
+
+    async with opened(events) as house:
+        await house.seat("ann", None)
+        ben, ear = await house.seat("ben", loader(tmp_path, run=deleter.run), prepare=prepare)
+        await ear.until(lambda: ben.engine.state is EngineState.READY)
+        await ear.until(lambda: ben.state.parked)
+        assert list(ben.state.parked) == [approval]
+        assert ben.answer(approval, Answer(allow=True))
+        await ear.until(lambda: answers(ben))
+        assert (answers(ben), deleter.done) == (["deleted old.txt"], ["old.txt"])
+        failed = [e.body for e in house.sink.events if isinstance(e.body, Failed)]
+        assert failed == []
+
+
+async def test_a_program_that_ended_in_the_middle_leaves_what_it_could_tell(tmp_path: Path) -> None:
+    """What was answered stays answered; the run, of which nobody knows the end, is lost."""
+    deleter = Deleter()
+    async with stranded(tmp_path, deleter) as (events, ben, approval):
+        assert ben.answer(approval, Answer(allow=True))
+        await told(ben, Settled)
+        left = ben.unreported[:1]
+
+    def prepare(seat: Participant) -> None:
+        seat.replay(events)
+        seat.report_again(left)
+
+    async with opened(events) as house:
+        await house.seat("ann", None)
+        ben, ear = await house.seat("ben", loader(tmp_path, run=deleter.run), prepare=prepare)
+        await ear.until(lambda: not ben.state.running)
+        (exchange,) = ben.state.exchanges.values()
+        assert exchange.error is not None
+        assert exchange.error.stage == "lost"
+        assert ben.state.proposals[approval].outcome == "approved"
+        assert not ben.state.parked

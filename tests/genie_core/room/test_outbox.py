@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from genie_core.room.core import Room
 from genie_core.room.errors import FrameError, TooLong, TooManyUnsent
-from genie_core.room.event import Answered, Asked, Decided, Event, Said
+from genie_core.room.event import Answered, Asked, Cancelled, Decided, Event, Said
 from genie_core.room.frame import (
     ClientFrame,
     Delta,
@@ -22,7 +22,7 @@ from genie_core.room.frame import (
 from genie_core.room.limits import Limits
 from genie_core.room.outbox import MAX_UNSENT, PAUSE, Outbox
 from genie_core.room.peer import Signals
-from genie_core.room.seat import Unsent
+from genie_core.room.seat import Unreported, Unsent
 
 
 def unsent(n: int, text: str = "hello") -> Unsent:
@@ -269,3 +269,16 @@ def test_of_what_agents_are_at_only_the_latest_and_the_notes_are_sent() -> None:
     outbox.progress(call)
     outbox.disconnected()
     assert outbox.take(9.0) == []
+
+
+def test_what_an_engine_did_is_unreported_until_the_log_shows_it() -> None:
+    outbox = Outbox()
+    decided, end = Decided(3, "delegate", "asked", "q", None, 0.5), Cancelled(3, "ann left")
+    outbox.publish("one", decided)
+    outbox.publish("two", end)
+    assert list(outbox.unreported) == [Unreported("one", decided), Unreported("two", end)]
+    outbox.connected(Limits())
+    assert len(outbox.take(0.0)) == 2
+    assert len(outbox.unreported) == 2  # it may have been lost on the way
+    assert outbox.acknowledge(Event(4, 1.0, "ann", decided))
+    assert list(outbox.unreported) == [Unreported("two", end)]
