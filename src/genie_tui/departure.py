@@ -111,7 +111,8 @@ def _said(item: Item, heading: str) -> str:
         case "left behind":
             return f"{what} · its agent did not end though it was told to"
         case "unheard":
-            return f"{what} · the room has not heard how it ended, and will when you are back"
+            end = f"{detail}; " if detail else ""
+            return f"{what} · {end}the room hears of it when you are back"
         case _:
             return f"{what} · {detail}" if detail else what
 

@@ -69,7 +69,7 @@ async def test_suspending_ends_with_a_receipt(seat: ScriptedSeat) -> None:
         cancelled=(Item(4, "bob", "[red]write a novel", "no time"),),
         parked=(Item(5, "ann", "tidy up", "delete_file"),),
         left_behind=(Item(6, "cleo", "\x1b[2J forever"),),
-        unheard=(Item(7, "ann", "write it down"),),
+        unheard=(Item(7, "ann", "write it down", "answered"),),
         unsent=2,
     )
     async with in_room(seat, clock=clock) as (_, pilot):
@@ -79,7 +79,7 @@ async def test_suspending_ends_with_a_receipt(seat: ScriptedSeat) -> None:
         assert "cancelled    bob: [red]write a novel · no time" in told
         assert "parked       delete_file waits for your answer · ann: tidy up" in told
         assert "left behind  cleo: ␛[2J forever" in told
-        assert "unheard      ann: write it down · the room has not heard how it ended" in told
+        assert "unheard      ann: write it down · answered; the room hears of it" in told
         assert "2 of your messages: kept" in told
         assert WAY_OUT in told
         assert f"genie-tui resume {seat.saved}" in told
@@ -281,7 +281,7 @@ async def test_work_that_the_room_has_not_heard_of_is_told_of(
             doorman.view_error = GenieError("the disk is full")
             screen.draft = "so that there is something to write"
         await pilot.press("ctrl+q")
-        assert "has not heard how it ended, and will when you are back" in await receipt_of(pilot)
+        assert "write it down · the room hears of it when you are back" in await receipt_of(pilot)
         await put_away(pilot, clock)
     never = "left the room, but how the work on 1 message ended never reached the disk"
     assert app.failure == ("" if kept else never)

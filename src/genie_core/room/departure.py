@@ -5,13 +5,21 @@ What is still at work gets a `Grace`, and a `Receipt` says in the end what becam
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from genie_core.patience import abandon
-from genie_core.room.event import FileRef
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Failed,
+    FileRef,
+    RunBody,
+    Settled,
+)
 from genie_core.room.exchange import RUNNING, Exchange, Phase, Proposal
 
 if TYPE_CHECKING:
@@ -133,7 +141,8 @@ class Receipt:
     """What became of everything that was under way when somebody left.
 
     `left_behind` are those whose agent did not end though it was told to, `unheard` those of whose
-    end the room has not heard, as there was no connection. `parked` are all tool
+    end the room has not heard, as there was no connection; their `detail` is how they ended, as far
+    as it is known here. `parked` are all tool
     calls that wait for this person's answer, those from earlier included. `unsent` counts the
     messages typed here that go out when they are back.
     """
@@ -153,10 +162,14 @@ def make_receipt(
     runs: Iterable[int],
     left_behind: Collection[int] = (),
     *,
+    untold: Sequence[RunBody] = (),
     unsent: int = 0,
     problems: Iterable[str] = (),
 ) -> Receipt:
-    """Sum up what became of these messages' runs, going by the room's state afterwards."""
+    """Sum up what became of these messages' runs, going by the room's state afterwards.
+
+    `untold` is what the own engine did and the room has not heard.
+    """
     known = [state.exchanges[seq] for seq in sorted(set(runs)) if seq in state.exchanges]
     parked = state.parked_for(owner)
     waiting = {proposal.message for proposal in parked}
@@ -167,7 +180,9 @@ def make_receipt(
         cancelled=tuple(_item(one, _trouble(one)) for one in heard if not _is_finished(one)),
         parked=tuple(_waiting(state, proposal) for proposal in parked),
         left_behind=tuple(_item(one) for one in known if one.seq in left_behind),
-        unheard=tuple(_item(one) for one in ended if one.phase in RUNNING),
+        unheard=tuple(
+            _item(one, _end_of(one, untold, state)) for one in ended if one.phase in RUNNING
+        ),
         unsent=unsent,
         problems=tuple(problems),
     )
@@ -175,6 +190,25 @@ def make_receipt(
 
 def _is_finished(exchange: Exchange) -> bool:
     return exchange.phase in (Phase.ANSWERED, Phase.IGNORED)
+
+
+def _end_of(exchange: Exchange, untold: Sequence[RunBody], state: "RoomState") -> str:
+    """How a run ended of which the room has not heard that; empty if that is not known here."""
+    steps = [body for body in untold if body.message == exchange.seq]
+    tools = {body.approval: body.tool for body in steps if isinstance(body, Asked)}
+    for body in reversed(steps):
+        match body:
+            case Answered():
+                return "answered"
+            case Failed(error=error):
+                return error
+            case Settled(approval=approval, outcome="parked"):
+                known = state.proposals.get(approval)
+                tool = known.tool if known is not None else tools.get(approval, "a tool call")
+                return f"{tool} waits for your answer"
+            case _:
+                pass
+    return "cancelled" if any(isinstance(body, Cancelled) for body in steps) else ""
 
 
 def _trouble(exchange: Exchange) -> str:

@@ -96,7 +96,13 @@ class Leaving:
         if unsent and not seat.saved:
             problems.append(f"{unsent} of your messages never reached the room's disk")
         receipt = make_receipt(
-            seat.state, seat.name, self._runs, self._left_behind, unsent=unsent, problems=problems
+            seat.state,
+            seat.name,
+            self._runs,
+            self._left_behind,
+            untold=[report.body for report in seat.unreported],
+            unsent=unsent,
+            problems=problems,
         )
         if problems:
             raise LeftInDisorder(receipt)

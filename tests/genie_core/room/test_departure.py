@@ -1,6 +1,8 @@
 import asyncio
 from contextlib import suppress
 
+import pytest
+
 from genie_core.room.departure import EXCERPT_CHARS, Grace, Item, Receipt, make_receipt, take_steps
 from genie_core.room.event import (
     ROOM,
@@ -15,6 +17,7 @@ from genie_core.room.event import (
     Hosted,
     Joined,
     Opened,
+    RunBody,
     Said,
     Settled,
 )
@@ -136,3 +139,31 @@ def test_a_receipt_goes_by_what_the_room_knows_in_the_end() -> None:
     assert [each.message for each in stuck.left_behind] == [8]
     assert not stuck.cancelled
     assert make_receipt(RoomState(), "ann", [1]) == Receipt()
+
+
+@pytest.mark.parametrize(
+    ("untold", "detail"),
+    [
+        ([], ""),
+        ([Settled(4, "a1", "approved"), Answered(4, "yes")], "answered"),
+        ([Settled(4, "a1", "approved"), Failed(4, "agent", "no network")], "no network"),
+        ([Settled(4, "a1", "parked"), Cancelled(4, "left")], "delete waits for your answer"),
+        (
+            [Asked(4, "a2", "system", "fetch", {}), Settled(4, "a2", "parked")],
+            "fetch waits for your answer",
+        ),
+        ([Settled(4, "a1", "denied"), Cancelled(4, "left")], "cancelled"),
+        ([Answered(5, "of another message")], ""),
+    ],
+)
+def test_how_work_ended_of_which_the_room_has_not_heard(untold: list[RunBody], detail: str) -> None:
+    state = after(
+        (ROOM, Opened("r", "Room")),
+        (ROOM, Hosted("ann")),
+        ("bob", Joined("member", engine=True)),
+        ("bob", Said("3", "tidy up", handler="bob")),
+        ("bob", Decided(4, "delegate", query="q")),
+        ("bob", Asked(4, "a1", "system", "delete", {})),
+    )
+    receipt = make_receipt(state, "bob", [4], untold=untold)
+    assert receipt == Receipt(unheard=(Item(4, "bob", "tidy up", detail),))
