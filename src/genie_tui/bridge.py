@@ -215,6 +215,15 @@ class UnsentChanged(SeatMessage):
         self.unsent = unsent
 
 
+class Rejected(SeatMessage):
+    """The room will not take a message."""
+
+    def __init__(self, unsent: Unsent, why: str) -> None:
+        super().__init__()
+        self.unsent = unsent
+        self.why = why
+
+
 class Notice(SeatMessage):
     """A line that matters now and is not in the log."""
 
@@ -319,6 +328,10 @@ class Bridge(Listener):
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
         """Report what waits for acknowledgement."""
         self._post(UnsentChanged(unsent))
+
+    def on_rejected(self, unsent: Unsent, why: str) -> None:
+        """Report that the room will not take a message."""
+        self._post(Rejected(unsent, why))
 
     def on_notice(self, severity: Severity, text: str) -> None:
         """Report a line that matters now."""

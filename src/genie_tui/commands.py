@@ -252,6 +252,12 @@ def parse(text: str) -> Line:
     return Invocation(command)
 
 
+def typed(line: Speech) -> str:
+    """The draft that reads so."""
+    text = f"/me {line.text}" if line.emote else line.text
+    return f"/{text}" if text.startswith("/") and not line.emote else text
+
+
 def _ordered(command: Command, read: Callable[[str], Order], rest: str) -> Line:
     try:
         return Invocation(command, read(rest))

@@ -87,6 +87,9 @@ class Mouth:
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
         tell("unsent", texts=[each.text for each in unsent])
 
+    def on_rejected(self, unsent: Unsent, why: str) -> None:
+        tell("rejected", text=unsent.text, why=why)
+
     def on_notice(self, severity: Severity, text: str) -> None:
         tell("notice", severity=severity.value, text=text)
 

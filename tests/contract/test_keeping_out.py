@@ -72,7 +72,7 @@ def test_who_is_muted_hears_and_is_not_heard(alice: Member, invite: str, tmp_pat
         assert alice.do("moderate", measure="mute", name="bob")
         bob.wait_until(lambda: bob.bodies("moderated"), "being muted")
         bob.say("let me speak")
-        bob.wait_for("notice", severity="error", text="not sent")
+        bob.wait_for("rejected", text="let me speak", why="muted")
         alice.say("hush")
         bob.hears("hush")
         assert "let me speak" not in alice.texts

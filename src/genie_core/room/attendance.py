@@ -142,6 +142,10 @@ class Attendance:
         """Pass on which messages wait, and let those go for which there is space now."""
         self.mail.on_unsent(unsent)
 
+    def on_rejected(self, unsent: Unsent, why: str) -> None:
+        """Pass on that the room will not take a message."""
+        self.audience.listener.on_rejected(unsent, why)
+
     def on_ruled(self, ruled: Ruled) -> None:
         """Answer an approval that waits here as its owner did at another terminal."""
         self.oversight.on_ruled(ruled)

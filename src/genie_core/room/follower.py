@@ -58,5 +58,8 @@ class Follower(Protocol):
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
         """Take note of the messages that are not acknowledged now."""
 
+    def on_rejected(self, unsent: Unsent, why: str) -> None:
+        """Take note that the room will not take a message, which is not sent again."""
+
     def on_notice(self, severity: Severity, text: str) -> None:
         """Show something to the person."""

@@ -199,10 +199,9 @@ class Inbox:
         lost = self._outbox.refuse(refused, asyncio.get_running_loop().time())
         self._changed()
         match lost:
-            case Unsent(text=text):
+            case Unsent():
                 self._follower.on_unsent(self._outbox.unsent)
-                shown = text if len(text) <= 60 else f"{text[:60]}…"
-                self._follower.on_notice(Severity.ERROR, f"not sent: {refused.text}: {shown}")
+                self._follower.on_rejected(lost, refused.text)
             case None if refused.ref or refused.code == "too_fast":
                 logger.info("put off: %s", refused.text)
             case None:

@@ -207,6 +207,9 @@ class Listener(Protocol):
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
         """Take note of the messages now waiting for acknowledgement, oldest first."""
 
+    def on_rejected(self, unsent: Unsent, why: str) -> None:
+        """Give a message back to the person that the room will not take; nothing else keeps it."""
+
     def on_notice(self, severity: Severity, text: str) -> None:
         """Show a line that matters now but is not part of the room's log."""
 

@@ -14,7 +14,7 @@ from genie_core.room.event import FileRef, Quote
 from genie_core.room.seat import Seat, Transfer
 from genie_tui.bridge import Doorman
 from genie_tui.cargo import MOST_CHARS, Cargo
-from genie_tui.commands import Speech
+from genie_tui.commands import Speech, typed
 from genie_tui.order import Attach, Detach, Thread
 from genie_tui.pasted import files_named, may_name_files
 from genie_tui.screens.confirm import ConfirmScreen
@@ -194,7 +194,7 @@ class CargoDesk:
         cargo = self.cargo
         text = sending(line.text, cargo.files, cargo.quotes, seat.state, seat.name)
         agreed = False
-        self.asked_about = _typed(line)
+        self.asked_about = typed(line)
         try:
             agreed = await self._confirm("Send this?", text, "send")
         finally:
@@ -223,19 +223,13 @@ class CargoDesk:
         return await self._screen.app.push_screen_wait(screen)
 
     def _give_back(self, line: Speech) -> None:
-        self._composer.draft = _typed(line)
+        self._composer.draft = typed(line)
 
     def _work(self, work: Coroutine[None, None, None]) -> None:
         self._screen.run_worker(work, group="cargo")
 
     def _complain(self, text: str) -> None:
         self._screen.notify(text, severity="warning")
-
-
-def _typed(line: Speech) -> str:
-    """The draft that reads so."""
-    text = f"/me {line.text}" if line.emote else line.text
-    return f"/{text}" if text.startswith("/") and not line.emote else text
 
 
 def _sized(text: str) -> list[tuple[Path, int]]:

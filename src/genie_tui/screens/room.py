@@ -38,6 +38,7 @@ from genie_tui.bridge import (
     LinkChanged,
     Notice,
     ProgressMade,
+    Rejected,
     SomebodyTyping,
     TransferMoved,
     UnsentChanged,
@@ -260,6 +261,10 @@ class RoomScreen(Screen[None]):
     @on(UnsentChanged)
     def _unsent_changed(self, message: UnsentChanged) -> None:
         self._timeline.set_unsent(message.unsent)
+
+    @on(Rejected)
+    def _rejected(self, message: Rejected) -> None:
+        self._writing.take_back(message.unsent, message.why)
 
     @on(Notice)
     def _notice(self, message: Notice) -> None:

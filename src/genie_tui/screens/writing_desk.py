@@ -6,11 +6,18 @@ from typing import Final
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
-from genie_core.room.seat import Seat
-from genie_tui.commands import Invocation, Mistake, Speech, parse
+from genie_core.room.seat import Seat, Unsent
+from genie_tui.commands import Invocation, Mistake, Speech, parse, typed
 from genie_tui.screens.desks import Desks
+from genie_tui.text import visible_line
 
 OPENING: Final = "The room is still opening; your draft is kept."
+QUOTED: Final = 60
+"""Characters of a message that tell which one it is."""
+
+LASTS: Final = 12.0
+"""Seconds for which it is shown that a message was not taken."""
+
 CLOSED: Final = "The room is closed; your draft is kept."
 
 
@@ -52,6 +59,16 @@ class WritingDesk:
             self._give_back(text, CLOSED)
         else:
             self._say(seat, line, text)
+
+    def take_back(self, unsent: Unsent, why: str) -> None:
+        """Keep within reach what the room will not take, and say why it was not sent."""
+        said = visible_line(unsent.text) or ", ".join(visible_line(f.name) for f in unsent.files)
+        shown = said if len(said) <= QUOTED else f"{said[:QUOTED]}…"
+        notice = f"Not sent: {visible_line(why)}: {shown}"
+        if unsent.text:
+            self._composer.remember(typed(Speech(unsent.text, emote=unsent.emote)))
+            notice += "\n↑ brings the message back."
+        self._screen.notify(notice, severity="error", timeout=LASTS)
 
     def _say(self, seat: Seat, line: Speech, text: str) -> None:
         try:

@@ -124,6 +124,10 @@ class Composer(Vertical):
         """Insert a text where the cursor is, as if it had been pasted."""
         self._editor.insert_pasted(text)
 
+    def remember(self, text: str) -> None:
+        """Keep a text where the key for the message before finds it first."""
+        self._history.keep(text)
+
     def offer_again(self) -> None:
         """Look again at what can be completed, since more is known now."""
         if self._editor.has_focus and self.draft:

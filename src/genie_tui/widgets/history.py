@@ -26,6 +26,19 @@ class History:
         self._edited.clear()
         self._at = len(self._sent)
 
+    def keep(self, text: str) -> None:
+        """Take in a text as the latest, and leave the walk where it is."""
+        if self._sent and self._sent[-1] == text:
+            return
+        end = len(self._sent)
+        self._sent.append(text)
+        self._edited = {at + (at == end): edit for at, edit in self._edited.items()}
+        self._at += self._at == end
+        if len(self._sent) > KEPT:
+            del self._sent[0]
+            self._edited = {at - 1: edit for at, edit in self._edited.items() if at}
+            self._at = max(0, self._at - 1)
+
     def older(self, current: str) -> str | None:
         """The message before, given what is in the composer now; None at the oldest."""
         return self._step(current, -1)

@@ -45,6 +45,7 @@ class Recorder:
         self.stopping: list[tuple[int, str]] = []
         self.links: list[LinkStatus] = []
         self.unsent: tuple[Unsent, ...] = ()
+        self.rejected: list[tuple[str, str]] = []
         self.notices: list[tuple[Severity, str]] = []
         self.ruled: list[Ruled] = []
         self.knocks: list[Knocking] = []
@@ -88,6 +89,10 @@ class Recorder:
 
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
         self.unsent = unsent
+        self._changed.set()
+
+    def on_rejected(self, unsent: Unsent, why: str) -> None:
+        self.rejected.append((unsent.text, why))
         self._changed.set()
 
     def on_notice(self, severity: Severity, text: str) -> None:

@@ -53,6 +53,7 @@ class Ear:
         self.accepted: list[str] = []
         self.transfers: list[Transfer] = []
         self.unsent: tuple[Unsent, ...] = ()
+        self.rejected: list[tuple[str, str]] = []
         self._changed = asyncio.Event()
 
     def on_event(self, event: Event) -> None:
@@ -80,6 +81,10 @@ class Ear:
 
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
         self.unsent = unsent
+        self._changed.set()
+
+    def on_rejected(self, unsent: Unsent, why: str) -> None:
+        self.rejected.append((unsent.text, why))
         self._changed.set()
 
     def on_notice(self, severity: Severity, text: str) -> None:

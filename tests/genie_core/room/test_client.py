@@ -297,8 +297,11 @@ async def test_a_message_that_the_room_refuses_is_given_back_with_the_reason() -
         async with participant(ws_connector(address), "bob") as bob:
             await bob.seen.online()
             bob.client.say("   ")
-            await bob.seen.until(lambda r: r.notices and not r.unsent)
-            assert "without text" in bob.seen.notices[0][1]
+            await bob.seen.until(lambda r: r.rejected)
+            assert not bob.seen.unsent
+            ((text, why),) = bob.seen.rejected
+            assert text == "   "
+            assert "without text" in why
 
 
 async def test_fast_typing_is_slowed_down_and_not_lost() -> None:
@@ -586,9 +589,11 @@ async def test_whoever_is_muted_gets_their_messages_back_with_the_reason() -> No
         hana.client.ask(Moderate("mute", "bob"))
         await bob.seen.until(lambda r: r.state.muted)
         bob.client.say("but")
-        await bob.seen.until(lambda r: r.notices and not r.unsent)
-        assert "muted" in bob.seen.notices[0][1]
-        assert "but" in bob.seen.notices[0][1]
+        await bob.seen.until(lambda r: r.rejected)
+        assert not bob.seen.unsent
+        ((text, why),) = bob.seen.rejected
+        assert text == "but"
+        assert "muted" in why
         hana.client.ask(Moderate("unmute", "bob"))
         await bob.seen.until(lambda r: not r.state.muted)
         bob.client.say("thank you")

@@ -12,7 +12,7 @@ from genie_core.room.inbox import LONGEST_GRACE, Inbox
 from genie_core.room.introduction import Introduction
 from genie_core.room.limits import Limits
 from genie_core.room.outbox import Outbox
-from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
+from genie_core.room.seat import Link, LinkStatus, Unsent
 
 OPENED = Event(1, 1.0, ROOM, Opened("r", "Room"))
 HOSTED = Event(2, 2.0, ROOM, Hosted("ann"))
@@ -81,13 +81,13 @@ def test_only_the_own_word_is_struck_off() -> None:
     assert [unsent.id for unsent in ben.outbox.unsent] == ["two"]
 
 
-async def test_what_the_room_does_not_take_is_given_back_shortened_in_the_notice() -> None:
+async def test_what_the_room_does_not_take_is_given_back() -> None:
     ben = Ben()
     ben.enter()
     ben.say("one", "x" * 100)
     ben.inbox.take(Refused("muted", "you are muted", ref="one"))
     assert ben.outbox.unsent == ben.seen.unsent == ()
-    assert ben.seen.notices == [(Severity.ERROR, f"not sent: you are muted: {'x' * 60}…")]
+    assert ben.seen.rejected == [("x" * 100, "you are muted")]
 
 
 async def test_a_refusal_about_a_file_is_the_files() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from tests.genie_tui.room_parts import editor, notes
 from tests.genie_tui.scripted_seat import (
     ScriptedDoorman,
@@ -10,7 +11,8 @@ from tests.genie_tui.scripted_seat import (
     until,
 )
 
-from genie_core.room.seat import Link, LinkStatus
+from genie_core.room.event import FileRef
+from genie_core.room.seat import Link, LinkStatus, Unsent
 from genie_tui.app import GenieApp
 from genie_tui.opening import NewRoom
 from genie_tui.screens.room import RoomScreen
@@ -56,6 +58,44 @@ async def test_a_message_before_the_room_is_open_stays_a_draft(seat: ScriptedSea
         await until(pilot, lambda: list(app._notifications))
         assert screen.query_one(Composer).draft == "early"
         assert "opening" in str(screen.query_one(Banner).render())
+
+
+@pytest.mark.parametrize(
+    ("text", "emote", "draft"),
+    [
+        ("a [b]long[/b] story " * 20, False, ("a [b]long[/b] story " * 20)),
+        ("/etc/hosts", False, "//etc/hosts"),
+        ("waves", True, "/me waves"),
+    ],
+)
+async def test_what_the_room_does_not_take_can_be_called_back(
+    seat: ScriptedSeat, text: str, emote: bool, draft: str
+) -> None:
+    async with in_room(seat) as (screen, pilot):
+        await pilot.press(*"now")
+        assert seat.listener is not None
+        seat.listener.on_rejected(Unsent("m", text, emote, at=1.0), "you are muted")
+        await until(pilot, lambda: "you are muted" in notes(pilot))
+        assert text[:60] in notes(pilot)
+        assert "↑ brings the message back" in notes(pilot)
+        composer = screen.query_one(Composer)
+        assert composer.draft == "now"
+        await pilot.press("up")
+        await until(pilot, lambda: composer.draft == draft)
+        await pilot.press("down")
+        await until(pilot, lambda: composer.draft == "now")
+
+
+async def test_files_that_the_room_does_not_take_are_named(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        assert seat.listener is not None
+        files = (FileRef("ab" * 32, "plan.pdf", 5), FileRef("cd" * 32, "map.png", 5))
+        bare = Unsent("m", "", emote=False, at=1.0, files=files)
+        seat.listener.on_rejected(bare, "you are muted")
+        await until(pilot, lambda: "you are muted: plan.pdf, map.png" in notes(pilot))
+        assert "brings" not in notes(pilot)
+        await pilot.press("up")
+        assert screen.query_one(Composer).draft == ""
 
 
 async def test_sending_is_not_typing(seat: ScriptedSeat) -> None:

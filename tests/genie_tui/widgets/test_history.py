@@ -1,4 +1,4 @@
-from genie_tui.widgets.history import History
+from genie_tui.widgets.history import KEPT, History
 
 
 def test_the_walk_goes_back_to_the_oldest_and_returns_to_the_draft() -> None:
@@ -36,3 +36,38 @@ def test_nothing_was_sent_yet() -> None:
     history = History()
     assert history.older("draft") is None
     assert history.newer("draft") is None
+
+
+def test_what_came_back_is_found_first_and_costs_no_edit() -> None:
+    history = History()
+    history.add("one")
+    history.keep("came back")
+    assert history.older("draft") == "came back"
+    history.keep("and this")  # in the middle of a walk
+    assert history.older("came back, changed") == "one"
+    assert history.newer("one") == "came back, changed"
+    assert history.newer("came back, changed") == "and this"
+    assert history.newer("and this") == "draft"
+
+
+def test_what_is_sent_and_comes_back_is_there_once() -> None:
+    history = History()
+    history.add("one")
+    history.keep("one")
+    assert history.older("") == "one"
+    assert history.older("one") is None
+
+
+def test_there_is_an_end_to_what_is_kept() -> None:
+    history = History()
+    for number in range(KEPT):
+        history.add(str(number))
+    assert history.older("draft") == str(KEPT - 1)
+    history.keep("came back")
+    assert history.newer("changed") == "came back"
+    assert history.newer("came back") == "draft"
+    walk = ["draft"]
+    while (older := history.older(walk[-1])) is not None:
+        walk.append(older)
+    assert walk[1:4] == ["came back", "changed", str(KEPT - 2)]
+    assert (len(walk) - 1, walk[-1]) == (KEPT, "1")
