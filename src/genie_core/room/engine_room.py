@@ -18,6 +18,7 @@ from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
 from genie_core.room.handler import Handler
 from genie_core.room.plan import Engine, EngineLoader, Plan
+from genie_core.room.recorded import waiting_after
 from genie_core.room.reporter import Reporter
 from genie_core.room.seat import Answer, EngineState, EngineStatus
 from genie_core.room.workbench import Workbench
@@ -161,7 +162,7 @@ class EngineRoom:
                 self._show(replace(self._status, auto=False))
             left_behind = await self._handler.close(grace, reason)
         else:
-            for exchange in self.runs:
+            for exchange in self._unfinished():
                 lost = f"{self._name} left before it began"
                 self._owner.publish(Failed(exchange.seq, "lost", lost))
         self._putting_away.set()
@@ -242,8 +243,13 @@ class EngineRoom:
         self._handler = self._workbench = None
         self._show(replace(self._status, state=EngineState.FAILED, detail=why, auto=False))
         self._owner.warn(why)
-        for exchange in self.runs:
+        for exchange in self._unfinished():
             self._refuse_work(exchange)
+
+    def _unfinished(self) -> list[Exchange]:
+        """The runs of which no end was told, be it that the room has yet to hear of it."""
+        untold = self._owner.untold
+        return [run for run in self.runs if waiting_after(run, untold) is not None]
 
     def _show(self, status: EngineStatus) -> None:
         self._status = status

@@ -1,5 +1,6 @@
 """One person's engine among several terminals, and what it gets to see."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,11 +22,33 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.errors import GenieError
 from genie_core.known_values import HIDDEN, KnownValues
 from genie_core.message import Attachment, Message, Thread
+from genie_core.progress import What
 from genie_core.reasoner import Decision, Response
-from genie_core.room.event import Asked, Failed, FileRef, Quote, QuotedLine, Settled
+from genie_core.room.client import RoomClient
+from genie_core.room.departure import Grace
+from genie_core.room.engine_room import EngineRoom
+from genie_core.room.event import (
+    Answered,
+    AnyBody,
+    Asked,
+    Decided,
+    Event,
+    Failed,
+    FileRef,
+    Hosted,
+    Joined,
+    Opened,
+    Quote,
+    QuotedLine,
+    RunBody,
+    Said,
+    Settled,
+)
+from genie_core.room.fold import RoomState
+from genie_core.room.follower import Follower
 from genie_core.room.participant import Participant
-from genie_core.room.plan import Engine
-from genie_core.room.seat import Answer, EngineState, Transfer, Way
+from genie_core.room.plan import Engine, EngineLoader, Plan
+from genie_core.room.seat import Answer, EngineState, EngineStatus, Transfer, Way
 from genie_core.testing import Emit
 
 DIGEST = "ab" * 32
@@ -49,6 +72,88 @@ async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_
         (exchange,) = couch.state.exchanges.values()
         assert (exchange.handler, exchange.device) == ("ben", "desk")
         assert desk.state.exchanges.keys() == couch.state.exchanges.keys()
+
+
+# -- work that there is no engine for
+
+
+class Ben:
+    """The owner of an engine that never gets to work."""
+
+    def __init__(self, untold: list[RunBody]) -> None:
+        self.untold = untold
+        self.published: list[RunBody] = []
+        self.failed = asyncio.Event()
+
+    def publish(self, body: RunBody) -> bool:
+        self.published.append(body)
+        return True
+
+    def delta(self, message: int, text: str) -> None: ...
+    def progress(self, message: int, agent: str, what: What, detail: str) -> None: ...
+    def warn(self, text: str) -> None: ...
+
+    def show_engine(self, status: EngineStatus) -> None:
+        if status.state is EngineState.FAILED:
+            self.failed.set()
+
+
+@asynccontextmanager
+async def engine_of(ben: Ben, load: EngineLoader) -> AsyncIterator[EngineRoom]:
+    """The engine of somebody who comes back to a room where a run of theirs is under way."""
+    told: list[tuple[str, AnyBody]] = [
+        ("", Opened("r", "Room")),
+        ("", Hosted("ann")),
+        ("ben", Joined("member", engine=True, device="desk")),
+        ("ben", Said("m", "tidy up", "ben", device="desk")),
+        ("ben", Decided(4, "delegate", "asked for", "tidy up", None, 0.5)),
+    ]
+    state = RoomState()
+    for seq, (by, body) in enumerate(told, 1):
+        state.apply(Event(seq, float(seq), by, body))
+
+    def connect(_follower: Follower) -> RoomClient:
+        raise NotImplementedError
+
+    async def put_away() -> None: ...
+
+    room = EngineRoom(Plan(connect, put_away, loader=load, label="scripted"), state, "desk", ben)
+    room.open("ben")
+    room.begin(state.head)
+    yield room
+    await room.close("ben left", Grace(0.0))
+
+
+ENDED: list[RunBody] = [Answered(4, "done", "ben", 1.0)]
+
+
+@pytest.mark.parametrize(("untold", "given_up"), [([], 1), (ENDED, 0)])
+async def test_an_engine_that_fails_ends_no_run_that_has_ended(
+    untold: list[RunBody], given_up: int
+) -> None:
+    async def load() -> Engine:
+        raise GenieError("no such model")
+
+    ben = Ben(untold)
+    async with engine_of(ben, load), asyncio.timeout(60):
+        await ben.failed.wait()
+        assert ben.published == [Failed(4, "factory", "no such model")] * given_up
+        ben.untold = ben.published + untold
+    assert len(ben.published) == given_up
+
+
+@pytest.mark.parametrize(("untold", "given_up"), [([], 1), (ENDED, 0)])
+async def test_who_leaves_before_their_engine_is_there_ends_no_run_that_has_ended(
+    untold: list[RunBody], given_up: int
+) -> None:
+    async def load() -> Engine:
+        await asyncio.Event().wait()
+        raise NotImplementedError
+
+    ben = Ben(untold)
+    async with engine_of(ben, load):
+        pass
+    assert ben.published == [Failed(4, "lost", "ben left before it began")] * given_up
 
 
 # -- what a guest's calls are made with
