@@ -26,6 +26,13 @@ DEADLINE: Final = 60.0
 
 ALTERNATE_SCREEN_OFF: Final = b"\x1b[?1049l"
 
+WHOLE_FRAMES: Final = b"\x1b[?2026$p"
+"""What a program asks of a terminal that may be able to show each frame only when it is whole."""
+
+WHOLE_FRAMES_POSSIBLE: Final = b"\x1b[?2026;2$y"
+FRAME_BEGINS: Final = b"\x1b[?2026h"
+FRAME_ENDS: Final = b"\x1b[?2026l"
+
 KEYS: Final = {
     "enter": "\r",
     "esc": "\x1b",
@@ -44,8 +51,8 @@ class Terminal:
     """`genie-tui` in a terminal of its own, with all its files below `home`.
 
     A thread reads whatever the program writes, so that it never blocks on a full buffer, and
-    keeps the screen that a person would see. `largest_file` is in bytes: writing more to a file
-    fails, as on a disk that is full.
+    keeps the screen that a person would see, never with half of a frame. `largest_file` is in
+    bytes: writing more to a file fails, as on a disk that is full.
     """
 
     def __init__(
@@ -64,6 +71,8 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._changed = threading.Condition()
         self._raw = bytearray()
+        self._unshown = b""
+        self._shows_whole_frames = False
         self._closing = threading.Event()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "genie_tui", *arguments],
@@ -204,26 +213,50 @@ class Terminal:
             except OSError:
                 data = b""
             with self._changed:
-                if data:
-                    self._raw += data
-                    self._stream.feed(data)
+                self._raw += data
+                self._show(data)
                 self._changed.notify_all()
+            if not self._shows_whole_frames and WHOLE_FRAMES in self._raw:
+                self._shows_whole_frames = True
+                with contextlib.suppress(OSError):
+                    os.write(self._master, WHOLE_FRAMES_POSSIBLE)
             if not data:
                 return
 
+    def _show(self, data: bytes) -> None:
+        """Show what has come, as far as its frames are whole; all of it at the end."""
+        waiting = self._unshown + data
+        shown = _whole_frames(waiting) if data else len(waiting)
+        self._stream.feed(waiting[:shown])
+        self._unshown = waiting[shown:]
+
+
+def _whole_frames(data: bytes) -> int:
+    """How many of these bytes come before a frame that is not whole, or may be one."""
+    frame, code = data.rfind(FRAME_BEGINS), data.rfind(b"\x1b")
+    if frame > data.rfind(FRAME_ENDS):
+        return frame
+    return code if code >= 0 and FRAME_BEGINS.startswith(data[code:]) else len(data)
+
 
 def printed_invite(home: Path) -> str:
-    """What `genie-tui invite` prints to the person whose files are there."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "genie_tui", "invite"],
-        env={**os.environ, "GENIE_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=DEADLINE,
-    )
-    (line,) = ran.stdout.splitlines()
-    return line
+    """What `genie-tui invite` prints to the person whose files are there.
+
+    It reads the files of a room, which are written while the room is on the screen already.
+    """
+    end = time.monotonic() + DEADLINE
+    while True:
+        ran = subprocess.run(
+            [sys.executable, "-m", "genie_tui", "invite"],
+            env={**os.environ, "GENIE_HOME": str(home)},
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+        )
+        if ran.returncode == 0:
+            (line,) = ran.stdout.splitlines()
+            return line
+        assert time.monotonic() < end, ran.stderr
 
 
 def _take_terminal(largest_file: int) -> None:
