@@ -144,6 +144,28 @@ class Member:
     def online(self, after: int = 0) -> None:
         self.wait_for("link", after=after, link="online")
 
+    def back_online(self, after: int) -> None:
+        """Wait until their connection has ended, and until there is one again after that."""
+
+        def back() -> bool:
+            links = [line["link"] for line in self.lines[after:] if line["on"] == "link"]
+            return "retrying" in links and "online" in links[links.index("retrying") :]
+
+        self.wait_until(back, "being connected again")
+
+    def meets(self, *names: str) -> None:
+        """Wait until they have heard that these came in, be it themselves."""
+        self.wait_until(lambda: set(names) <= self._met, f"{names} coming in")
+
+    def follows(self, host: str) -> None:
+        """Wait until they have heard that this person hosts."""
+
+        def hosted() -> bool:
+            hosts = [body["host"] for body in self.bodies("hosted")]
+            return hosts[-1:] == [host]
+
+        self.wait_until(hosted, f"{host} hosting")
+
     def all(self, on: str) -> list[Line]:
         return [line for line in list(self.lines) if line["on"] == on]
 
@@ -161,6 +183,10 @@ class Member:
     def texts(self) -> list[str]:
         """The texts of all messages, brought back ones included, in the order of the log."""
         return [body["text"] for body in map(_original, self.events) if "text" in body]
+
+    @property
+    def _met(self) -> set[str]:
+        return {line["by"] for line in self.events if line["body"]["type"] == "joined"}
 
     @property
     def is_gapless(self) -> bool:
@@ -220,9 +246,14 @@ class Member:
 
     @property
     def log(self) -> list[Line]:
-        """Their log on disk: the host's own, or the copy."""
+        """Their log on disk, up to what is being written: the host's own, or the copy."""
         (folder,) = [path for path in self.sessions if "~" not in path.name]
-        return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+        *written, _ = (folder / "events.jsonl").read_text().split("\n")
+        return [json.loads(line) for line in written]
+
+    @property
+    def texts_on_disk(self) -> list[str]:
+        return [each["body"]["text"] for each in self.log if each["body"]["type"] == "said"]
 
     @property
     def sessions(self) -> list[Path]:

@@ -73,6 +73,7 @@ def test_a_member_sends_a_large_file_over_a_cable_that_is_cut(
         send(bob, film, digest)
         alice.hears("see this")
         received = arrived(alice, digest)
+        bob.wait_for("transfer", way="up", done=SIZE)
         assert_resumed(line, progress(bob, "up"))
         # By its content, never by the name that somebody gave it.
         assert received == alice.sessions[0] / "blobs" / digest

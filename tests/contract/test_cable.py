@@ -79,8 +79,7 @@ def test_a_room_on_three_machines_survives_what_happens_to_networks(lan: Lan) ->
     moved = {member.name: member.now for member in (bob, carol)}
     lan.machines["alice"].take_address("10.77.0.99")
     for member in (bob, carol):
-        member.wait_for("link", after=moved[member.name], link="retrying")
-        member.online(moved[member.name])
+        member.back_online(moved[member.name])
     alice.say("I have moved")
     expected.append("I have moved")
     everybody_hears((alice, bob, carol), expected)
@@ -93,7 +92,7 @@ def test_a_room_on_three_machines_survives_what_happens_to_networks(lan: Lan) ->
     carol.say("is anybody there?")
     bob.begin("take_over")
     bob.seated(heard)
-    carol.online(left)
+    carol.back_online(left)
     bob.say("I host now")
     expected += ["is anybody there?", "I host now"]
     everybody_hears((bob, carol), expected)

@@ -36,7 +36,7 @@ def test_the_room_moves_to_its_heir_and_everybody_with_it(tmp_path: Path, port: 
 
             assert bob.wait_for("seated", after=since["bob"])["address"].endswith(f":{port + 1}")
             alice.seated(since["alice"])
-            carol.online(since["carol"])
+            carol.back_online(since["carol"])
             for member in people:
                 member.say(f"{member.name} is here")
             arrivals = [f"{each.name} is here" for each in people]

@@ -22,8 +22,8 @@ def invite(alice: Member) -> str:
     return text
 
 
-def await_arrival(host: Member, name: str) -> None:
-    host.wait_until(lambda: name in [each["by"] for each in host.all("event")], f"{name} coming in")
+def measures(member: Member) -> list[str]:
+    return [body["measure"] for body in member.bodies("moderated")]
 
 
 def test_who_is_kicked_is_out_and_may_come_back(alice: Member, invite: str, tmp_path: Path) -> None:
@@ -33,13 +33,14 @@ def test_who_is_kicked_is_out_and_may_come_back(alice: Member, invite: str, tmp_
     ):
         carol.seated()
         room = bob.seated()["room"]
-        await_arrival(alice, "bob")
+        alice.meets("bob")
         assert alice.do("moderate", measure="kick", name="bob", reason="take a walk")
         bob.wait_for("link", link="closed", detail="put you out of the room: take a walk")
         bob.wait_for("ended")
         carol.wait_until(lambda: carol.bodies("moderated"), "the kick")
         alice.say("without him")
-        carol.hears("without him")
+        for member in (alice, carol):
+            member.hears("without him")
         assert "without him" not in bob.texts
         assert alice.do("look")["here"] == ["alice", "carol"]
         # A member can't do what a host can.
@@ -53,14 +54,15 @@ def test_who_is_kicked_is_out_and_may_come_back(alice: Member, invite: str, tmp_
 def test_who_is_banned_stays_out_until_pardoned(alice: Member, invite: str, tmp_path: Path) -> None:
     with Member("bob", tmp_path / "bob", join(invite)) as bob:
         room = bob.seated()["room"]
-        await_arrival(alice, "bob")
+        alice.meets("bob")
         assert alice.do("moderate", measure="ban", name="bob")
         bob.wait_for("ended")
     fresh = alice.do("renew")
     for way in (rejoin(room), join(fresh)):
         with Member("bob", tmp_path / "bob", way) as bob:
             assert "does not want you" in bob.refused()
-    alice.do("moderate", measure="pardon", name="bob")
+    assert alice.do("moderate", measure="pardon", name="bob")
+    alice.wait_until(lambda: "pardon" in measures(alice), "the pardon")
     with Member("bob", tmp_path / "bob", rejoin(room)) as bob:
         bob.seated()
 
@@ -68,7 +70,7 @@ def test_who_is_banned_stays_out_until_pardoned(alice: Member, invite: str, tmp_
 def test_who_is_muted_hears_and_is_not_heard(alice: Member, invite: str, tmp_path: Path) -> None:
     with Member("bob", tmp_path / "bob", join(invite)) as bob:
         bob.seated()
-        await_arrival(alice, "bob")
+        alice.meets("bob")
         assert alice.do("moderate", measure="mute", name="bob")
         bob.wait_until(lambda: bob.bodies("moderated"), "being muted")
         bob.say("let me speak")
@@ -93,6 +95,7 @@ def test_with_ask_a_stranger_waits_for_the_hosts_word(tmp_path: Path, port: int)
                 name: alice.wait_for("knock", name=name, over=False) for name in ("bob", "mallory")
             }
             alice.say("not for their ears yet")
+            alice.hears("not for their ears yet")
             assert alice.do("look")["here"] == ["alice"]
             assert not bob.texts
 
@@ -100,6 +103,9 @@ def test_with_ask_a_stranger_waits_for_the_hosts_word(tmp_path: Path, port: int)
             assert "did not let you in" in mallory.refused()
             alice.do("admit", knock=knocks["bob"]["id"], allow=True)
             room = bob.seated()["room"]
+            for knock in knocks.values():
+                alice.wait_for("knock", id=knock["id"], over=True)
+            bob.meets("bob")
             assert knocks["bob"]["key"] == bob.do("look")["keys"]["bob"]
         # Whoever was let in once is not asked about again.
         heard = alice.now

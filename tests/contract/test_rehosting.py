@@ -37,9 +37,12 @@ def test_a_member_hosts_the_room_again_and_nothing_that_anybody_had_is_lost(
             before = bob.do("look")
             bob.leave()
         carol.say("bob does not have this")
-        alice.hears("bob does not have this")
+        carol.wait_until(
+            lambda: "bob does not have this" in carol.texts_on_disk, "what only her copy will have"
+        )
+        heard = carol.now
         alice.kill()
-        carol.wait_for("link", link="retrying")
+        carol.wait_for("link", after=heard, link="retrying")
 
         with Member("bob", tmp_path / "bob", resume(f"{room}@bob")) as host:
             host.seated()
@@ -94,6 +97,7 @@ def test_somebody_who_was_never_let_in_can_not_host_it(alice: Member, tmp_path: 
     """A copy that somebody got hold of is not theirs to host: nobody follows them."""
     with Member("bob", tmp_path / "bob", join(alice.do("invite"))) as bob:
         room = bob.seated()["room"]
+        bob.meets("bob")  # so that his copy tells whose name it is
         bob.leave()
     alice.kill()
     (tmp_path / "mallory").mkdir()
@@ -129,6 +133,7 @@ def test_the_program_hosts_a_copy_and_others_come_by_the_new_invite(
                 carol.kill()
                 with Member("carol", tmp_path / "carol", join(printed_invite(his))) as back:
                     assert back.seated()["room"] == room
+                    back.follows("bob")
                     assert back.do("look")["host"] == "bob"
                     back.say("found you")
                     host.wait_for("found you")
