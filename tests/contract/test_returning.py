@@ -24,10 +24,15 @@ NUMBERS = {"ann": "seven", "bob": "eleven"}
 
 @asynccontextmanager
 async def seated(
-    name: str, opening: Opening, home: Path, model: FakeOpenAI
+    name: str, opening: Opening, home: Path, model: FakeOpenAI, port: int
 ) -> AsyncIterator[Guest]:
-    """Somebody in a room whose own engine is loaded, with what the program itself makes of it."""
-    settings = Settings(local=True, model="scripted-1", base_url=model.base_url, grace=0.0)
+    """Somebody in a room whose own engine is loaded, with what the program itself makes of it.
+
+    The port is one that nobody else takes while the room is closed.
+    """
+    settings = Settings(
+        local=True, port=port, model="scripted-1", base_url=model.base_url, grace=0.0
+    )
     places = Locations(home / "config", home / "data", home / "log")
     ear = Ear()
     seat = await Entrance(name, settings, places).enter(opening, ear)
@@ -47,22 +52,22 @@ async def ask(guest: Guest, model: FakeOpenAI, query: str, answer: str) -> None:
 
 
 async def test_after_a_suspend_everybodys_own_agent_remembers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     homes = {name: tmp_path / name for name in NUMBERS}
     async with FakeOpenAI(api_key=KEY) as anns, FakeOpenAI(api_key=KEY) as bobs:
         models = {"ann": anns, "bob": bobs}
-        async with seated("ann", NewRoom("Standup"), homes["ann"], anns) as ann:
+        async with seated("ann", NewRoom("Standup"), homes["ann"], anns, port) as ann:
             join = JoinRoom(ann.seat.address)
-            async with seated("bob", join, homes["bob"], bobs) as bob:
+            async with seated("bob", join, homes["bob"], bobs, port) as bob:
                 copy = bob.seat.saved
                 for guest in (ann, bob):
                     number = NUMBERS[guest.seat.name]
                     await ask(guest, models[guest.seat.name], f"keep {number}", f"kept {number}")
         async with (
-            seated("ann", ResumeRoom(""), homes["ann"], anns) as ann,
-            seated("bob", RejoinRoom(copy), homes["bob"], bobs) as bob,
+            seated("ann", ResumeRoom(""), homes["ann"], anns, port) as ann,
+            seated("bob", RejoinRoom(copy), homes["bob"], bobs, port) as bob,
         ):
             for guest in (ann, bob):
                 name = guest.seat.name
