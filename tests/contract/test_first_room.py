@@ -4,6 +4,7 @@ import json
 import signal
 import socket
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,10 @@ def events(home: Path) -> list[dict[str, Any]]:
 
 def bodies(home: Path, kind: str) -> list[dict[str, Any]]:
     return [event["body"] for event in events(home) if event["body"]["type"] == kind]
+
+
+def denials(home: Path) -> list[dict[str, Any]]:
+    return [body for body in bodies(home, "settled") if body["outcome"] == "denied"]
 
 
 def answer(terminal: Terminal, *keys: str) -> None:
@@ -104,7 +109,9 @@ def test_from_hello_to_resume(host: Terminal, home: Path, port: int, tmp_path: P
         host.type("not while we plan")
         host.press("enter")
         cleo.wait_for("not while we plan")
-        (denied,) = [body for body in bodies(home, "settled") if body["outcome"] == "denied"]
+        host.wait_for("not while we plan", gone="1 approval")
+        host.wait_until(lambda _: denials(home) != [], "the denial on disk")
+        (denied,) = denials(home)
         assert denied["reason"] == "not while we plan"
 
         # The host dies in the middle of a conversation, with a question open.
@@ -229,14 +236,22 @@ def test_a_terminal_that_is_too_small_is_one_line(home: Path) -> None:
         assert "at least 60×16" in terminal.text.replace("\n", "")
 
 
+def is_written_or_can_not_be(number: int, screen: str) -> bool:
+    said = f"may not {number}" in screen and EMPTY_COMPOSER in screen
+    return said and ("unsent" not in screen or "can't write to its disk" in screen)
+
+
 def test_a_full_disk_is_loud_and_takes_back_no_acknowledgement(home: Path, port: int) -> None:
     arguments = ["host", "--title", "Standup", "--name", "ann", "--port", str(port)]
     with Terminal(*arguments, home=home, largest_file=8_000) as host:
         host.wait_for("Standup", "online", gone="loading engine")
         host.say("this one fits")
         host.wait_for("this one fits", "ignored", EMPTY_COMPOSER, gone="unsent")
+        # One by one: what comes at once is written whole or not at all, and nothing that is unsent
+        # may be too much for the file in which it is kept.
         for number in range(12):
             host.say(f"and this one may not {number} " + "x" * 600)
+            host.wait_until(partial(is_written_or_can_not_be, number), f"what becomes of {number}")
         host.wait_for("unsent", "can't write to its disk")
         assert host.leave() == 1
         told = "".join(host.left_behind).replace(" ", "")  # which breaking lines takes away
