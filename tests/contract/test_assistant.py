@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.contract.assisted import (
     KEY,
+    Guest,
     config,
     delegates,
     ignores,
@@ -93,6 +94,11 @@ async def test_a_statement_that_was_contradicted_is_checked_and_put_right(
             assert BERLIN in found
 
 
+def at_work(guest: Guest) -> set[str]:
+    """The agents of which it was told what they were at."""
+    return {path.partition(":")[0] for _, path, _, _ in guest.ear.progress}
+
+
 async def test_a_coordinator_directs_two_agents_one_of_which_asks(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -124,6 +130,8 @@ async def test_a_coordinator_directs_two_agents_one_of_which_asks(
             schema = two.ann.seat.schema(proposal.id)
             assert schema is not None
             assert schema["required"] == ["expression"]
+            # What agents are at is passed on as long as they are at it.
+            await two.bob.ear.until(lambda: at_work(two.bob) == {"system", "researcher", "coder"})
             two.ann.seat.answer(proposal.id, Answer(allow=True))
             await two.ann.ended("@genie what did I say, and what is 6*7?")
             await two.bob.caught_up(two.ann)
@@ -138,8 +146,7 @@ async def test_a_coordinator_directs_two_agents_one_of_which_asks(
                 "researcher": ("small-1", 1),
                 "coder": ("scripted-1", 2),
             }
-            seen = {path.partition(":")[0] for _, path, _, _ in two.bob.ear.progress}
-            assert seen == {"system", "researcher", "coder"}
+            assert at_work(two.bob) == {"system", "researcher", "coder"}
             told = "\n".join(coordinator.requests[0].texts)
             assert "- researcher: Looks things up.\n- coder: Writes code." in told
             assert coder.requests[0].tools == ["calculate"]
@@ -180,6 +187,7 @@ async def test_nothing_goes_over_the_budget_unasked(runtime: Runtime, tmp_path: 
             proposal = await ann.asked()
             assert proposal.tool == "exceed_budget"
             ann.seat.answer(proposal.id, Answer(allow=False))
+            await ann.ended("@genie two")  # so that only the next one can be asked about
             denied = await bob.ended("@genie two")
             assert denied.error is not None
             assert "/budget" in denied.error.error

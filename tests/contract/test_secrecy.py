@@ -130,7 +130,7 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
                 screens.append(dump(app))
                 ann.say("@genie what is wrong?")
                 await until(pilot, lambda: len(ended(ann)) == 2)
-                await ear.until(lambda: bob.state.head == ann.state.head)
+                await until(pilot, lambda: bob.state.head == ann.state.head)
                 await pilot.pause()
                 screens.append(dump(app))
                 await app.screen.run_action("activity")

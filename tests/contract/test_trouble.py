@@ -41,14 +41,18 @@ async def test_tool_servers_that_die_are_told_of_and_the_room_goes_on(
             web={"url": web.url},
             dead={"command": sys.executable, "args": ["-c", "raise SystemExit('no database')"]},
         )
-        settings = config(server, runtime=runtime, servers_file=file, rules=ALLOWED)
+        rules = (Rule("ask", "calculate"), *ALLOWED)
+        settings = config(server, runtime=runtime, servers_file=file, rules=rules)
         async with room_of_two(tmp_path / "room", settings) as two:
             server.script(
-                Call("stdio_fail", {}), Call("stdio_crash", {}), Call("web_crash", {}), Say("oh")
+                Call("stdio_fail", {}),
+                Call("stdio_crash", {}),
+                Call("web_crash", {}),
+                Call("calculate", {"expression": "1+1"}),
+                Say("oh"),
             )
             two.ann.seat.say("@genie try them all")
-            exchange = await two.bob.ended("@genie try them all")
-            assert exchange.answer is not None, exchange.error
+            proposal = await two.ann.asked()
             gone = "cannot be used: it has ended, or closed the connection"
             whole = (
                 f"'dead' {gone}",
@@ -56,9 +60,12 @@ async def test_tool_servers_that_die_are_told_of_and_the_room_goes_on(
                 f"'web' {gone}",
                 "stdio_fail: it is broken",
             )
-            await two.bob.noted(*whole)
+            await two.bob.noted(*whole)  # as long as the run goes on, notes are passed on
             for each in whole:
                 assert len([note for note in two.ann.notes if each in note]) == 1
+            assert two.ann.seat.answer(proposal.id, Answer(allow=True))
+            exchange = await two.bob.ended("@genie try them all")
+            assert exchange.answer is not None, exchange.error
             server.script(Say("still here"))
             two.bob.seat.say("@genie, and now?")
             two.ann.seat.say("@genie and now?")
@@ -165,6 +172,7 @@ async def test_a_tool_that_never_returns_is_stopped_by_whoever_may(
             assert (await two.bob.ended("@genie one")).phase is Phase.CANCELLED
 
             await hangs("@genie two", Call("toy_shout", {"text": "hey"}))
+            await ann.ear.until(lambda: len(ann.seat.state.open) == 1)
             (shout,) = ann.seat.state.open
             assert ann.seat.answer(shout, Answer(allow=False, stop=True))
             assert (await two.bob.ended("@genie two")).phase is Phase.CANCELLED
