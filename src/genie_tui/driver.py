@@ -3,7 +3,8 @@
 When a terminal window is closed, writing to it fails. Textual's writer thread would end there and
 leave the app waiting for it forever, with approvals unparked and the room's doors open. Its reading
 thread would end the app at the first byte that is no UTF-8, as in a text of another encoding that
-is pasted.
+is pasted. And when the process goes on after somebody else has stopped it, a second reading thread
+would begin beside the first, and what is typed be torn apart.
 """
 
 from codecs import IncrementalDecoder, getincrementaldecoder
@@ -31,6 +32,23 @@ class HangupDriver(LinuxDriver):
         # Textual looks its decoder up in its module, and reads on only if that never raises.
         vars(linux_driver)["getincrementaldecoder"] = _forgiving
         super().run_input_thread()
+
+    def _sigcont_application(self, *_: Any) -> None:
+        """Set the terminal up again, but not here: what it takes may be in use at this moment."""
+        with suppress(RuntimeError):  # the loop has ended, and the app with it
+            self._loop.call_soon_threadsafe(self._set_up_again)
+
+    def _set_up_again(self) -> None:
+        """Take the terminal, which a shell may have had meanwhile, with one reader in the end."""
+        if not self._auto_restart:
+            return  # an editor has it
+        if self._key_thread is not None and self._key_thread.is_alive():
+            self.suspend_application_mode()  # it was stopped by others, with everything set up
+        elif not self._must_signal_resume:
+            return  # it has not begun, or has ended
+        self._must_signal_resume = True
+        self.resume_application_mode()
+        self._app.refresh(layout=True)
 
 
 def _forgiving(encoding: str) -> Callable[[], IncrementalDecoder]:
