@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.clock import pass_at_once, pass_until
 from tests.genie_core.room.doubles import (
     Guest,
     MemorySink,
@@ -328,14 +329,18 @@ async def test_tls_and_plain_ends_do_not_meet(certificate: Certificate) -> None:
 async def test_what_says_no_tls_and_what_says_nothing_are_unreachable(
     certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("genie_core.room.websocket.OPEN_TIMEOUT", 0.3)
-    async with listening(None) as (address, heard):
-        with pytest.raises(Unreachable, match="nothing answered in time"):
-            await tls_connect(address, certificate.pin)
-        assert heard.startswith(b"\x16\x03")  # its hello, and no more
-    async with listening(certificate) as (address, _):
-        with pytest.raises(Unreachable, match="nothing answered in time"):
-            await tls_connect(address, certificate.pin)
+    monkeypatch.setattr("genie_core.room.websocket.OPEN_TIMEOUT", 10.0)
+    for owned in (None, certificate):
+        async with listening(owned) as (address, heard):
+            connecting = asyncio.create_task(tls_connect(address, certificate.pin))
+            async with asyncio.timeout(DEADLINE):
+                while not heard:
+                    await asyncio.sleep(0.01)
+            await pass_at_once(11)
+            with pytest.raises(Unreachable, match="nothing answered in time"):
+                await connecting
+            if owned is None:
+                assert heard.startswith(b"\x16\x03")  # its hello, and no more
 
 
 async def test_whoever_stops_half_way_is_put_out_in_time(certificate: Certificate) -> None:
@@ -344,12 +349,21 @@ async def test_whoever_stops_half_way_is_put_out_in_time(certificate: Certificat
         for part in (b"", hello[:1], hello[:-1]):  # nothing, and the beginning of TLS
             assert await replayed(address, part) == b""
         assert (await replayed(address, hello)).startswith(b"\x16\x03")  # no end of TLS
+        assert not server.state.people
+
+
+async def test_whoever_stops_after_tls_is_put_out_in_time(certificate: Certificate) -> None:
+    async with hosted(certificate, limits=Limits(handshake=10)) as (server, address):
         reader, writer = await asyncio.open_connection(*address, ssl=client_context())
-        async with asyncio.timeout(DEADLINE):
-            assert await reader.read() == b""  # TLS, and no HTTP
+        reading = asyncio.create_task(reader.read())
+        await pass_until(reading, 11)
+        with suppress(ConnectionError):  # where this end of TLS was done first
+            assert await reading == b""  # TLS, and no HTTP
         writer.transport.abort()
         async with connect(f"wss://{address}/", ssl=client_context(), proxy=None) as ws:
-            refusal = await receive(ws)  # HTTP, and no hello
+            receiving = asyncio.create_task(receive(ws))
+            await pass_until(receiving, 11)
+            refusal = await receiving  # HTTP, and no hello
             assert isinstance(refusal, Refused)
             assert "in time" in refusal.text
             with pytest.raises(ConnectionClosed):
@@ -357,6 +371,7 @@ async def test_whoever_stops_half_way_is_put_out_in_time(certificate: Certificat
         async with connect(f"wss://{address}/", ssl=client_context(), proxy=None) as ws:
             await send(ws, Hello("mallory", key=Identity.generate().key, nonce="n"))
             assert isinstance(await receive(ws), Challenge)
+            await pass_at_once(11)
             refusal = await receive(ws)  # a hello, and no proof
             assert isinstance(refusal, Refused)
             assert "in time" in refusal.text

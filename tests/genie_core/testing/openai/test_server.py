@@ -7,6 +7,7 @@ import httpx2
 import openai
 import pytest
 from openai import AsyncOpenAI
+from tests.clock import pass_at_once
 from tests.genie_core.testing.openai.conftest import DEADLINE, Door
 
 from genie_core.testing.openai import FakeOpenAI
@@ -200,8 +201,19 @@ async def test_a_stall_comes_after_the_text(
 ) -> None:
     server.script(Stall("Once upon"))
     heard: list[str] = []
+    told = asyncio.Event()
+
+    def hear(text: str) -> None:
+        heard.append(text)
+        if "".join(heard) == "Once upon":
+            told.set()
+
+    patient = client.with_options(timeout=20)
+    listening = asyncio.create_task(door.listen(patient, "tell", hear))
+    await told.wait()
+    await pass_at_once(25)
     with pytest.raises(openai.APITimeoutError):
-        await door.listen(client.with_options(timeout=0.3), "tell", heard.append)
+        await listening
     assert "".join(heard) == "Once upon"
 
 

@@ -11,6 +11,7 @@ import pytest
 from agents import ModelSettings, set_trace_processors
 from agents.tracing.processors import default_processor
 from openai import AsyncOpenAI
+from tests.clock import pass_at_once, pass_until
 from tests.genie_core.agent.provider.openai.doubles import Approver, Desk, ask, outputs
 
 from genie_core.agent import AgentInput, Verdict
@@ -220,9 +221,13 @@ async def test_what_the_model_does_wrong_is_told_in_one_line(
     desk: Desk, turn: Any, kind: str, streaming: bool
 ) -> None:
     desk.server.script(turn)
-    agent = desk.agent(settings=ModelSettings(extra_args={"timeout": 0.5}))
+    agent = desk.agent(settings=ModelSettings(extra_args={"timeout": 20}))
+    asking = asyncio.create_task(run(agent, streaming=streaming))
+    await desk.server.reached(1)
+    if isinstance(turn, Stall):
+        await pass_until(asking, 25)
     with pytest.raises(ModelFailed) as failed:
-        await run(agent, streaming=streaming)
+        await asking
     assert failed.value.kind == kind
     told = str(failed.value)
     assert "'gpt-x'" in told
@@ -288,15 +293,15 @@ async def test_a_model_may_be_silent_for_two_minutes_unless_told_otherwise(
 
 async def test_the_time_that_people_and_tools_take_does_not_count(desk: Desk) -> None:
     async def slow(_name: str, _arguments: dict[str, Any]) -> Verdict:
-        await asyncio.sleep(0.5)
+        await pass_at_once(25)
         return Verdict(approved=True)
 
     async def nap() -> str:
-        await asyncio.sleep(0.5)
+        await pass_at_once(25)
         return "rested"
 
     desk.server.script(Call("nap", {}), Say("ok"))
-    agent = desk.agent(tools=[nap], settings=ModelSettings(extra_args={"timeout": 0.3}))
+    agent = desk.agent(tools=[nap], settings=ModelSettings(extra_args={"timeout": 20}))
     assert await agent.run_streaming(AgentInput("go"), slow, lambda _piece: None) == "ok"
 
 

@@ -15,6 +15,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
+from tests.clock import pass_at_once
 from tests.genie_core.agent.provider.pydantic_ai.clients import NAME, chat_model, responses_model
 
 from genie_core.agent import Agent, AgentFactory, AgentInput, Verdict
@@ -184,15 +185,15 @@ async def test_an_answer_that_stays_unusable_is_told(make: Make) -> None:
 
 async def test_the_time_that_tools_and_approvals_take_does_not_count(make: Make) -> None:
     async def slow() -> str:
-        await asyncio.sleep(0.5)
+        await pass_at_once(25)
         return "done"
 
     async def ask_slowly(_name: str, _arguments: dict[str, Any]) -> Verdict:
-        await asyncio.sleep(0.5)
+        await pass_at_once(25)
         return Verdict(approved=True)
 
     async with FakeOpenAI(Call("slow", {}), Say("It is done.")) as server:
-        limits: ModelSettings = {"timeout": 0.4, "request_timeout": 0.4}
+        limits: ModelSettings = {"timeout": 20, "request_timeout": 20}
         agent = DefaultAgent("p", make(server), limits, tools=[slow])
         assert await agent.run(AgentInput("q"), ask_slowly) == "It is done."
 
