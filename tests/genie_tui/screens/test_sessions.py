@@ -81,6 +81,13 @@ async def listed(
         yield screen, pilot
 
 
+async def find_one(screen: SessionsScreen, pilot: Pilot[Any], words: str) -> None:
+    """Let these words be there at once: whatever is typed with a pause in it is searched twice."""
+    await pilot.press("slash")
+    screen.query_one("#sessions-filter", Input).value = words
+    await until(pilot, lambda: len(screen.query_one(SessionList).hits) == 1)
+
+
 def titles(screen: SessionsScreen) -> list[str]:
     return [row.title for row in screen.query_one(SessionList).rows]
 
@@ -255,8 +262,7 @@ async def test_a_hit_opens_the_replay_at_that_place(recorded: Recorded) -> None:
     saved = recorded.session("Garden", Said("1", "apples?"), Answered(4, "plant apples in May"))
     async with listed(recorded, WIDE) as (screen, pilot):
         rows = screen.query_one(SessionList)
-        await pilot.press("slash", *"may")
-        await until(pilot, lambda: len(rows.hits) == 1)
+        await find_one(screen, pilot, "may")
         await pilot.press("enter", "end")
         await until(pilot, lambda: isinstance(rows.selected, Hit))
         await until(pilot, lambda: "plant apples in May" in text(screen, "#preview-lines"))
@@ -425,8 +431,7 @@ async def test_a_fork_is_listed_and_selected(recorded: Recorded) -> None:
     recorded.said("Garden", "apples", "pears")
     async with listed(recorded) as (screen, pilot):
         rows = screen.query_one(SessionList)
-        await pilot.press("slash", *"apples")
-        await until(pilot, lambda: len(rows.hits) == 1)
+        await find_one(screen, pilot, "apples")
         await pilot.press("enter", "end", "f")
 
         def is_selected() -> bool:
