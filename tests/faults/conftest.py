@@ -1,1 +1,2 @@
 from tests.faults.scene import hurried as hurried
+from tests.idle import pilots_wait_for_the_loop as pilots_wait_for_the_loop

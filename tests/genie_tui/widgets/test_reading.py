@@ -1,6 +1,7 @@
 """Reading on by single keys."""
 
 import pytest
+from tests.genie_tui.scripted_seat import until
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
@@ -32,6 +33,7 @@ class Long(App[None]):
 async def test_a_page_keeps_one_line_of_the_one_before(keys: list[str], top: int) -> None:
     async with Long().run_test(size=(40, 20)) as pilot:
         area = pilot.app.query_one(VerticalScroll)
+        await until(pilot, lambda: area.max_scroll_y == 90)
         for key in keys:
             read_on(area, key)
             await pilot.pause()
