@@ -260,9 +260,9 @@ async def test_an_old_deed_or_a_copy_of_one_replaces_nothing() -> None:
         assert await announcer.settle()
         await watcher.until(lambda: titles(browser) == ["now"])
         with Attacker() as attacker:
-            attacker.announce("replay", before)
-            attacker.announce("copy", now, title=b"another title")
-            attacker.announce("marker", marker)
+            attacker.announce(f"replay-{os.getpid()}", before)
+            attacker.announce(f"copy-{os.getpid()}", now, title=b"another title")
+            attacker.announce(f"marker-{os.getpid()}", marker)
         await watcher.until(lambda: titles(browser, marker.deed.room) == ["marker"])
         assert titles(browser) == ["now"]
 

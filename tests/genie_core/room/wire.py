@@ -83,8 +83,11 @@ async def upgrade(address: Address, *headers: str) -> tuple[socket.socket, bytes
         *headers,
     ]
     await loop.sock_sendall(sock, ("\r\n".join(lines) + "\r\n\r\n").encode())
+    answer = b""
     async with asyncio.timeout(DEADLINE):
-        return sock, await loop.sock_recv(sock, 1000)
+        while not answer.endswith(b"\r\n\r\n") and (more := await loop.sock_recv(sock, 1)):
+            answer += more
+    return sock, answer
 
 
 def masked(payload: bytes) -> bytes:
