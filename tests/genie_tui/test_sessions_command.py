@@ -4,6 +4,7 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -307,8 +308,10 @@ def test_what_is_past_a_limit_is_shown_first(
     base: Path, trashed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old, new = room(base, "Old"), room(base, "New")
+    then = time.time() - 1.5 * 86_400
     for path in (old.log_path, new.log_path):
-        os.utime(path, (NOW, NOW))
+        os.utime(path, (then, then))
+    old.update(last_activity=then)
     new.update(last_activity=4e9)  # the clock was set back since
     assert "there is no limit" in told(capsys, "prune")
     limit = ["--set", "retention.max_age_days=1"]
