@@ -219,7 +219,7 @@ async def take_host_seat(
     seat.replay(opened.events, opened.base.room())
     kept = await asyncio.to_thread(read_view, saved.folder)
     seat.send_again(together(unsent, kept.unsent))
-    seat.report_again(kept.unreported)
+    seat.report_again(kept.unrecorded, opened.events)
     await seat.start()
     async with leaving_unless_done(seat):
         await asyncio.to_thread(_note_hosting, person, doors)

@@ -11,7 +11,7 @@ import msgspec
 from genie_core.durable import read_file, reason, replace_file
 from genie_core.errors import GenieError
 from genie_core.room.event import FileRef, Quote
-from genie_core.room.seat import Unreported, Unsent
+from genie_core.room.seat import Unrecorded, Unsent
 
 VIEW_NAME: Final = "view.json"
 LARGEST: Final = 32 * 1024 * 1024
@@ -37,7 +37,7 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     the end was followed. `hidden` says that the panel was put away, `tab` and
     `shown` are names of its page and of the filter of the activity, and `find` the text in that.
     `seen` is the last event that was there to be seen. `unsent` is to be sent by the next seat,
-    and `unreported` is what the engine did and the room has yet to record.
+    and `unrecorded` is what the engine did and the room has yet to record.
     """
 
     draft: str = ""
@@ -50,7 +50,7 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     reasons: bool = False
     seen: int = 0
     unsent: tuple[Unsent, ...] = ()
-    unreported: tuple[Unreported, ...] = ()
+    unrecorded: tuple[Unrecorded, ...] = ()
     files: tuple[FileRef, ...] = ()
     quotes: tuple[Quote, ...] = ()
 
@@ -93,7 +93,7 @@ def write_view(folder: Path, view: View) -> None:
             raise FileNotFoundError(2, "the room's folder is gone")
         content = msgspec.json.encode(view)
         if len(content) > LARGEST:  # nothing that a person wrote gets so long; it is worth more
-            content = msgspec.json.encode(msgspec.structs.replace(view, unreported=()))
+            content = msgspec.json.encode(msgspec.structs.replace(view, unrecorded=()))
         replace_file(file, content)
     except (OSError, ValueError) as error:
         raise ViewNotKept(file, reason(error)) from error

@@ -23,7 +23,7 @@ from genie_core.room.event import Event, FileRef
 from genie_core.room.identity import Identity
 from genie_core.room.participant import Participant
 from genie_core.room.reach import reachable_hosts
-from genie_core.room.seat import Listener, Severity, Unreported, Unsent
+from genie_core.room.seat import Listener, Severity, Unrecorded, Unsent
 from genie_core.room.seeker import Seeker
 from genie_core.room.transfer import files_of
 from genie_core.room.websocket import tls_connect
@@ -59,7 +59,7 @@ class Luggage:
     opened: OpenedLog | None = None
     bequest: list[Event] = field(default_factory=list)
     unsent: tuple[Unsent, ...] = ()
-    unreported: tuple[Unreported, ...] = ()
+    unrecorded: tuple[Unrecorded, ...] = ()
     drafted: tuple[FileRef, ...] = ()
     lent: SavedRoom | None = None
     patient: bool = False
@@ -188,9 +188,9 @@ class Visitor:
         seat = Participant(person.name, listener, plan)
         if opened is not None:
             seat.replay(opened.events, opened.base.room())
+            seat.report_again(luggage.unrecorded, opened.events)
         seat.bequeath(luggage.bequest)
         seat.send_again(luggage.unsent)
-        seat.report_again(luggage.unreported)
         await seat.start()
         seeker.room = seat.room
         if second:
@@ -248,7 +248,7 @@ async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitSta
     kept = await asyncio.to_thread(read_view, saved.folder)
     luggage.saved, luggage.opened = saved, opened
     luggage.unsent = together(luggage.unsent, kept.unsent)
-    luggage.drafted, luggage.unreported = kept.files, kept.unreported
+    luggage.drafted, luggage.unrecorded = kept.files, kept.unrecorded
 
 
 async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Seeker) -> None:

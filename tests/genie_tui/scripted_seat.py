@@ -44,7 +44,7 @@ from genie_core.room.seat import (
     Listener,
     Parting,
     Transfer,
-    Unreported,
+    Unrecorded,
     Unsent,
     Way,
 )
@@ -96,7 +96,7 @@ class ScriptedSeat:
         default_factory=lambda: EngineStatus(EngineState.READY, "offline", offline=True)
     )
     unsent: tuple[Unsent, ...] = ()
-    unreported: tuple[Unreported, ...] = ()
+    unrecorded: tuple[Unrecorded, ...] = ()
     address: str = "127.0.0.1:7654"
     state: RoomState = field(default_factory=RoomState)
     events: list[Event] = field(default_factory=list)

@@ -210,11 +210,11 @@ async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_a
     (call,) = ben.state.pending_for("ben")
     assert ben.answer(call.id, Answer(allow=False, reason="not now"))
     async with asyncio.timeout(60):
-        while not any(isinstance(each.body, Answered) for each in ben.unreported):
+        while not any(isinstance(each.body, Answered) for each in ben.unrecorded):
             await asyncio.sleep(0)  # no listener hears of it before the room does
     receipt = await ben.leave()
     assert (len(receipt.unheard), receipt.parked) == (1, ())
-    write_view(b / "data" / "sessions" / ben.saved, View(unreported=ben.unreported))
+    write_view(b / "data" / "sessions" / ben.saved, View(unrecorded=ben.unrecorded))
     async with AsyncExitStack() as rooms:
         way: Opening = ResumeRoom(ben.saved)
         if then == "joins again":
@@ -227,7 +227,7 @@ async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_a
         settled = again.state.proposals[call.id]
         assert (settled.outcome, settled.reason) == ("denied", "not now")
         assert not again.state.parked
-        await ear.until(lambda: not again.unreported)
+        await ear.until(lambda: not again.unrecorded)
 
 
 async def test_an_approval_is_answered_at_another_terminal(tmp_path: Path) -> None:

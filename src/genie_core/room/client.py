@@ -34,7 +34,7 @@ from genie_core.room.introduction import Introduction
 from genie_core.room.limits import Limits
 from genie_core.room.outbox import Outbox
 from genie_core.room.proof import Ticket
-from genie_core.room.seat import Link, LinkStatus, Unreported, Unsent
+from genie_core.room.seat import Link, LinkStatus, Unrecorded, Unsent
 from genie_core.room.signatory import Signatory
 from genie_core.room.websocket import Connector
 
@@ -155,9 +155,9 @@ class RoomClient:
         return self._outbox.unsent
 
     @property
-    def unreported(self) -> tuple[Unreported, ...]:
+    def unrecorded(self) -> tuple[Unrecorded, ...]:
         """The own engine's steps that the room's log does not show, oldest first."""
-        return self._outbox.unreported
+        return self._outbox.unrecorded
 
     async def run(self) -> None:
         """Stay connected until `bye`. Cancelling drops the connection without a farewell.
@@ -255,19 +255,13 @@ class RoomClient:
         """
         if said is not None:
             body = self._author.sign_report(said, normal(body, self._limits.frame_bytes))
-        self._outbox.publish(secrets.token_hex(8), body)
+        self._outbox.publish(secrets.token_hex(8), body, self._inbox.last)
         self._note_outbox()
 
-    def report_again(self, reports: Iterable[Unreported]) -> None:
-        """Report what an earlier engine of this person did, as it was signed then.
-
-        What can't be recorded, as it was changed meanwhile, is left out.
-        """
-        for report in reports:
-            try:
-                self._outbox.publish(report.id, report.body)
-            except RoomError as error:
-                logger.warning("an earlier step is left out: %s", error)
+    def report_again(self, steps: Iterable[Unrecorded]) -> None:
+        """Report what an earlier engine of this person did, as it was signed then."""
+        for step in steps:
+            self._outbox.keep(step)
         self._note_outbox()
 
     def equip(self, label: str) -> None:
@@ -368,8 +362,9 @@ class RoomClient:
         who = self._introduction
         who.name, who.room = welcome.name, welcome.room
         self._limits = welcome.limits
-        self._outbox.connected(welcome.limits)
+        given_up = self._outbox.connected(welcome.limits)
         self._inbox.welcome(welcome)
+        self._inbox.given_up(given_up, welcome.limits)
         self._report(LinkStatus(Link.ONLINE))
 
     async def _stay(self, link: ClientConnection) -> str:

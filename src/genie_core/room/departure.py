@@ -15,6 +15,7 @@ from genie_core.room.event import (
     Answered,
     Asked,
     Cancelled,
+    Decided,
     Failed,
     FileRef,
     RunBody,
@@ -162,27 +163,28 @@ def make_receipt(
     runs: Iterable[int],
     left_behind: Collection[int] = (),
     *,
-    untold: Sequence[RunBody] = (),
+    unrecorded: Sequence[RunBody] = (),
     unsent: int = 0,
     problems: Iterable[str] = (),
 ) -> Receipt:
     """Sum up what became of these messages' runs, going by the room's state afterwards.
 
-    `untold` is what the own engine did and the room has not heard.
+    `unrecorded` is what the own engine did and the room has not heard.
     """
-    known = [state.exchanges[seq] for seq in sorted(set(runs)) if seq in state.exchanges]
-    parked = state.parked_for(owner)
+    silent = {body.message for body in unrecorded}
+    known = [state.exchanges[seq] for seq in sorted({*runs, *silent}) if seq in state.exchanges]
+    settled = {body.approval for body in unrecorded if isinstance(body, Settled)}
+    parked = [each for each in state.parked_for(owner) if each.id not in settled]
     waiting = {proposal.message for proposal in parked}
     ended = [one for one in known if one.seq not in waiting and one.seq not in left_behind]
-    heard = [one for one in ended if one.phase not in RUNNING]
+    unheard = [one for one in ended if one.phase in RUNNING or one.seq in silent]
+    heard = [one for one in ended if one not in unheard]
     return Receipt(
         finished=tuple(_item(one) for one in heard if _is_finished(one)),
         cancelled=tuple(_item(one, _trouble(one)) for one in heard if not _is_finished(one)),
         parked=tuple(_waiting(state, proposal) for proposal in parked),
         left_behind=tuple(_item(one) for one in known if one.seq in left_behind),
-        unheard=tuple(
-            _item(one, _end_of(one, untold, state)) for one in ended if one.phase in RUNNING
-        ),
+        unheard=tuple(_item(one, _end_of(one, unrecorded, state)) for one in unheard),
         unsent=unsent,
         problems=tuple(problems),
     )
@@ -192,14 +194,16 @@ def _is_finished(exchange: Exchange) -> bool:
     return exchange.phase in (Phase.ANSWERED, Phase.IGNORED)
 
 
-def _end_of(exchange: Exchange, untold: Sequence[RunBody], state: "RoomState") -> str:
+def _end_of(exchange: Exchange, unrecorded: Sequence[RunBody], state: "RoomState") -> str:
     """How a run ended of which the room has not heard that; empty if that is not known here."""
-    steps = [body for body in untold if body.message == exchange.seq]
+    steps = [body for body in unrecorded if body.message == exchange.seq]
     tools = {body.approval: body.tool for body in steps if isinstance(body, Asked)}
     for body in reversed(steps):
         match body:
             case Answered():
                 return "answered"
+            case Decided(decision="ignore"):
+                return "ignored"
             case Failed(error=error):
                 return error
             case Settled(approval=approval, outcome="parked"):

@@ -32,9 +32,9 @@ class Discreet:
         return self._inner.publish(discreet(body))
 
     @property
-    def untold(self) -> Sequence[RunBody]:
+    def unrecorded(self) -> Sequence[RunBody]:
         """The published steps that the room's log does not show yet, in order."""
-        return self._inner.untold
+        return self._inner.unrecorded
 
     def delta(self, message: int, text: str) -> None:
         """Show text of an answer in the making, as far as it is sure to hold no secret."""

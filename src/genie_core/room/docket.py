@@ -122,7 +122,7 @@ class Docket:
         What is allowed is revived, for the next run for its message. A denial that stops takes
         along what else was revived for that.
         """
-        if proposal.id in self._revived or (answer.allow and not self._may_allow(proposal, answer)):
+        if self._is_settled(proposal) or (answer.allow and not self._may_allow(proposal, answer)):
             return False
         self._revived.add(proposal.id)
         edited = answer.arguments if answer.allow else None
@@ -145,6 +145,13 @@ class Docket:
         elif answer.stop:
             self._consent.forget(proposal.message, self._consent.revived(proposal.message))
         return True
+
+    def _is_settled(self, proposal: Proposal) -> bool:
+        """Whether it was answered, here or at an earlier visit, be it that the room has yet to hear."""
+        return proposal.id in self._revived or any(
+            isinstance(body, Settled) and body.approval == proposal.id and body.outcome != "parked"
+            for body in self._reporter.unrecorded
+        )
 
     def close(self, runs: Iterable[Running], reason: str) -> None:
         """Park what waits in these runs, and from now on whatever is asked, and cancel the run."""

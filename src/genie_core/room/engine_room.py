@@ -18,7 +18,7 @@ from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
 from genie_core.room.handler import Handler
 from genie_core.room.plan import Engine, EngineLoader, Plan
-from genie_core.room.recorded import waiting_after
+from genie_core.room.recorded import unfinished
 from genie_core.room.reporter import Reporter
 from genie_core.room.seat import Answer, EngineState, EngineStatus
 from genie_core.room.workbench import Workbench
@@ -247,9 +247,9 @@ class EngineRoom:
             self._refuse_work(exchange)
 
     def _unfinished(self) -> list[Exchange]:
-        """The runs of which no end was told, be it that the room has yet to hear of it."""
-        untold = self._owner.untold
-        return [run for run in self.runs if waiting_after(run, untold) is not None]
+        """The runs here of which no end was told, be it that the room has yet to hear of it."""
+        runs = unfinished(self._state, self._owner.unrecorded)
+        return [one for one in map(self._state.exchanges.__getitem__, runs) if self.has(one)]
 
     def _show(self, status: EngineStatus) -> None:
         self._status = status

@@ -7,7 +7,7 @@ back to the room.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -36,7 +36,7 @@ from genie_core.room.exchange import Exchange
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
 from genie_core.room.judge import AskAlways, Judge
-from genie_core.room.recorded import waiting_after
+from genie_core.room.recorded import unfinished
 from genie_core.room.reporter import Reporter
 from genie_core.room.running import Running
 from genie_core.room.seat import Answer
@@ -134,9 +134,9 @@ class Handler:
                 self._briefing.catch_up(item)
         for exchange in waiting.values():
             self._take(exchange)
-        for exchange in mine:
-            if exchange.seq <= live_after:
-                self._give_up(exchange)
+        for seq, approvals in unfinished(self._state, self._reporter.unrecorded).items():
+            if seq <= live_after and self._is_here(self._state.exchanges[seq]):
+                self._give_up(self._state.exchanges[seq], approvals)
 
     def accept(self, event: Event) -> None:
         """Act on an event that has just been applied to the state."""
@@ -252,10 +252,7 @@ class Handler:
             return False
         return True
 
-    def _give_up(self, exchange: Exchange) -> None:
-        waiting = waiting_after(exchange, self._reporter.untold)
-        if waiting is None:
-            return
+    def _give_up(self, exchange: Exchange, waiting: Iterable[str]) -> None:
         for approval in waiting:
             self._reporter.publish(Settled(exchange.seq, approval, "parked"))
         self._reporter.publish(

@@ -42,12 +42,12 @@ class Held:
             self._waiting = deque(_without(each, digest) for each in self._waiting)
         return brought
 
-    def release(self, send: Callable[[Unsent], None]) -> list[RoomError]:
-        """Send what need not wait any more; returns why some of it could not be.
+    def release(self, send: Callable[[Unsent], None]) -> list[tuple[Unsent, RoomError]]:
+        """Send what need not wait any more; returns what could not be sent, and why.
 
         What is only too much at once goes on waiting.
         """
-        problems: list[RoomError] = []
+        problems: list[tuple[Unsent, RoomError]] = []
         if self._releasing:  # sending is told to those who call this
             return problems
         self._releasing = True
@@ -58,7 +58,7 @@ class Held:
                 except TooManyUnsent:
                     break
                 except RoomError as error:
-                    problems.append(error)
+                    problems.append((self._waiting[0], error))
                 self._waiting.popleft()
         finally:
             self._releasing = False

@@ -38,9 +38,9 @@ class Herald:
         return True
 
     @property
-    def untold(self) -> Sequence[RunBody]:
+    def unrecorded(self) -> Sequence[RunBody]:
         """The published steps that the room's log does not show yet, in order."""
-        return [report.body for report in self._client.unreported]
+        return [report.body for report in self._client.unrecorded]
 
     def delta(self, message: int, text: str) -> None:
         """Show text of an answer in the making, here and to the others."""

@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from genie_core.room.codec import event_mark
-from genie_core.room.errors import RoomRefused
+from genie_core.room.errors import RoomRefused, TooLong
 from genie_core.room.event import Event
 from genie_core.room.filing import is_digest
 from genie_core.room.follower import Follower
@@ -33,12 +33,15 @@ from genie_core.room.frame import (
     Welcome,
 )
 from genie_core.room.introduction import Introduction
+from genie_core.room.limits import Limits
 from genie_core.room.notices import Notices
 from genie_core.room.outbox import Outbox
-from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
+from genie_core.room.seat import Link, LinkStatus, Severity, Unrecorded, Unsent
 
 LONGEST_GRACE: Final = 3_600.0
 """Seconds until a suspend that are believed; more may be said by anybody."""
+
+TOO_LARGE: Final = "what an agent of yours did while the host was away is too large for this room's host, and not told"
 
 logger = logging.getLogger(__name__)
 
@@ -130,6 +133,14 @@ class Inbox:
             self._suspended = refused.text  # which says more than that nobody answers
         return refused.text
 
+    def given_up(self, kept: Iterable[Unsent | Unrecorded], limits: Limits) -> None:
+        """Tell what is not sent, as the room takes nothing so large."""
+        for each in kept:
+            if isinstance(each, Unsent):
+                self._reject(each, str(TooLong(len(each.text), limits.text_chars)))
+            else:
+                self._notices.tell(Severity.WARNING, TOO_LARGE)
+
     def take(self, frame: ServerFrame) -> str | None:
         """Act on a frame; returns why the connection should end, if it should.
 
@@ -200,14 +211,17 @@ class Inbox:
         self._changed()
         match lost:
             case Unsent():
-                self._follower.on_unsent(self._outbox.unsent)
-                self._follower.on_rejected(lost, refused.text)
+                self._reject(lost, refused.text)
             case None if refused.ref or refused.code == "too_fast":
                 logger.info("put off: %s", refused.text)
             case None:
                 self._notices.tell(Severity.WARNING, refused.text)
-            case report:
-                logger.warning("the room did not record %r: %s", report, refused.text)
+            case step:
+                logger.warning("the room did not record %r: %s", step.body, refused.text)
+
+    def _reject(self, unsent: Unsent, why: str) -> None:
+        self._follower.on_unsent(self._outbox.unsent)
+        self._follower.on_rejected(unsent, why)
 
     def _closing(self, within: float) -> None:
         """Keep messages here from now on; it is told once."""

@@ -100,7 +100,7 @@ class Leaving:
             seat.name,
             self._runs,
             self._left_behind,
-            untold=[report.body for report in seat.unreported],
+            unrecorded=[report.body for report in seat.unrecorded],
             unsent=unsent,
             problems=problems,
         )

@@ -117,9 +117,9 @@ class Mail:
         """Go on with files, or pause, and send what need not wait any more."""
         if status.link is Link.ONLINE:
             self._library.on_online(self._client.limits)
+            self._release()  # from here on it is known what the room takes
         else:
             self._library.on_offline()
-        self._release()
 
     def on_unsent(self, unsent: tuple[Unsent, ...]) -> None:
         """Tell which messages wait, and let those go for which the client has space now."""
@@ -142,7 +142,7 @@ class Mail:
     def _release(self) -> None:
         """Send what waited for its files, in the order in which it was typed."""
         waiting = self._held.waiting
-        for problem in self._held.release(self._client.send):
-            self._audience.warn(f"not sent: {problem}")
+        for unsent, problem in self._held.release(self._client.send):
+            self._audience.listener.on_rejected(unsent, str(problem))
         if self._held.waiting != waiting:
             self._audience.listener.on_unsent(self.unsent)

@@ -7,12 +7,12 @@ connection. Ephemeral things are merged, paced, and forgotten when there is no c
 import itertools
 from collections import deque
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, TypeVar
 
 from genie_core.room.budget import WORK_RATE
 from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import TooLong, TooManyUnsent
-from genie_core.room.event import Event, RunBody, Said
+from genie_core.room.event import Answered, Cancelled, Event, Failed, RunBody, Said
 from genie_core.room.frame import (
     Bequeath,
     ClientFrame,
@@ -27,12 +27,17 @@ from genie_core.room.frame import (
 )
 from genie_core.room.limits import Limits
 from genie_core.room.rate import TokenBucket
-from genie_core.room.seat import Unreported, Unsent
+from genie_core.room.seat import Unrecorded, Unsent
+
+_Kept = TypeVar("_Kept", Unsent, Unrecorded)
 
 MAX_UNSENT: Final = 1_000
 MAX_REPORTS: Final = 10_000
 TYPING_INTERVAL: Final = 0.5
 DELTA_INTERVAL: Final = 0.05
+ENVELOPE: Final = 1024
+"""Bytes that a frame may take beyond what it carries."""
+
 PAUSE: Final = 1.0
 """Seconds of silence after the room said that it was too much."""
 
@@ -55,7 +60,7 @@ class Outbox:
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
         self._says: dict[str, Unsent] = {}
-        self._reports: dict[str, RunBody] = {}
+        self._reports: dict[str, Unrecorded] = {}
         self._to_say: deque[str] = deque()
         self._to_report: deque[str] = deque()
         self._bequest: deque[Event] = deque()
@@ -78,9 +83,9 @@ class Outbox:
         return tuple(self._says.values())
 
     @property
-    def unreported(self) -> tuple[Unreported, ...]:
+    def unrecorded(self) -> tuple[Unrecorded, ...]:
         """The own engine's steps that the room's log does not show, oldest first."""
-        return tuple(itertools.starmap(Unreported, self._reports.items()))
+        return tuple(self._reports.values())
 
     @property
     def settled(self) -> bool:
@@ -111,19 +116,24 @@ class Outbox:
         self._says[unsent.id] = unsent
         self._to_say.append(unsent.id)
 
-    def publish(self, id_: str, body: RunBody) -> None:
-        """Add an engine's report.
+    def publish(self, id_: str, body: RunBody, since: int = 0) -> None:
+        """Add an engine's report; `since` is the last event that is known of the room.
 
         Raises:
             FrameError: it can't be recorded, because of its size or what it holds.
             TooManyUnsent: too much is waiting already.
 
         """
-        recorded = normal(body, self._limits.frame_bytes - 1024)
+        recorded = normal(body, self._limits.frame_bytes - ENVELOPE)
         if len(self._reports) >= MAX_REPORTS:
             raise TooManyUnsent(MAX_REPORTS)
-        self._reports[id_] = recorded
+        self._reports[id_] = Unrecorded(id_, recorded, since)
         self._to_report.append(id_)
+
+    def keep(self, step: Unrecorded) -> None:
+        """Add a report from before; `connected` gives it up in a room that takes none so large."""
+        self._reports[step.id] = step
+        self._to_report.append(step.id)
 
     def bequeath(self, events: Iterable[Event]) -> None:
         """Add events of an earlier host, which the room's log lacks; in their order."""
@@ -162,16 +172,22 @@ class Outbox:
         if message not in self._stops:
             self._stops.append(message)
 
-    def connected(self, limits: Limits) -> None:
-        """Start over on a new connection, on which nothing has been sent yet."""
+    def connected(self, limits: Limits) -> list[Unsent | Unrecorded]:
+        """Start over on a new connection, on which nothing has been sent yet.
+
+        Returns what is given up, as the host that is there now takes nothing so large.
+        """
         self._limits = limits
         self._speech, self._work = self._paces()
         self._paused_until = 0.0
         self._closing = False
+        given_up: list[Unsent | Unrecorded] = [*self._unfit(self._says)]
+        given_up += self._unfit(self._reports)
         self._to_say = deque(self._says)
         self._to_report = deque(self._reports)
         self._bequeathed = 0
         self.disconnected()
+        return given_up
 
     def disconnected(self) -> None:
         """Forget what only made sense at the moment."""
@@ -220,13 +236,13 @@ class Outbox:
         body = event.told.body
         if isinstance(body, Said):
             return self._says.pop(body.id, None) is not None
-        for id_, report in self._reports.items():
-            if report == body:
-                del self._reports[id_]
+        for report in self._reports.values():
+            if report.body == body:
+                del self._reports[report.id]
                 return True
         return False
 
-    def refuse(self, refused: Refused, now: float) -> Unsent | RunBody | None:
+    def refuse(self, refused: Refused, now: float) -> Unsent | Unrecorded | None:
         """Act on a refusal. Returns what is given up for good, None if it is kept for later."""
         if refused.ref == BEQUEST_REF:
             self._bequeathed = 0
@@ -240,6 +256,19 @@ class Outbox:
             self._put_back(refused.ref)  # it was sent after one that has to wait
             return None
         return self._says.pop(refused.ref, None) or self._reports.pop(refused.ref, None)
+
+    def _unfit(self, waiting: dict[str, _Kept]) -> list[_Kept]:
+        """Take out what would be too much for the room as it is now."""
+        unfit = [each for each in waiting.values() if not self._fits(each)]
+        for each in unfit:
+            del waiting[each.id]
+        return unfit
+
+    def _fits(self, kept: Unsent | Unrecorded) -> bool:
+        if isinstance(kept, Unrecorded):
+            return size_of(kept.body) <= self._limits.frame_bytes - ENVELOPE
+        short = len(kept.text) <= self._limits.text_chars
+        return short and size_of(_say(kept)) <= self._limits.frame_bytes - ENVELOPE
 
     def _put_back(self, id_: str) -> None:
         """Queue something again, before all that came after it."""
@@ -290,7 +319,10 @@ class Outbox:
             if report is not None:
                 if not self._work.take(now):
                     break
-                frames.append(Publish(self._to_report[0], report))
+                if isinstance(report.body, Answered | Failed | Cancelled):
+                    # Of a run that has ended, nobody is shown any more what it was at.
+                    frames += self._take_progress(report.body.message)
+                frames.append(Publish(report.id, report.body))
             self._to_report.popleft()
         return frames
 
@@ -301,11 +333,15 @@ class Outbox:
             frames.append(Typing())
         if (self._deltas or self._progress) and now >= self._delta_from:
             self._delta_from = now + DELTA_INTERVAL
-            frames += self._progress.values()
-            self._progress.clear()
+            frames += self._take_progress()
             frames += [Delta(message, text) for message, text in self._deltas.items()]
             self._deltas.clear()
         return frames
+
+    def _take_progress(self, message: int | None = None) -> list[Progress]:
+        """What agents are at, in all runs or in that for one message."""
+        keys = [key for key in self._progress if message is None or key[0] == message]
+        return [self._progress.pop(key) for key in keys]
 
 
 def _say(unsent: Unsent) -> Say:

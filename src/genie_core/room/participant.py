@@ -29,7 +29,7 @@ from genie_core.room.frame import (
 from genie_core.room.grants import Grant
 from genie_core.room.leaving import Leaving
 from genie_core.room.plan import Plan
-from genie_core.room.recorded import unrecorded
+from genie_core.room.recorded import lacking
 from genie_core.room.seat import (
     Answer,
     EngineStatus,
@@ -37,7 +37,7 @@ from genie_core.room.seat import (
     LinkStatus,
     Listener,
     Parting,
-    Unreported,
+    Unrecorded,
     Unsent,
 )
 from genie_core.room.workbench import Workbench
@@ -99,9 +99,9 @@ class Participant:
         return self._mail.unsent
 
     @property
-    def unreported(self) -> tuple[Unreported, ...]:
+    def unrecorded(self) -> tuple[Unrecorded, ...]:
         """What the own engine did and the room has not recorded yet, oldest first."""
-        return self._client.unreported
+        return self._client.unrecorded
 
     @property
     def address(self) -> str:
@@ -157,13 +157,15 @@ class Participant:
         """
         self._mail.hold(each for each in unsent if not self.state.has_said(self.name, each.id))
 
-    def report_again(self, reports: Iterable[Unreported]) -> None:
-        """Take over what the room has not heard of an earlier seat's engine; before `start`.
+    def report_again(self, steps: Iterable[Unrecorded], events: Iterable[Event]) -> None:
+        """Take over what the room has not recorded of an earlier seat's engine; before `start`.
 
-        What `replay` shows to have arrived after all is left out, and so is what became of messages
-        that this log of the room does not have. The engine takes up none of this work again.
+        What the `events`, the same that `replay` was given, show to have arrived after all is left
+        out, and so is what became of messages that this log does not have. The engine takes up none
+        of this work again.
         """
-        self._client.report_again(unrecorded(reports, self.state))
+        known = [step for step in steps if step.body.message in self.state.exchanges]
+        self._client.report_again(lacking(known, events))
 
     def bequeath(self, events: Sequence[Event]) -> None:
         """Bring the room what only this person's copy has; before `start`."""

@@ -1,59 +1,61 @@
-"""Which steps of an engine a room's log shows, and which it lacks. Pure."""
+"""What a room's log has yet to be told of an engine's work, and how things stand once it is. Pure."""
 
 from collections.abc import Iterable
 
-from genie_core.room.event import Answered, Asked, Cancelled, Decided, Failed, RunBody, Settled
-from genie_core.room.exchange import Exchange, Phase
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    RunBody,
+    Settled,
+)
+from genie_core.room.exchange import RUNNING, Exchange
 from genie_core.room.fold import RoomState
-from genie_core.room.seat import Unreported
+from genie_core.room.seat import Unrecorded
 
 
-def unrecorded(reports: Iterable[Unreported], state: RoomState) -> list[Unreported]:
-    """The reports that a room's log lacks about messages that it has, in their order.
+def lacking(kept: Iterable[Unrecorded], events: Iterable[Event]) -> list[Unrecorded]:
+    """The steps that these events of a log, in order, do not record; in their order.
 
-    An engine's steps for one message are recorded in order, so that all before one that is there
-    are there as well.
+    An engine may do the same twice, so a step is only looked for behind the event up to which the
+    room was known when it was taken.
     """
-    shown: set[int] = set()
-    lacking: list[Unreported] = []
-    for report in reversed(list(reports)):
-        exchange = state.exchanges.get(report.body.message)
-        if exchange is None or exchange.seq in shown:
-            continue
-        if _shows(state, exchange, report.body):
-            shown.add(exchange.seq)
-        else:
-            lacking.append(report)
-    return lacking[::-1]
+    steps = list(kept)
+    by_message: dict[int, list[Unrecorded]] = {}
+    for step in steps:
+        by_message.setdefault(step.body.message, []).append(step)
+    there: set[str] = set()
+    for event in events:
+        for step in by_message.get(getattr(event.body, "message", 0), ()):
+            if step.id not in there and step.since < event.seq and step.body == event.body:
+                there.add(step.id)
+                break
+    return [step for step in steps if step.id not in there]
 
 
-def _shows(state: RoomState, exchange: Exchange, body: RunBody) -> bool:
-    """Whether a message's exchange is as this step has left it."""
-    match body:
-        case Decided():
-            return exchange.decision == body
-        case Asked(approval=approval):
-            return approval in exchange.proposals
-        case Settled(approval=approval, outcome=outcome):
-            proposal = state.proposals.get(approval)
-            return proposal is not None and proposal.outcome == outcome
-        case Answered():
-            return exchange.answer == body
-        case Failed():
-            return exchange.error == body
-        case Cancelled():
-            return exchange.phase is Phase.CANCELLED
+def unfinished(state: RoomState, unrecorded: Iterable[RunBody]) -> dict[int, list[str]]:
+    """The messages whose runs have no end once the room has heard of these steps, in order.
 
-
-def waiting_after(exchange: Exchange, untold: Iterable[RunBody]) -> list[str] | None:
-    """The approvals of a run that wait once the room has heard of these steps as well, in order.
-
-    None if the run has ended by then.
+    With each come the approvals that wait in its run then, in order.
     """
-    waiting: dict[str, None] | None = dict(exchange.waiting)
-    for body in untold:
-        if body.message != exchange.seq:
-            continue
+    steps: dict[int, list[RunBody]] = {}
+    for body in unrecorded:
+        steps.setdefault(body.message, []).append(body)
+    found: dict[int, list[str]] = {}
+    for seq in sorted({*state.running, *(seq for seq in steps if seq in state.exchanges)}):
+        waiting = _waiting_after(state.exchanges[seq], steps.get(seq, ()))
+        if waiting is not None:
+            found[seq] = waiting
+    return found
+
+
+def _waiting_after(exchange: Exchange, steps: Iterable[RunBody]) -> list[str] | None:
+    """The approvals that wait in a run after these steps; None if it has ended."""
+    waiting: dict[str, None] | None = dict(exchange.waiting) if exchange.phase in RUNNING else None
+    for body in steps:
         match body:
             case Asked(approval=approval) if waiting is not None:
                 waiting[approval] = None

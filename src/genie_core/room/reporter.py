@@ -14,7 +14,7 @@ class Reporter(Protocol):
         """Record a step in the room's log; False if the room could not hold it."""
 
     @property
-    def untold(self) -> Sequence[RunBody]:
+    def unrecorded(self) -> Sequence[RunBody]:
         """The published steps that the room's log does not show yet, in order."""
 
     def delta(self, message: int, text: str) -> None:

@@ -87,11 +87,15 @@ class Unsent:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreported:
-    """A step of the own engine that the room's log does not show yet."""
+class Unrecorded:
+    """A step of the own engine that the room's log does not show yet.
+
+    `since` is the last event that was known of the room when it was taken.
+    """
 
     id: str
     body: RunBody
+    since: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +254,7 @@ class Seat(Protocol):
         """Messages typed here and not acknowledged yet, oldest first."""
 
     @property
-    def unreported(self) -> tuple[Unreported, ...]:
+    def unrecorded(self) -> tuple[Unrecorded, ...]:
         """What the own engine did and the room has not recorded yet, oldest first."""
 
     @property

@@ -6,6 +6,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Generic, TypeAlias
 
@@ -90,6 +91,13 @@ class Packer(Generic[Out]):
         return self._packed
 
 
+ABORTED_LATE: Final = AttributeError
+"""What asyncio raises when a transport is aborted that was closed and has sent its rest since.
+
+Its loop is gone by then. `websockets` aborts in the middle of sending and closing.
+"""
+
+
 class WebSocketConnection(Generic[Out, In]):
     """One end of a WebSocket."""
 
@@ -123,11 +131,14 @@ class WebSocketConnection(Generic[Out, In]):
 
     async def send(self, frames: Sequence[Out]) -> None:
         """Send frames, waiting while the transport's buffer is over its limit."""
-        try:
-            for frame in frames:
-                await self._ws.send(self._encode(frame), text=True)
-        except ConnectionClosed as error:
-            raise ConnectionLost(_why_closed(error)) from error
+        for frame in frames:
+            data = self._encode(frame)
+            try:
+                await self._ws.send(data, text=True)
+            except ConnectionClosed as error:
+                raise ConnectionLost(_why_closed(error)) from error
+            except ABORTED_LATE as error:
+                raise ConnectionLost("the connection broke") from error
 
     async def receive(self) -> In:
         """Wait for the next frame."""
@@ -139,11 +150,13 @@ class WebSocketConnection(Generic[Out, In]):
 
     async def close(self, reason: str = "") -> None:
         """Do the closing handshake, for at most some seconds."""
-        await self._ws.close(reason=_short(reason))
+        with suppress(ABORTED_LATE):
+            await self._ws.close(reason=_short(reason))
 
     def abort(self) -> None:
         """Drop the TCP connection."""
-        self._ws.transport.abort()
+        with suppress(ABORTED_LATE):
+            self._ws.transport.abort()
 
 
 class PinnedSocket(PlainClientSocket):

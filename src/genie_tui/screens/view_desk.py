@@ -140,7 +140,7 @@ class ViewDesk:
             return None
         if not self._screen.children:  # the app breaks
             return self._kept and msgspec.structs.replace(
-                self._kept, unsent=seat.unsent, unreported=seat.unreported
+                self._kept, unsent=seat.unsent, unrecorded=seat.unrecorded
             )
         place, activity = self._timeline.reading, self._screen.query_one(Activity)
         if place is None:
@@ -157,7 +157,7 @@ class ViewDesk:
             reasons=self._timeline.reasons,
             seen=self._seen,
             unsent=seat.unsent,
-            unreported=seat.unreported,
+            unrecorded=seat.unrecorded,
             files=tuple(self._cargo.cargo.files),
             quotes=tuple(self._cargo.cargo.quotes),
         )

@@ -12,13 +12,13 @@ from genie_tui.screens.desks import Desks
 from genie_tui.text import visible_line
 
 OPENING: Final = "The room is still opening; your draft is kept."
+CLOSED: Final = "The room is closed; your draft is kept."
+
 QUOTED: Final = 60
 """Characters of a message that tell which one it is."""
 
 LASTS: Final = 12.0
 """Seconds for which it is shown that a message was not taken."""
-
-CLOSED: Final = "The room is closed; your draft is kept."
 
 
 class WritingDesk:
@@ -61,14 +61,28 @@ class WritingDesk:
             self._say(seat, line, text)
 
     def take_back(self, unsent: Unsent, why: str) -> None:
-        """Keep within reach what the room will not take, and say why it was not sent."""
-        said = visible_line(unsent.text) or ", ".join(visible_line(f.name) for f in unsent.files)
+        """Keep within reach what the room will not take, and say why it was not sent.
+
+        It is the draft again, which outlives the visit, unless something else is being written.
+        """
+        files = ", ".join(visible_line(file.name) for file in unsent.files)
+        said = visible_line(unsent.text) or files
         shown = said if len(said) <= QUOTED else f"{said[:QUOTED]}…"
         notice = f"Not sent: {visible_line(why)}: {shown}"
         if unsent.text:
-            self._composer.remember(typed(Speech(unsent.text, emote=unsent.emote)))
-            notice += "\n↑ brings the message back."
+            draft = typed(Speech(unsent.text, emote=unsent.emote))
+            notice += f"\n{self._keep(draft)}"
+        if unsent.text and files:
+            notice += f" Attach again: {files}"
         self._screen.notify(notice, severity="error", timeout=LASTS)
+
+    def _keep(self, draft: str) -> str:
+        """Keep a text that was sent; returns where."""
+        if self._composer.draft:
+            self._composer.remember(draft)
+            return "↑ brings the message back."
+        self._composer.draft = draft
+        return "It is your draft again."
 
     def _say(self, seat: Seat, line: Speech, text: str) -> None:
         try:

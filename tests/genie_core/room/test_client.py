@@ -526,14 +526,6 @@ async def test_each_event_is_delivered_once_and_a_gap_ends_the_connection() -> N
     assert any("event 5 came after event 3" in status.detail for status in bob.seen.links)
 
 
-def test_the_wait_between_attempts_grows_to_a_limit_and_is_spread() -> None:
-    backoff = Backoff(first=0.2, longest=5.0)
-    for failures in range(200):
-        full = min(5.0, 0.2 * 2.0 ** min(failures, 10))
-        assert full / 2 <= backoff.delay(failures) <= full
-    assert len({backoff.delay(3) for _ in range(20)}) > 1
-
-
 # -- a host's authority, as somebody else sees it
 
 

@@ -142,7 +142,7 @@ def test_a_receipt_goes_by_what_the_room_knows_in_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("untold", "detail"),
+    ("unrecorded", "detail"),
     [
         ([], ""),
         ([Settled(4, "a1", "approved"), Answered(4, "yes")], "answered"),
@@ -156,7 +156,9 @@ def test_a_receipt_goes_by_what_the_room_knows_in_the_end() -> None:
         ([Answered(5, "of another message")], ""),
     ],
 )
-def test_how_work_ended_of_which_the_room_has_not_heard(untold: list[RunBody], detail: str) -> None:
+def test_how_work_ended_of_which_the_room_has_not_heard(
+    unrecorded: list[RunBody], detail: str
+) -> None:
     state = after(
         (ROOM, Opened("r", "Room")),
         (ROOM, Hosted("ann")),
@@ -165,5 +167,5 @@ def test_how_work_ended_of_which_the_room_has_not_heard(untold: list[RunBody], d
         ("bob", Decided(4, "delegate", query="q")),
         ("bob", Asked(4, "a1", "system", "delete", {})),
     )
-    receipt = make_receipt(state, "bob", [4], untold=untold)
+    receipt = make_receipt(state, "bob", [4], unrecorded=unrecorded)
     assert receipt == Receipt(unheard=(Item(4, "bob", "tidy up", detail),))

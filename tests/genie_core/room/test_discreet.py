@@ -14,7 +14,7 @@ CODED = base64.b64encode(VALUE.encode()).decode()
 
 
 class Room:
-    untold: Sequence[RunBody] = ()
+    unrecorded: Sequence[RunBody] = ()
 
     def __init__(self) -> None:
         self.told: list[object] = []

@@ -37,7 +37,7 @@ class Ann:
     def __init__(self, state: RoomState | None = None, withheld: Withheld | None = None) -> None:
         self.effect: Literal["allow", "ask", "deny"] = "ask"
         self.warnings: list[str] = []
-        self.untold: Sequence[RunBody] = ()
+        self.unrecorded: Sequence[RunBody] = ()
         self.state = state or RoomState()
         self.consent = Consent()
         self.docket = Docket(
@@ -170,6 +170,23 @@ async def test_a_parked_call_is_answered_once_and_revived_if_it_is_allowed() -> 
     assert not again.docket.answer_parked(proposal, answer)
     assert again.consent.revived(proposal.message) == (proposal,)
     assert (proposal.outcome, proposal.edited) == ("approved", {"path": "y"})
+
+
+async def test_a_parked_call_that_was_answered_is_not_answered_again_before_the_room_knows() -> (
+    None
+):
+    """Who answered at an earlier visit, of which the room has yet to hear, has answered."""
+    ann = Ann()
+    current = ann.run()
+    ann.ask(current)
+    ann.docket.close([current], "the room was suspended")
+    (proposal,) = ann.state.parked_for("ann")
+    again = Ann(ann.state)
+    again.unrecorded = [Settled(proposal.message, proposal.id, "approved")]
+    assert not again.docket.answer_parked(proposal, Answer(allow=True))
+    assert again.consent.revived(proposal.message) == ()
+    again.unrecorded = [Settled(proposal.message, proposal.id, "parked")]
+    assert again.docket.answer_parked(proposal, Answer(allow=True))
 
 
 async def test_a_denial_that_stops_takes_along_what_was_revived_for_the_message() -> None:

@@ -80,8 +80,8 @@ async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_
 class Ben:
     """The owner of an engine that never gets to work."""
 
-    def __init__(self, untold: list[RunBody]) -> None:
-        self.untold = untold
+    def __init__(self, unrecorded: list[RunBody]) -> None:
+        self.unrecorded = unrecorded
         self.published: list[RunBody] = []
         self.failed = asyncio.Event()
 
@@ -127,30 +127,30 @@ async def engine_of(ben: Ben, load: EngineLoader) -> AsyncIterator[EngineRoom]:
 ENDED: list[RunBody] = [Answered(4, "done", "ben", 1.0)]
 
 
-@pytest.mark.parametrize(("untold", "given_up"), [([], 1), (ENDED, 0)])
+@pytest.mark.parametrize(("unrecorded", "given_up"), [([], 1), (ENDED, 0)])
 async def test_an_engine_that_fails_ends_no_run_that_has_ended(
-    untold: list[RunBody], given_up: int
+    unrecorded: list[RunBody], given_up: int
 ) -> None:
     async def load() -> Engine:
         raise GenieError("no such model")
 
-    ben = Ben(untold)
+    ben = Ben(unrecorded)
     async with engine_of(ben, load), asyncio.timeout(60):
         await ben.failed.wait()
         assert ben.published == [Failed(4, "factory", "no such model")] * given_up
-        ben.untold = ben.published + untold
+        ben.unrecorded = ben.published + unrecorded
     assert len(ben.published) == given_up
 
 
-@pytest.mark.parametrize(("untold", "given_up"), [([], 1), (ENDED, 0)])
+@pytest.mark.parametrize(("unrecorded", "given_up"), [([], 1), (ENDED, 0)])
 async def test_who_leaves_before_their_engine_is_there_ends_no_run_that_has_ended(
-    untold: list[RunBody], given_up: int
+    unrecorded: list[RunBody], given_up: int
 ) -> None:
     async def load() -> Engine:
         await asyncio.Event().wait()
         raise NotImplementedError
 
-    ben = Ben(untold)
+    ben = Ben(unrecorded)
     async with engine_of(ben, load):
         pass
     assert ben.published == [Failed(4, "lost", "ben left before it began")] * given_up

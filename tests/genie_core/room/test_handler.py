@@ -436,7 +436,7 @@ def asked(message: int, approval: str) -> Asked:
 
 
 @pytest.mark.parametrize(
-    ("untold", "told"),
+    ("unrecorded", "told"),
     [
         ([], ["Settled x parked", "Failed"]),
         ([Settled(4, "x", "approved")], ["Failed"]),
@@ -446,7 +446,7 @@ def asked(message: int, approval: str) -> Asked:
     ],
 )
 async def test_only_what_nobody_knows_the_end_of_is_given_up(
-    untold: list[RunBody], told: list[str]
+    unrecorded: list[RunBody], told: list[str]
 ) -> None:
     log = Log()
     log.add(Opened("r", "Room"), by="")
@@ -455,9 +455,9 @@ async def test_only_what_nobody_knows_the_end_of_is_given_up(
     seq = log.add(Said("m", "edit x", "ann"))
     log.add(Decided(seq, "delegate", "asked for", "edit x", None, 0.5))
     log.add(asked(seq, "x"))
-    for body in untold:
+    for body in unrecorded:
         assert body.message == seq
-    log.untold = untold
+    log.unrecorded = unrecorded
     before = len(log.bodies)
     async with working(log, Rules(), run=Runner()):
         assert [described(body) for body in log.bodies[before:]] == told
@@ -517,7 +517,7 @@ async def test_what_each_step_took_is_recorded_with_it(tmp_path: Path) -> None:
 class Log:
     """The room's end of a handler, without a room: what is published is the case at once."""
 
-    untold: Sequence[RunBody] = ()
+    unrecorded: Sequence[RunBody] = ()
 
     def __init__(self) -> None:
         self.state = RoomState()
@@ -537,7 +537,7 @@ class Log:
 
     def publish(self, body: RunBody) -> bool:
         msgspec.json.encode(body)
-        if self.untold:  # nobody hears it yet
+        if self.unrecorded:  # nobody hears it yet
             self.bodies.append(body)
             return True
         assert self.state.objection(body, "ann") is None

@@ -55,7 +55,8 @@ def test_one_that_cannot_be_sent_does_not_keep_the_others(held: Held) -> None:
         said.append(unsent.text)
 
     held.hold([message("1"), message("long"), message("2")])
-    (problem,) = held.release(send)
+    ((unsent, problem),) = held.release(send)
+    assert unsent.text == "long"
     assert isinstance(problem, TooLong)
     assert said == ["1", "2"]
     assert held.waiting == ()

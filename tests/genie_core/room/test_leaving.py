@@ -9,11 +9,12 @@ from tests.genie_core.room.house import answers, by_socket, loader, opened
 from tests.ports import free_port
 
 from genie_core.agent import AgentInput, ApprovalCallback
-from genie_core.room.event import Answered, Cancelled, Event, Failed, RunBody, Settled
+from genie_core.room.event import Answered, Cancelled, Decided, Event, Failed, RunBody, Settled
 from genie_core.room.exchange import Exchange, Phase
+from genie_core.room.limits import Limits
 from genie_core.room.participant import Participant
 from genie_core.room.person import Presence
-from genie_core.room.seat import Answer, EngineState, Link
+from genie_core.room.seat import Answer, EngineState, Link, Unrecorded
 from genie_core.room.websocket import ws_connector
 from genie_core.testing import Emit
 
@@ -178,7 +179,7 @@ class Deleter:
 async def told(person: Participant, kind: type[RunBody]) -> None:
     """Wait until their engine has told of this, which no listener hears before the room does."""
     async with asyncio.timeout(DEADLINE):
-        while not any(isinstance(each.body, kind) for each in person.unreported):
+        while not any(isinstance(each.body, kind) for each in person.unrecorded):
             await asyncio.sleep(0)
 
 
@@ -210,13 +211,13 @@ async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
         assert ben.answer(approval, Answer(allow=True))
         await told(ben, Answered)
         receipt = await ben.leave()
-        left = ben.unreported
+        left = ben.unrecorded
     assert [each.text for each in receipt.unheard] == ["old.txt"]
     assert [type(each.body) for each in left] == [Settled, Answered]
 
     def prepare(seat: Participant) -> None:
         seat.replay(events)
-        seat.report_again(left)
+        seat.report_again(left, events)
 
     async with opened(events) as house:
         await house.seat("ann", None)
@@ -228,7 +229,7 @@ async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
         assert (first.phase, answers(ben)) == (Phase.ANSWERED, ["deleted old.txt"])
         assert ben.state.proposals[approval].outcome == "approved"
         assert deleter.done == ["old.txt"]
-        assert not ben.unreported
+        assert not ben.unrecorded
         ends = [e.body for e in house.sink.events if isinstance(e.body, Answered | Failed)]
         assert ends == [left[-1].body]
     assert "did not record" not in caplog.text
@@ -240,12 +241,12 @@ async def test_a_call_that_nobody_answered_before_the_host_was_gone_waits_for_th
     deleter = Deleter()
     async with stranded(tmp_path, deleter) as (events, ben, approval):
         await ben.leave()
-        left = ben.unreported
+        left = ben.unrecorded
     assert [type(each.body) for each in left] == [Settled, Cancelled]
 
     def prepare(seat: Participant) -> None:
         seat.replay(events)
-        seat.report_again(left)
+        seat.report_again(left, events)
 
     async with opened(events) as house:
         await house.seat("ann", None)
@@ -266,11 +267,11 @@ async def test_a_program_that_ended_in_the_middle_leaves_what_it_could_tell(tmp_
     async with stranded(tmp_path, deleter) as (events, ben, approval):
         assert ben.answer(approval, Answer(allow=True))
         await told(ben, Settled)
-        left = ben.unreported[:1]
+        left = ben.unrecorded[:1]
 
     def prepare(seat: Participant) -> None:
         seat.replay(events)
-        seat.report_again(left)
+        seat.report_again(left, events)
 
     async with opened(events) as house:
         await house.seat("ann", None)
@@ -281,3 +282,126 @@ async def test_a_program_that_ended_in_the_middle_leaves_what_it_could_tell(tmp_
         assert exchange.error.stage == "lost"
         assert ben.state.proposals[approval].outcome == "approved"
         assert not ben.state.parked
+
+
+class Slow(Deleter):
+    """Does as it is told, and then takes its time."""
+
+    async def run(self, input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+        await super().run(input, callback, emit)
+        if self.done:
+            await asyncio.Event().wait()
+        return "done"
+
+
+@asynccontextmanager
+async def stranded_again(
+    folder: Path, deleter: Deleter
+) -> AsyncIterator[tuple[list[Event], Participant, str]]:
+    """The same once more, when the call has been parked and its run cancelled on leaving."""
+    async with stranded(folder, deleter) as (events, ben, approval):
+        await ben.leave()
+        left = ben.unrecorded
+
+    def prepare(seat: Participant) -> None:
+        seat.replay(events)
+        seat.report_again(left, events)
+
+    async with opened(events) as house:
+        ann, _ = await house.seat("ann", None)
+        ben, ear = await house.seat(
+            "ben",
+            loader(folder, run=deleter.run),
+            prepare=prepare,
+            connector=await by_socket(house),
+        )
+        await ear.until(lambda: ben.engine.state is EngineState.READY)
+        await ear.until(lambda: ben.state.parked)
+        await ann.leave()
+        await house.server.close()
+        await ear.until(lambda: ben.link.link is Link.RETRYING)
+        yield house.sink.events, ben, approval
+
+
+async def test_a_call_is_made_once_however_often_its_run_is_cut_off(tmp_path: Path) -> None:
+    """Two runs end in the same words; that the first was recorded says nothing of the second."""
+    slow = Slow()
+    async with stranded_again(tmp_path, slow) as (events, ben, approval):
+        assert ben.answer(approval, Answer(allow=True))
+        await told(ben, Decided)
+        async with asyncio.timeout(DEADLINE):
+            while not slow.done:
+                await asyncio.sleep(0)
+        receipt = await ben.leave(grace=0)
+        left = ben.unrecorded
+    assert receipt.parked == ()
+    assert [each.detail for each in receipt.unheard] == ["cancelled"]
+
+    def prepare(seat: Participant) -> None:
+        seat.replay(events)
+        seat.report_again(left, events)
+
+    async with opened(events) as house:
+        await house.seat("ann", None)
+        ben, ear = await house.seat("ben", loader(tmp_path, run=slow.run), prepare=prepare)
+        await ear.until(lambda: ben.engine.state is EngineState.READY)
+        await ear.until(lambda: not ben.unrecorded)
+        assert ben.state.proposals[approval].outcome == "approved"
+        assert not ben.state.parked
+        assert not ben.answer(approval, Answer(allow=True))
+        assert slow.done == ["old.txt"]
+
+
+async def test_work_that_goes_on_while_the_host_is_away_is_on_the_receipt(tmp_path: Path) -> None:
+    deleter = Deleter()
+    async with stranded_again(tmp_path, deleter) as (_, ben, approval):
+        assert ben.answer(approval, Answer(allow=True))
+        await told(ben, Answered)
+        receipt = await ben.leave()
+    assert receipt.parked == ()
+    assert [(each.text, each.detail) for each in receipt.unheard] == [("old.txt", "answered")]
+
+
+async def test_a_step_too_large_for_the_host_that_is_there_now_keeps_nobody_out(
+    tmp_path: Path,
+) -> None:
+    class Talker(Deleter):
+        async def run(self, input: AgentInput, callback: ApprovalCallback, emit: Emit) -> str:  # noqa: A002 - as in Agent.run
+            return await super().run(input, callback, emit) + "!" * 40_000
+
+    talker = Talker()
+    async with stranded(tmp_path, talker) as (events, ben, approval):
+        assert ben.answer(approval, Answer(allow=True))
+        await told(ben, Answered)
+        await ben.leave()
+        left = ben.unrecorded
+
+    def prepare(seat: Participant) -> None:
+        seat.replay(events)
+        seat.report_again(left, events)
+
+    async with opened(events, limits=Limits(frame_bytes=16 * 1024)) as house:
+        await house.seat("ann", None)
+        ben, ear = await house.seat(
+            "ben",
+            loader(tmp_path, run=talker.run),
+            prepare=prepare,
+            connector=await by_socket(house),
+        )
+        await ear.until(lambda: not ben.state.running)
+        await ear.until(lambda: any("too large" in line for line in ear.notices))
+        (exchange,) = ben.state.exchanges.values()
+        assert (exchange.phase, ben.link.link) == (Phase.FAILED, Link.ONLINE)
+        assert ben.state.proposals[approval].outcome == "approved"
+
+
+async def test_what_became_of_a_message_that_this_log_does_not_have_is_left_out(
+    tmp_path: Path,
+) -> None:
+    def prepare(seat: Participant) -> None:
+        seat.report_again([Unrecorded("a", Cancelled(99, "ben left"))], ())
+
+    async with opened() as house:
+        await house.seat("ann", None)
+        ben, _ = await house.seat("ben", loader(tmp_path), prepare=prepare)
+        assert ben.unrecorded == ()

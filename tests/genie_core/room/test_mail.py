@@ -4,16 +4,17 @@ from pathlib import Path
 
 import pytest
 from tests.genie_core.room.doubles import Recorder, local_connector, room_server
-from tests.genie_core.room.house import Ear, opened
+from tests.genie_core.room.house import Ear, by_socket, opened
 from tests.genie_core.room.shelf import Shelf, Store
 
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
 from genie_core.room.errors import LeftInDisorder, TooManyUnsent
 from genie_core.room.event import FileRef, Said
+from genie_core.room.limits import Limits
 from genie_core.room.mail import Mail
 from genie_core.room.outbox import MAX_UNSENT
-from genie_core.room.seat import Link, Transfer, Way
+from genie_core.room.seat import Link, Transfer, Unsent, Way
 from genie_core.room.websocket import ws_connector
 
 
@@ -172,3 +173,26 @@ async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path
         await other.until(lambda: not cleo.unsent and other.unsent == ())
         said = [e.body for e in house.sink.events if isinstance(e.body, Said)]
         assert said[1].files == (first, second)
+
+
+@pytest.mark.parametrize(("most", "taken"), [(100_000, True), (1_000, False)])
+async def test_a_kept_message_is_measured_by_what_this_room_takes(most: int, taken: bool) -> None:
+    """Before the welcome nothing is known of that, and too long a message comes back."""
+    kept = Unsent("m1", "x" * 20_000, emote=False, at=1.0)
+    async with opened(limits=Limits(text_chars=most)) as house:
+        ann, heard = await house.seat("ann", None)
+        ben, ear = await house.seat(
+            "ben",
+            None,
+            prepare=lambda seat: seat.send_again([kept]),
+            connector=await by_socket(house),
+        )
+        if taken:
+            await heard.until(lambda: ann.state.exchanges)
+            await ear.until(lambda: not ben.unsent)
+            assert ear.rejected == []
+        else:
+            await ear.until(lambda: ear.rejected)
+            ((text, why),) = ear.rejected
+            assert (text, ben.unsent) == (kept.text, ())
+            assert "1,000" in why

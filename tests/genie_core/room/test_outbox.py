@@ -4,7 +4,17 @@ from hypothesis import strategies as st
 
 from genie_core.room.core import Room
 from genie_core.room.errors import FrameError, TooLong, TooManyUnsent
-from genie_core.room.event import Answered, Asked, Cancelled, Decided, Event, Said
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Quote,
+    QuotedLine,
+    RunBody,
+    Said,
+)
 from genie_core.room.frame import (
     ClientFrame,
     Delta,
@@ -22,7 +32,7 @@ from genie_core.room.frame import (
 from genie_core.room.limits import Limits
 from genie_core.room.outbox import MAX_UNSENT, PAUSE, Outbox
 from genie_core.room.peer import Signals
-from genie_core.room.seat import Unreported, Unsent
+from genie_core.room.seat import Unrecorded, Unsent
 
 
 def unsent(n: int, text: str = "hello") -> Unsent:
@@ -113,7 +123,7 @@ def test_what_is_refused_for_good_is_given_back() -> None:
     outbox.take(0.0)
     assert outbox.refuse(Refused("too_long", "too long", "0"), 0.0) == unsent(0)
     report = outbox.refuse(Refused("not_responsible", "no", "p"), 0.0)
-    assert report == Decided(1, "ignore")
+    assert report == Unrecorded("p", Decided(1, "ignore"))
     assert outbox.settled
     assert outbox.refuse(Refused("too_long", "?", "unknown"), 0.0) is None
 
@@ -271,14 +281,62 @@ def test_of_what_agents_are_at_only_the_latest_and_the_notes_are_sent() -> None:
     assert outbox.take(9.0) == []
 
 
-def test_what_an_engine_did_is_unreported_until_the_log_shows_it() -> None:
+def test_what_an_engine_did_is_unrecorded_until_the_log_shows_it() -> None:
     outbox = Outbox()
     decided, end = Decided(3, "delegate", "asked", "q", None, 0.5), Cancelled(3, "ann left")
     outbox.publish("one", decided)
     outbox.publish("two", end)
-    assert list(outbox.unreported) == [Unreported("one", decided), Unreported("two", end)]
+    assert list(outbox.unrecorded) == [Unrecorded("one", decided), Unrecorded("two", end)]
     outbox.connected(Limits())
     assert len(outbox.take(0.0)) == 2
-    assert len(outbox.unreported) == 2  # it may have been lost on the way
+    assert len(outbox.unrecorded) == 2  # it may have been lost on the way
     assert outbox.acknowledge(Event(4, 1.0, "ann", decided))
-    assert list(outbox.unreported) == [Unreported("two", end)]
+    assert list(outbox.unrecorded) == [Unrecorded("two", end)]
+
+
+def test_what_a_smaller_room_can_not_take_is_given_up_and_holds_nothing_up() -> None:
+    """Else the connection would break at it, each time that there is one."""
+    outbox = Outbox()
+    outbox.say(unsent(1, "x" * 2_000))
+    outbox.say(unsent(2))
+    long, short = Answered(3, "y" * 40_000, "ann", 1.0), Answered(4, "short", "ann", 1.0)
+    outbox.keep(Unrecorded("one", long, 2))
+    outbox.keep(Unrecorded("two", short, 2))
+    small = Limits(text_chars=1_000, frame_bytes=16 * 1024)
+    given_up = outbox.connected(small)
+    assert given_up == [unsent(1, "x" * 2_000), Unrecorded("one", long, 2)]
+    assert [each.id for each in outbox.unsent] == ["2"]
+    assert [each.id for each in outbox.unrecorded] == ["two"]
+    sent = outbox.take(0.0)
+    assert [type(frame) for frame in sent] == [Say, Publish]
+    assert outbox.connected(small) == []
+
+
+def test_quotes_count_as_well() -> None:
+    outbox = Outbox()
+    quote = Quote("r", "Room", (QuotedLine("bob", "z" * 20_000),))
+    outbox.say(Unsent("1", "look", emote=False, at=0.0, quotes=(quote,)))
+    assert len(outbox.connected(Limits(frame_bytes=16 * 1024))) == 1
+
+
+def test_what_is_kept_may_be_larger_than_what_a_room_takes_of_which_nothing_is_known() -> None:
+    outbox = Outbox()
+    long = Unrecorded("one", Answered(3, "y" * 1_000_000, "ann", 1.0))
+    outbox.keep(long)
+    assert outbox.connected(Limits(frame_bytes=4 * 1024 * 1024)) == []
+    assert outbox.unrecorded == (long,)
+
+
+@pytest.mark.parametrize("end", [Answered(3, "a", "ann", 1.0), Cancelled(3, "stopped")])
+def test_what_an_agent_was_at_is_told_before_its_end(end: RunBody) -> None:
+    """Afterwards the room passes it on no more."""
+    outbox = Outbox()
+    outbox.connected(Limits())
+    outbox.progress(Progress(3, "main", "note", "first"))
+    assert [type(frame) for frame in outbox.take(0.0)] == [Progress]
+    outbox.progress(Progress(3, "main", "note", "a server is down"))
+    outbox.progress(Progress(4, "main", "note", "of another run"))
+    outbox.publish("p", end)
+    sent = outbox.take(0.001)  # too early for signals that can wait
+    assert sent == [Progress(3, "main", "note", "a server is down"), Publish("p", end)]
+    assert outbox.take(1.0) == [Progress(4, "main", "note", "of another run")]

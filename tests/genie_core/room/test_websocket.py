@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -44,18 +45,20 @@ from websockets.asyncio.client import connect
 from websockets.asyncio.connection import Connection
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.protocol import Side
 
 from genie_core.room.address import Address, parse_address
 from genie_core.room.certificate import Certificate, client_context, load_certificate
 from genie_core.room.client import RoomClient
-from genie_core.room.codec import encode
-from genie_core.room.errors import NotLoopback, RoomRefused, Unreachable, WrongPin
+from genie_core.room.codec import decode_server, encode
+from genie_core.room.errors import ConnectionLost, NotLoopback, RoomRefused, Unreachable, WrongPin
 from genie_core.room.event import Decided, Event, FileRef, Joined, Said
 from genie_core.room.frame import (
     Bequeath,
     Bye,
     Challenge,
     Chunk,
+    ClientFrame,
     Hello,
     Moderate,
     Prove,
@@ -63,6 +66,7 @@ from genie_core.room.frame import (
     Refused,
     Rule,
     Say,
+    ServerFrame,
     Welcome,
 )
 from genie_core.room.identity import Identity
@@ -74,6 +78,7 @@ from genie_core.room.server import RoomServer
 from genie_core.room.websocket import (
     WATCH_INTERVAL,
     WATCH_TIMEOUT,
+    WebSocketConnection,
     tls_connect,
     ws_connector,
 )
@@ -676,3 +681,51 @@ def notices_nothing(bob: Guest) -> None:
     assert mine == [f"message {n}" for n in range(50)]
     assert bob.seen.notices == []
     assert [status.link for status in bob.seen.links] == [Link.CONNECTING, Link.ONLINE]
+
+
+class Late:
+    """What `websockets` does on trouble, on a transport that has ended in the meantime."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self.transport = transport
+        self.protocol = SimpleNamespace(side=Side.CLIENT)
+
+    async def send(self, _data: bytes, *, text: bool) -> None:
+        assert text
+        self.transport.abort()
+
+    async def close(self, *, reason: str) -> None:
+        assert reason == "enough"
+        self.transport.abort()
+
+
+async def ended_transport() -> asyncio.Transport:
+    """One that was closed with more to send than fits, and then could send it."""
+    ours, theirs = socket.socketpair()
+    loop = asyncio.get_running_loop()
+    lost = asyncio.Event()
+
+    class Ending(asyncio.Protocol):
+        def connection_lost(self, exc: Exception | None) -> None:
+            lost.set()
+
+    transport, _ = await loop.create_connection(Ending, sock=ours)
+    transport.write(bytes(8 * 1024 * 1024))
+    transport.close()
+    with theirs:
+        theirs.setblocking(False)
+        async with asyncio.timeout(DEADLINE):
+            while await loop.sock_recv(theirs, 1024 * 1024):
+                pass
+            await lost.wait()
+    return transport
+
+
+async def test_what_ends_while_it_is_given_up_is_a_connection_lost() -> None:
+    """Anything else would end the client for good, which comes again after a lost connection."""
+    late: Any = Late(await ended_transport())
+    connection = WebSocketConnection[ClientFrame, ServerFrame](late, encode, decode_server)
+    with suppress(ConnectionLost):  # not every Python complains
+        await connection.send([Bye()])
+    await connection.close("enough")
+    connection.abort()

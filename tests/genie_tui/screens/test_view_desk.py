@@ -19,7 +19,7 @@ from genie_core import redaction
 from genie_core.errors import GenieError
 from genie_core.known_values import KnownValues
 from genie_core.room.event import Cancelled, FileRef, Quote, QuotedLine, Said
-from genie_core.room.seat import Unreported, Unsent
+from genie_core.room.seat import Unrecorded, Unsent
 from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.view_state import View
@@ -137,8 +137,8 @@ async def test_unsent_messages_are_kept(seat: ScriptedSeat) -> None:
 async def test_what_the_room_has_not_heard_of_the_engine_is_kept(seat: ScriptedSeat) -> None:
     async with back(seat) as (screen, doorman, pilot):
         await until(pilot, lambda: seat.saved in doorman.views)
-        seat.unreported = (Unreported("a", Cancelled(4, "bob left")),)
-        assert (await kept(pilot, screen, doorman, seat)).unreported == seat.unreported
+        seat.unrecorded = (Unrecorded("a", Cancelled(4, "bob left")),)
+        assert (await kept(pilot, screen, doorman, seat)).unrecorded == seat.unrecorded
 
 
 async def test_what_goes_with_the_draft_comes_back_with_it(

@@ -86,6 +86,20 @@ async def test_what_the_room_does_not_take_can_be_called_back(
         await until(pilot, lambda: composer.draft == "now")
 
 
+async def test_what_the_room_does_not_take_is_the_draft_again(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        assert seat.listener is not None
+        files = (FileRef("ab" * 32, "plan.pdf", 5),)
+        seat.listener.on_rejected(Unsent("m", "look", emote=False, at=1.0, files=files), "muted")
+        seat.listener.on_rejected(Unsent("n", "and this", emote=False, at=2.0), "muted")
+        composer = screen.query_one(Composer)
+        await until(pilot, lambda: "and this" in notes(pilot))
+        assert composer.draft == "look"
+        assert "It is your draft again. Attach again: plan.pdf" in notes(pilot)
+        await pilot.press("up")
+        await until(pilot, lambda: composer.draft == "and this")
+
+
 async def test_files_that_the_room_does_not_take_are_named(seat: ScriptedSeat) -> None:
     async with in_room(seat) as (screen, pilot):
         assert seat.listener is not None
