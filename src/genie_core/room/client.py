@@ -362,9 +362,9 @@ class RoomClient:
         who = self._introduction
         who.name, who.room = welcome.name, welcome.room
         self._limits = welcome.limits
-        given_up = self._outbox.connected(welcome.limits)
+        unsent, steps = self._outbox.connected(welcome.limits)
         self._inbox.welcome(welcome)
-        self._inbox.given_up(given_up, welcome.limits)
+        self._inbox.given_up(unsent, steps, welcome.limits)
         self._report(LinkStatus(Link.ONLINE))
 
     async def _stay(self, link: ClientConnection) -> str:

@@ -41,7 +41,10 @@ from genie_core.room.seat import Link, LinkStatus, Severity, Unrecorded, Unsent
 LONGEST_GRACE: Final = 3_600.0
 """Seconds until a suspend that are believed; more may be said by anybody."""
 
-TOO_LARGE: Final = "what an agent of yours did while the host was away is too large for this room's host, and not told"
+WITH_QUOTES: Final = "with what it quotes it is too large for this room"
+NOT_TOLD: Final = (
+    "what an agent of yours did is too large for the host that is there now, and not told"
+)
 
 logger = logging.getLogger(__name__)
 
@@ -133,13 +136,17 @@ class Inbox:
             self._suspended = refused.text  # which says more than that nobody answers
         return refused.text
 
-    def given_up(self, kept: Iterable[Unsent | Unrecorded], limits: Limits) -> None:
+    def given_up(
+        self, unsent: Iterable[Unsent], steps: Iterable[Unrecorded], limits: Limits
+    ) -> None:
         """Tell what is not sent, as the room takes nothing so large."""
-        for each in kept:
-            if isinstance(each, Unsent):
-                self._reject(each, str(TooLong(len(each.text), limits.text_chars)))
-            else:
-                self._notices.tell(Severity.WARNING, TOO_LARGE)
+        for each in unsent:
+            is_long = len(each.text) > limits.text_chars
+            why = str(TooLong(len(each.text), limits.text_chars)) if is_long else WITH_QUOTES
+            self._reject(each, why)
+        for step in steps:
+            logger.warning("too large for the room: %s", type(step.body).__name__)
+            self._notices.tell(Severity.WARNING, NOT_TOLD)
 
     def take(self, frame: ServerFrame) -> str | None:
         """Act on a frame; returns why the connection should end, if it should.

@@ -7,7 +7,7 @@ connection. Ephemeral things are merged, paced, and forgotten when there is no c
 import itertools
 from collections import deque
 from collections.abc import Iterable
-from typing import Final, TypeVar
+from typing import Final
 
 from genie_core.room.budget import WORK_RATE
 from genie_core.room.codec import normal, size_of, whole_text
@@ -29,14 +29,14 @@ from genie_core.room.limits import Limits
 from genie_core.room.rate import TokenBucket
 from genie_core.room.seat import Unrecorded, Unsent
 
-_Kept = TypeVar("_Kept", Unsent, Unrecorded)
-
 MAX_UNSENT: Final = 1_000
 MAX_REPORTS: Final = 10_000
 TYPING_INTERVAL: Final = 0.5
 DELTA_INTERVAL: Final = 0.05
 ENVELOPE: Final = 1024
 """Bytes that a frame may take beyond what it carries."""
+
+TOO_LARGE: Final = "the answer is too large for the host that the room has now"
 
 PAUSE: Final = 1.0
 """Seconds of silence after the room said that it was too much."""
@@ -172,17 +172,17 @@ class Outbox:
         if message not in self._stops:
             self._stops.append(message)
 
-    def connected(self, limits: Limits) -> list[Unsent | Unrecorded]:
+    def connected(self, limits: Limits) -> tuple[list[Unsent], list[Unrecorded]]:
         """Start over on a new connection, on which nothing has been sent yet.
 
-        Returns what is given up, as the host that is there now takes nothing so large.
+        Returns the messages and the steps that are given up, as the host that is there now takes
+        nothing so large.
         """
         self._limits = limits
         self._speech, self._work = self._paces()
         self._paused_until = 0.0
         self._closing = False
-        given_up: list[Unsent | Unrecorded] = [*self._unfit(self._says)]
-        given_up += self._unfit(self._reports)
+        given_up = self._unfit_says(), self._unfit_reports()
         self._to_say = deque(self._says)
         self._to_report = deque(self._reports)
         self._bequeathed = 0
@@ -257,18 +257,26 @@ class Outbox:
             return None
         return self._says.pop(refused.ref, None) or self._reports.pop(refused.ref, None)
 
-    def _unfit(self, waiting: dict[str, _Kept]) -> list[_Kept]:
-        """Take out what would be too much for the room as it is now."""
-        unfit = [each for each in waiting.values() if not self._fits(each)]
+    def _unfit_says(self) -> list[Unsent]:
+        """Take out the messages that would be too much for the room as it is now."""
+        chars, most = self._limits.text_chars, self._limits.frame_bytes - ENVELOPE
+        says = self._says.values()
+        unfit = [each for each in says if len(each.text) > chars or size_of(_say(each)) > most]
         for each in unfit:
-            del waiting[each.id]
+            del self._says[each.id]
         return unfit
 
-    def _fits(self, kept: Unsent | Unrecorded) -> bool:
-        if isinstance(kept, Unrecorded):
-            return size_of(kept.body) <= self._limits.frame_bytes - ENVELOPE
-        short = len(kept.text) <= self._limits.text_chars
-        return short and size_of(_say(kept)) <= self._limits.frame_bytes - ENVELOPE
+    def _unfit_reports(self) -> list[Unrecorded]:
+        """Take out the steps that would be too much; a run still gets an end."""
+        most = self._limits.frame_bytes - ENVELOPE
+        unfit = [each for each in self._reports.values() if size_of(each.body) > most]
+        for id_, body, since in ((each.id, each.body, each.since) for each in unfit):
+            if isinstance(body, Answered):
+                lost = Failed(body.message, "agent", TOO_LARGE, body.spent)
+                self._reports[id_] = Unrecorded(id_, lost, since)
+            else:
+                del self._reports[id_]
+        return unfit
 
     def _put_back(self, id_: str) -> None:
         """Queue something again, before all that came after it."""

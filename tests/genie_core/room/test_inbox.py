@@ -5,14 +5,14 @@ from tests.genie_core.room.doubles import Recorder
 
 from genie_core.room.codec import event_mark
 from genie_core.room.errors import RoomRefused
-from genie_core.room.event import ROOM, Event, Hosted, Opened, Said
+from genie_core.room.event import ROOM, Answered, Event, Hosted, Opened, Said
 from genie_core.room.frame import Entries, Refused, Stored, Suspending, Trouble, Typed, Welcome
 from genie_core.room.identity import Identity
-from genie_core.room.inbox import LONGEST_GRACE, Inbox
+from genie_core.room.inbox import LONGEST_GRACE, NOT_TOLD, WITH_QUOTES, Inbox
 from genie_core.room.introduction import Introduction
 from genie_core.room.limits import Limits
 from genie_core.room.outbox import Outbox
-from genie_core.room.seat import Link, LinkStatus, Unsent
+from genie_core.room.seat import Link, LinkStatus, Severity, Unrecorded, Unsent
 
 OPENED = Event(1, 1.0, ROOM, Opened("r", "Room"))
 HOSTED = Event(2, 2.0, ROOM, Hosted("ann"))
@@ -88,6 +88,19 @@ async def test_what_the_room_does_not_take_is_given_back() -> None:
     ben.inbox.take(Refused("muted", "you are muted", ref="one"))
     assert ben.outbox.unsent == ben.seen.unsent == ()
     assert ben.seen.rejected == [("x" * 100, "you are muted")]
+
+
+async def test_what_is_too_large_for_the_room_is_given_back_and_told() -> None:
+    ben = Ben()
+    ben.enter()
+    small = Limits(text_chars=10)
+    long, quoting = (Unsent(id_, id_, emote=False, at=1.0) for id_ in ("x" * 11, "short"))
+    ben.inbox.given_up([long, quoting], [Unrecorded("a", Answered(3, "yes"))], small)
+    assert ben.seen.rejected == [
+        ("x" * 11, "the message has 11 characters, this room takes 10"),
+        ("short", WITH_QUOTES),
+    ]
+    assert ben.seen.notices == [(Severity.WARNING, NOT_TOLD)]
 
 
 async def test_a_refusal_about_a_file_is_the_files() -> None:

@@ -10,6 +10,7 @@ from genie_core.room.event import (
     Cancelled,
     Decided,
     Event,
+    Failed,
     Quote,
     QuotedLine,
     RunBody,
@@ -30,7 +31,7 @@ from genie_core.room.frame import (
     Typing,
 )
 from genie_core.room.limits import Limits
-from genie_core.room.outbox import MAX_UNSENT, PAUSE, Outbox
+from genie_core.room.outbox import MAX_UNSENT, PAUSE, TOO_LARGE, Outbox
 from genie_core.room.peer import Signals
 from genie_core.room.seat import Unrecorded, Unsent
 
@@ -301,29 +302,32 @@ def test_what_a_smaller_room_can_not_take_is_given_up_and_holds_nothing_up() -> 
     outbox.say(unsent(2))
     long, short = Answered(3, "y" * 40_000, "ann", 1.0), Answered(4, "short", "ann", 1.0)
     outbox.keep(Unrecorded("one", long, 2))
+    call = Asked(4, "x", "main", "write", {"text": "z" * 40_000}, "ann's machine")
+    outbox.keep(Unrecorded("call", call, 2))
     outbox.keep(Unrecorded("two", short, 2))
     small = Limits(text_chars=1_000, frame_bytes=16 * 1024)
-    given_up = outbox.connected(small)
-    assert given_up == [unsent(1, "x" * 2_000), Unrecorded("one", long, 2)]
+    lost = [unsent(1, "x" * 2_000)], [Unrecorded("one", long, 2), Unrecorded("call", call, 2)]
+    assert outbox.connected(small) == lost
     assert [each.id for each in outbox.unsent] == ["2"]
-    assert [each.id for each in outbox.unrecorded] == ["two"]
-    sent = outbox.take(0.0)
-    assert [type(frame) for frame in sent] == [Say, Publish]
-    assert outbox.connected(small) == []
+    end = Failed(3, "agent", TOO_LARGE)  # so that nobody is left waiting
+    assert [each.body for each in outbox.unrecorded] == [end, short]
+    assert [type(frame) for frame in outbox.take(0.0)] == [Say, Publish, Publish]
+    assert outbox.connected(small) == ([], [])
 
 
 def test_quotes_count_as_well() -> None:
     outbox = Outbox()
     quote = Quote("r", "Room", (QuotedLine("bob", "z" * 20_000),))
     outbox.say(Unsent("1", "look", emote=False, at=0.0, quotes=(quote,)))
-    assert len(outbox.connected(Limits(frame_bytes=16 * 1024))) == 1
+    lost, _ = outbox.connected(Limits(frame_bytes=16 * 1024))
+    assert [each.id for each in lost] == ["1"]
 
 
 def test_what_is_kept_may_be_larger_than_what_a_room_takes_of_which_nothing_is_known() -> None:
     outbox = Outbox()
     long = Unrecorded("one", Answered(3, "y" * 1_000_000, "ann", 1.0))
     outbox.keep(long)
-    assert outbox.connected(Limits(frame_bytes=4 * 1024 * 1024)) == []
+    assert outbox.connected(Limits(frame_bytes=4 * 1024 * 1024)) == ([], [])
     assert outbox.unrecorded == (long,)
 
 
