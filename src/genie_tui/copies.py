@@ -70,6 +70,7 @@ class Copies:
             address=record.address,
             addresses=record.addresses,
             pin=record.pin,
+            device=record.device,
         )
         with old, fresh.held(), fresh.open_log().log as log:
             while part := old.read(log.head, min(PART, common - log.head)):

@@ -70,6 +70,16 @@ class Luggage:
         """The room's id, empty if it is not known yet."""
         return self.saved.record.id if self.saved is not None else self.wanted
 
+    @property
+    def device(self) -> str:
+        """As what terminal the room knows whoever has the copy; empty if it is not theirs, or new.
+
+        Whoever is back before the host has noticed that they were gone takes their own place.
+        """
+        if self.saved is None or self.opened is None:
+            return ""
+        return self.saved.record.device
+
 
 class Visitor:
     """Joins rooms for one person."""
@@ -168,6 +178,7 @@ class Visitor:
                 "room": luggage.room,
                 "since": last.seq if last is not None else 0,
                 "mark": event_mark(last) if last is not None else 0,
+                "device": luggage.device,
                 "patient": luggage.patient,
                 "preferences": await person.preferences(),
                 "recognises": None if luggage.room else self._copies.has,
@@ -259,6 +270,7 @@ async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Seeker) -> No
         saved.update,
         kind="joined",
         name=seat.name,
+        device=seat.device,
         address=str(current.address) if current else "",
         addresses=tuple(known),
         pin=current.pin if current else "",

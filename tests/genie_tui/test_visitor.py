@@ -48,6 +48,24 @@ async def test_a_room_is_left_and_joined_again_by_its_copy(tmp_path: Path) -> No
             assert ben.name == "ben"  # the copy is his
 
 
+async def test_whoever_has_the_copy_is_the_same_terminal_at_each_visit(tmp_path: Path) -> None:
+    home = tmp_path / "b"
+    async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):
+        join = JoinRoom(ann.address, guest=True)
+        async with seat("ben", join, home) as (ben, _):
+            await heard.until(lambda: "ben" in ann.state.people)
+            first = set(ann.state.people["ben"].terminals)
+            assert first == {ben.device}
+            async with seat("ben", join, home) as (other, _):  # who has it only lent
+                assert other.device != ben.device
+        copy = copy_of(home, "ben")
+        assert {copy.record.device} == first
+        async with seat("ben", RejoinRoom(copy.id, guest=True), home) as (again, _):
+            assert {again.device} == first
+            async with seat("ben", RejoinRoom(copy.id, guest=True), home) as (other, _):
+                assert other.device != again.device
+
+
 async def test_the_same_key_joins_at_a_second_terminal(tmp_path: Path) -> None:
     home = tmp_path / "b"
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, heard):

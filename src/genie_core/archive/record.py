@@ -28,7 +28,8 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `id` is the room's, which for a joined one differs from its folder's name. `address` is where
     it was last hosted or joined, `addresses` all that may lead there, and `pin` that of the host's
-    certificate. Times are in seconds since the epoch. `tags` and `alias`, a title of one's own, are
+    certificate. By its `device` a room knows the terminal that has a copy, which one process at a
+    time is. Times are in seconds since the epoch. `tags` and `alias`, a title of one's own, are
     this person's. `seen` is the last event that they have seen, 0 if that is not known.
 
     The fields from `last_activity` to `head` summarise the log, so that a list of rooms need not
@@ -47,6 +48,7 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
     address: str = ""
     addresses: tuple[str, ...] = ()
     pin: str = ""
+    device: str = ""
     model: str = ""
     template: str = ""
     workspace: str = ""

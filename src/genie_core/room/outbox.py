@@ -237,7 +237,7 @@ class Outbox:
         if isinstance(body, Said):
             return self._says.pop(body.id, None) is not None
         for report in self._reports.values():
-            if report.body == body:
+            if report.since < event.seq and report.body == body:
                 del self._reports[report.id]
                 return True
         return False
@@ -252,7 +252,8 @@ class Outbox:
             self._paused_until = now + PAUSE
             self._put_back(refused.ref)
             return None
-        if refused.code == "out_of_state" and now < self._paused_until:
+        waits = now < self._paused_until or refused.ref in self._to_report
+        if refused.code == "out_of_state" and waits:
             self._put_back(refused.ref)  # it was sent after one that has to wait
             return None
         return self._says.pop(refused.ref, None) or self._reports.pop(refused.ref, None)

@@ -104,6 +104,11 @@ class Participant:
         return self._client.unrecorded
 
     @property
+    def device(self) -> str:
+        """What tells this terminal from others of the same person."""
+        return self._client.device
+
+    @property
     def address(self) -> str:
         """Where others can join, as HOST:PORT; empty if this is not the host."""
         return self._plan.address
@@ -164,7 +169,13 @@ class Participant:
         out, and so is what became of messages that this log does not have. The engine takes up none
         of this work again.
         """
-        known = [step for step in steps if step.body.message in self.state.exchanges]
+        known = [
+            replace(
+                step, since=min(step.since, self.state.head)
+            )  # which counts otherwise elsewhere
+            for step in steps
+            if step.body.message in self.state.exchanges
+        ]
         self._client.report_again(lacking(known, events))
 
     def bequeath(self, events: Sequence[Event]) -> None:

@@ -12,7 +12,7 @@ from genie_core.room.event import (
     RunBody,
     Settled,
 )
-from genie_core.room.exchange import RUNNING, Exchange
+from genie_core.room.exchange import RUNNING, Exchange, Phase
 from genie_core.room.fold import RoomState
 from genie_core.room.seat import Unrecorded
 
@@ -53,16 +53,22 @@ def unfinished(state: RoomState, unrecorded: Iterable[RunBody]) -> dict[int, lis
 
 
 def _waiting_after(exchange: Exchange, steps: Iterable[RunBody]) -> list[str] | None:
-    """The approvals that wait in a run after these steps; None if it has ended."""
+    """The approvals that wait in a run after these steps; None if it has ended.
+
+    Nothing but a decision fits what has not been decided, be it that the log has lost that.
+    """
     waiting: dict[str, None] | None = dict(exchange.waiting) if exchange.phase in RUNNING else None
+    is_decided = exchange.phase is not Phase.DECIDING
     for body in steps:
         match body:
-            case Asked(approval=approval) if waiting is not None:
+            case Asked(approval=approval) if waiting is not None and is_decided:
                 waiting[approval] = None
             case Settled(approval=approval) if waiting is not None:
                 waiting.pop(approval, None)
-            case Decided(decision="delegate") if waiting is None:
-                waiting = {}
+            case Decided(decision="delegate"):
+                waiting, is_decided = waiting or {}, True
+            case Answered() if not is_decided:
+                pass
             case Decided(decision="ignore") | Answered() | Failed() | Cancelled():
                 waiting = None
             case _:

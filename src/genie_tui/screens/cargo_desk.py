@@ -223,6 +223,8 @@ class CargoDesk:
         return await self._screen.app.push_screen_wait(screen)
 
     def _give_back(self, line: Speech) -> None:
+        if self._composer.draft:  # as a message that the room did not take meanwhile
+            self._composer.remember(self._composer.draft)
         self._composer.draft = typed(line)
 
     def _work(self, work: Coroutine[None, None, None]) -> None:

@@ -69,20 +69,24 @@ class WritingDesk:
         said = visible_line(unsent.text) or files
         shown = said if len(said) <= QUOTED else f"{said[:QUOTED]}…"
         notice = f"Not sent: {visible_line(why)}: {shown}"
-        if unsent.text:
-            draft = typed(Speech(unsent.text, emote=unsent.emote))
-            notice += f"\n{self._keep(draft)}"
-        if unsent.text and files:
-            notice += f" Attach again: {files}"
-        self._screen.notify(notice, severity="error", timeout=LASTS)
+        self._screen.notify(
+            f"{notice}\n{self._keep(unsent, files)}", severity="error", timeout=LASTS
+        )
 
-    def _keep(self, draft: str) -> str:
-        """Keep a text that was sent; returns where."""
-        if self._composer.draft:
-            self._composer.remember(draft)
-            return "↑ brings the message back."
+    def _keep(self, unsent: Unsent, files: str) -> str:
+        """Keep what was sent, with the files of these names; returns where."""
+        draft = typed(Speech(unsent.text, emote=unsent.emote)) if unsent.text else ""
+        seat, desk = self._seat(), self._desks.cargo
+        if seat is None or self._composer.draft or desk.cargo:
+            if draft:
+                self._composer.remember(draft)
+            again = f"Attach again: {files}" if files else ""
+            return " ".join(
+                part for part in ("↑ brings the text back." * bool(draft), again) if part
+            )
         self._composer.draft = draft
-        return "It is your draft again."
+        lost = desk.take_back(seat, unsent.files, unsent.quotes)
+        return "It is your draft again." + (f" Attach again: {', '.join(lost)}" if lost else "")
 
     def _say(self, seat: Seat, line: Speech, text: str) -> None:
         try:

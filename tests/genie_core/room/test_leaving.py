@@ -405,3 +405,34 @@ async def test_what_became_of_a_message_that_this_log_does_not_have_is_left_out(
         await house.seat("ann", None)
         ben, _ = await house.seat("ben", loader(tmp_path), prepare=prepare)
         assert ben.unrecorded == ()
+
+
+async def test_who_is_back_before_the_host_knows_that_they_were_gone_takes_their_own_place(
+    tmp_path: Path,
+) -> None:
+    """The connection from before seems to last; whoever has the copy is the same terminal."""
+    deleter = Deleter()
+    async with opened() as house:
+        await house.seat("ann", None)
+        ghost, ear = await house.seat(
+            "ben", loader(tmp_path / "ghost", run=deleter.run), device="laptop"
+        )
+        ghost.say("old.txt")
+        await ear.until(lambda: ghost.state.pending_for("ben"))
+        (call,) = ghost.state.pending_for("ben")
+        events = list(house.sink.events)
+        left = [
+            Unrecorded("s", Settled(call.message, call.id, "approved"), len(events)),
+            Unrecorded("a", Answered(call.message, "deleted old.txt", "ben", 1.0), len(events)),
+        ]
+
+        def prepare(seat: Participant) -> None:
+            seat.replay(events)
+            seat.report_again(left, events)
+
+        ben, ear = await house.seat(
+            "ben", loader(tmp_path / "ben", run=deleter.run), prepare=prepare, device="laptop"
+        )
+        await ear.until(lambda: not ben.unrecorded)
+        assert answers(ben) == ["deleted old.txt"]
+        assert ben.device == "laptop"

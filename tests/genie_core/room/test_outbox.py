@@ -15,6 +15,7 @@ from genie_core.room.event import (
     QuotedLine,
     RunBody,
     Said,
+    Settled,
 )
 from genie_core.room.frame import (
     ClientFrame,
@@ -344,3 +345,24 @@ def test_what_an_agent_was_at_is_told_before_its_end(end: RunBody) -> None:
     sent = outbox.take(0.001)  # too early for signals that can wait
     assert sent == [Progress(3, "main", "note", "a server is down"), Publish("p", end)]
     assert outbox.take(1.0) == [Progress(4, "main", "note", "of another run")]
+
+
+def test_what_was_put_back_is_not_given_up_however_late_it_is_refused() -> None:
+    outbox = Outbox()
+    outbox.connected(Limits())
+    outbox.publish("a", Asked(3, "x", "main", "write", {}, ""))
+    outbox.publish("s", Settled(3, "x", "approved"))
+    outbox.take(0.0)
+    assert outbox.refuse(Refused("too_fast", "too much", "a"), 0.1) is None
+    late = Refused("out_of_state", "message 3 is working, which Settled does not fit", "s")
+    assert outbox.refuse(late, 0.1 + 2 * PAUSE) is None
+    assert [frame.id for frame in outbox.take(3.0) if isinstance(frame, Publish)] == ["a", "s"]
+    assert outbox.refuse(late, 4.0) is not None  # this time it went after what it builds on
+
+
+def test_an_event_from_before_a_step_does_not_record_it() -> None:
+    outbox = Outbox()
+    end = Cancelled(3, "ann left")
+    outbox.publish("a", end, since=8)
+    assert not outbox.acknowledge(Event(6, 1.0, "ann", end))
+    assert outbox.acknowledge(Event(9, 1.0, "ann", end))

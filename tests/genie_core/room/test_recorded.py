@@ -120,6 +120,10 @@ def test_one_message_says_nothing_about_another() -> None:
         (6, [decided(elapsed=0.7), asked("z")], ["z"]),
         (6, [settled("z")], None),
         (0, [ignored()], None),
+        (0, [settled("x"), Answered(FIRST, "done", "ann", 1.0)], []),  # what decided it is lost
+        (0, [asked("x")], []),
+        (0, [decided(), asked("x")], ["x"]),
+        (0, [Failed(FIRST, "reasoner", "broken")], None),
         (3, [parked("x"), parked("y"), Cancelled(FIRST, "left")], None),
         (1, [Failed(FIRST, "agent", "broken")], None),
         (1, [Cancelled(FIRST, "left"), decided(), asked("z")], ["z"]),

@@ -19,6 +19,7 @@ from textual.widgets import Static
 
 from genie_core.errors import GenieError
 from genie_core.room.event import Joined, Left, Quote, QuotedLine
+from genie_core.room.seat import Unsent
 from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.cargo_line import CargoLine
@@ -111,6 +112,27 @@ async def test_going_back_keeps_draft_and_cargo(seat: ScriptedSeat, report: Path
             await until(pilot, lambda draft=draft: screen.query_one(Composer).draft == draft)  # type: ignore[misc]  # a lambda's default
             assert report.name in chips(screen)
         assert seat.said == []
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+async def test_what_comes_back_while_there_is_a_question_is_within_reach(
+    seat: ScriptedSeat, report: Path, loaded: bool
+) -> None:
+    """A message that the room did not take neither replaces what is asked about nor is replaced."""
+    async with in_room(seat) as (screen, pilot):
+        await attach(screen, pilot, report)
+        await pilot.press(*"look", "enter")
+        await question(pilot)
+        if not loaded:
+            screen._desks.cargo.cargo.unload()
+        assert seat.listener is not None
+        seat.listener.on_rejected(Unsent("m", "an hour's work", emote=False, at=1.0), "muted")
+        await until(pilot, lambda: "muted" in notes(pilot))
+        await pilot.press("escape")
+        composer = screen.query_one(Composer)
+        await until(pilot, lambda: composer.draft == "look")
+        await pilot.press("up")
+        await until(pilot, lambda: composer.draft == "an hour's work")
 
 
 async def test_a_file_needs_no_words_and_without_agents_no_question(

@@ -1,6 +1,7 @@
 """What becomes of what a person writes in a room."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from tests.genie_tui.room_parts import editor, notes
@@ -11,7 +12,7 @@ from tests.genie_tui.scripted_seat import (
     until,
 )
 
-from genie_core.room.event import FileRef
+from genie_core.room.event import FileRef, Quote, QuotedLine
 from genie_core.room.seat import Link, LinkStatus, Unsent
 from genie_tui.app import GenieApp
 from genie_tui.opening import NewRoom
@@ -77,7 +78,7 @@ async def test_what_the_room_does_not_take_can_be_called_back(
         seat.listener.on_rejected(Unsent("m", text, emote, at=1.0), "you are muted")
         await until(pilot, lambda: "you are muted" in notes(pilot))
         assert text[:60] in notes(pilot)
-        assert "↑ brings the message back" in notes(pilot)
+        assert "↑ brings the text back" in notes(pilot)
         composer = screen.query_one(Composer)
         assert composer.draft == "now"
         await pilot.press("up")
@@ -89,13 +90,20 @@ async def test_what_the_room_does_not_take_can_be_called_back(
 async def test_what_the_room_does_not_take_is_the_draft_again(seat: ScriptedSeat) -> None:
     async with in_room(seat) as (screen, pilot):
         assert seat.listener is not None
-        files = (FileRef("ab" * 32, "plan.pdf", 5),)
-        seat.listener.on_rejected(Unsent("m", "look", emote=False, at=1.0, files=files), "muted")
-        seat.listener.on_rejected(Unsent("n", "and this", emote=False, at=2.0), "muted")
+        gone, there = FileRef("ab" * 32, "plan.pdf", 5), FileRef("cd" * 32, "map.png", 5)
+        seat.places[there.digest] = Path("map.png")
+        quote = Quote("r2", "Other", (QuotedLine("bob", "yes"),))
+        first = Unsent("m", "look", emote=False, at=1.0, files=(gone, there), quotes=(quote,))
+        seat.listener.on_rejected(first, "muted")
+        second = Unsent("n", "and this", emote=False, at=2.0, files=(gone,))
+        seat.listener.on_rejected(second, "muted")
         composer = screen.query_one(Composer)
         await until(pilot, lambda: "and this" in notes(pilot))
         assert composer.draft == "look"
         assert "It is your draft again. Attach again: plan.pdf" in notes(pilot)
+        assert "↑ brings the text back. Attach again: plan.pdf" in notes(pilot)
+        cargo = screen._desks.cargo.cargo
+        assert (cargo.files, cargo.quotes) == ([there], [quote])
         await pilot.press("up")
         await until(pilot, lambda: composer.draft == "and this")
 
