@@ -27,7 +27,10 @@ LOCK_NAME: Final = "lock"
 _MOST_BYTES: Final = 4096
 _TRIES: Final = 5
 _PAUSE: Final = 0.01
-"""Seconds until the next try: whoever only looks has the lock for a moment."""
+"""Seconds until the next try: whoever holds the folder may be about to let it go."""
+
+_PATIENCE: Final = 5.0
+"""Seconds for which those who only look are waited for, on a machine with much to do."""
 
 logger = logging.getLogger(__name__)
 
@@ -64,12 +67,9 @@ def holder(folder: Path) -> Holder | None:
         except FileNotFoundError:
             return None
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return _read(descriptor) or Holder()
+            return None if _lock(descriptor, fcntl.LOCK_SH) else _read(descriptor) or Holder()
         finally:
             os.close(descriptor)
-    return None
 
 
 @contextmanager
@@ -119,15 +119,25 @@ def _open(folder: Path, flags: int) -> int:
 
 
 def _take(descriptor: int, folder: Path) -> None:
-    for left in reversed(range(_TRIES)):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if not left:
-                raise RoomInUse(folder.name, _read(descriptor) or Holder()) from None
-            time.sleep(_PAUSE)
+    """Get the lock. Whoever only looks shares it for a moment, which may be a long one."""
+    end, left = time.monotonic() + _PATIENCE, _TRIES
+    while not _lock(descriptor, fcntl.LOCK_EX):
+        if _lock(descriptor, fcntl.LOCK_SH):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
         else:
-            return
+            left -= 1  # somebody holds it
+        if not left or time.monotonic() > end:
+            raise RoomInUse(folder.name, _read(descriptor) or Holder())
+        time.sleep(_PAUSE)
+
+
+def _lock(descriptor: int, kind: int) -> bool:
+    """Try to get the lock in this way."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _read(descriptor: int) -> Holder | None:

@@ -1,9 +1,12 @@
+import fcntl
 import os
 import platform
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -98,6 +101,46 @@ def test_looking_neither_makes_a_lock_nor_keeps_anybody_out(tmp_path: Path) -> N
     finally:
         stop.set()
         looking.join()
+
+
+@contextmanager
+def shared(folder: Path) -> Iterator[int]:
+    """The lock as whoever looks has it, and goes on looking."""
+    with hold(folder):
+        pass
+    descriptor = os.open(folder / LOCK_NAME, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def test_somebody_who_looks_for_long_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    with shared(tmp_path) as looking:
+
+        def pause(seconds: float) -> None:
+            pauses.append(seconds)
+            if len(pauses) == 50:
+                fcntl.flock(looking, fcntl.LOCK_UN)
+
+        monkeypatch.setattr("genie_core.archive.lock.time.sleep", pause)
+        with hold(tmp_path):
+            assert len(pauses) == 50
+            who = holder(tmp_path)
+            assert who is not None
+            assert who.pid == os.getpid()
+
+
+def test_somebody_who_never_ends_to_look_is_not_waited_for_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.archive.lock._PATIENCE", 0.0)
+    with shared(tmp_path):
+        assert "another process;" in str(refusal(tmp_path))
 
 
 @pytest.mark.parametrize(
