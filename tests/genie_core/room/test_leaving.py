@@ -1,6 +1,6 @@
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -183,6 +183,16 @@ async def told(person: Participant, kind: type[RunBody]) -> None:
             await asyncio.sleep(0)
 
 
+def back_with(events: list[Event], left: Sequence[Unrecorded]) -> Callable[[Participant], None]:
+    """How a seat is prepared for somebody who comes back with a copy and what it lacks."""
+
+    def prepare(seat: Participant) -> None:
+        seat.replay(events)
+        seat.report_again(left, events)
+
+    return prepare
+
+
 @asynccontextmanager
 async def stranded(
     folder: Path, deleter: Deleter
@@ -215,13 +225,11 @@ async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
     assert [each.text for each in receipt.unheard] == ["old.txt"]
     assert [type(each.body) for each in left] == [Settled, Answered]
 
-    def prepare(seat: Participant) -> None:
-        seat.replay(events)
-        seat.report_again(left, events)
-
     async with opened(events) as house:
         await house.seat("ann", None)
-        ben, ear = await house.seat("ben", loader(tmp_path, run=deleter.run), prepare=prepare)
+        ben, ear = await house.seat(
+            "ben", loader(tmp_path, run=deleter.run), prepare=back_with(events, left)
+        )
         await ear.until(lambda: answers(ben))
         ben.say("new.txt")
         await ear.until(lambda: ben.state.pending_for("ben"))
@@ -244,13 +252,11 @@ async def test_a_call_that_nobody_answered_before_the_host_was_gone_waits_for_th
         left = ben.unrecorded
     assert [type(each.body) for each in left] == [Settled, Cancelled]
 
-    def prepare(seat: Participant) -> None:
-        seat.replay(events)
-        seat.report_again(left, events)
-
     async with opened(events) as house:
         await house.seat("ann", None)
-        ben, ear = await house.seat("ben", loader(tmp_path, run=deleter.run), prepare=prepare)
+        ben, ear = await house.seat(
+            "ben", loader(tmp_path, run=deleter.run), prepare=back_with(events, left)
+        )
         await ear.until(lambda: ben.engine.state is EngineState.READY)
         await ear.until(lambda: ben.state.parked)
         assert list(ben.state.parked) == [approval]
@@ -269,13 +275,11 @@ async def test_a_program_that_ended_in_the_middle_leaves_what_it_could_tell(tmp_
         await told(ben, Settled)
         left = ben.unrecorded[:1]
 
-    def prepare(seat: Participant) -> None:
-        seat.replay(events)
-        seat.report_again(left, events)
-
     async with opened(events) as house:
         await house.seat("ann", None)
-        ben, ear = await house.seat("ben", loader(tmp_path, run=deleter.run), prepare=prepare)
+        ben, ear = await house.seat(
+            "ben", loader(tmp_path, run=deleter.run), prepare=back_with(events, left)
+        )
         await ear.until(lambda: not ben.state.running)
         (exchange,) = ben.state.exchanges.values()
         assert exchange.error is not None
@@ -303,16 +307,12 @@ async def stranded_again(
         await ben.leave()
         left = ben.unrecorded
 
-    def prepare(seat: Participant) -> None:
-        seat.replay(events)
-        seat.report_again(left, events)
-
     async with opened(events) as house:
         ann, _ = await house.seat("ann", None)
         ben, ear = await house.seat(
             "ben",
             loader(folder, run=deleter.run),
-            prepare=prepare,
+            prepare=back_with(events, left),
             connector=await by_socket(house),
         )
         await ear.until(lambda: ben.engine.state is EngineState.READY)
@@ -337,13 +337,11 @@ async def test_a_call_is_made_once_however_often_its_run_is_cut_off(tmp_path: Pa
     assert receipt.parked == ()
     assert [each.detail for each in receipt.unheard] == ["cancelled"]
 
-    def prepare(seat: Participant) -> None:
-        seat.replay(events)
-        seat.report_again(left, events)
-
     async with opened(events) as house:
         await house.seat("ann", None)
-        ben, ear = await house.seat("ben", loader(tmp_path, run=slow.run), prepare=prepare)
+        ben, ear = await house.seat(
+            "ben", loader(tmp_path, run=slow.run), prepare=back_with(events, left)
+        )
         await ear.until(lambda: ben.engine.state is EngineState.READY)
         await ear.until(lambda: not ben.unrecorded)
         assert ben.state.proposals[approval].outcome == "approved"
@@ -376,16 +374,12 @@ async def test_a_step_too_large_for_the_host_that_is_there_now_keeps_nobody_out(
         await ben.leave()
         left = ben.unrecorded
 
-    def prepare(seat: Participant) -> None:
-        seat.replay(events)
-        seat.report_again(left, events)
-
     async with opened(events, limits=Limits(frame_bytes=16 * 1024)) as house:
         await house.seat("ann", None)
         ben, ear = await house.seat(
             "ben",
             loader(tmp_path, run=talker.run),
-            prepare=prepare,
+            prepare=back_with(events, left),
             connector=await by_socket(house),
         )
         await ear.until(lambda: not ben.state.running)
@@ -426,12 +420,11 @@ async def test_who_is_back_before_the_host_knows_that_they_were_gone_takes_their
             Unrecorded("a", Answered(call.message, "deleted old.txt", "ben", 1.0), len(events)),
         ]
 
-        def prepare(seat: Participant) -> None:
-            seat.replay(events)
-            seat.report_again(left, events)
-
         ben, ear = await house.seat(
-            "ben", loader(tmp_path / "ben", run=deleter.run), prepare=prepare, device="laptop"
+            "ben",
+            loader(tmp_path / "ben", run=deleter.run),
+            prepare=back_with(events, left),
+            device="laptop",
         )
         await ear.until(lambda: not ben.unrecorded)
         assert answers(ben) == ["deleted old.txt"]
