@@ -83,7 +83,7 @@ def receipt_lines(departure: Departure) -> Iterator[Line]:
         ("unheard", receipt.unheard),
     ):
         for item in items[:SHOWN]:
-            yield Line(heading, _said(item, heading))
+            yield Line(heading, _said(item, heading, kept=not receipt.problems))
         if len(items) > SHOWN:
             yield Line(heading, f"and {len(items) - SHOWN} more")
     if receipt.unsent and not receipt.problems:
@@ -101,7 +101,7 @@ def _typed(name: str) -> str:
     return quote(visible_line(name))
 
 
-def _said(item: Item, heading: str) -> str:
+def _said(item: Item, heading: str, *, kept: bool) -> str:
     author = visible_line(item.author)
     what = f"{author}: {visible_line(item.text)}" if author else visible_line(item.text)
     detail = visible_line(item.detail)
@@ -112,7 +112,8 @@ def _said(item: Item, heading: str) -> str:
             return f"{what} · its agent did not end though it was told to"
         case "unheard":
             end = f"{detail}; " if detail else ""
-            return f"{what} · {end}the room hears of it when you are back"
+            when = "hears of it when you are back" if kept else "has not heard of it"
+            return f"{what} · {end}the room {when}"
         case _:
             return f"{what} · {detail}" if detail else what
 

@@ -21,7 +21,7 @@ from genie_core.room.event import (
     RunBody,
     Settled,
 )
-from genie_core.room.exchange import RUNNING, Exchange, Phase, Proposal
+from genie_core.room.exchange import Exchange, Phase, Proposal
 
 if TYPE_CHECKING:
     from genie_core.room.fold import RoomState
@@ -143,9 +143,8 @@ class Receipt:
 
     `left_behind` are those whose agent did not end though it was told to, `unheard` those of whose
     end the room has not heard, as there was no connection; their `detail` is how they ended, as far
-    as it is known here. `parked` are all tool
-    calls that wait for this person's answer, those from earlier included. `unsent` counts the
-    messages typed here that go out when they are back.
+    as it is known here. `parked` are all tool calls that wait for this person's answer, those from
+    earlier included. `unsent` counts the messages typed here that go out when they are back.
     """
 
     finished: tuple[Item, ...] = ()
@@ -171,20 +170,22 @@ def make_receipt(
 
     `unrecorded` is what the own engine did and the room has not heard.
     """
-    silent = {body.message for body in unrecorded}
-    known = [state.exchanges[seq] for seq in sorted({*runs, *silent}) if seq in state.exchanges]
+    silent = {body.message for body in unrecorded} | state.running.keys()
+    told = {*runs, *(body.message for body in unrecorded)}
+    known = [state.exchanges[seq] for seq in sorted(told) if seq in state.exchanges]
     settled = {body.approval for body in unrecorded if isinstance(body, Settled)}
     parked = [each for each in state.parked_for(owner) if each.id not in settled]
     waiting = {proposal.message for proposal in parked}
     ended = [one for one in known if one.seq not in waiting and one.seq not in left_behind]
-    unheard = [one for one in ended if one.phase in RUNNING or one.seq in silent]
-    heard = [one for one in ended if one not in unheard]
+    heard = [one for one in ended if one.seq not in silent]
     return Receipt(
         finished=tuple(_item(one) for one in heard if _is_finished(one)),
         cancelled=tuple(_item(one, _trouble(one)) for one in heard if not _is_finished(one)),
         parked=tuple(_waiting(state, proposal) for proposal in parked),
         left_behind=tuple(_item(one) for one in known if one.seq in left_behind),
-        unheard=tuple(_item(one, _end_of(one, unrecorded, state)) for one in unheard),
+        unheard=tuple(
+            _item(one, _end_of(one, unrecorded, state)) for one in ended if one.seq in silent
+        ),
         unsent=unsent,
         problems=tuple(problems),
     )

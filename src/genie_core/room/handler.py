@@ -123,8 +123,8 @@ class Handler:
         unless it told how they ended and the room has yet to hear of it.
         """
         self._trust.begin(live_after)
-        mine = [run for run in self._state.running.values() if self._is_here(run)]
-        waiting = {exchange.seq: exchange for exchange in mine if exchange.seq > live_after}
+        running = self._state.running.items()
+        waiting = {seq: run for seq, run in running if seq > live_after and self._is_here(run)}
         for item in missing(self._state, self._owner, remembered, place=self._place):
             if item.said and item.exchange.seq in waiting:
                 # Those before it that context has no place for are handled all the same.

@@ -7,6 +7,7 @@ connection. Ephemeral things are merged, paced, and forgotten when there is no c
 import itertools
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
 from genie_core.room.budget import WORK_RATE
@@ -271,12 +272,12 @@ class Outbox:
         """Take out the steps that would be too much; a run still gets an end."""
         most = self._limits.frame_bytes - ENVELOPE
         unfit = [each for each in self._reports.values() if size_of(each.body) > most]
-        for id_, body, since in ((each.id, each.body, each.since) for each in unfit):
-            if isinstance(body, Answered):
-                lost = Failed(body.message, "agent", TOO_LARGE, body.spent)
-                self._reports[id_] = Unrecorded(id_, lost, since)
+        for each in unfit:
+            if isinstance(each.body, Answered):
+                lost = Failed(each.body.message, "agent", TOO_LARGE, each.body.spent)
+                self._reports[each.id] = replace(each, body=lost)
             else:
-                del self._reports[id_]
+                del self._reports[each.id]
         return unfit
 
     def _put_back(self, id_: str) -> None:

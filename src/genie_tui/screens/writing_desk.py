@@ -65,28 +65,23 @@ class WritingDesk:
 
         It is the draft again, which outlives the visit, unless something else is being written.
         """
-        files = ", ".join(visible_line(file.name) for file in unsent.files)
-        said = visible_line(unsent.text) or files
+        said = visible_line(unsent.text) or ", ".join(_names(unsent))
         shown = said if len(said) <= QUOTED else f"{said[:QUOTED]}…"
-        notice = f"Not sent: {visible_line(why)}: {shown}"
-        self._screen.notify(
-            f"{notice}\n{self._keep(unsent, files)}", severity="error", timeout=LASTS
-        )
+        where, lost = self._keep(unsent)
+        again = f"Attach again: {', '.join(lost)}" if lost else ""
+        notice = f"Not sent: {visible_line(why)}: {shown}\n{where} {again}"
+        self._screen.notify(notice.strip(), severity="error", timeout=LASTS)
 
-    def _keep(self, unsent: Unsent, files: str) -> str:
-        """Keep what was sent, with the files of these names; returns where."""
-        draft = typed(Speech(unsent.text, emote=unsent.emote)) if unsent.text else ""
+    def _keep(self, unsent: Unsent) -> tuple[str, list[str]]:
+        """Keep a message that was not taken; returns where, and what of it is gone."""
+        text = typed(Speech(unsent.text, emote=unsent.emote)) if unsent.text else ""
         seat, desk = self._seat(), self._desks.cargo
-        if seat is None or self._composer.draft or desk.cargo:
-            if draft:
-                self._composer.remember(draft)
-            again = f"Attach again: {files}" if files else ""
-            return " ".join(
-                part for part in ("↑ brings the text back." * bool(draft), again) if part
-            )
-        self._composer.draft = draft
-        lost = desk.take_back(seat, unsent.files, unsent.quotes)
-        return "It is your draft again." + (f" Attach again: {', '.join(lost)}" if lost else "")
+        if seat is not None and not self._composer.draft and not desk.cargo:
+            self._composer.draft = text
+            return "It is your draft again.", desk.take_back(seat, unsent.files, unsent.quotes)
+        if text:
+            self._composer.remember(text)
+        return "↑ brings the text back." if text else "", _names(unsent)
 
     def _say(self, seat: Seat, line: Speech, text: str) -> None:
         try:
@@ -97,3 +92,9 @@ class WritingDesk:
     def _give_back(self, draft: str, why: str) -> None:
         self._composer.draft = draft
         self._screen.notify(why, severity="warning")
+
+
+def _names(unsent: Unsent) -> list[str]:
+    """What a message brings beside its text, for people."""
+    quotes = [f"messages of {visible_line(quote.title)}" for quote in unsent.quotes]
+    return [*(visible_line(file.name) for file in unsent.files), *quotes]
