@@ -1,21 +1,26 @@
 """Reading files of the workspace folder: listing, reading by lines, searching."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVarTuple
 
 from genie_core.assistant.tools.confined import Entry
-from genie_core.assistant.tools.said import counted, fenced, refusing, size
+from genie_core.assistant.tools.gitignore import rules_above, with_own_rules
+from genie_core.assistant.tools.isolated import TookTooLong, WorkFailed, isolated
+from genie_core.assistant.tools.said import cannot, counted, fenced, noted, refusing, size
+from genie_core.assistant.tools.walk import Walk, left_out
 from genie_core.assistant.tools.workspace import MAX_FILE_BYTES, AccessRefused, Workspace, as_text
+
+Ts = TypeVarTuple("Ts")
 
 MAX_ENTRIES: Final = 200
 MAX_LINES: Final = 400
 MAX_CHARS: Final = 20_000
 MAX_HITS: Final = 50
 MAX_HIT_CHARS: Final = 200
-MAX_SEARCHED_FILES: Final = 2_000
-MAX_SEARCHED_BYTES: Final = 40_000_000
+SECONDS: Final = 15.0
+"""How long listing and searching may take."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +34,11 @@ class Files:
 
         Args:
             folder: Path relative to the workspace, empty for the workspace itself. Hidden
-                files are left out.
+                files, and those that .gitignore excludes, are left out; name an excluded folder
+                to list it.
 
         """
-        return await refusing(self._list, folder)
+        return await self._isolated(listed, folder)
 
     async def read_file(self, path: str, first_line: int = 1, last_line: int | None = None) -> str:
         """Read a text file of the workspace, or some of its lines.
@@ -48,39 +54,26 @@ class Files:
     async def search_files(self, text: str, folder: str = "") -> str:
         """Find the lines of text files in the workspace that contain a text.
 
+        Hidden files, and those that .gitignore excludes, are left out; name an excluded file or
+        folder to search it. The answer says where a search stopped that became too long.
+
         Args:
             text: What to look for, upper and lower case alike. No wildcards.
-            folder: Search only below this folder, relative to the workspace.
+            folder: Search only below this folder, or in this file, relative to the workspace.
 
         """
-        return await refusing(self._search, text, folder)
+        return await self._isolated(lines_with, folder, text)
 
-    def _list(self, folder: str) -> str:
-        place = self.workspace.resolve(folder)
-        if not place.is_dir():
-            raise AccessRefused(f"{folder!r} is a file, not a folder")
-        entries = self.workspace.entries(place)
-        if not entries:
-            return f"{_titled(folder)} is empty."
-        lines = [self._entry(place, entry) for entry in entries[:MAX_ENTRIES]]
-        if len(entries) > MAX_ENTRIES:
-            lines.append(f"- and {len(entries) - MAX_ENTRIES} more")
-        count = "1 entry" if len(entries) == 1 else f"{len(entries):,} entries"
-        return "\n".join([f"{_titled(folder)} has {count}:", *lines])
-
-    def _entry(self, place: Path, entry: Entry) -> str:
-        """Describe an entry, and what a link leads to only if that may be read itself."""
-        path = place / entry.name
-        name = self.workspace.name(path)
-        if entry.kind == "link":
-            try:
-                real = self.workspace.resolve(path.relative_to(self.workspace.root).as_posix())
-                return f"- {name}/" if real.is_dir() else f"- {name} ({size(real.stat().st_size)})"
-            except (AccessRefused, OSError):
-                return f"- {name} (a link that is not followed)"
-        if entry.kind == "folder":
-            return f"- {name}/"
-        return f"- {name} ({'unreadable' if entry.size is None else size(entry.size)})"
+    async def _isolated(
+        self, work: Callable[[str, str, *Ts], str], folder: str, *named: *Ts
+    ) -> str:
+        """Do work on a folder where it can be ended: .gitignore decides how long it takes."""
+        root = str(self.workspace.root)
+        try:
+            return noted(await isolated(SECONDS, work, root, folder, *named))
+        except (TookTooLong, WorkFailed):
+            where = repr(folder) if folder.strip() else "the workspace"
+            return cannot(f"{where} took more than {SECONDS:g} seconds; name a folder inside it")
 
     def _read(self, path: str, first_line: int, last_line: int | None) -> str:
         file = self.workspace.resolve(path)
@@ -101,45 +94,77 @@ class Files:
         heading = f"{name}, lines {first} to {last} of {len(lines)}{more}:"
         return "\n".join([heading, *fenced(shown)])
 
-    def _search(self, text: str, folder: str) -> str:
-        needle = text.strip().casefold()
-        if not needle:
-            raise AccessRefused("there is no text to look for")
-        place = self.workspace.resolve(folder)
-        hits: list[str] = []
-        searched, budget = 0, MAX_SEARCHED_BYTES
-        for file in islice(self.workspace.files(place), MAX_SEARCHED_FILES):
-            content = self._content(file)
-            searched += 1
-            budget -= len(content)
-            hits.extend(self._hits(file, content, needle))
-            if len(hits) > MAX_HITS or budget < 0:
-                break
-        return _found(text.strip(), hits, searched)
 
-    def _content(self, file: Path) -> bytes:
-        try:
-            return self.workspace.read_bytes(file)
-        except AccessRefused:
-            return b""  # one unreadable file does not end the search
+def listed(root: str, folder: str) -> str:
+    """Do the work of `list_files`, for however long it takes."""
+    workspace = Workspace(Path(root))
+    try:
+        place = workspace.resolve(folder)
+    except AccessRefused as refusal:
+        return cannot(str(refusal))
+    if not place.is_dir():
+        return cannot(f"{folder!r} is a file, not a folder")
+    rules = with_own_rules(rules_above(workspace, place), workspace, place)
+    entries, ignored = list[Entry](), list[str]()
+    for entry in workspace.entries(place):
+        path, is_folder = place / entry.name, entry.kind == "folder"
+        if rules.ignore(path, folder=is_folder):
+            ignored.append(workspace.name(path) + "/" * is_folder)
+        else:
+            entries.append(entry)
+    lines = [_entry(workspace, place / entry.name, entry) for entry in entries[:MAX_ENTRIES]]
+    if len(entries) > MAX_ENTRIES:
+        lines.append(f"- and {len(entries) - MAX_ENTRIES} more")
+    count = "1 entry" if len(entries) == 1 else f"{len(entries):,} entries"
+    heading = f"{_titled(folder)} has {count}:" if entries else f"{_titled(folder)} is empty."
+    if ignored and not entries:
+        heading = f"{_titled(folder)} has nothing to list."
+    return "\n".join([heading, *lines, *([left_out(ignored)] if ignored else [])])
 
-    def _hits(self, file: Path, content: bytes, needle: str) -> list[str]:
-        name = self.workspace.name(file)
-        return [
+
+def lines_with(root: str, folder: str, text: str) -> str:
+    """Do the work of `search_files`, for however long it takes."""
+    workspace, needle = Workspace(Path(root)), text.strip().casefold()
+    if not needle:
+        return cannot("there is no text to look for")
+    try:
+        walk = Walk(workspace, workspace.resolve(folder))
+    except AccessRefused as refusal:
+        return cannot(str(refusal))
+    hits: list[str] = []
+    for name, content in walk.texts():
+        hits += [
             f"{name}:{number}: {line.strip()[:MAX_HIT_CHARS]}"
-            for number, line in enumerate((as_text(content) or "").splitlines(), 1)
+            for number, line in enumerate(content.splitlines(), 1)
             if needle in line.casefold()
         ]
+        if len(hits) > MAX_HITS:
+            walk.stop(name, f"{MAX_HITS} matches")
+            break
+    return "\n".join([*_found(text.strip(), hits, walk.searched), *walk.notes()])
 
 
-def _found(text: str, hits: list[str], searched: int) -> str:
+def _entry(workspace: Workspace, path: Path, entry: Entry) -> str:
+    """Describe an entry, and what a link leads to only if that may be read itself."""
+    name = workspace.name(path)
+    if entry.kind == "link":
+        try:
+            real = workspace.resolve(path.relative_to(workspace.root).as_posix())
+            return f"- {name}/" if real.is_dir() else f"- {name} ({size(real.stat().st_size)})"
+        except (AccessRefused, OSError):
+            return f"- {name} (a link that is not followed)"
+    if entry.kind == "folder":
+        return f"- {name}/"
+    return f"- {name} ({'unreadable' if entry.size is None else size(entry.size)})"
+
+
+def _found(text: str, hits: list[str], searched: int) -> list[str]:
     among = f"({counted(searched, 'file')} searched)"
     if not hits:
-        return f"No line contains {text!r} {among}."
+        return [f"No line contains {text!r} {among}."]
     count = f"More than {MAX_HITS}" if len(hits) > MAX_HITS else str(len(hits))
     noun = "line contains" if len(hits) == 1 else "lines contain"
-    heading = f"{count} {noun} {text!r} {among}:"
-    return "\n".join([heading, *fenced(hits[:MAX_HITS])])
+    return [f"{count} {noun} {text!r} {among}:", *fenced(hits[:MAX_HITS])]
 
 
 def _fitting(lines: list[str]) -> list[str]:

@@ -8,14 +8,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from genie_core.assistant.tools.files import MAX_SEARCHED_BYTES, MAX_SEARCHED_FILES
 from genie_core.assistant.tools.isolated import TookTooLong, WorkFailed, isolated
 from genie_core.assistant.tools.said import cannot, counted, fenced, noted
-from genie_core.assistant.tools.workspace import AccessRefused, Workspace, as_text
+from genie_core.assistant.tools.walk import Walk
+from genie_core.assistant.tools.workspace import AccessRefused, Workspace
 
 MAX_MATCHES: Final = 100
 MAX_CONTEXT: Final = 5
@@ -41,10 +40,13 @@ class Grep:
     ) -> str:
         r"""Find the lines of text files in the workspace that match a regular expression.
 
+        Hidden files, and those that .gitignore excludes, are left out; name an excluded file or
+        folder to search it. The answer says where a search stopped that became too long.
+
         Args:
             pattern: A regular expression of Python's kind, for example "def \w+_name\(". It is
                 matched line by line.
-            folder: Search only below this folder, relative to the workspace.
+            folder: Search only below this folder, or in this file, relative to the workspace.
             files: Search only files whose name or path fits this pattern, for example "*.py" or
                 "src/**/*.toml". Empty means all.
             ignore_case: Treat upper and lower case alike.
@@ -85,47 +87,29 @@ def matching_lines(
         return cannot(f"{pattern!r} is no regular expression: {error}")
     except AccessRefused as refusal:
         return cannot(str(refusal))
-    return _told(expression, _texts(workspace, place, files), max(0, min(context, MAX_CONTEXT)))
+    walk = Walk(workspace, place)
+    return _told(expression, walk, files, max(0, min(context, MAX_CONTEXT)))
 
 
-def _told(expression: re.Pattern[str], texts: Iterator[tuple[str, str]], context: int) -> str:
+def _told(expression: re.Pattern[str], walk: Walk, files: str, context: int) -> str:
     groups: list[list[str]] = []
-    matches = searched = 0
-    for name, text in texts:
-        searched += 1
+    matches = 0
+    for name, text in walk.texts(lambda name: _fits(name, files)):
         lines = text.splitlines()
         hits = [place for place, line in enumerate(lines) if expression.search(line)]
         groups += _groups(name, lines, hits[: MAX_MATCHES - matches], context, expression)
         matches += len(hits)
         if matches > MAX_MATCHES:
+            walk.stop(name, f"{MAX_MATCHES} matches")
             break
-    among = f"({counted(searched, 'file')} searched)"
+    among = f"({counted(walk.searched, 'file')} searched)"
     if not matches:
-        return f"No line matches {expression.pattern!r} {among}."
+        return "\n".join([f"No line matches {expression.pattern!r} {among}.", *walk.notes()])
     count = f"More than {MAX_MATCHES}" if matches > MAX_MATCHES else f"{matches}"
     verb = "line matches" if matches == 1 else "lines match"
     told = [line for group in groups for line in ([*group, "--"] if context else group)]
     shown = fenced(told[:-1] if context else told)
-    return "\n".join([f"{count} {verb} {expression.pattern!r} {among}:", *shown])
-
-
-def _texts(workspace: Workspace, place: Path, files: str) -> Iterator[tuple[str, str]]:
-    """Names and contents of the text files to search, as many as one search reads."""
-    budget = MAX_SEARCHED_BYTES
-    wanted = (each for each in _below(workspace, place) if _fits(workspace.name(each), files))
-    for file in islice(wanted, MAX_SEARCHED_FILES):
-        try:
-            content = workspace.read_bytes(file)
-        except AccessRefused:
-            continue  # one unreadable file does not end the search
-        budget -= len(content)
-        yield workspace.name(file), as_text(content) or ""
-        if budget < 0:
-            return
-
-
-def _below(workspace: Workspace, place: Path) -> Iterator[Path]:
-    return iter([place]) if place.is_file() else workspace.files(place)
+    return "\n".join([f"{count} {verb} {expression.pattern!r} {among}:", *shown, *walk.notes()])
 
 
 def _fits(name: str, files: str) -> bool:

@@ -11,6 +11,8 @@ from genie_core.progress import doing
 
 P = ParamSpec("P")
 
+STOPPED: Final = "The search stopped at "
+
 _REFUSED: Final = "Cannot do that: "
 
 
@@ -31,9 +33,12 @@ def cannot(why: str) -> str:
 
 
 def noted(told: str) -> str:
-    """Tell people as well what was worded in another process, if it refuses something."""
+    """Tell people as well what another process refused, or where it stopped searching."""
     if told.startswith(_REFUSED):
         doing("note", told.removeprefix(_REFUSED).removesuffix("."))
+    for line in told.rpartition("```")[2].splitlines():  # below what was found
+        if line.startswith(STOPPED):
+            doing("note", line.removesuffix("."))
     return told
 
 

@@ -5,7 +5,6 @@ without following any, so that a link placed in between does not lead out either
 """
 
 import os
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,6 @@ from genie_core.assistant.errors import WorkspaceError
 from genie_core.assistant.tools.confined import Entry, entries_of, folder_at, put_file, take_file
 
 MAX_FILE_BYTES: Final = 2_000_000
-MAX_VISITED: Final = 5_000
 _SNIFFED_BYTES: Final = 8_192
 
 
@@ -69,7 +67,7 @@ class Workspace:
         return real
 
     def read_bytes(self, file: Path, limit: int = MAX_FILE_BYTES) -> bytes:
-        """Read a regular file that `resolve` or `files` returned, at most `limit` bytes."""
+        """Read a regular file that `resolve` returned, at most `limit` bytes."""
         if file == self.root:
             raise AccessRefused("the workspace is not a file")
         try:
@@ -101,21 +99,6 @@ class Workspace:
                 return entries_of(descriptor)
         except OSError:
             return []
-
-    def files(self, folder: Path) -> Iterator[Path]:
-        """Walk the visible regular files below `folder`, by name; links are not followed."""
-        visited = 0
-        pending = [folder]
-        while pending and visited < MAX_VISITED:
-            place = pending.pop()
-            below: list[Path] = []
-            for entry in self.entries(place):
-                visited += 1
-                if entry.kind == "folder":
-                    below.append(place / entry.name)
-                elif entry.kind == "file":
-                    yield place / entry.name
-            pending.extend(reversed(below))
 
     def name(self, path: Path) -> str:
         """Return a path as people see it: relative to the workspace, odd characters escaped."""

@@ -2,8 +2,24 @@ from pathlib import Path
 
 import pytest
 
+from genie_core.assistant.tools import files as tools_files
 from genie_core.assistant.tools.files import MAX_CHARS, MAX_ENTRIES, MAX_HITS, MAX_LINES, Files
+from genie_core.assistant.tools.walk import MAX_SEARCHED_FILES
 from genie_core.assistant.tools.workspace import MAX_FILE_BYTES, Workspace
+from genie_core.progress import Usage, What, reporting_to
+
+
+class Heard:
+    """Keeps what a tool reports to people."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def spent(self, usage: Usage) -> None:
+        raise AssertionError(usage)
+
+    def doing(self, what: What, detail: str) -> None:
+        self.notes.append(f"{what}: {detail}")
 
 
 @pytest.fixture
@@ -95,7 +111,8 @@ async def test_hits_are_limited(files: Files) -> None:
     (files.workspace.root / "many.txt").write_text("tea\n" * 1_000, encoding="utf-8")
     said = await files.search_files("tea")
     assert said.startswith(f"More than {MAX_HITS} lines")
-    assert said.count("\n") == MAX_HITS + 2
+    assert said.count("many.txt:") == MAX_HITS
+    assert said.endswith("at 'many.txt' after 50 matches; search a narrower folder.")
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", ".env", "photo.png", "docs", "nope"])
@@ -110,3 +127,42 @@ async def test_listing_and_searching_are_confined_too(files: Files) -> None:
     assert "outside" in await files.search_files("x", "../..")
     assert "not a folder" in await files.list_files("notes.txt")
     assert "no text" in await files.search_files("  ")
+
+
+async def test_ignored_entries_are_named_and_not_listed(files: Files) -> None:
+    root = files.workspace.root
+    (root / ".gitignore").write_text("node_modules/\n*.log\n", encoding="utf-8")
+    (root / "node_modules").mkdir()
+    (root / "node_modules" / "todo.js").write_text("// TODO\n", encoding="utf-8")
+    (root / "a.log").write_text("TODO\n", encoding="utf-8")
+    said = await files.list_files()
+    assert said.startswith("The workspace has 3 entries:\n- docs/\n")
+    assert said.splitlines()[-1].startswith("Left out, as .gitignore says: a.log, node_modules/.")
+    assert "todo.js" in await files.list_files("node_modules")
+    assert "todo.js" not in (await files.search_files("todo")).replace("node_modules/.", "")
+    assert "node_modules/todo.js:1" in await files.search_files("todo", "node_modules")
+    assert "a.log:1: TODO" in await files.search_files("todo", "a.log")
+    assert "TODO" in await files.read_file("a.log")
+
+
+async def test_a_search_that_was_cut_says_where_to_model_and_person(tmp_path: Path) -> None:
+    for number in range(MAX_SEARCHED_FILES + 1):
+        (tmp_path / f"f{number:04}.txt").write_text("tea", encoding="utf-8")
+    files = Files(Workspace.at(tmp_path))
+    heard = Heard()
+    with reporting_to(heard):
+        said = await files.search_files("coffee")
+    stopped = "The search stopped at 'f2000.txt' after 2,000 files; search a narrower folder."
+    assert said == f"No line contains 'coffee' (2,000 files searched).\n{stopped}"
+    assert heard.notes == [f"note: {stopped.removesuffix('.')}"]
+
+
+async def test_patterns_that_would_take_years_are_given_up(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools_files, "SECONDS", 1.0)
+    root = files.workspace.root
+    (root / ".gitignore").write_text("a*" * 60 + "b\n", encoding="utf-8")
+    (root / ("a" * 200)).touch()
+    assert "took more than 1 seconds" in await files.search_files("x")
+    assert "took more than 1 seconds" in await files.list_files()

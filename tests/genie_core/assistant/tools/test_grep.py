@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.assistant.tools.grep import MAX_MATCHES, Grep, matching_lines
+from genie_core.assistant.tools.walk import MAX_SEARCHED_FILES
 from genie_core.assistant.tools.workspace import Workspace
 
 
@@ -90,3 +91,22 @@ async def test_a_pattern_that_would_take_years_is_given_up(root: Path) -> None:
     said = await grep.grep_files("^(a+)+$", files="trap.txt")
     assert "took more than 0.5 seconds" in said
     assert "more than 1,000 characters" in await grep.grep_files("x" * 2_000)
+
+
+def test_a_search_that_was_cut_says_where(root: Path) -> None:
+    (root / "many.txt").write_text("tea\n" * 1_000, encoding="utf-8")
+    stopped = "The search stopped at 'many.txt' after 100 matches; search a narrower folder."
+    assert search(root, "tea").endswith(f"\n{stopped}")
+    for number in range(MAX_SEARCHED_FILES):
+        (root / f"f{number:04}.txt").touch()
+    said = search(root, "coffee")
+    assert said.startswith("No line matches 'coffee' (2,000 files searched).\nThe search stopped")
+    assert search(root, "x", files="f1999.txt") == "No line matches 'x' (1 file searched)."
+
+
+def test_ignored_files_are_searched_only_by_name(root: Path) -> None:
+    (root / ".gitignore").write_text("src/\n", encoding="utf-8")
+    assert "src/b.py:" not in search(root, "def")
+    assert "Left out, as .gitignore says: src/." in search(root, "def")
+    assert "src/b.py:1" in search(root, "def", "src")
+    assert "src/b.py:1" in search(root, "def", "src/b.py")

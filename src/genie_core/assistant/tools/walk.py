@@ -1,0 +1,120 @@
+"""Going through the text files of a workspace, within limits, and saying what was left out."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from genie_core.assistant.tools.confined import entries_of
+from genie_core.assistant.tools.gitignore import IgnoreRules, rules_above, with_own_rules
+from genie_core.assistant.tools.said import STOPPED, counted, size
+from genie_core.assistant.tools.workspace import MAX_FILE_BYTES, AccessRefused, Workspace, as_text
+
+MAX_SEARCHED_FILES: Final = 2_000
+MAX_SEARCHED_BYTES: Final = 40_000_000
+MAX_VISITED: Final = 20_000
+"""Files and folders that one search looks at, whether it reads them or not."""
+
+_MAX_NAMED: Final = 3
+
+
+class Walk:
+    """One pass through the visible files below `start`, or `start` itself if it is a file.
+
+    Files and folders that Git ignores are left out, unless they are `start` or lie below an ignored
+    `start`. Links are not followed. `notes` tells afterwards what was not read, and why.
+    """
+
+    def __init__(self, workspace: Workspace, start: Path) -> None:
+        self._workspace = workspace
+        self._start = start
+        self._visited = 0
+        self._ignored: list[str] = []
+        self._unread: list[str] = []
+        self._shortened: list[str] = []
+        self._stopped = ""
+        self.searched = 0
+
+    def texts(self, wanted: Callable[[str], bool] = bool) -> Iterator[tuple[str, str]]:
+        """Names and contents of the text files with a wanted name, until a limit is reached."""
+        left = MAX_SEARCHED_BYTES
+        for file in self._files():
+            name = self._workspace.name(file)
+            if not wanted(name):
+                continue
+            if self.searched >= MAX_SEARCHED_FILES:
+                return self.stop(name, counted(self.searched, "file"))
+            if left <= 0:
+                return self.stop(name, f"{size(MAX_SEARCHED_BYTES - left)} of text")
+            try:
+                content = self._workspace.read_bytes(file, MAX_FILE_BYTES + 1)
+            except AccessRefused:
+                self._unread.append(name)
+                continue
+            if len(content) > MAX_FILE_BYTES:
+                self._shortened.append(name)
+            self.searched += 1
+            left -= len(content)
+            yield name, as_text(content[:MAX_FILE_BYTES]) or ""
+
+    def stop(self, name: str, after: str) -> None:
+        """Remember that the search ended at a file, after how much."""
+        self._stopped = f"{STOPPED}{name!r} after {after}; search a narrower folder."
+
+    def notes(self) -> list[str]:
+        """Say what the search left out, a sentence each."""
+        told = [self._stopped] if self._stopped else []
+        if self._shortened:
+            told.append(f"Only the first {size(MAX_FILE_BYTES)} of {_some(self._shortened)} count.")
+        if self._unread:
+            told.append(f"Not readable: {_some(self._unread)}.")
+        if self._ignored:
+            told.append(left_out(self._ignored))
+        return told
+
+    def _files(self) -> Iterator[Path]:
+        """Yield a folder's files by name, then those of its folders."""
+        if self._start.is_file():
+            yield self._start
+            return
+        pending = [(self._start, rules_above(self._workspace, self._start))]
+        while pending:
+            folder, above = pending.pop()
+            rules = with_own_rules(above, self._workspace, folder)
+            below: list[Path] = []
+            for path, is_folder in self._entries(folder, rules):
+                if self._visited >= MAX_VISITED:
+                    name = self._workspace.name(path)
+                    return self.stop(name, f"looking at {self._visited:,} files and folders")
+                self._visited += 1
+                if is_folder:
+                    below.append(path)
+                else:
+                    yield path
+            pending.extend((path, rules) for path in reversed(below))
+
+    def _entries(self, folder: Path, rules: IgnoreRules) -> Iterator[tuple[Path, bool]]:
+        """Yield the files and folders in a folder that are not ignored."""
+        try:
+            with self._workspace.folder(folder) as descriptor:
+                entries = entries_of(descriptor)
+        except OSError:
+            self._unread.append(f"{self._workspace.name(folder)}/")
+            return
+        for entry in entries:
+            path, is_folder = folder / entry.name, entry.kind == "folder"
+            if not is_folder and entry.kind != "file":
+                continue
+            if rules.ignore(path, folder=is_folder):
+                self._ignored.append(self._workspace.name(path) + "/" * is_folder)
+            else:
+                yield path, is_folder
+
+
+def left_out(ignored: list[str]) -> str:
+    """Name what was left out because Git ignores it."""
+    return f"Left out, as .gitignore says: {_some(ignored)}. Name one as the folder to see into it."
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
