@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final, TextIO, TypeVar
+from typing import Any, Final, TextIO, TypeVar
 
 import msgspec
 
@@ -16,7 +16,7 @@ from genie_tui.output import safe_line
 from genie_tui.settings import Settings, SettingsError
 from genie_tui.settings_check import wrong
 from genie_tui.settings_edit import put, remove
-from genie_tui.settings_file import read_settings, read_text, write_settings
+from genie_tui.settings_file import Written, read_settings, read_text, write_settings
 from genie_tui.settings_keys import Key, NoSuchKey, read_key, read_value, spell, type_at
 from genie_tui.settings_source import SettingsSource
 from genie_tui.settings_text import effective
@@ -33,25 +33,32 @@ STARTER: Final = """\
 Parser = TypeVar("Parser", bound=argparse.ArgumentParser)
 
 
-def add_config(commands: "argparse._SubParsersAction[Parser]", shared: Parser) -> None:
-    """Describe the command and its parts."""
+def add_config(
+    commands: "argparse._SubParsersAction[Parser]", shared: Parser, bare: Parser
+) -> None:
+    """Describe the command and its parts; parts that use no settings take the options of `bare`."""
     config = commands.add_parser(
         "config", help="show, change and check your settings", parents=[shared]
     )
     config.set_defaults(command="config", part="show")
     parts = config.add_subparsers(title="parts", metavar="PART")
+    parts.add_parser("path", help="print where the settings file is", parents=[bare]).set_defaults(
+        part="path"
+    )
     for part, text in (
-        ("path", "print where the settings file is"),
         ("show", "print every setting, and where its value comes from"),
         ("edit", "open the file in $VISUAL or $EDITOR, and check it afterwards"),
         ("check", "find everything that is wrong, also with models, prompts and tool servers"),
     ):
         parts.add_parser(part, help=text, parents=[shared]).set_defaults(part=part)
-    change = parts.add_parser("set", help="write one setting into the file", parents=[shared])
+    change = parts.add_parser("set", help="write settings into the file", parents=[bare])
     change.add_argument("key", metavar="KEY", help="for example model or budget.money")
     change.add_argument("value", metavar="VALUE", help="as it is; lists as a,b")
+    change.add_argument(
+        "more", metavar="KEY VALUE", nargs="*", help="others at the same time: all of them or none"
+    )
     change.set_defaults(part="set")
-    unset = parts.add_parser("unset", help="take one setting out of the file", parents=[shared])
+    unset = parts.add_parser("unset", help="take one setting out of the file", parents=[bare])
     unset.add_argument("key", metavar="KEY", help="as for set")
     unset.set_defaults(part="unset")
 
@@ -70,7 +77,7 @@ def configure(
         case "check":
             return _check(source, locations, out)
         case "set":
-            return _set(options.key, options.value, source, locations, out)
+            return _set([options.key, options.value, *options.more], source, locations, out)
         case "unset":
             return _unset(options.key, source, out)
         case _:
@@ -94,32 +101,47 @@ def _check(source: SettingsSource, locations: Locations, out: TextIO) -> int:
     from genie_tui.settings_review import review
 
     found = review(source, locations)
-    out.writelines(f"{safe_line(problem)}\n" for problem in found)
+    out.writelines(f"{safe_line(problem.text)}\n" for problem in found)
     if not found:
         out.write(f"{safe_line(str(source.file))}: nothing is wrong\n")
     return 1 if found else 0
 
 
-def _set(text: str, raw: str, source: SettingsSource, locations: Locations, out: TextIO) -> int:
-    from genie_tui.settings_review import review
+def _set(pairs: list[str], source: SettingsSource, locations: Locations, out: TextIO) -> int:
+    from genie_tui.settings_review import Problem, review_file
 
+    if len(pairs) % 2:
+        raise SettingsError(f"there is no value for {pairs[-1]}; write KEY VALUE for each setting")
+    given = [_given(key, raw) for key, raw in zip(pairs[::2], pairs[1::2], strict=True)]
+    lacking: list[Problem] = []
+
+    def check(before: Written, after: Written) -> None:
+        known = set(review_file(before, locations, source.env))
+        found = [each for each in review_file(after, locations, source.env) if each not in known]
+        for problem in found:
+            if not problem.lacking:
+                raise SettingsError(f"{problem.text}; nothing was changed")
+        lacking.extend(found)
+
+    reading = source.change([partial(put, key=key, value=value) for key, value in given], check)
+    for key, _ in given:
+        out.write(f"{spell(key)} is set in {safe_line(str(source.file))}\n")
+        origin = reading.origin(key)
+        if origin.overrides:
+            out.write(f"but now it comes from elsewhere: {origin.text}\n")
+    out.writelines(f"note: {safe_line(each.text)}\n" for each in lacking)
+    return 0
+
+
+def _given(text: str, raw: str) -> tuple[Key, Any]:
     key = read_key(text)
     try:
         hint = type_at(Settings, key)
-        value = read_value(hint, raw)
+        return key, read_value(hint, raw)
     except NoSuchKey as error:
         raise SettingsError(str(error)) from error
     except msgspec.ValidationError as error:
         raise SettingsError(wrong(key, raw, hint, error)) from error
-    before = set(review(source, locations))
-    reading = source.change([partial(put, key=key, value=value)])
-    out.write(f"{spell(key)} is set in {safe_line(str(source.file))}\n")
-    origin = reading.origin(key)
-    if origin.overrides:
-        out.write(f"but now it comes from elsewhere: {origin.text}\n")
-    found = (each for each in review(source, locations) if each not in before)
-    out.writelines(f"note: {safe_line(each)}\n" for each in found)
-    return 0
 
 
 def _unset(text: str, source: SettingsSource, out: TextIO) -> int:

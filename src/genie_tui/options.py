@@ -5,7 +5,7 @@ Importing this module is cheap; it only names what a command needs.
 
 import argparse
 import difflib
-from collections.abc import Iterator
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Final, NoReturn
 
@@ -41,6 +41,24 @@ single value GENIE_<NAME> in the environment; the command line wins over both.
 """
 
 _SET: Final = "set "  # before the names of settings among the options
+
+_NONE: Final[frozenset[str]] = frozenset()
+_USED: Final[Mapping[str, frozenset[str]]] = {
+    "config path": _NONE,
+    "config set": _NONE,
+    "config unset": _NONE,
+    "doctor": frozenset(
+        {
+            "name", "model", "base_url", "runtime", "reasoner_model", "reasoner_base_url",
+            "template", "workspace", "port",
+        }
+    ),
+    "id": frozenset({"name"}),
+    "invite": _NONE,
+    "secrets": frozenset({"name"}),
+    "sessions": frozenset({"name", "retention"}),
+}  # fmt: skip
+"""Settings that a command uses, by their first part; commands that are not here use all of them."""
 
 
 class _AskModel(argparse.Action):
@@ -96,64 +114,103 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"genie-tui {version('genie-tui')}")
     top.set_defaults(command="lobby")
-    # A command's own defaults would overwrite what was given before its name.
-    later = _shared(argparse.SUPPRESS)
     commands = top.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
-    _add_commands(commands, later)
+    _add_commands(commands)
     return top
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     """Parse, after a look for unknown options, for which argparse would blame a later word."""
     top = parser()
-    known = {option for each in _parsers(top) for option in each._option_string_actions}  # noqa: SLF001 - argparse has no public way to read them
-    for argument in arguments:
-        option = argument.partition("=")[0]
-        if option.startswith("--") and not any(one.startswith(option) for one in known):
+    command = _command_in(arguments, top)
+    options = top.parse_args(arguments)
+    name = command.prog.removeprefix(top.prog).strip()
+    for setting, value in settings_in(options).items():
+        if value is not None and not _is_used(setting, name):
+            own = f"--{setting.replace('_', '-')}"
+            spelt = own if own in top._option_string_actions else f"--set {setting}"  # noqa: SLF001 - argparse has no public way to read them
+            command.error(f"{spelt} has no effect on {command.prog!r}; leave it out")
+    return options
+
+
+def _command_in(arguments: list[str], top: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Find the parser of the command that is named, and complain about options that it lacks."""
+    command = top
+    waiting = list(reversed(arguments))
+    while waiting and (argument := waiting.pop()) != "--":
+        if not argument.startswith("-"):
+            command = _commands_of(command).get(argument, command)
+            continue
+        option, equals, _ = argument.partition("=")
+        action = _action(command, option)
+        if action is None and option.startswith("--"):
+            known = command._option_string_actions  # noqa: SLF001 - as above
             near = difflib.get_close_matches(option, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
-            top.error(f"there is no option {option}{hint}")
-    return top.parse_args(arguments)
+            command.error(f"there is no option {option}{hint}")
+        if action is not None and action.nargs is None and not equals and waiting:
+            waiting.pop()  # its value, which may be called like a command
+    return command
 
 
-def _parsers(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    yield top
-    for action in top._actions:  # noqa: SLF001 - argparse has no public way to read them
+def _action(command: argparse.ArgumentParser, option: str) -> argparse.Action | None:
+    """The action of an option, which may be cut short."""
+    known = command._option_string_actions  # noqa: SLF001 - argparse has no public way to read them
+    names = (name for name in known if name.startswith(option))
+    exact = known.get(option)
+    return exact or (known[name] if (name := next(names, "")) and option > "--" else None)
+
+
+def _commands_of(command: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    for action in command._actions:  # noqa: SLF001 - argparse has no public way to read them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
-            for each in action.choices.values():
-                yield from _parsers(each)
+            return action.choices
+    return {}
 
 
-def _shared(default: str | None) -> _Parser:
+def _is_used(setting: str, command: str) -> bool:
+    """Whether a command, as in "config set", uses a setting, as in "budget.money"."""
+    used = _USED.get(command, _USED.get(command.partition(" ")[0]))
+    return used is None or setting.partition(".")[0] in used
+
+
+def _shared(default: str | None, command: str = "") -> _Parser:
+    """Describe the options for settings, those that a command uses."""
     shared = _Parser(add_help=False, argument_default=default)
     you = shared.add_argument_group("you")
-    you.add_argument("--name", help="your name in the room (default: your login name)")
-    you.add_argument("--theme", help="colour theme, for example genie-light")
-    you.add_argument(
-        "--set",
-        action=_SetOne,
-        default=argparse.SUPPRESS,
-        metavar="KEY=VALUE",
-        help="any other setting, for this time, for example budget.money=2",
-    )
     assistant = shared.add_argument_group("your assistant")
-    assistant.add_argument(
+
+    def add(
+        group: "argparse._ArgumentGroup", option: str, text: str, metavar: str | None = None
+    ) -> None:
+        if _is_used(option.removeprefix("--").replace("-", "_"), command):
+            group.add_argument(option, help=text, metavar=metavar)
+
+    add(you, "--name", "your name in the room (default: your login name)")
+    add(you, "--theme", "colour theme, for example genie-light")
+    if _USED.get(command) != _NONE:
+        you.add_argument(
+            "--set",
+            action=_SetOne,
+            default=argparse.SUPPRESS,
+            metavar="KEY=VALUE",
+            help="any other setting, for this time, for example budget.money=2",
+        )
+    add(
+        assistant,
         "--model",
-        metavar="PROVIDER:MODEL",
-        help="a pydantic-ai model, for example anthropic:claude-sonnet-4-5 or ollama:qwen3; "
+        "a pydantic-ai model, for example anthropic:claude-sonnet-4-5 or ollama:qwen3; "
         "without one an offline helper answers",
+        "PROVIDER:MODEL",
     )
-    assistant.add_argument(
-        "--base-url", metavar="URL", help="any OpenAI-compatible server that has the model"
-    )
-    assistant.add_argument(
-        "--reasoner-model", metavar="PROVIDER:MODEL", help="a model of its own for deciding"
-    )
-    assistant.add_argument("--template", help="reasoner prompt (default: general_assist)")
-    assistant.add_argument(
+    add(assistant, "--base-url", "any OpenAI-compatible server that has the model", "URL")
+    add(assistant, "--reasoner-model", "a model of its own for deciding", "PROVIDER:MODEL")
+    add(assistant, "--template", "reasoner prompt (default: general_assist)")
+    add(
+        assistant,
         "--workspace",
-        metavar="FOLDER",
-        help="the one folder in which its tools read, write and start programs",
+        "the one folder in which its tools read, write and start programs",
+        "FOLDER",
     )
     return shared
 
@@ -161,7 +218,13 @@ def _shared(default: str | None) -> _Parser:
 _ID_HELP: Final = "the room's name, or the start of it (default: the room hosted last)"
 
 
-def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:
+def _later(command: str) -> _Parser:
+    """The options of a command, whose defaults would overwrite what was given before its name."""
+    return _shared(argparse.SUPPRESS, command)
+
+
+def _add_commands(commands: "argparse._SubParsersAction[_Parser]") -> None:
+    shared = _later("")
     host = commands.add_parser("host", help="open a new room", parents=[shared])
     host.add_argument("--title", default="", help="what the room is called")
     host.set_defaults(command="host")
@@ -197,11 +260,11 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
             help="don't show the room to the network; an invite leads to it all the same",
         )
 
-    who = commands.add_parser("id", help="show who you are to a room", parents=[shared])
+    who = commands.add_parser("id", help="show who you are to a room", parents=[_later("id")])
     who.set_defaults(command="id")
 
     invite = commands.add_parser(
-        "invite", help="print the invite to a room that you host", parents=[shared]
+        "invite", help="print the invite to a room that you host", parents=[_later("invite")]
     )
     invite.add_argument("id", metavar="ID", nargs="?", default="", help=_ID_HELP)
     invite.set_defaults(command="invite")
@@ -209,12 +272,13 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
     doctor = commands.add_parser(
         "doctor",
         help="check terminal, folders, key, network, model and port",
-        parents=[_shared(argparse.SUPPRESS)],  # its own: another --model takes the place of theirs
+        parents=[_later("doctor")],  # its own: another --model takes the place of theirs
         conflict_handler="resolve",
     )
     doctor.add_argument("--port", type=_port, help="the port to check")
     doctor.add_argument(
         "--model",
+        default=argparse.SUPPRESS,
         metavar="PROVIDER:MODEL",
         nargs="?",
         action=_AskModel,
@@ -224,9 +288,9 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]", shared: "_Par
     doctor.set_defaults(command="doctor", ask_model=False)
 
     add_replay(commands, shared)
-    add_sessions(commands, shared)
-    add_config(commands, shared)
-    add_secrets(commands, shared)
+    add_sessions(commands, _later("sessions"))
+    add_config(commands, shared, _later("config set"))
+    add_secrets(commands, _later("secrets"))
 
 
 def _port(text: str) -> int:

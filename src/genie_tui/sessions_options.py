@@ -16,7 +16,7 @@ def add_sessions(commands: "argparse._SubParsersAction[Parser]", shared: Parser)
     sessions = commands.add_parser(
         "sessions", help="list, search, export and tidy up saved rooms", parents=[shared]
     )
-    _add_list_options(sessions)
+    _add_list_options(sessions, "activity", [], json=False)
     sessions.set_defaults(command="sessions", part="list")
     parts = sessions.add_subparsers(title="parts", metavar="PART")
 
@@ -25,7 +25,9 @@ def add_sessions(commands: "argparse._SubParsersAction[Parser]", shared: Parser)
         part.set_defaults(part=name)
         return part
 
-    _add_list_options(add("list", "list all sessions, the latest first"))
+    # The part's own defaults would overwrite what was given before its name.
+    unset = argparse.SUPPRESS
+    _add_list_options(add("list", "list all sessions, the latest first"), unset, unset, json=unset)
     _add_looking(add)
     _add_changing(add)
     add_export(parts, shared).set_defaults(part="export")
@@ -72,17 +74,19 @@ def _add_changing(add: Callable[[str, str], Parser]) -> None:
         asking.add_argument("--yes", action="store_true", help="don't ask")
 
 
-def _add_list_options(parser: argparse.ArgumentParser) -> None:
+def _add_list_options(
+    parser: argparse.ArgumentParser, sort: str, tags: list[str] | str, *, json: bool | str
+) -> None:
     parser.add_argument(
         "--sort",
         choices=("activity", "title", "size", "unread"),
-        default="activity",
+        default=sort,
         help="what the order goes by (default: activity)",
     )
     parser.add_argument(
-        "--tag", action="append", default=[], metavar="TAG", help="only those with this tag"
+        "--tag", action="append", default=tags, metavar="TAG", help="only those with this tag"
     )
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", default=json, help="as JSON")
 
 
 def _count(text: str) -> int:

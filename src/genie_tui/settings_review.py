@@ -1,7 +1,9 @@
 """Everything that is wrong with the settings, also what would only show in a room."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
+from genie_core.assistant.errors import MissingPackage, MissingVariable
 from genie_core.errors import GenieError
 from genie_core.room.names import check_name
 from genie_tui.credentials import names_at_hand
@@ -10,6 +12,7 @@ from genie_tui.settings import (
     Settings,
     SettingsError,
     assistant_config,
+    combine,
     default_name,
     problems,
 )
@@ -17,19 +20,40 @@ from genie_tui.settings_file import Written, read_settings
 from genie_tui.settings_source import SettingsSource
 
 
-def review(source: SettingsSource, locations: Locations) -> list[str]:
-    """Every problem in one line.
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong, in one line.
 
-    Reads files, and loads what knows about tools and secrets, but asks nobody.
+    `lacking` is what the settings may say already, though the machine does not have it yet: a
+    secret, a package, a program.
+    """
+
+    text: str
+    lacking: bool = False
+
+
+def review(source: SettingsSource, locations: Locations) -> list[Problem]:
+    """Find every problem.
+
+    Reads files, and loads what knows about tools and secrets, but asks no server and no keyring.
     """
     try:
-        found = list(problems(read_settings(source.file), source.env))
+        written = read_settings(source.file)
+        found = list(problems(written, source.env))
     except SettingsError as error:
-        return [str(error), *problems(Written(source.file), source.env)]
+        return [Problem(str(error)), *map(Problem, problems(Written(source.file), source.env))]
     if found:
-        return found
-    settings = source.read().settings
-    return [*_in_person(settings), *_in_assistant(settings, locations, source.env)]
+        return [Problem(each) for each in found]
+    return _in_values(combine(written, source.env, source.overrides), locations, source.env)
+
+
+def review_file(written: Written, locations: Locations, env: Mapping[str, str]) -> list[Problem]:
+    """Find every problem in what a file says, whatever overrides it now. `SettingsError` as in `combine`."""
+    return _in_values(combine(written, {}, {}), locations, env)
+
+
+def _in_values(settings: Settings, locations: Locations, env: Mapping[str, str]) -> list[Problem]:
+    return [*map(Problem, _in_person(settings)), *_in_assistant(settings, locations, env)]
 
 
 def _in_person(settings: Settings) -> Iterator[str]:
@@ -48,32 +72,39 @@ def _in_person(settings: Settings) -> Iterator[str]:
 
 def _in_assistant(
     settings: Settings, locations: Locations, env: Mapping[str, str]
-) -> Iterator[str]:
+) -> Iterator[Problem]:
     from genie_core.assistant.check import faults
     from genie_core.assistant.policy import check_rules
     from genie_core.assistant.roles import roles_of
-    from genie_core.assistant.servers.file import load_servers
+    from genie_core.assistant.servers.file import ServerSpec, load_servers
+    from genie_core.assistant.servers.starting import lacks
 
     try:
         config = assistant_config(settings, locations)
     except GenieError as error:
-        yield str(error)
+        yield Problem(str(error))
         return
     if settings.mcp and config.servers_file and not config.servers_file.exists():
-        yield f"mcp: there is no file {config.servers_file}"
+        yield Problem(f"mcp: there is no file {config.servers_file}")
     tools: tuple[str, ...] = ()
+    used: dict[str, ServerSpec] = {}
     try:
         servers = load_servers(config.servers_file)
         roles = roles_of(config, servers, "")
     except GenieError as error:
-        yield str(error)
+        yield Problem(str(error))
     else:
         # What a server's tools are called is not known before it has started.
         tools = () if servers else tuple(name for role in roles for name in role.tool_names)
-    yield from check_rules(config.rules, tools)
+        used = {spec.name: spec for role in roles for spec in role.servers}
+    yield from map(Problem, check_rules(config.rules, tools))
     try:
         keys = names_at_hand(settings.name or default_name(), locations, env)
     except GenieError as error:
-        yield str(error)
-    else:
-        yield from faults(config, keys)
+        yield Problem(str(error))
+        return
+    for fault in faults(config, keys):
+        yield Problem(str(fault), lacking=isinstance(fault, (MissingVariable, MissingPackage)))
+    for spec in used.values():
+        for each in lacks(spec, keys, env):
+            yield Problem(f"{config.servers_file}, line {spec.line}: {each}", lacking=True)

@@ -85,19 +85,26 @@ class SettingsSource:
         """
         return self._reading(read_settings(self.file))
 
-    def change(self, changes: Sequence[Change]) -> Reading:
+    def change(
+        self, changes: Sequence[Change], check: Callable[[Written, Written], None] | None = None
+    ) -> Reading:
         """Change the file, all at once, unless it could not be loaded then.
+
+        `check` is given the file as it is and as it would be, and may raise `SettingsError`, too.
 
         Raises:
             SettingsError: it could not, or could not even before; nothing is changed.
 
         """
-        wrong = next(problems(read_settings(self.file), {}), None)
+        before = read_settings(self.file)
+        wrong = next(problems(before, {}), None)
         if wrong is not None:
             raise SettingsError(f"{wrong}; put that right first: genie-tui config edit")
         written = self._changed(changes)
         for mistake in mistakes(written.values, Settings):
             raise SettingsError(f"{mistake.text}; nothing was changed")
+        if check is not None:
+            check(before, written)
         return self._kept(written)
 
     def mend(self, change: Change) -> None:

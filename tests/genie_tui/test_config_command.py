@@ -115,6 +115,20 @@ def test_set_and_unset_keep_all_else_of_the_file(shell: Shell) -> None:
         (["set", "tools", "[1"], ["a list of texts"]),
         (["set", "agents.coder.model", "x:y"], ["agents.coder needs 'description'"]),
         (["set", "agents.system.description", "x"], ["that name is taken"]),
+        (["set", "model", "5"], ["'5' has no provider", "nothing was changed"]),
+        (["set", "model", "opnai:b"], ["'opnai:b' names an unknown provider"]),
+        (["set", "reasoner_model", "5"], ["'5' has no provider"]),
+        (["set", "base_url", "localhost:1234"], ["write it like"]),
+        (["set", "base_url", "http://127.0.0.1:1/v1"], ["no model is named"]),
+        (["set", "template", "nonsense"], ["'nonsense'"]),
+        (["set", "theme", "genie-ligth"], ["genie-light"]),
+        (["set", "name", "two words"], ["contains a space"]),
+        (["set", "workspace", "/no/such/folder"], ["/no/such/folder"]),
+        (["set", "tools", "calculat"], ["'calculat'", "'calculate'"]),
+        (["set", "servers", "git"], ["'git'"]),
+        (["set", "mcp", "gone.json"], ["gone.json"]),
+        (["set", "port", "7655", "model", "5"], ["'5' has no provider"]),
+        (["set", "port", "7655", "model"], ["no value for model"]),
         (["unset", "model"], ["model is not set in"]),
     ],
 )
@@ -127,15 +141,53 @@ def test_what_cannot_be_is_refused_and_the_file_stays(
         assert part in said
 
 
-def test_set_says_what_overrides_it_and_what_is_wrong_now(shell: Shell) -> None:
+def test_what_go_together_can_be_set_together(shell: Shell) -> None:
+    assert shell.run("set", "model", "qwen3", "base_url", "http://127.0.0.1:1234/v1") == 0
+    assert tomllib.loads(shell.file.read_text()) == {
+        "model": "qwen3",
+        "base_url": "http://127.0.0.1:1234/v1",
+    }
+    assert "base_url is set in" in shell.out
+
+
+def test_what_the_machine_lacks_yet_is_noted_and_set(shell: Shell) -> None:
+    assert shell.run("set", "model", "openai:gpt-5") == 0
+    assert "note: model 'openai:gpt-5' needs OPENAI_API_KEY" in shell.out
+    servers = shell.file.parent / "tools.json"
+    servers.write_text('{"mcpServers": {"git": {"command": "no-such-program"}}}')
+    assert shell.run("set", "mcp", "tools.json") == 0
+    assert "note: " in shell.out
+    assert "'no-such-program'" in shell.out
+
+
+def test_a_value_is_judged_also_while_another_overrides_it(shell: Shell) -> None:
+    shell.env["GENIE_MODEL"] = "ollama:a"
+    assert "'5' has no provider" in shell.refuse("set", "model", "5")
+
+
+def test_check_finds_tool_servers_that_cannot_be_started(shell: Shell) -> None:
+    servers = shell.file.parent / "mcp.json"
+    servers.write_text(
+        '{"mcpServers": {\n  "git": {"command": "no-such-program"},\n'
+        '  "web": {"url": "https://host/mcp", "headers": {"Authorization": "Bearer ${T}"}}\n}}\n'
+    )
+    assert shell.run("check") == 1
+    git, web = shell.out.splitlines()
+    assert git.startswith(f"{servers}, line 2: the tool server 'git' can't be started")
+    assert "no program 'no-such-program' on PATH" in git
+    assert web.startswith(f"{servers}, line 3: headers.Authorization of the tool server 'web'")
+    assert "secrets set T" in web
+    shell.env["T"] = "x"
+    shell.file.write_text('servers = ["web"]\n')
+    assert shell.run("check") == 0
+
+
+def test_set_says_what_overrides_it(shell: Shell) -> None:
     shell.file.write_text("template = 'nonsense'\n")
     shell.env["GENIE_MODEL"] = "ollama:a"
     assert shell.run("set", "model", "ollama:b") == 0
     assert "environment GENIE_MODEL" in shell.out
     assert "nonsense" not in shell.out  # that was so before
-    shell.env.clear()
-    assert shell.run("set", "model", "opnai:b") == 0
-    assert "note: model 'opnai:b' names an unknown provider" in shell.out
 
 
 def test_check_knows_what_a_model_needs(shell: Shell) -> None:
@@ -209,10 +261,6 @@ def test_the_command_loads_nothing_heavy() -> None:
 
 
 def test_parts_take_what_they_need() -> None:
-    options = parser().parse_args(["config", "set", "budget.money", "3", "--model", "a:b"])
-    assert (options.part, options.key, options.value, options.model) == (
-        "set",
-        "budget.money",
-        "3",
-        "a:b",
-    )
+    options = parser().parse_args(["config", "set", "budget.money", "3", "port", "7655"])
+    assert (options.part, options.key, options.value) == ("set", "budget.money", "3")
+    assert options.more == ["port", "7655"]

@@ -28,6 +28,17 @@ def test_every_command_but_doctor_takes_a_model_to_answer_with() -> None:
     assert asked.ask_model
 
 
+def test_options_before_a_command_count_for_it_too() -> None:
+    assert parse(["--model", "openai:big", "doctor"]).model == "openai:big"
+    asked = parse(["--model", "openai:big", "doctor", "--model"])
+    assert (asked.model, asked.ask_model) == ("openai:big", True)
+    assert parse(["doctor", "--model", "openai:big", "--port", "7655"]).port == 7655
+    listed = parse(["sessions", "--json", "--sort", "size", "--tag", "a", "list"])
+    assert (listed.json, listed.sort, listed.tag) == (True, "size", ["a"])
+    assert parse(["sessions", "list"]).sort == "activity"
+    assert parse(["--set", "retention.max_age_days=3", "sessions", "prune"]).part == "prune"
+
+
 def test_options_may_stand_before_and_after_the_command() -> None:
     before = parser().parse_args(["--name", "ann", "host", "--title", "T"])
     after = parser().parse_args(["host", "--name", "ann", "--title", "T"])
@@ -38,6 +49,22 @@ def test_options_may_stand_before_and_after_the_command() -> None:
     ("arguments", "parts"),
     [
         (["--modle", "x"], ["--modle", "did you mean --model?"]),
+        (["doctor", "--modle", "x"], ["--modle", "did you mean --model?", "doctor --help"]),
+        (["id", "--modle", "x"], ["did you mean --name?", "genie-tui id --help"]),
+        (["host", "--as-cpy"], ["did you mean --ask?"]),
+        (["sessions", "import", "--as-cpy", "x"], ["did you mean --as-copy?"]),
+        (["host", "--titel", "x"], ["did you mean --title?"]),
+        (["--name", "host", "--titel", "x"], ["did you mean --help?"]),
+        (["--model", "x:y", "id"], ["--model has no effect on 'genie-tui id'; leave it out"]),
+        (["id", "--model", "x:y"], ["there is no option --model"]),
+        (["--base-url", "http://x", "sessions"], ["--base-url has no effect"]),
+        (["--theme", "x", "sessions", "list"], ["--theme has no effect on 'genie-tui sessions"]),
+        (["--name", "ann", "invite"], ["--name has no effect"]),
+        (["--workspace", "x", "config", "path"], ["--workspace has no effect"]),
+        (["config", "--model", "x:y", "set", "port", "1"], ["--model has no effect"]),
+        (["--set", "budget.money=2", "doctor"], ["--set budget.money has no effect"]),
+        (["doctor", "--set", "tools=calculate"], ["--set tools has no effect"]),
+        (["--theme", "x", "doctor"], ["--theme has no effect"]),
         (["host", "--port", "0"], ["1 to 65535"]),
         (["host", "--port", "x"], ["1 to 65535"]),
         (["join"], ["INVITE"]),

@@ -22,8 +22,8 @@ def check_config(config: AssistantConfig, keys: Mapping[str, str]) -> None:
         check()
 
 
-def faults(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[str]:
-    """Say each thing once that `check_config` would raise, one after the other."""
+def faults(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[GenieError]:
+    """Yield each thing once that `check_config` would raise, one after the other."""
     found: set[str] = set()
     for check in _checks(config, keys):
         try:
@@ -31,7 +31,7 @@ def faults(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[str]:
         except GenieError as error:
             if str(error) not in found:
                 found.add(str(error))
-                yield str(error)
+                yield error
 
 
 def _checks(config: AssistantConfig, keys: Mapping[str, str]) -> Iterator[Callable[[], object]]:

@@ -36,10 +36,10 @@ def test_everything_that_is_wrong_is_told_once(tmp_path: Path) -> None:
         "openai:g", "mention-only", tmp_path / "missing", tmp_path, agents=(coder,)
     )
     key, template, prompt, workspace = faults(config, {})
-    assert "OPENAI_API_KEY" in key
-    assert "mention-only" in template
-    assert "mine" in prompt
-    assert "missing" in workspace
+    assert "OPENAI_API_KEY" in str(key)
+    assert "mention-only" in str(template)
+    assert "mine" in str(prompt)
+    assert "missing" in str(workspace)
 
 
 def test_good_settings_pass(tmp_path: Path) -> None:

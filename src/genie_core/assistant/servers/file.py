@@ -6,8 +6,8 @@ Inside a server, every key counts: one that is not understood is an error.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -17,6 +17,7 @@ from genie_core.assistant.servers.errors import ServersFileError
 LONGEST_NAME: Final = 32
 
 _LARGEST: Final = 1_000_000
+_BLANK: Final = re.compile(r"[\s:,]*")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _TABLES: Final = ("mcpServers", "servers")
 _STDIO: Final = ("command", "args", "env", "cwd")
@@ -40,7 +41,7 @@ class ServerSpec:
     """A tool server: a program to start, or the address of one that runs.
 
     `args`, `env`, `url` and `headers` may name secrets as `${NAME}`, and are left out where a
-    server is printed, as they may also hold them.
+    server is printed, as they may also hold them. `line` is where it begins in the file, from 1.
     """
 
     name: str
@@ -50,6 +51,7 @@ class ServerSpec:
     cwd: str = ""
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    line: int = field(default=0, compare=False, repr=False)
 
 
 def load_servers(file: Path | None) -> dict[str, ServerSpec]:
@@ -59,13 +61,15 @@ def load_servers(file: Path | None) -> dict[str, ServerSpec]:
     """
     if file is None or not file.exists():
         return {}
-    table = _table(file, _parsed(file, _text(file)))
+    text = _text(file)
+    table = _table(file, _parsed(file, text))
+    lines = _lines_of(text)
     specs = {}
     for name, entry in table.items():
         reader = _Reader(file, name)
         reader.check_name()
         if (spec := reader.read(entry)) is not None:
-            specs[name] = spec
+            specs[name] = replace(spec, line=lines[name])
     _check_prefixes(file, list(specs))
     return specs
 
@@ -98,6 +102,29 @@ def _parsed(file: Path, text: str) -> object:
         raise ServersFileError(file, place, f"no JSON: {error.msg}") from error
     except RecursionError as error:
         raise ServersFileError(file, "", "it is nested too deeply") from error
+
+
+def _lines_of(text: str) -> dict[str, int]:
+    """Find the line on which each server begins, in a text that is understood."""
+    top = dict(_members(text, 0))
+    table = next(top[key] for key in _TABLES if key in top)
+    return {name: text.count("\n", 0, start) + 1 for name, start in _members(text, table)}
+
+
+def _members(text: str, start: int) -> Iterator[tuple[str, int]]:
+    """Yield the keys of an object of a JSON text, and where their values begin."""
+    decoder, place = json.JSONDecoder(), text.index("{", start) + 1
+    while text[place := _beyond(_BLANK, text, place)] != "}":
+        name, end = decoder.raw_decode(text, place)
+        value = _beyond(_BLANK, text, end)
+        yield name, value
+        _, end = decoder.raw_decode(text, value)
+        place = _beyond(_BLANK, text, end)
+
+
+def _beyond(pattern: re.Pattern[str], text: str, place: int) -> int:
+    found = pattern.match(text, place)
+    return found.end() if found else place
 
 
 def _table(file: Path, value: object) -> dict[str, Any]:

@@ -4,7 +4,7 @@ They are written as in other programs: `${NAME}`, `${NAME:-default}` and `${env:
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -44,6 +44,17 @@ def filled_in(spec: ServerSpec, find: Find) -> ServerSpec:
         url=fill("url", spec.url),
         headers=fill_all("headers", spec.headers),
     )
+
+
+def missing_values(spec: ServerSpec, find: Find) -> Iterator[MissingValue]:
+    """Yield an error for each name that has neither a value nor a default."""
+    texts = [("args", each) for each in spec.args] + [("url", spec.url)]
+    texts += [(f"env.{name}", each) for name, each in spec.env.items()]
+    texts += [(f"headers.{name}", each) for name, each in spec.headers.items()]
+    for key, text in texts:
+        for match in _PLACEHOLDER.finditer(text):
+            if match["default"] is None and not find(match["name"]):
+                yield MissingValue(spec.name, key, match["name"])
 
 
 def private_values(spec: ServerSpec, filled: ServerSpec, find: Find) -> set[str]:

@@ -148,3 +148,23 @@ def test_no_two_servers_may_lead_to_the_same_names(tmp_path: Path) -> None:
     said = problem(tmp_path, {"mcpServers": {"a_b": entry, "a": entry, "a-b": entry, "ab": entry}})
     assert said.startswith("server 'a': 'a_b' begins like it")
     assert said.endswith("call that one 'a-b'")
+
+
+def test_the_line_of_each_server_is_known(tmp_path: Path) -> None:
+    text = """{"other": {"git": 1,
+  "x": [{"git": {}}]},
+  "mcpServers": {
+    "files": {"command": "x", "env": {
+        "git": "\\"git\\": {"}},
+    "off": {"command": "x", "disabled": true},
+
+    "git"
+      :
+      {"command": "y"}, "same": {"url": "http://x/\\u2028"}
+  }}"""
+    servers = load_servers(written(tmp_path, text))
+    assert {name: spec.line for name, spec in servers.items()} == {
+        "files": 4,
+        "git": 10,
+        "same": 10,
+    }

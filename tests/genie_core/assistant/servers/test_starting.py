@@ -1,10 +1,11 @@
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from genie_core.assistant.servers.errors import MissingValue, ServerError
 from genie_core.assistant.servers.file import ServerSpec
-from genie_core.assistant.servers.starting import ready_to_start
+from genie_core.assistant.servers.starting import lacks, ready_to_start
 from genie_core.redaction import mask_known
 
 
@@ -36,3 +37,43 @@ def test_what_can_lead_nowhere_is_told_before_it_is_tried(tmp_path: Path) -> Non
     with pytest.raises(ServerError, match="'a' has a url that does not begin") as caught:
         ready_to_start(ServerSpec("a", url="${WHERE}"), {"WHERE": "file:///etc"})
     assert "etc" not in str(caught.value)
+
+
+def test_what_keeps_a_server_from_starting_is_found_without_starting_it(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "server"
+    program.write_text("#!/bin/sh\n")
+    env = {"PATH": f"/nowhere:{tmp_path / 'bin'}"}
+
+    def said(spec: ServerSpec, keys: Mapping[str, str] | None = None) -> list[str]:
+        return [str(each) for each in lacks(spec, keys or {}, env)]
+
+    def why(command: str, cwd: str = "") -> str:
+        (text,) = said(ServerSpec("git", command, cwd=cwd))
+        return text.removeprefix("the tool server 'git' ")
+
+    assert why("server") == "can't be started: there is no program 'server' on PATH; install it"
+    assert why(str(program)) == f"can't be started: '{program}' is not executable"
+    assert why("bin/gone", str(tmp_path)) == "can't be started: there is no program 'bin/gone'"
+    assert why("x", str(tmp_path / "gone")).startswith("has a cwd that is no folder")
+    program.chmod(0o755)
+    assert said(ServerSpec("git", "server")) == []
+    assert said(ServerSpec("git", "bin/server", cwd=str(tmp_path))) == []
+    assert "no program 'server'" in said(ServerSpec("git", "server", env={"PATH": "${P:-/no}"}))[0]
+    assert said(ServerSpec("git", "server", env={"PATH": "${P}"}), {"P": env["PATH"]}) == []
+
+
+def test_every_name_that_has_no_value_is_found() -> None:
+    spec = ServerSpec("a", "x", ("${ONE}", "${TWO:-2}"), {"THREE": "${env:THREE} ${FOUR}"})
+    web = ServerSpec("b", url="http://${HOST}/", headers={"Authorization": "Bearer ${TOKEN}"})
+    found = [
+        str(each) for each in (*lacks(spec, {"FOUR": "4"}, {}), *lacks(web, {"HOST": "h"}, {}))
+    ]
+    assert found == [
+        f"{place} needs {name}: set it with 'genie-tui secrets set {name}' or in the environment"
+        for place, name in (
+            ("args of the tool server 'a'", "ONE"),
+            ("env.THREE of the tool server 'a'", "THREE"),
+            ("headers.Authorization of the tool server 'b'", "TOKEN"),
+        )
+    ]
