@@ -135,7 +135,8 @@ def _tell(found: Checkup, sessions: Sessions) -> None:
     if found.skipped:
         sessions.tell(f"{found.id}: not checked, {found.skipped}")
         return
-    events = counted(found.log.state.head, "event")
+    log = found.log
+    events = "its log can't be read" if log is None else counted(log.state.head, "event")
     files = f" and {counted(found.files, 'file')}" if found.files else ""
     state = counted(len(found.problems), "problem") if found.problems else "in order"
     sessions.tell(f"{found.id}: {state}, {events}{files}")
@@ -153,6 +154,8 @@ def _mended(found: Checkup, sessions: Sessions) -> Checkup:
         sessions.tell_more(f"not mended: {error}")
         return found
     left = check(folder)
+    if left.log is None:
+        sessions.tell_more("not mended: nothing is changed while the log can't be read")
     for line in left.problems:
         sessions.tell_more(f"still: {line}")
     return left

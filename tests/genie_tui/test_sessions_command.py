@@ -215,7 +215,7 @@ def test_damage_is_told_and_mended(saved: SavedRoom, capsys: pytest.CaptureFixtu
     assert "unfinished" in out
     assert "1 of 1 session has problems; to mend what can be mended" in out
     out = told(capsys, "check", saved.id, "--repair")
-    assert "mended: events.jsonl is mended; as it was, it is kept as events.jsonl.damaged-1" in out
+    assert "mended: events.jsonl is mended (events kept: 11, lost: 0); as it was, it is kept" in out
     assert told(capsys, "check") == f"{saved.id}: in order, 11 events\n"
 
 

@@ -16,15 +16,13 @@ from genie_core.archive.errors import (
     disk_access,
 )
 from genie_core.archive.labels import Labels
-from genie_core.archive.lines import Damages, Found, LogScan, fitting
+from genie_core.archive.lines import Damages, Found, fitting
 from genie_core.archive.lock import holder
 from genie_core.archive.record import RoomRecord, read_record
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME
+from genie_core.archive.survey import scan_all
 from genie_core.room.event import Unreadable
 from genie_core.room.fold import RoomState
-
-PIECE: Final = 1024 * 1024
-"""Bytes that are read at once."""
 
 MOST_REMARKS: Final = 5
 """So many different reasons are told why events can't be shown."""
@@ -48,7 +46,7 @@ class AllDamages(Damages):
     def told(self, torn: str = TO_BE_CUT) -> list[str]:
         """All problems, one line each."""
         lines = [f"line {number} is damaged: {why}" for number, why in self.lines]
-        return [*lines, *self.others, *self._torn(torn)]
+        return [*self._holes(), *lines, *self.others, *self._torn(torn)]
 
 
 @dataclass(slots=True)
@@ -74,7 +72,7 @@ class Checkup:
 
     `problems` are lines for a person, usually none; `remarks` tell what is unusual, but in order.
     `skipped` says why nothing was looked at. Of what was looked at, `log` is what the log holds,
-    `record` what is known of the room, None if that can't be read, and `spoilt` are the digests of
+    None if it can't be read, `record` what is known of the room, None if that can't be read, and `spoilt` are the digests of
     files that are not what they should be.
     """
 
@@ -82,7 +80,7 @@ class Checkup:
     problems: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     skipped: str = ""
-    log: CheckedLog = field(default_factory=CheckedLog)
+    log: CheckedLog | None = None
     record: RoomRecord | None = None
     spoilt: list[str] = field(default_factory=list)
     files: int = 0
@@ -110,9 +108,9 @@ def examine(folder: Path) -> Checkup:
         if not checkup.skipped:
             checkup.log = read_log(folder / LOG_NAME)
             checkup.problems += checkup.log.problems
-            _tell_blank(checkup)
-            _compare(checkup)
-            _check_files(folder, checkup)
+            _tell_blank(checkup, checkup.log)
+            _compare(checkup, checkup.log.state)
+            _check_files(folder, checkup, checkup.log.state)
             checkup.problems += Labels.read(folder).problems
     except ArchiveError as error:
         checkup.problems.append(_said(error, folder))
@@ -141,14 +139,11 @@ def read_log(path: Path) -> CheckedLog:
 
 def scanned(path: Path, damages: Damages) -> Iterator[Found]:
     """The events of a log, with what is lost; raises as `read_log` does."""
-    scan = LogScan(damages=damages)
     with disk_access("read", path):
         if path.exists():
             check_ordinary(path)
             with path.open("rb") as log:
-                while data := log.read(PIECE):
-                    yield from scan.feed(data)
-                yield from scan.finish()
+                yield from scan_all(log.fileno(), damages)
 
 
 def _said(error: ArchiveError, folder: Path) -> str:
@@ -167,15 +162,15 @@ def _check_record(folder: Path, checkup: Checkup) -> None:
         checkup.problems.append(_said(error, folder))
 
 
-def _tell_blank(checkup: Checkup) -> None:
-    for why, count in checkup.log.blank.most_common(MOST_REMARKS):
+def _tell_blank(checkup: Checkup, log: CheckedLog) -> None:
+    for why, count in log.blank.most_common(MOST_REMARKS):
         events = "1 event" if count == 1 else f"{count:,} events"
         checkup.remarks.append(f"{events} can't be shown: {why}")
 
 
-def _compare(checkup: Checkup) -> None:
+def _compare(checkup: Checkup, state: RoomState) -> None:
     """Tell where the record says something else than the log."""
-    record, state = checkup.record, checkup.log.state
+    record = checkup.record
     if record is None:
         return
     for what, said, real in (
@@ -192,10 +187,10 @@ def _compare(checkup: Checkup) -> None:
         checkup.problems.append(f"{RECORD_NAME} is behind the log, by {events}")
 
 
-def _check_files(folder: Path, checkup: Checkup) -> None:
+def _check_files(folder: Path, checkup: Checkup, state: RoomState) -> None:
     store = BlobStore(folder / BLOBS_NAME)
     here, missing = store.digests(), 0
-    for digest, file in checkup.log.state.files.items():
+    for digest, file in state.files.items():
         if digest not in here:
             missing += 1
             continue

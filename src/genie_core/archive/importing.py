@@ -148,7 +148,7 @@ class _Import:
 
     def _survey(self) -> LogScan:
         """Read the log with an eye on what would fill the memory."""
-        scan, lost, read = LogScan(), 0, 0
+        scan, lost, read = LogScan(ordered=True), 0, 0
         with (self._folder / LOG_NAME).open("rb") as file:
             while data := file.read(PIECE):
                 read += len(data)

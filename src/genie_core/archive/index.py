@@ -14,7 +14,8 @@ from typing import Final
 
 import msgspec
 
-from genie_core.archive.lines import Damages, Found, fitting
+from genie_core.archive.lines import Damages, Found, SortedLog, fitting
+from genie_core.archive.pieces import PIECE, is_refusal
 from genie_core.durable import create_file, read_file
 from genie_core.room.checkpoint import VERSION as STATE_VERSION
 from genie_core.room.checkpoint import decode_state, encode_state
@@ -35,9 +36,6 @@ BASE_EVERY: Final = 2_048
 
 TAIL: Final = 1_024
 """How many of the latest events an opened log hands out at least, if it has as many."""
-
-PIECE: Final = 256 * 1024
-"""Bytes that are read at once."""
 
 logger = logging.getLogger(__name__)
 
@@ -81,11 +79,16 @@ class LogIndex:
 
     `head` is the last event, `state` the room by then. `size`, `lines` and `crc` are those of what
     is covered. `first` takes the place of a first event that is lost.
+
+    `order` tells the places of all events of a log whose lines are out of order. Of such a log, and
+    of one that the disk can't read as a whole (`whole` is False), no index is written.
     """
 
     def __init__(self, base: Base | None = None) -> None:
-        start = base or Base()
         self.first: Event | None = None
+        self._begin(base or Base())
+
+    def _begin(self, start: Base) -> None:
         self.state = start.room()
         self.damages = _decode_damages(start.damages) if start.damages else Damages()
         self.head, self.at = start.seq, start.at
@@ -94,6 +97,12 @@ class LogIndex:
         self.bases = [start]
         self._places: list[tuple[int, int]] = []
         self._stand_ins: dict[int, Event] = {}
+        self.order: SortedLog | None = None
+        self.whole = True
+
+    def restart(self) -> None:
+        """Forget everything but what stands for the first event."""
+        self._begin(Base())
 
     def take(self, found: Found) -> Event:
         """Take in the next event; returns it, or what stands for it."""
@@ -104,6 +113,8 @@ class LogIndex:
         if event is not found.event:
             self._stand_ins[event.seq] = event
         self.head, self.at = event.seq, event.at
+        if self.order is not None and event.seq > self.order.head:
+            self.order.add(event.seq, found.start, found.end)
         last = self._places[-1][0] if self._places else 1 - STRIDE
         if not found.lost and event.seq >= last + STRIDE:
             self._places.append((event.seq, found.start))
@@ -155,7 +166,7 @@ class LogIndex:
     def save(self, path: Path, descriptor: int) -> None:
         """Write it beside the log, which is open. Blocks; a disk that refuses costs only time."""
         reach = self.bases[-1].seq
-        if not reach:
+        if not reach or self.order is not None or not self.whole:
             return
         stored = _Stored(
             VERSION,
@@ -212,11 +223,19 @@ class LogIndex:
 
 
 def checksum(descriptor: int, start: int, end: int, crc: int = 0) -> int:
-    """The checksum of a part of a file, going on from that of what precedes it. Blocks."""
+    """The checksum of a part of a file, going on from that of what precedes it. Blocks.
+
+    It is -1, as no checksum is, if the file is shorter or the disk can't read some of it.
+    """
     while start < end:
-        data = os.pread(descriptor, min(PIECE, end - start), start)
+        try:
+            data = os.pread(descriptor, min(PIECE, end - start), start)
+        except OSError as error:
+            if not is_refusal(error):
+                raise
+            return -1
         if not data:
-            return -1  # the file is shorter; no checksum is negative
+            return -1
         crc = zlib.crc32(data, crc)
         start += len(data)
     return crc

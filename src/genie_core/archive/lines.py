@@ -5,9 +5,14 @@ are replaced by placeholders, so that sequence numbers stay without gaps.
 """
 
 import zlib
-from collections.abc import Iterator
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Final
 
 import msgspec
@@ -49,7 +54,8 @@ _event: "Final[msgspec.json.Decoder[Event]]" = msgspec.json.Decoder(Event)
 class Damages(msgspec.Struct):
     """What is wrong with a log: the first few problems in words, and how many there are.
 
-    `torn` counts the bytes of an unfinished last line.
+    `torn` counts the bytes of an unfinished last line. `holes` are the ranges of bytes that the disk
+    refused to read, with its reason; the end is not part of a range.
     """
 
     lines: list[tuple[int, str]] = []
@@ -57,6 +63,7 @@ class Damages(msgspec.Struct):
     others: list[str] = []
     more: int = 0
     torn: int = 0
+    holes: list[tuple[int, int, str]] = []
 
     def line(self, number: int, why: str) -> None:
         """Take note of a line that can't be believed."""
@@ -77,7 +84,13 @@ class Damages(msgspec.Struct):
         `torn` is said of a torn end; it has a place for the size.
         """
         more = [f"the log has {self.more:,} more problems"] if self.more else []
-        return [*self._lines(), *self.others, *more, *self._torn(torn)]
+        return [*self._holes(), *self._lines(), *self.others, *more, *self._torn(torn)]
+
+    def _holes(self) -> list[str]:
+        return [
+            f"bytes {start:,} to {end - 1:,} of the log can't be read ({why})"
+            for start, end, why in self.holes
+        ]
 
     def _torn(self, text: str) -> list[str]:
         size = "1 byte" if self.torn == 1 else f"{self.torn:,} bytes"
@@ -117,6 +130,9 @@ class LogScan:
 
     What a log claims to have lost takes no more memory than what is in it, and a long line no more
     than `LINE_BYTES`. Placeholders up to the event `after` are not made.
+
+    An event that comes after its place was taken for lost raises `OutOfOrder`, which means that all
+    of the log has to be sorted. With `ordered` the log is known to need no sorting.
     """
 
     def __init__(
@@ -127,6 +143,8 @@ class LogScan:
         at: float | None = None,
         damages: Damages | None = None,
         after: int = 0,
+        *,
+        ordered: bool = False,
     ) -> None:
         self.head = head
         self.lines = lines
@@ -134,6 +152,9 @@ class LogScan:
         self.at = at
         self.damages = damages or Damages()
         self._after = after
+        self._ordered = ordered
+        self._gaps = [(1, head)] if head else []  # a part that was not read by this scan
+        self._after_hole = False
         self._rest = b""
         self._dropped = 0
         self._lost = 0
@@ -160,6 +181,18 @@ class LogScan:
             self._dropped += len(self._rest)
             self._rest = b""
 
+    def skip(self, length: int, why: str) -> None:
+        """Count the next bytes as unreadable, and the line that they begin in as damaged."""
+        start = self.intact + self._dropped + len(self._rest)
+        if self._zeros is not None:
+            start += self._zeros[2]
+        self._settle_zeros()
+        self.damages.holes.append((start, start + length, why))
+        self.lines += 1
+        length += self._dropped + len(self._rest)
+        self._rest, self._dropped, self._after_hole = b"", 0, True
+        self._damage(self.lines, "the disk can't read it", length)
+
     def finish(self) -> Iterator[Found]:
         """Take note that there is no more; the events that are lost at the end."""
         rest = self._dropped + len(self._rest)
@@ -184,14 +217,16 @@ class LogScan:
         self._settle_zeros()
         self.lines += 1
         length = len(line) + 1
+        cut, self._after_hole = self._after_hole, False
         try:
-            event = _decode_line(_bare(line, first=self.lines == 1))
+            event = decode_line(line, first=self.lines == 1)
             yield from self._take(event, self.intact, self.intact + length)
-        except _Damaged as error:
+        except Damaged as error:
+            why = "the disk can't read its beginning" if cut else str(error)
             if b"\0" in line:
-                self._zeros = self.lines, str(error), length
+                self._zeros = self.lines, why, length
             else:
-                self._damage(self.lines, str(error), length)
+                self._damage(self.lines, why, length)
         else:
             self._damaged.clear()
             self.intact += length
@@ -211,26 +246,145 @@ class LogScan:
     def _take(self, event: Event, start: int, end: int) -> Iterator[Found]:
         expected = self.head + 1
         if event.seq < expected:
-            self.damages.other(f"line {self.lines} repeats event {event.seq} and is left out")
+            if not self._ordered and self._is_lost(event.seq):
+                raise OutOfOrder
+            self.damages.other(_repeats(self.lines, event.seq))
             return
         if self._lost + event.seq - expected > self.lines + MAX_GAP:
-            raise _Damaged(f"event {event.seq} does not follow event {self.head}")
+            raise Damaged(f"event {event.seq} does not follow event {self.head}")
         if event.seq > expected:
-            missing = f"event {expected}"
-            if event.seq - expected > 1:
-                missing = f"events {expected} to {event.seq - 1}"
+            missing = _numbers(expected, event.seq - 1)
             self.damages.other(f"{missing} before line {self.lines} can't be read")
             yield from self._lose(event.seq - 1, LOST, start, event.at)
         self.head, self.at = event.seq, event.at
         yield Found(event, start, end)
 
+    def _is_lost(self, seq: int) -> bool:
+        """Whether an event from before was taken for lost, or may have been."""
+        place = bisect_right(self._gaps, seq, key=itemgetter(0)) - 1
+        return place >= 0 and seq <= self._gaps[place][1]
+
     def _lose(self, upto: int, why: str, place: int, at: float = 0.0) -> Iterator[Found]:
         """Placeholders for lost events, at the time of a neighbour."""
         when = at if self.at is None else self.at
         self._lost += upto - self.head
+        self._gaps.append((self.head + 1, upto))
         skipped, self.head = max(self.head, min(upto, self._after)), upto
         for seq in range(skipped + 1, upto + 1):
             yield Found(Event(seq, when, ROOM, Unreadable(why)), place, place, lost=True)
+
+
+class LineScan(LogScan):
+    """Finds the intact lines of a log, in whatever order they are; it hands out no events."""
+
+    def __init__(self, damages: Damages | None = None) -> None:
+        super().__init__(damages=damages)
+        self.numbers, self.seqs = array("q"), array("q")
+        self.starts, self.ends = array("q"), array("q")
+
+    @property
+    def damaged_last(self) -> int:
+        """How many lines behind the last intact one are damaged."""
+        return len(self._damaged)
+
+    def _take(self, event: Event, start: int, end: int) -> Iterator[Found]:
+        self.numbers.append(self.lines)
+        self.seqs.append(event.seq)
+        self.starts.append(start)
+        self.ends.append(end)
+        return iter(())
+
+
+class SortedLog:
+    """The events of a log whose lines are out of order, by their numbers.
+
+    The longest run of lines with rising numbers is what the log was; the lines beside it are repeats
+    or were moved. A jump in the numbers is believed of a line of the run. Of a moved line beyond its
+    end it is believed only if as many lines are damaged.
+    """
+
+    def __init__(self, scan: LineScan) -> None:
+        self._seqs, self._starts, self._ends = array("q"), array("q"), array("q")
+        self.head = 0
+        run = _longest_run(scan.seqs)
+        in_run, top = set(run), scan.seqs[run[-1]] if run else 0
+        lost, damages = 0, scan.damages
+        by_number = sorted(range(len(scan.seqs)), key=scan.seqs.__getitem__)
+        for seq, group in groupby(by_number, key=scan.seqs.__getitem__):
+            same = list(group)
+            chosen = next((each for each in same if each in in_run), same[0])
+            missing, line = seq - self.head - 1, scan.numbers[chosen]
+            far = lost + missing > len(scan.seqs) + MAX_GAP
+            if seq < 1 or far or (seq > top and missing > damages.damaged):
+                damages.other(
+                    f"line {line} with event {seq} contradicts the others; it is left out"
+                )
+                continue
+            if missing:
+                damages.other(f"{_numbers(self.head + 1, seq - 1)} can't be read")
+            if chosen not in in_run:
+                damages.other(f"line {line} with event {seq} is out of place")
+            for each in same:
+                if each != chosen:
+                    damages.other(_repeats(scan.numbers[each], seq))
+            lost += missing
+            self.add(seq, scan.starts[chosen], scan.ends[chosen])
+        self.head += max(0, scan.damaged_last - lost)
+
+    def add(self, seq: int, start: int, end: int) -> None:
+        """Take in an event that comes after all others, and where its line is."""
+        self._starts.append(start)
+        self._ends.append(end)
+        self._seqs.append(seq)
+        self.head = seq
+
+    def found(self, read: Callable[[int, int], bytes], after: int = 0) -> Iterator[Found]:
+        """The events behind `after`, with placeholders; `read` gets the bytes of a place.
+
+        A line that can't be read any more is lost, too. Another thread may add events meanwhile.
+        """
+        head, at, upto = after, 0.0, self.head
+        for place in range(bisect_right(self._seqs, after), len(self._seqs)):
+            seq, start, end = self._seqs[place], self._starts[place], self._ends[place]
+            try:
+                event = decode_line(read(start, end).removesuffix(b"\n"), first=not start)
+            except (Damaged, OSError):
+                continue
+            if event.seq == seq:
+                yield from _placeholders(head + 1, seq - 1, event.at, start)
+                yield Found(event, start, end)
+                head, at = seq, event.at
+        yield from _placeholders(head + 1, upto, at, self._ends[-1] if self._ends else 0)
+
+
+def _placeholders(first: int, last: int, at: float, place: int) -> Iterator[Found]:
+    for seq in range(first, last + 1):
+        yield Found(Event(seq, at, ROOM, Unreadable(LOST)), place, place, lost=True)
+
+
+def _longest_run(seqs: Sequence[int]) -> list[int]:
+    """The places of the longest sequence of rising numbers, by patience sorting."""
+    ends: list[int] = []
+    smallest: list[int] = []
+    before: list[int] = []
+    for place, seq in enumerate(seqs):
+        length = bisect_left(smallest, seq)
+        before.append(ends[length - 1] if length else -1)
+        smallest[length : length + 1] = [seq]
+        ends[length : length + 1] = [place]
+    run, place = [], ends[-1] if ends else -1
+    while place >= 0:
+        run.append(place)
+        place = before[place]
+    return run[::-1]
+
+
+def _numbers(first: int, last: int) -> str:
+    return f"event {first}" if first == last else f"events {first} to {last}"
+
+
+def _repeats(line: int, seq: int) -> str:
+    return f"line {line} repeats event {seq} and is left out"
 
 
 @dataclass(slots=True)
@@ -251,8 +405,12 @@ class LogContent:
         return self.damages.told()
 
 
-class _Damaged(Exception):
+class Damaged(Exception):
     """A line that can't be believed."""
+
+
+class OutOfOrder(Exception):
+    """A log whose lines are not in the order of their events."""
 
 
 class _Kind(msgspec.Struct):
@@ -278,18 +436,24 @@ def encode_line(event: Event) -> bytes:
 
 
 def read_lines(data: bytes) -> LogContent:
-    """Read all that can be believed, as `LogScan` says."""
+    """Read all that can be believed, in order, as `LogScan` and `SortedLog` say."""
     scan = LogScan()
-    events = [found.event for found in scan.feed(data)]
-    events += [found.event for found in scan.finish()]
+    try:
+        events = [found.event for found in scan.feed(data)]
+        events += [found.event for found in scan.finish()]
+    except OutOfOrder:
+        scan = lines = LineScan()
+        deque(chain(lines.feed(data), lines.finish()), 0)
+        in_order = SortedLog(lines).found(lambda start, end: data[start:end])
+        events = [found.event for found in in_order]
     return LogContent(events, scan.damages, scan.intact)
 
 
 def last_event(part: bytes) -> Event | None:
     """The last event in a part of a log, which may begin within a line; None if none is whole."""
     for line in reversed(part.split(b"\n")[:-1]):
-        with suppress(_Damaged):
-            return _decode_line(_bare(line, first=True))
+        with suppress(Damaged):
+            return decode_line(line, first=True)
     return None
 
 
@@ -304,23 +468,23 @@ def fitting(state: RoomState, event: Event, damages: Damages) -> Event:
     return event
 
 
-def _bare(line: bytes, *, first: bool) -> bytes:
-    """A line without what an editor added that only looked at it."""
-    if first:
-        line = line.removeprefix(_MARK)
-    return line.removesuffix(b"\r")
+def decode_line(line: bytes, *, first: bool) -> Event:
+    """The event of a line that has no newline; `first` allows for a byte order mark.
 
+    Raises:
+        Damaged: it is no line that was written as it is.
 
-def _decode_line(line: bytes) -> Event:
+    """
+    line = (line.removeprefix(_MARK) if first else line).removesuffix(b"\r")
     data = line[:-_TAIL]
     if line[-_TAIL:] != _CRC % zlib.crc32(data):
-        raise _Damaged("its checksum does not match")
+        raise Damaged("its checksum does not match")
     try:
         event = _event.decode(line)
     except (ValueError, RecursionError):
         event = _decode_unknown(line)
     if why := flaw(event):
-        raise _Damaged(f"it {why}")
+        raise Damaged(f"it {why}")
     return event
 
 
@@ -329,6 +493,6 @@ def _decode_unknown(line: bytes) -> Event:
     try:
         envelope = _envelope.decode(line)
     except (ValueError, RecursionError) as error:
-        raise _Damaged(f"it is no event ({error})") from error
+        raise Damaged(f"it is no event ({error})") from error
     why = f"this version does not know events like {envelope.body.type[:KIND_CHARS]!r}"
     return Event(envelope.seq, envelope.at, envelope.by, Unreadable(why))

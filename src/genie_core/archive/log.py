@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from genie_core.archive.errors import check_ordinary, disk_access
+from genie_core.archive.errors import DamagedRoom, check_ordinary, disk_access
 from genie_core.archive.index import INDEX_NAME, Base, LogIndex
 from genie_core.archive.lines import CUT_OFF, Found, encode_line
 from genie_core.archive.survey import read_part, take_stock
@@ -197,6 +197,14 @@ class EventLog:
         self._torn = False
 
 
+def _check_end(path: Path, descriptor: int, index: LogIndex) -> None:
+    """Refuse to go on behind an end that the disk can't read: it can't be written to either."""
+    for start, end, why in index.damages.holes:
+        if end >= os.fstat(descriptor).st_size:
+            why = f"the disk can't read its end, from byte {start:,} on ({why})"
+            raise DamagedRoom(path, why)
+
+
 def _opened(path: Path, first: Event | None) -> tuple[int, LogIndex, list[Event]]:
     """Open a log and read it, without the torn end if there is one."""
     created = not path.exists()
@@ -208,6 +216,7 @@ def _opened(path: Path, first: Event | None) -> tuple[int, LogIndex, list[Event]
         index = LogIndex.load(path.with_name(INDEX_NAME), descriptor)
         index.first, known = first, index.bases[-1]
         events = take_stock(descriptor, index)
+        _check_end(path, descriptor, index)
         if index.size < os.fstat(descriptor).st_size:
             os.ftruncate(descriptor, index.size)
             os.fsync(descriptor)

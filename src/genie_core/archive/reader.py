@@ -82,7 +82,7 @@ class LogReader:
         with disk_access("read", self._path):
             if self._is_replaced():
                 self._reopen()
-            elif self._descriptor is not None:
+            elif self._descriptor is not None and self._may_have_grown(self._descriptor):
                 take_stock(self._descriptor, self._index)
         return self.head
 
@@ -91,6 +91,10 @@ class LogReader:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
+
+    def _may_have_grown(self, descriptor: int) -> bool:
+        """Whether to look for new events; a log that has to be sorted is read anew for them."""
+        return self._index.order is None or os.fstat(descriptor).st_size > self._index.size
 
     def _is_replaced(self) -> bool:
         try:

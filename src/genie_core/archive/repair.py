@@ -2,10 +2,11 @@
 
 import os
 import shutil
+from collections import Counter
 from pathlib import Path
 
 from genie_core.archive.blobs import BLOBS_NAME, BlobStore
-from genie_core.archive.check import CheckedLog, Checkup, examine, scanned
+from genie_core.archive.check import CheckedLog, examine, scanned
 from genie_core.archive.errors import disk_access
 from genie_core.archive.index import INDEX_NAME
 from genie_core.archive.lines import Damages, encode_line
@@ -21,9 +22,9 @@ from genie_core.room.codec import whole_text
 def repair(folder: Path) -> list[str]:
     """Mend a room that is not open anywhere; returns what was done, in lines for a person. Blocks.
 
-    Of the log every line that can be read stays as it is; a line stands in the place of each event
-    that is lost, and a torn end is cut off. The record is brought up to the log, or made anew from
-    it. Files that are not what they should be are put aside, so that they can be fetched again.
+    Of the log every line that can be read stays as it is, in the order of the events; a line stands
+    in the place of each event that is lost, and a torn end is cut off. The record is brought up to
+    the log, or made anew from it; if the log can't be read, nothing is changed. Files that are not what they should be are put aside, so that they can be fetched again.
     What was there before is kept under names that end in `.damaged-` and a number.
 
     Raises:
@@ -35,8 +36,10 @@ def repair(folder: Path) -> list[str]:
         checkup = examine(folder)
         if checkup.skipped:
             return []
-        done = _mend_log(folder) if checkup.log.broken else []
-        done += _mend_record(folder, checkup)
+        if (log := checkup.log) is None:
+            return []  # whatever else is wrong could only be told by the log
+        done = _mend_log(folder) if log.broken else []
+        done += _mend_record(folder, checkup.record, log)
         for digest in checkup.spoilt:
             aside = _put_aside(BlobStore(folder / BLOBS_NAME).path(digest), folder)
             done.append(f"the file {digest[:12]}… is put aside as {aside.name}")
@@ -46,7 +49,7 @@ def repair(folder: Path) -> list[str]:
 def _mend_log(folder: Path) -> list[str]:
     path, fresh = folder / LOG_NAME, folder / f"{LOG_NAME}.new"
     with disk_access("write", fresh):
-        _write_mended(path, fresh)
+        kept, lost = _write_mended(path, fresh)
         aside, told = _free(path, folder), path.stat()
         _keep(path, aside)
         os.utime(fresh, ns=(told.st_atime_ns, told.st_mtime_ns))  # mending is no activity
@@ -54,26 +57,29 @@ def _mend_log(folder: Path) -> list[str]:
         (folder / INDEX_NAME).unlink(missing_ok=True)
         sync_folder(folder)
     EventLog.open(path).log.close()  # makes the index anew
-    return [f"{LOG_NAME} is mended; as it was, it is kept as {aside.name}"]
+    events = f"events kept: {kept:,}, lost: {lost:,}"
+    return [f"{LOG_NAME} is mended ({events}); as it was, it is kept as {aside.name}"]
 
 
-def _write_mended(path: Path, fresh: Path) -> None:
-    """Write the log without what can't be read, and with lines for what is lost."""
+def _write_mended(path: Path, fresh: Path) -> tuple[int, int]:
+    """Write the log in order, with lines for what is lost; returns how many are kept and lost."""
     fresh.unlink(missing_ok=True)
     descriptor = create_file(fresh)
+    count = Counter[bool]()
     with os.fdopen(descriptor, "wb") as out, path.open("rb") as log:
         for found in scanned(path, Damages()):
+            count[found.lost] += 1
             if found.lost:
                 out.write(encode_line(found.event))
             else:
-                log.seek(found.start)
-                out.write(log.read(found.end - found.start))
+                out.write(os.pread(log.fileno(), found.end - found.start, found.start))
         out.flush()
         sync_data(out.fileno())
+    return count[False], count[True]
 
 
-def _mend_record(folder: Path, checkup: Checkup) -> list[str]:
-    log, record, path = checkup.log, checkup.record, folder / RECORD_NAME
+def _mend_record(folder: Path, record: RoomRecord | None, log: CheckedLog) -> list[str]:
+    path = folder / RECORD_NAME
     if record is None:
         if not log.state.head:
             return []
@@ -84,8 +90,8 @@ def _mend_record(folder: Path, checkup: Checkup) -> list[str]:
             told = f"{RECORD_NAME} is made anew"
         SavedRoom(folder, _record_from(folder.name, log)).write()
         return [told]
-    if (record.head, record.messages) == (log.state.head, log.state.messages):
-        return []
+    if not log.state.head or (record.head, record.messages) == (log.state.head, log.state.messages):
+        return []  # of a log that is gone, what the record tells is all that is left
     summary = summary_of(log.state, record.seen, record.owner)
     summary["host"] = log.state.host or record.host
     active = max(record.last_activity, log.last_at)
@@ -125,7 +131,10 @@ def _keep(path: Path, aside: Path) -> None:
     try:
         aside.hardlink_to(path)
     except OSError:  # the disk knows no second names for files
-        shutil.copy2(path, aside)
+        try:
+            shutil.copy2(path, aside)
+        except OSError:  # nor can it read all of this one
+            path.rename(aside)
 
 
 def _free(path: Path, folder: Path) -> Path:

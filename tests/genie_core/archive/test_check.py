@@ -42,6 +42,7 @@ def test_nothing_is_wrong_with_a_room_in_order(saved: SavedRoom) -> None:
     before = sorted(saved.folder.rglob("*"))
     found = check(saved.folder)
     assert (found.problems, found.remarks, found.skipped) == ([], [], "")
+    assert found.log is not None
     assert (found.log.state.head, found.files) == (5, 1)
     assert sorted(saved.folder.rglob("*")) == before
 

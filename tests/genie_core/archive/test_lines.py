@@ -248,3 +248,78 @@ def test_flipped_bits_are_noticed() -> None:
         assert all(
             event in EVENTS or isinstance(event.body, Unreadable) for event in content.events
         )
+
+
+LONG = [Event(n, 100.0 + n, "ann", Said(f"m{n}", f"text {n}")) for n in range(1, 301)]
+LONG_LINES = [encode_line(event) for event in LONG]
+
+
+def test_a_copy_of_a_later_line_costs_nothing() -> None:
+    content = read_lines(b"".join([*LONG_LINES[:9], LONG_LINES[289], *LONG_LINES[9:]]))
+    assert content.events == LONG
+    assert content.told() == ["line 10 repeats event 290 and is left out"]
+
+
+def test_of_two_lines_with_one_number_the_one_in_its_place_is_read() -> None:
+    other = encode_line(Event(290, 99.0, "bob", Said("x", "another 290")))
+    content = read_lines(b"".join([*LONG_LINES[:9], other, *LONG_LINES[9:]]))
+    assert content.events == LONG
+
+
+def test_a_jump_that_the_lines_behind_it_contradict_is_not_believed() -> None:
+    far = encode_line(Event(5_000, 99.0, "bob", Said("x", "far away")))
+    content = read_lines(b"".join([*LONG_LINES[:9], far, *LONG_LINES[9:]]))
+    assert content.events == LONG
+    assert content.told() == [
+        "line 10 with event 5000 contradicts the others; it is left out",
+    ]
+
+
+def test_a_jump_that_nothing_contradicts_is_believed() -> None:
+    content = read_lines(b"".join([*LONG_LINES[:99], *LONG_LINES[199:], LONG_LINES[49]]))
+    assert [e for e in content.events if not isinstance(e.body, Unreadable)] == [
+        *LONG[:99],
+        *LONG[199:],
+    ]
+
+
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["repeat", "move", "swap"]), st.integers(0), st.integers(0)),
+    min_size=1,
+    max_size=6,
+)
+
+
+def disordered(lines: list[bytes], changes: list[tuple[str, int, int]]) -> list[bytes]:
+    lines = lines.copy()
+    for change, first, second in changes:
+        one, other = first % len(lines), second % len(lines)
+        match change:
+            case "repeat":
+                lines.insert(other, lines[one])
+            case "move":
+                lines.insert(other, lines.pop(one))
+            case "swap":
+                lines[one], lines[other] = lines[other], lines[one]
+    return lines
+
+
+@given(CHANGES)
+def test_every_intact_event_is_read_once_and_in_order_wherever_its_line_is(
+    changes: list[tuple[str, int, int]],
+) -> None:
+    content = read_lines(b"".join(disordered(LONG_LINES[:40], changes)))
+    assert content.events == LONG[:40]
+
+
+@given(CHANGES, st.sets(st.integers(0, 39), max_size=3))
+def test_damage_among_lines_that_are_out_of_order_costs_only_itself(
+    changes: list[tuple[str, int, int]], damaged: set[int]
+) -> None:
+    lines = disordered(LONG_LINES[:40], changes)
+    for each in damaged:
+        lines[each] = lines[each][:-3] + b"??\n"
+    content = read_lines(b"".join(lines))
+    intact = [event for event in LONG[:40] if encode_line(event) in lines]
+    assert [e for e in content.events if not isinstance(e.body, Unreadable)] == intact
+    assert [event.seq for event in content.events] == list(range(1, content.head + 1))

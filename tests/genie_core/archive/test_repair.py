@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.genie_core.archive.bad_sectors import BadSectors
 
 from genie_core.archive.blobs import BLOBS_NAME, BlobStore
 from genie_core.archive.catalogue import Catalogue
@@ -52,10 +53,10 @@ def test_a_log_is_mended_and_kept_as_it_was(saved: SavedRoom) -> None:
     broken = b"".join([*LINES[:4], b"rubbish\n", LINES[5], LINES[1]]) + b'{"seq":7'
     saved.log_path.write_bytes(broken)
     os.utime(saved.log_path, (5000.0, 5000.0))
-    assert repair(saved.folder) == [
-        "events.jsonl is mended; as it was, it is kept as events.jsonl.damaged-1",
-        "room.json is brought up to the log",
-    ]
+    mended, summed_up = repair(saved.folder)
+    assert mended.startswith("events.jsonl is mended (events kept: 5, lost: 1); as it was, ")
+    assert mended.endswith("it is kept as events.jsonl.damaged-1")
+    assert summed_up == "room.json is brought up to the log"
     assert (saved.folder / "events.jsonl.damaged-1").read_bytes() == broken
     assert stat.S_IMODE(saved.log_path.stat().st_mode) == 0o600
     assert saved.log_path.stat().st_mtime == 5000.0
@@ -147,6 +148,62 @@ def test_a_disk_that_is_full_leaves_the_log_as_it_was(
     monkeypatch.undo()
     repair(saved.folder)
     assert saved.log_path.read_bytes() == b"".join(LINES)
+
+
+def test_a_log_that_cannot_be_read_changes_nothing(
+    saved: SavedRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {path: path.read_bytes() for path in saved.folder.glob("*.json*")}
+    with BadSectors(saved.log_path, [(0, 10**9)]).installed():
+        assert repair(saved.folder) == []
+        found = check(saved.folder)
+        assert found.log is None
+        assert "can't read" in found.problems[0]
+    assert {path: path.read_bytes() for path in saved.folder.glob("*.json*")} == before
+
+
+def test_a_log_that_is_gone_does_not_take_the_summary_with_it(saved: SavedRoom) -> None:
+    saved.log_path.unlink()
+    before = (saved.folder / "room.json").read_bytes()
+    assert repair(saved.folder) == []
+    assert (saved.folder / "room.json").read_bytes() == before
+
+
+MANY = [
+    *EVENTS,
+    *(Event(seq, 100.0 + seq, "bob", Said(f"{seq}", "x" * 60)) for seq in range(7, 301)),
+]
+
+
+def test_lines_that_are_out_of_order_are_put_in_order(saved: SavedRoom) -> None:
+    lines = [encode_line(event) for event in MANY]
+    saved.log_path.write_bytes(b"".join([*lines[:9], lines[289], *lines[9:]]))
+    assert "events kept: 300, lost: 0" in repair(saved.folder)[0]
+    assert saved.log_path.read_bytes() == b"".join(lines)
+    assert SavedRoom.load(saved.folder).record.head == 300
+    assert check(saved.folder).problems == []
+
+
+def test_around_a_bad_sector_all_is_read_and_mended(saved: SavedRoom) -> None:
+    lines = [encode_line(event) for event in MANY]
+    saved.log_path.write_bytes(b"".join(lines))
+    with BadSectors(saved.log_path, [(8192, 12288)]).installed():
+        told = check(saved.folder).problems
+        assert told[0] == "bytes 8,192 to 12,287 of the log can't be read (Input/output error)"
+        done = repair(saved.folder)
+    lost = [n for n in range(300) if _touches(lines, n, 8192, 12288)]
+    assert f"events {lost[0] + 1} to {lost[-1] + 1} before line" in told[3]
+    assert f"events kept: {300 - len(lost)}, lost: {len(lost)}" in done[0]
+    events = read_lines(saved.log_path.read_bytes()).events
+    assert [e.seq for e in events if isinstance(e.body, Unreadable)] == [n + 1 for n in lost]
+    assert [e for e in events if not isinstance(e.body, Unreadable)] == [
+        event for event in MANY if event.seq - 1 not in lost
+    ]
+
+
+def _touches(lines: list[bytes], number: int, start: int, end: int) -> bool:
+    begins = sum(map(len, lines[:number]))
+    return begins < end and begins + len(lines[number]) > start
 
 
 HARM = st.lists(
