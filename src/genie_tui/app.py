@@ -11,6 +11,7 @@ from textual import on
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.command import Provider
+from textual.content import Content
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
@@ -26,8 +27,9 @@ from genie_tui.bridge import Doorman
 from genie_tui.counsel import Counsel
 from genie_tui.departure import Departure
 from genie_tui.keymap import bindings
-from genie_tui.opening import Opening, ReplayRoom
+from genie_tui.opening import Opening, Question, ReplayRoom
 from genie_tui.palette import AppActions
+from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.help import HelpScreen, scopes_at
 from genie_tui.screens.leaving import LeavingScreen
 from genie_tui.screens.lobby import LobbyScreen
@@ -159,8 +161,23 @@ class GenieApp(App[Departure]):
         if message.instead is not None:
             await self._take_down(room)
             await self.open(message.instead)
+        elif message.question is not None:
+            await self._ask(message.question, room, message.text)
         else:
             await self._go_back_from(room, message.text)
+
+    async def _ask(self, question: Question, room: Screen[None] | None, error: str) -> None:
+        """Ask whether to enter in another way; if not, say why the first one failed."""
+
+        async def act(agreed: bool | None) -> None:  # noqa: FBT001 - what the dialog returns
+            if agreed:
+                await self._take_down(room)
+                await self.open(question.opening)
+            else:
+                await self._go_back_from(room, error)
+
+        text = Content(visible(question.text))
+        await self.push_screen(ConfirmScreen(question.title, text, question.yes, self._clock), act)
 
     async def _go_back_from(self, screen: Screen[None] | None, error: str = "") -> None:
         """Take a screen down and be where one came from; without such a place, end."""

@@ -128,7 +128,7 @@ def _start(options: argparse.Namespace, source: SettingsSource, locations: Locat
     if options.command == "host":
         opening = NewRoom(options.title)
     elif options.command == "join":
-        opening = JoinRoom(" ".join(options.way), guest=options.guest)
+        opening = JoinRoom(" ".join(options.way), guest=options.guest, separate=options.separate)
     elif options.command == "resume":
         opening = ResumeRoom(options.id)
     return start(opening, source, locations, os.environ)

@@ -1,15 +1,19 @@
 """The copies that a person has of rooms which others host."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
+from genie_core.archive.catalogue import apart_of
 from genie_core.archive.errors import ArchiveError, RoomInUse
 from genie_core.archive.reader import PART, LogReader
 from genie_core.archive.saved import SavedRoom
+from genie_core.room.allegiance import Allegiance
 from genie_core.room.codec import event_mark
-from genie_core.room.errors import Diverged, KnownRoom
+from genie_core.room.errors import Diverged, KnownRoom, OtherHost
 from genie_core.room.event import Event
+from genie_core.room.fold import RoomState
 from genie_core.room.heritage import WORTH_KEEPING
 from genie_core.room.invite import looks_like_invite
 from genie_core.room.names import fold_name
@@ -33,16 +37,30 @@ class Copies:
 
     def has(self, room: str) -> bool:
         """Whether there is a copy of a room."""
-        return self.of(room) is not None
+        return next(self.of(room), None) is not None
 
     def met(self, error: KnownRoom | RoomInUse) -> SavedRoom | None:
-        """The copy of a room that is known, or that another terminal began at the same moment."""
-        if isinstance(error, KnownRoom):
-            return self.of(error.room)
-        return self._person.catalogue.find(error.room)
+        """The copy that goes on with the host that was met, or that another terminal just began.
 
-    def of(self, room: str) -> SavedRoom | None:
-        """The own copy of a room, also of one that this person has hosted."""
+        None if there is no copy any more.
+
+        Raises:
+            OtherHost: there is a copy of a room with that id, and it knows no such host.
+
+        """
+        if isinstance(error, RoomInUse):
+            return self._person.catalogue.find(error.room)
+        other: SavedRoom | None = None
+        for copy in self.of(error.room):
+            if allegiance_of(copy, partial(_same, known_state(copy))).accepts(error.pin, error.key):
+                return copy
+            other = other or copy
+        if other is not None:
+            raise other_host(other)
+        return None
+
+    def of(self, room: str) -> Iterator[SavedRoom]:
+        """The own copies of rooms with an id, also of one that this person has hosted."""
         catalogue, name = self._person.catalogue, fold_name(self._person.name)
         for listing in catalogue.all():
             with suppress(ArchiveError):
@@ -50,8 +68,7 @@ class Copies:
                 record = saved.record
                 owner = record.name or record.host
                 if record.id == room and fold_name(owner) == name and "~" not in listing.id:
-                    return saved
-        return None
+                    yield saved
 
     def part(self, saved: SavedRoom, parted: Diverged) -> tuple[SavedRoom, list[Event]]:
         """Put a copy aside and begin another one with what both logs have.
@@ -71,6 +88,7 @@ class Copies:
             addresses=record.addresses,
             pin=record.pin,
             device=record.device,
+            apart=apart_of(saved),
         )
         with old, fresh.held(), fresh.open_log().log as log:
             while part := old.read(log.head, min(PART, common - log.head)):
@@ -81,6 +99,32 @@ class Copies:
             rest = old.events(common) if common else iter(())
             bequest = [event for event in rest if isinstance(event.body, WORTH_KEEPING)]
         return fresh, bequest
+
+
+def known_state(saved: SavedRoom) -> RoomState:
+    """The room as a copy knows it; an empty one if the copy can't be read."""
+    with suppress(ArchiveError, OSError), saved.reader() as log:
+        return log.state()
+    return RoomState()
+
+
+def allegiance_of(saved: SavedRoom, state: Callable[[], RoomState], met: str = "") -> Allegiance:
+    """Decide by what a copy knows with which hosts it goes on; one that knows nothing, with any.
+
+    `met` is the pin of a host that was found to be one of them before.
+    """
+    known, pin = state(), saved.record.pin
+    return Allegiance(state, (pin, known.pin, met), first=not (pin or known.head))
+
+
+def _same(state: RoomState) -> RoomState:
+    return state
+
+
+def other_host(saved: SavedRoom) -> OtherHost:
+    """The refusal of a host that a copy doesn't know."""
+    record = saved.record
+    return OtherHost(record.id, record.shown_title, record.host)
 
 
 def _common_end(copy: LogReader, points: Sequence[tuple[int, int]]) -> int:

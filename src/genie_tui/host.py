@@ -142,7 +142,7 @@ async def open_doors(
         room=record.id,
         title=record.title,
         host=person.name,
-        key=identity.key,
+        identity=identity,
         certificate=certificate,
         passes=passes,
         keep_passes=file.save,

@@ -9,6 +9,7 @@ class NearbyRoom:
 
     `words` is the fingerprint of the host's key. `copy` is the folder of the own copy if the host
     is one whom that copy knows; only then `pin` and `addresses` may be followed without an invite.
+    `claimed` is the title of the own copy of a room whose id is announced by another host.
     """
 
     room: str
@@ -19,6 +20,7 @@ class NearbyRoom:
     pin: str
     addresses: tuple[str, ...]
     copy: str = ""
+    claimed: str = ""
 
     @property
     def known(self) -> bool:

@@ -46,6 +46,10 @@ class Neighbourhood:
 
     def _described(self, announcement: Announcement) -> NearbyRoom:
         deed = announcement.deed
+        copy, claimed = self._copy_for(deed), ""
+        if not copy:
+            records = (each.record for each in self._copies.get(deed.room, []))
+            claimed = next((each.shown_title for each in records if each is not None), "")
         return NearbyRoom(
             deed.room,
             announcement.title,
@@ -54,16 +58,21 @@ class Neighbourhood:
             words(deed.key),
             deed.pin,
             announcement.addresses,
-            copy=self._copy_for(deed),
+            copy=copy,
+            claimed=claimed,
         )
 
     def _copy_for(self, deed: Deed) -> str:
-        """The folder of the copy that knows this host, by the certificate or by the key."""
-        copies = self._copies.get(deed.room, [])
-        for copy in copies:
-            if copy.record is not None and deed.pin and copy.record.pin == deed.pin:
+        """The folder of the copy that knows this host by the key, which alone signs what is announced.
+
+        Where the copy's log is lost there is only the certificate, which is checked when joining.
+        """
+        for copy in self._copies.get(deed.room, []):
+            state, record = self._state(copy.id), copy.record
+            is_last = record is not None and bool(deed.pin) and record.pin == deed.pin
+            if may_host(state, deed) or (is_last and state.host_key in ("", deed.key)):
                 return copy.id
-        return next((copy.id for copy in copies if may_host(self._state(copy.id), deed)), "")
+        return ""
 
     def _state(self, folder: str) -> RoomState:
         """Who was in the room, by the copy's log, which is read once."""

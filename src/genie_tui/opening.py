@@ -29,10 +29,14 @@ class ResumeRoom:
 
 @dataclass(frozen=True, slots=True)
 class JoinRoom:
-    """Join a room by an invite, or at HOST:PORT; a guest brings no engine of their own."""
+    """Join a room by an invite, or at HOST:PORT; a guest brings no engine of their own.
+
+    With `separate` it gets a folder of its own if its host claims the id of a room of which there is a copy.
+    """
 
     way: str
     guest: bool = False
+    separate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,16 @@ class ReplayRoom:
     follow: bool = False
     note: str = ""
     speed: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Whether to enter in another way than was wanted; `yes` is what agreeing does, in a word or two."""
+
+    title: str
+    text: str
+    yes: str
+    opening: "Opening"
 
 
 Opening: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom

@@ -238,6 +238,11 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]") -> None:
         "that you have been in the start of its name",
     )
     join.add_argument("--guest", action="store_true", help="bring no engine; the host's answers")
+    join.add_argument(
+        "--separate",
+        action="store_true",
+        help="if the host claims the id of a room that you have a copy of, keep the two apart",
+    )
     join.set_defaults(command="join")
 
     resume = commands.add_parser("resume", help="host a saved room again", parents=[shared])

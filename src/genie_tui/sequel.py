@@ -1,7 +1,11 @@
 """How a person goes on in a room when their seat in it has ended by itself."""
 
+from dataclasses import replace
+
+from genie_core.errors import GenieError
+from genie_core.room.errors import OtherHost
 from genie_core.room.seat import Going, Parting, Seat
-from genie_tui.opening import Opening, RejoinRoom, ResumeRoom
+from genie_tui.opening import JoinRoom, Opening, Question, RejoinRoom, ResumeRoom
 
 
 def after_parting(parting: Parting) -> Opening | None:
@@ -24,3 +28,17 @@ def after_handover(seat: Seat) -> Opening:
 def to_take_over(seat: Seat) -> Opening | None:
     """The way on for somebody who hosts the room from their copy; None if there is none."""
     return ResumeRoom(seat.saved, seat.unsent) if seat.saved else None
+
+
+def question_after(error: GenieError, opening: Opening) -> Question | None:
+    """What to ask a person who can't enter as they wanted; None if there is no other way."""
+    if isinstance(error, OtherHost) and isinstance(opening, JoinRoom):
+        text = (
+            f"You already have a copy of the room “{error.title}” with this id, hosted by "
+            f"{error.host}. This invite leads to another host, whom your copy doesn't know: it may "
+            "be another room that only claims to be that one.\n\nNothing of your copy was sent. "
+            "If you go on, the room gets a folder of its own, and your copy stays as it is."
+        )
+        separate = replace(opening, separate=True)
+        return Question("Open it as a separate room?", text, "open it separately", separate)
+    return None

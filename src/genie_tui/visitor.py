@@ -3,23 +3,25 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from genie_core.archive.catalogue import apart_by
 from genie_core.archive.copy import LogCopy
 from genie_core.archive.errors import RoomInUse
 from genie_core.archive.log import OpenedLog
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.address import Address
-from genie_core.room.allegiance import may_host
+from genie_core.room.allegiance import Allegiance, may_host
 from genie_core.room.certificate import Certificate
 from genie_core.room.codec import event_mark
 from genie_core.room.deed import Deed, sign_deed
-from genie_core.room.errors import Diverged, KnownRoom
+from genie_core.room.errors import Diverged, KnownRoom, OtherHost
 from genie_core.room.event import Event, FileRef
+from genie_core.room.fold import RoomState
 from genie_core.room.identity import Identity
 from genie_core.room.participant import Participant
 from genie_core.room.reach import reachable_hosts
@@ -27,7 +29,7 @@ from genie_core.room.seat import Listener, Severity, Unrecorded, Unsent
 from genie_core.room.seeker import Seeker
 from genie_core.room.transfer import files_of
 from genie_core.room.websocket import tls_connect
-from genie_tui.copies import Copies
+from genie_tui.copies import Copies, allegiance_of, known_state, other_host
 from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store
 from genie_tui.holding import open_held
 from genie_tui.host import first_free_port, leaving_unless_done
@@ -52,7 +54,8 @@ class Luggage:
     """What somebody comes with: a copy of the room, and what to bring to it.
 
     `lent` is the copy that another terminal of theirs has open, `drafted` are the files that go with
-    their draft.
+    their draft. `apart` says that the copy to begin is kept apart from others of the same id.
+    `host` is the pin of a host that was found to be the right one just now.
     """
 
     saved: SavedRoom | None = None
@@ -64,6 +67,8 @@ class Luggage:
     lent: SavedRoom | None = None
     patient: bool = False
     wanted: str = ""
+    apart: bool = False
+    host: str = ""
 
     @property
     def room(self) -> str:
@@ -100,7 +105,13 @@ class Visitor:
             return await self._visit(found, Luggage(), listener, resources, guest=way.guest)
         except (KnownRoom, RoomInUse) as error:
             await resources.aclose()
-            known = await asyncio.to_thread(self._copies.met, error)
+            try:
+                known = await asyncio.to_thread(self._copies.met, error)
+            except OtherHost:
+                if not way.separate:
+                    raise
+                fresh = Luggage(apart=True)
+                return await self._visit(found, fresh, listener, resources, guest=way.guest)
             if known is None:  # it was removed in this very moment
                 raise
             return await self._return(found, known, Luggage(), listener, resources, guest=way.guest)
@@ -112,7 +123,7 @@ class Visitor:
         saved = await asyncio.to_thread(self._person.catalogue.find, way.id)
         found = way_back(saved, way.addresses, way.pin)
         visitor = Visitor(self._person.called(saved.record.name))
-        luggage = Luggage(unsent=way.unsent, patient=way.patient)
+        luggage = Luggage(unsent=way.unsent, patient=way.patient, host=way.pin)
         return await visitor._return(found, saved, luggage, listener, resources, guest=way.guest)
 
     async def _return(
@@ -166,6 +177,16 @@ class Visitor:
             finder=await finder_for(way, luggage.room, resources),
             trusts=lambda deed: may_host(seat.state, deed),
         )
+        allegiance: Allegiance
+
+        def accepts(pin: str, key: str) -> bool:
+            if not allegiance.accepts(pin, key):
+                seeker.forget(pin)
+                return False
+            luggage.host = pin
+            seeker.approve()
+            return True
+
         opened = luggage.opened
         last = opened.log.last if opened is not None else None
         plan = plan_for(
@@ -181,7 +202,8 @@ class Visitor:
                 "device": luggage.device,
                 "patient": luggage.patient,
                 "preferences": await person.preferences(),
-                "recognises": None if luggage.room else self._copies.has,
+                "recognises": None if luggage.room or luggage.apart else self._copies.has,
+                "accepts": accepts,
                 "space": None if second else copy.space,
             },
             keep=None if second else copy.keep,
@@ -200,14 +222,21 @@ class Visitor:
         if opened is not None:
             seat.replay(opened.events, opened.base.room())
             seat.report_again(luggage.unrecorded, opened.events)
+        allegiance = await self._allegiance(luggage, lambda: seat.state)
         seat.bequeath(luggage.bequest)
         seat.send_again(luggage.unsent)
-        await seat.start()
+        try:
+            await seat.start()
+        except OtherHost:
+            known = luggage.saved or luggage.lent
+            if known is None:
+                raise
+            raise other_host(known) from None
         seeker.room = seat.room
         if second:
             return seat
         async with leaving_unless_done(seat):
-            saved = await self._settle_in(seat, luggage, resources)
+            saved = await self._settle_in(seat, luggage, allegiance, resources)
             if luggage.opened is not None:
                 copy.attach(luggage.opened.log)
             resources.push_async_callback(copy.aclose)
@@ -217,14 +246,37 @@ class Visitor:
             place.set_result(saved)
         return seat
 
+    async def _allegiance(self, luggage: Luggage, live: Callable[[], RoomState]) -> Allegiance:
+        """Decide with which hosts to go on: with those that the copy knows, and what it learns."""
+        if luggage.saved is not None:
+            return allegiance_of(luggage.saved, live, luggage.host)
+        if luggage.lent is None:
+            return Allegiance(live, first=True)
+        known = await asyncio.to_thread(known_state, luggage.lent)
+        return allegiance_of(luggage.lent, lambda: live() if live().head >= known.head else known)
+
     async def _settle_in(
-        self, seat: Participant, luggage: Luggage, resources: AsyncExitStack
+        self,
+        seat: Participant,
+        luggage: Luggage,
+        met: Allegiance,
+        resources: AsyncExitStack,
     ) -> SavedRoom:
-        """The folder of the own copy, which is made on the first visit."""
+        """The folder of the own copy, which is made on the first visit.
+
+        Raises:
+            KnownRoom: another terminal has begun one at this very moment, perhaps at another host.
+
+        """
         if luggage.saved is None:
-            saved = await asyncio.to_thread(
-                self._person.catalogue.copy_of, seat.room, seat.title, seat.name, time.time()
+            make = partial(
+                self._person.catalogue.copy_of,
+                pin=met.pin,
+                apart=apart_by(met.pin) if luggage.apart else "",
             )
+            saved = await asyncio.to_thread(make, seat.room, seat.title, seat.name, time.time())
+            if saved.record.pin != met.pin:
+                raise KnownRoom(seat.room, met.pin, met.key)
             await _open_copy(saved, luggage, resources)
             return saved
         return luggage.saved

@@ -166,7 +166,7 @@ class Stranger:
             await link.send([self.hello])
             challenge = await link.receive()
             assert isinstance(challenge, Challenge)
-            proof = prove(challenge, link.channel)
+            proof = prove(challenge, link.channel or "")
             await link.send([proof])
             verdict = await link.receive()
         finally:

@@ -2,21 +2,26 @@ import asyncio
 import logging
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.genie_tui.scripted_seat import (
+    HandClock,
     ScriptedDoorman,
     ScriptedSeat,
     in_room,
     until,
 )
 from textual.app import ComposeResult
+from textual.widgets import Static
 
 from genie_core.errors import GenieError
+from genie_core.room.errors import OtherHost
 from genie_core.room.seat import Going, Parting
 from genie_tui.app import GenieApp
-from genie_tui.opening import NewRoom
+from genie_tui.opening import JoinRoom, NewRoom
+from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.themes import DARK, LIGHT
@@ -88,6 +93,39 @@ async def test_an_opening_from_the_command_line_that_fails_ends_the_app() -> Non
         await until(pilot, lambda: app.failure)
     assert app.failure == "the port is taken"
     assert app.return_code == 1
+
+
+OTHER = OtherHost("r1", "Team [b]", "ann")
+INVITE = JoinRoom("genie1-x", guest=True)
+
+
+async def test_who_meets_another_host_under_a_known_id_is_asked_and_may_keep_both() -> None:
+    clock = HandClock()
+    door = ScriptedDoorman(ScriptedSeat(), OTHER)
+    app = GenieApp(door, INVITE, "ben", clock=clock)
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        text = str(app.screen.query_one("#confirm-text", Static).render())
+        assert "“Team [b]” with this id, hosted by ann" in text
+        assert door.openings == [INVITE]
+        door.error = None
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: len(door.openings) == 2)
+        assert door.openings[1] == replace(INVITE, separate=True)
+        await until(pilot, lambda: isinstance(app.screen, RoomScreen))
+    assert app.failure == ""
+
+
+async def test_who_does_not_want_another_hosts_room_is_told_why_they_are_not_in() -> None:
+    app = GenieApp(ScriptedDoorman(ScriptedSeat(), OTHER), INVITE, "ben")
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.failure)
+    assert app.return_code == 1
+    assert "--separate" in app.failure
+    assert "nothing of it was sent" in app.failure
 
 
 async def test_an_internal_error_is_logged_and_the_seat_given_back(

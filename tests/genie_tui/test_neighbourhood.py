@@ -71,6 +71,13 @@ def test_strangers_and_the_banned_make_no_room_known(tmp_path: Path) -> None:
     assert known(catalogue, announced(BOB, "bob", OTHER)) == [""]
 
 
+def test_a_stranger_who_names_the_hosts_certificate_only_claims_the_room(tmp_path: Path) -> None:
+    catalogue = Catalogue(tmp_path)
+    copy(catalogue).update(alias="My garden")
+    (room,) = Neighbourhood(catalogue, "ann").look([announced(MALLORY, "hana", PIN)])
+    assert (room.known, room.claimed) == (False, "My garden")
+
+
 def test_a_certificate_without_a_pin_is_nobodys(tmp_path: Path) -> None:
     catalogue = Catalogue(tmp_path)
     copy(catalogue).update(pin="")

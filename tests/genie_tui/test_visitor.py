@@ -1,25 +1,35 @@
 import asyncio
-from contextlib import AsyncExitStack
+import json
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 from tests.genie_core.room.house import Ear
+from tests.genie_tui.impostor import Frame, Impostor, Script
 from tests.genie_tui.test_entrance import LOCAL, places, said, saved, seat
+from websockets.asyncio.client import connect
 
 from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.address import parse_address
+from genie_core.room.address import Address, parse_address
 from genie_core.room.certificate import load_certificate
 from genie_core.room.errors import (
+    OtherHost,
+    RoomError,
     RoomRefused,
     WrongPin,
 )
 from genie_core.room.event import Answered
 from genie_core.room.exchange import Phase
 from genie_core.room.invite import Invite, write_invite
-from genie_core.room.seat import Answer, Going, Link
+from genie_core.room.participant import Participant
+from genie_core.room.seat import Answer, Going, Link, Unsent
 from genie_tui.entrance import Entrance, StillHosted
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
+from genie_tui.preferences import keep_preferences, preferences_file
 from genie_tui.view_state import View, write_view
 from genie_tui.way import is_hosted
 
@@ -271,3 +281,161 @@ def _pin(home: Path) -> str:
 def _recovered(seat: object) -> list[str]:
     state = seat.state  # type: ignore[attr-defined]
     return [e.said.text for e in state.exchanges.values() if e.voucher]
+
+
+def _challenge(impostor: Impostor, **more: object) -> Frame:
+    return {"type": "challenge", "nonce": "theirs", "room": impostor.room, **more}
+
+
+def _welcome(impostor: Impostor, name: str) -> Frame:
+    return {
+        "type": "welcome",
+        "room": impostor.room,
+        "title": "Lunch plans",
+        "name": name,
+        "role": "member",
+        "host": "mallory",
+        "head": 0,
+        "limits": {},
+    }
+
+
+def _nothing_proven(impostor: Impostor, _hello: Frame) -> list[Frame]:
+    return [_challenge(impostor)]
+
+
+def _own_key(impostor: Impostor, hello: Frame) -> list[Frame]:
+    signature = impostor.sign(hello, "theirs")
+    return [_challenge(impostor, key=impostor.key, signature=signature)]
+
+
+def _hosts_key(impostor: Impostor, hello: Frame) -> list[Frame]:
+    return [_challenge(impostor, key=HOSTS_KEY[0], signature=impostor.sign(hello, "theirs"))]
+
+
+def _no_challenge(impostor: Impostor, hello: Frame) -> list[Frame]:
+    return [_welcome(impostor, hello["name"])]
+
+
+def _logs_part(_impostor: Impostor, _hello: Frame) -> list[Frame]:
+    points = {"type": "points", "points": [[1, 1]]}
+    return [points, {"type": "refused", "code": "diverged", "text": "no", "final": True}]
+
+
+HOSTS_KEY = [""]
+
+LIES = [_nothing_proven, _own_key, _hosts_key, _no_challenge, _logs_part]
+
+
+@asynccontextmanager
+async def bens_copy(tmp_path: Path) -> AsyncIterator[tuple[Participant, SavedRoom]]:
+    """Ann's room, of which Ben has a copy with all that could leave it."""
+    a, b = tmp_path / "a", tmp_path / "b"
+    keep_preferences(preferences_file(places(b).preferences, "ben"), "briefly, please")
+    note = tmp_path / "secret-plan.txt"
+    note.write_text("the secret plan", encoding="utf-8")
+    async with seat("ann", NewRoom("Team"), a) as (ann, heard):
+        async with seat("ben", JoinRoom(ann.address), b) as (ben, ear):
+            file = await ben.attach(note)
+            ben.say("the plan", files=[file])
+            await heard.until(lambda: file.digest in ann.state.files and not ben.unsent)
+            await said(ann, ben, ear, "thanks")
+        HOSTS_KEY[0] = ann.state.host_key
+        copy = copy_of(b, "ben")
+        unsent = Unsent("1", "typed while ann was away", emote=False, at=1.0)
+        write_view(copy.folder, View(unsent=(unsent,)))
+        yield ann, copy
+
+
+def _files_in(folder: Path) -> dict[str, bytes]:
+    """What is in a copy, but for who had it open last."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path): path.read_bytes() for path in files if path.suffix != ".lock"}
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("by", ["an invite", "an address"])
+async def test_a_host_that_claims_the_id_of_a_room_gets_nothing_of_the_copy(
+    tmp_path: Path, lie: Script, by: str
+) -> None:
+    async with bens_copy(tmp_path) as (ann, copy):
+        before = _files_in(copy.folder)
+        async with Impostor(tmp_path, ann.room, lie).running() as impostor:
+            address = Address("127.0.0.1", impostor.port)
+            invite = write_invite(Invite((address,), impostor.pin, "abc", b"x" * 16, "Lunch plans"))
+            join = JoinRoom(invite if by == "an invite" else str(address))
+            with pytest.raises(RoomError) as refused:
+                await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(join, Ear())
+            _only_a_name_left(impostor)
+        if lie not in (_no_challenge, _logs_part):
+            assert isinstance(refused.value, OtherHost)
+            assert "'Team'" in str(refused.value)
+            assert "hosted by ann" in str(refused.value)
+            assert "--separate" in str(refused.value)
+        assert _files_in(copy.folder) == before
+        assert len(Catalogue(tmp_path / "b" / "data" / "sessions").all()) == 1
+        async with seat("ben", RejoinRoom(copy.id), tmp_path / "b") as (ben, ear):
+            await ear.until(lambda: ben.state.messages == 3)  # the real host gets what waited
+
+
+def _only_a_name_left(impostor: Impostor) -> None:
+    assert impostor.heard
+    for frame in impostor.heard:
+        assert frame["type"] == "hello"
+        assert frame.keys() <= {"type", "name", "version", "key", "nonce", "room", "knows"}
+
+
+async def test_a_host_that_passes_the_real_ones_signature_on_gets_nothing(tmp_path: Path) -> None:
+    """The impostor asks the real host for a signature with the member's own hello."""
+    async with bens_copy(tmp_path) as (ann, _):
+        real = parse_address(ann.address)
+
+        async def relayed(_: Impostor, hello: Frame) -> list[Frame]:
+            async with connect(f"wss://{real}/", ssl=_any_certificate(), proxy=None) as ws:
+                await ws.send(json.dumps(hello))
+                answer: Frame = json.loads(await ws.recv())
+                assert answer["key"] == HOSTS_KEY[0]
+                return [answer]
+
+        async with Impostor(tmp_path, ann.room, relayed).running() as impostor:
+            address = Address("127.0.0.1", impostor.port)
+            invite = write_invite(Invite((address,), impostor.pin, "abc", b"x" * 16, "Lunch"))
+            with pytest.raises(OtherHost):
+                await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(JoinRoom(invite), Ear())
+            _only_a_name_left(impostor)
+
+
+def _any_certificate() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+async def test_a_room_of_the_same_id_at_another_host_is_kept_apart(tmp_path: Path) -> None:
+    """Zoe's room goes by the id of Ann's, of which Ben has a copy."""
+    async with bens_copy(tmp_path) as (ann, copy):
+        before = _files_in(copy.folder)
+        z, b = tmp_path / "z", tmp_path / "b"
+        folder = Catalogue(z / "data" / "sessions").new_folder("x", 0)
+        record = RoomRecord(
+            id=ann.room, title="Lunch", kind="hosted", created=0, name="zoe", host="zoe"
+        )
+        Catalogue(z / "data" / "sessions").enter(folder, record)
+        async with seat("zoe", ResumeRoom(folder.name), z) as (zoe, heard):
+            join = JoinRoom(zoe.address, separate=True)
+            with pytest.raises(OtherHost):
+                await Entrance("ben", LOCAL, places(b)).enter(JoinRoom(zoe.address), Ear())
+            for visit in ("first", "second"):  # which goes on from the copy of its own
+                async with seat("ben", join, b) as (ben, ear):
+                    await said(ben, zoe, heard, f"{visit} lunch")
+                    assert ben.saved != copy.id
+                    assert not zoe.state.files
+                join = JoinRoom(zoe.address)
+            assert [each.said.text for each in zoe.state.exchanges.values()] == [
+                "first lunch",
+                "second lunch",
+            ]
+        assert _files_in(copy.folder) == before
+        async with seat("ben", JoinRoom(ann.address), b) as (ben, ear):
+            assert ben.saved == copy.id
+            await ear.until(lambda: ben.state.messages == 3)

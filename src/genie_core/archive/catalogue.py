@@ -1,6 +1,7 @@
 """All saved rooms of one person on one machine."""
 
 import difflib
+import hashlib
 import os
 import re
 import secrets
@@ -32,6 +33,7 @@ SLUG_CHARS: Final = 24
 MOST_NEAR: Final = 3
 """This many ids are proposed in place of one that there is not."""
 
+_APART: Final = "+"
 _DAY: Final = re.compile(r"\A\d{4}-\d\d-\d\d-?")
 _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misread
 
@@ -101,12 +103,16 @@ class Catalogue:
             sync_folder(self._base)
         return saved
 
-    def copy_of(self, room: str, title: str, name: str, now: float, **settings: Any) -> SavedRoom:
+    def copy_of(
+        self, room: str, title: str, name: str, now: float, *, apart: str = "", **settings: Any
+    ) -> SavedRoom:
         """The folder for somebody's own copy of a room they joined; made if there is none.
 
-        The room's id and the person's name come from elsewhere and never act as paths.
+        The room's id and the person's name come from elsewhere and never act as paths. `apart`
+        tells rooms from each other whose hosts claim the same id; see `apart_by`.
         """
-        folder = self._base / f"{path_name(room)}@{path_name(name)}"
+        own = f"{path_name(room)}@{path_name(name)}"
+        folder = self._base / (f"{own}{_APART}{apart}" if apart else own)
         with disk_access("make the folder", folder):
             make_private_folder(folder)
         with in_turn(self._base):  # several terminals of theirs may come in at the same moment
@@ -242,6 +248,16 @@ class Catalogue:
             record.messages,
             record=record,
         )
+
+
+def apart_by(pin: str) -> str:
+    """What the folder of a room ends in that is kept apart by the pin of its host's certificate."""
+    return hashlib.sha256(pin.encode()).hexdigest()[:8]
+
+
+def apart_of(saved: SavedRoom) -> str:
+    """By what a copy is kept apart from others of the same id; empty for the usual one."""
+    return saved.id.partition("~")[0].partition(_APART)[2]
 
 
 def extent(folder: Path) -> int:

@@ -14,6 +14,7 @@ from genie_core.room.connection import ClientConnection
 from genie_core.room.errors import (
     ConnectionLost,
     FrameError,
+    OtherHost,
     RoomError,
     TooLong,
     Unreachable,
@@ -40,6 +41,8 @@ from genie_core.room.websocket import Connector
 
 BYE_GRACE: Final = 3.0
 
+OTHER_HOST: Final = "who answers there is no host that your copy of the room knows"
+
 logger = logging.getLogger(__name__)
 
 
@@ -53,7 +56,8 @@ class RoomClient:
     `since` is the last event that is known already, and `mark` its `event_mark`; without it the
     room can't tell whether it is the same event there. `identity` is who proves to be here, somebody
     new without one; `ticket` the pass of an invite; where no room is named and `recognises` says yes
-    to the one that is met, `KnownRoom` ends the visit before it has begun. `token` gets the host's seat inside the host's
+    to the one that is met, `KnownRoom` ends the visit before it has begun. `accepts` decides by a
+    host's pin and proven key whether to go on with it, at each connection. `token` gets the host's seat inside the host's
     process. `preferences` say how this person likes to be answered. `space` is awaited before
     anything is received, so that what comes is not more than can be put away.
     """
@@ -79,6 +83,7 @@ class RoomClient:
         backoff: Backoff | None = None,
         clock: Callable[[], float] = time.time,
         space: Callable[[], Awaitable[None]] | None = None,
+        accepts: Callable[[str, str], bool] | None = None,
     ) -> None:
         self._connector = connector
         self._follower = follower
@@ -93,6 +98,7 @@ class RoomClient:
             ticket,
             recognises,
             preferences,
+            accepts,
         )
         self._patient = patient
         self._backoff = backoff or Backoff()
@@ -166,6 +172,7 @@ class RoomClient:
             RoomRefused: the room does not want us, or no longer.
             Diverged: the room's log has another event where our last one is.
             KnownRoom: there is a copy of the room, from which to go on.
+            OtherHost: at the first attempt, the host is none that `accepts` says yes to.
             NotLoopback: the address leads to another machine.
             FrameError: the room sent something that is no frame, or an event that can't be.
             Unreachable: nothing answered the first attempt, unless `patient`.
@@ -349,6 +356,10 @@ class RoomClient:
             answer = await self._introduction.meet(link, last, mark, self._held)
         except (ConnectionLost, FrameError) as error:
             return str(error)
+        except OtherHost:
+            if not (self._patient or self._inbox.welcomed):
+                raise
+            return OTHER_HOST
         if isinstance(answer, Refused):
             return self._inbox.refused(answer)
         self._welcome(answer)

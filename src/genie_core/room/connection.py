@@ -20,8 +20,11 @@ class Connection(Protocol[Out_contra, In_co]):
     """One end of a connection. One task may send while another receives."""
 
     @property
-    def channel(self) -> str:
-        """The pin of the host's certificate as this end sees it; empty without TLS."""
+    def channel(self) -> str | None:
+        """The pin of the host's certificate as this end sees it; empty without TLS.
+
+        None inside one process, where nobody can be between the two ends.
+        """
 
     async def send(self, frames: Sequence[Out_contra]) -> None:
         """Send frames in order, waiting while the other end is behind.
@@ -71,6 +74,7 @@ class PeerConnection(Connection[ServerFrame, ClientFrame], Protocol):
 
 def memory_pair(
     capacity: int = MEMORY_CAPACITY,
+    channel: str | None = None,
 ) -> (
     "tuple[MemoryConnection[ClientFrame, ServerFrame], MemoryConnection[ServerFrame, ClientFrame]]"
 ):
@@ -80,16 +84,18 @@ def memory_pair(
     """
     up: _Pipe[ClientFrame] = _Pipe(capacity)
     down: _Pipe[ServerFrame] = _Pipe(capacity)
-    return MemoryConnection(up, down), MemoryConnection(down, up)
+    return MemoryConnection(up, down, channel), MemoryConnection(down, up, channel)
 
 
 class MemoryConnection(Generic[Out, In]):
     """One end of a `memory_pair`."""
 
-    def __init__(self, outgoing: "_Pipe[Out]", incoming: "_Pipe[In]") -> None:
+    def __init__(
+        self, outgoing: "_Pipe[Out]", incoming: "_Pipe[In]", channel: str | None = None
+    ) -> None:
         self._outgoing = outgoing
         self._incoming = incoming
-        self.channel: Final = ""
+        self.channel: Final = channel
 
     def is_free(self) -> bool:
         """Whether the connection is open and the other end is not behind."""

@@ -60,6 +60,7 @@ from genie_core.room.frame import (
 )
 from genie_core.room.heritage import Heritage
 from genie_core.room.history import History, Past
+from genie_core.room.identity import Identity
 from genie_core.room.limits import Limits
 from genie_core.room.moderator import Moderator
 from genie_core.room.names import check_name
@@ -78,7 +79,8 @@ class Room:
     """A room, built from its past events; they don't decide about its id and title.
 
     A long log need not be given whole: `base` is the room before the first of `events` then, and
-    `past` is where those before can be read.
+    `past` is where those before can be read. With the host's `identity` the room shows to whoever
+    comes that it is hosted by its owner.
 
     Call `open` once, then `connect`, `receive` and `disconnect` for each connection. After any
     call, `stirred` names the peers to `pull` for, and `pending` the events to write; `commit` tells
@@ -97,6 +99,7 @@ class Room:
         files: Mapping[str, FileRef] | None = None,
         base: RoomState | None = None,
         past: Past | None = None,
+        identity: Identity | None = None,
     ) -> None:
         self.limits: Final = limits or Limits()
         self._history = History(events, base, past)
@@ -115,6 +118,7 @@ class Room:
             room=room,
             ask=ask,
             seat=self._seat,
+            identity=identity,
         )
         self._id = room
         self._title = title

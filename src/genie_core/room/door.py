@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from genie_core.room.budget import Budget
 from genie_core.room.codec import event_mark, whole_text
@@ -22,7 +23,7 @@ from genie_core.room.frame import (
     Refusal,
 )
 from genie_core.room.history import NO_DISK, History
-from genie_core.room.identity import is_key, verify
+from genie_core.room.identity import Identity, is_key, verify
 from genie_core.room.limits import Limits
 from genie_core.room.names import check_name, fold_name
 from genie_core.room.passes import Passes
@@ -52,6 +53,7 @@ class Door:
 
     A stranger, whose key the room does not know, needs a valid pass unless they come from the
     host's own machine, and with `ask` the host's word. Whoever was here before needs their key.
+    With an `identity`, the host's, each challenge is signed by it.
     `seat` is called for those who are in.
     """
 
@@ -66,6 +68,7 @@ class Door:
         room: str,
         ask: bool,
         seat: Callable[[Peer, str, Role, float], None],
+        identity: Identity | None = None,
     ) -> None:
         self._history = history
         self._roster = roster
@@ -74,6 +77,7 @@ class Door:
         self._passes = passes
         self._room = room
         self._seat = seat
+        self._identity = identity
         self.ask = ask
         self.host_token = ""
         self.passes_used = 0
@@ -93,16 +97,21 @@ class Door:
             self._turn_away(peer, "unproven", "this room only lets people in who have a key")
         else:
             peer.stage, peer.nonce = Stage.PROVING, new_nonce()
-            self._roster.reply(peer, Challenge(peer.nonce, self._room))
+            self._roster.reply(peer, self._challenge(peer))
 
     def prove(self, peer: Peer, prove: Prove, now: float) -> None:
         """Judge the answer to a challenge."""
-        hello, channel = peer.hello, peer.channel or ""
-        meeting = Meeting(self._room, hello.name, hello.key, hello.nonce, peer.nonce, channel)
+        hello, meeting = peer.hello, self._meeting(peer)
         if not verify(hello.key, prove.signature, meeting.encode()):
             why = "the signature is not by your key over this connection; is somebody between us?"
             self._turn_away(peer, "unproven", why)
             return
+        if prove.arrival is not None:
+            peer.hello = replace(hello, **msgspec.structs.asdict(prove.arrival))
+            refusal = self._refusal_of_form(peer.hello)
+            if refusal is not None:
+                self._turn_away(peer, *refusal)
+                return
         if prove.pass_id or not (self._knows(peer) or peer.source == LOOPBACK):
             refusal = self._refusal_of_pass(peer, prove, meeting, now)
             if refusal is not None:
@@ -112,6 +121,16 @@ class Door:
             self._hold(peer, now)
         else:
             self._admit(peer, now)
+
+    def _challenge(self, peer: Peer) -> Challenge:
+        if self._identity is None:
+            return Challenge(peer.nonce, self._room)
+        signature = self._identity.sign(self._meeting(peer).encode_for_host())
+        return Challenge(peer.nonce, self._room, self._identity.key, signature)
+
+    def _meeting(self, peer: Peer) -> Meeting:
+        hello, channel = peer.hello, peer.channel or ""
+        return Meeting(self._room, hello.name, hello.key, hello.nonce, peer.nonce, channel)
 
     def admit(self, host: Peer, admit: Admit, now: float) -> None:
         """Act on the host's word about somebody who waits, at all terminals where they do."""
@@ -128,7 +147,7 @@ class Door:
 
     def forget_knock(self, peer: Peer) -> None:
         """Tell the host that nobody waits there any more."""
-        self._tell_host(msgspec.structs.replace(self._knock_of(peer), over=True))
+        self._tell_host(replace(self._knock_of(peer), over=True))
 
     def recall_knocks(self, host: Peer) -> None:
         """Tell a terminal of the host who waits; for one that has just come in."""

@@ -13,6 +13,7 @@ RoomError
 ├── ConnectionLost  the connection to a peer ended
 ├── Diverged        the host's log and the copy here contradict each other
 ├── KnownRoom       the room met is one of which there is a copy
+├── OtherHost       who answers for a room is no host that the copy of it knows
 ├── LeftInDisorder  leaving did not go as it should
 ├── TooLong         a text that is longer than the room takes
 ├── TooManyUnsent   more waits to be sent than is kept
@@ -144,11 +145,34 @@ class Diverged(RoomError):
 
 
 class KnownRoom(RoomError):
-    """The room at an address turned out to be one of which there is a copy to go on from."""
+    """The room at an address turned out to be one of which there is a copy to go on from.
 
-    def __init__(self, room: str) -> None:
+    `pin` is that of the certificate found there, `key` the host's own as far as it was proven.
+    """
+
+    def __init__(self, room: str, pin: str = "", key: str = "") -> None:
         super().__init__(f"there is a copy of the room {room} here already")
         self.room = room
+        self.pin = pin
+        self.key = key
+
+
+class OtherHost(RoomError):
+    """A host claims to host a room of which there is a copy, and that copy says otherwise.
+
+    Nothing but the person's name and key was sent to it. `title` and `host` are those of the copy.
+    """
+
+    def __init__(self, room: str, title: str = "", host: str = "") -> None:
+        super().__init__(
+            f"you already have a copy of the room {title or room!r} with this id, hosted by "
+            f"{host or 'another host'}. This invite or address leads to another host, whom your "
+            "copy doesn't know as one; your copy was not opened, and nothing of it was sent. To "
+            "open it as a separate room: genie-tui join --separate INVITE"
+        )
+        self.room = room
+        self.title = title
+        self.host = host
 
 
 class LeftInDisorder(RoomError):

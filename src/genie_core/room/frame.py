@@ -13,7 +13,7 @@ from genie_core.room.deed import Deed
 from genie_core.room.event import Event, FileRef, Measure, Quote, Role, RunBody, Scope
 from genie_core.room.limits import Limits
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Version of the protocol; a peer that speaks another one is refused with both numbers."""
 
 KNOWN: Final = ("suspending",)
@@ -58,7 +58,8 @@ class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
 class Hello(Frame, tag="hello", frozen=True):
     """First frame of a participant.
 
-    `key` is who they are, `nonce` their part of what they will sign, and `device` tells their
+    Over a network it names only the person; the rest follows in `Prove.arrival`, once the host has
+    shown who it is. `key` is who they are, `nonce` their part of what they will sign, and `device` tells their
     terminals apart. `since` is the last sequence number they have; everything after it follows the
     welcome. `mark` is that event's checksum, by which the room sees whether both have the same log;
     0 leaves it unchecked. `room` guards against another room at the same address; empty accepts
@@ -82,15 +83,27 @@ class Hello(Frame, tag="hello", frozen=True):
     knows: tuple[str, ...] = ()
 
 
+class Arrival(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a host learns of a participant only after its challenge: fields of `Hello`."""
+
+    since: int = 0
+    mark: int = 0
+    engine: bool = False
+    agent: str = ""
+    device: str = ""
+    preferences: str = ""
+
+
 class Prove(Frame, tag="prove", frozen=True):
     """Answer to a `Challenge`: a signature over the meeting, and proof of an invite if there is one.
 
-    What is signed is in `genie_core.room.proof`.
+    What is signed is in `genie_core.room.proof`. `arrival` takes the place of what `Hello` said.
     """
 
     signature: bytes
     pass_id: str = ""
     proof: bytes = b""
+    arrival: Arrival | None = None
 
 
 class Say(Frame, tag="say", frozen=True):
@@ -262,10 +275,16 @@ ClientFrame: TypeAlias = (
 
 
 class Challenge(Frame, tag="challenge", frozen=True):
-    """The room's part of what a participant has to sign, and which room it is."""
+    """The room's part of what a participant has to sign, and which room it is.
+
+    `key` is the host's, and `signature` its signature over the meeting; see
+    `genie_core.room.proof`. Whoever has a copy of the room checks both before saying more.
+    """
 
     nonce: str
     room: str
+    key: str = ""
+    signature: bytes = b""
 
 
 class Hold(Frame, tag="hold", frozen=True):

@@ -6,10 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+from msgspec.structs import replace
+
 from genie_core.room.connection import ClientConnection
-from genie_core.room.errors import ConnectionLost, Diverged, KnownRoom, RoomRefused
+from genie_core.room.errors import ConnectionLost, Diverged, KnownRoom, OtherHost, RoomRefused
 from genie_core.room.frame import (
     KNOWN,
+    Arrival,
     Challenge,
     Hello,
     Hold,
@@ -19,7 +23,7 @@ from genie_core.room.frame import (
     ServerFrame,
     Welcome,
 )
-from genie_core.room.identity import Identity, words
+from genie_core.room.identity import Identity, verify, words
 from genie_core.room.names import fold_name
 from genie_core.room.proof import Meeting, Ticket, new_nonce
 
@@ -31,7 +35,8 @@ class Introduction:
     """Who comes, by which right, and to which room; the same at each connection.
 
     `room` is empty while any will do. `recognises` says then of which there is a copy here; it may
-    block, as it is called in a thread.
+    block, as it is called in a thread. `accepts` is asked, with the pin of the host's certificate
+    and the key that the host has proven (empty if none), before the host learns more than a name.
     """
 
     name: str
@@ -44,6 +49,7 @@ class Introduction:
     ticket: Ticket | None = None
     recognises: Callable[[str], bool] | None = None
     preferences: str = ""
+    accepts: Callable[[str, str], bool] | None = None
 
     async def meet(
         self, link: ClientConnection, since: int, mark: int, held: Callable[[str], None]
@@ -57,28 +63,33 @@ class Introduction:
             ConnectionLost: it ended before there was an answer, or none came in time.
             FrameError: what came is no frame.
             RoomRefused: it is another room, or the welcome is for somebody else.
+            OtherHost: the room is hosted by someone whom the copy does not know as a host.
             Diverged: the room's log has another event where the known one is.
             KnownRoom: there is a copy of the room, from which to go on.
 
         """
-        nonce, points, challenged, room = new_nonce(), Points(()), False, self.room
+        nonce, points, room = new_nonce(), Points(()), self.room
+        arrival = Arrival(since, mark, self.engine, self.agent, self.device, self.preferences)
         patience: float | None = WELCOME_TIMEOUT
+        proven = link.channel is None  # by being the same process
+        hello = self._hello(nonce, arrival if proven else None)
         with suppress(ConnectionLost):  # whoever hung up may have said why
-            await link.send([self._hello(nonce, since, mark)])
+            await link.send([hello])
         while True:
             match await _answer(link, patience):
-                case Welcome() as welcome:
+                case Welcome() as welcome if proven:
                     self._check(welcome, room)
                     return welcome
-                case Challenge() as challenge if not challenged:
-                    challenged, room = True, challenge.room
-                    await link.send([await self._proof(challenge, nonce, link.channel)])
-                case Hold(text=text) if patience is not None:
+                case Challenge() as challenge if not proven:
+                    prove = await self._proof(challenge, nonce, link.channel or "", arrival)
+                    proven, room = True, challenge.room
+                    await link.send([prove])
+                case Hold(text=text) if proven and patience is not None:
                     patience = None
                     held(f"{text}; your key in words: {words(self.identity.key)}")
-                case Points() as points:
+                case Points() as points if proven:
                     pass
-                case Refused(code="diverged"):
+                case Refused(code="diverged") if proven:
                     raise Diverged(since, since, points.points)
                 case Refused() as refused:
                     return refused
@@ -96,34 +107,33 @@ class Introduction:
         if fold_name(welcome.name) != fold_name(self.name):
             raise RoomRefused("name_taken", f"the host takes {self.name} for somebody else")
 
-    def _hello(self, nonce: str, since: int, mark: int) -> Hello:
-        return Hello(
-            self.name,
-            room=self.room,
-            since=since,
-            mark=mark,
-            engine=self.engine,
-            agent=self.agent,
-            token=self.token,
-            key=self.identity.key,
-            nonce=nonce,
-            device=self.device,
-            preferences=self.preferences,
-            knows=KNOWN,
-        )
+    def _hello(self, nonce: str, arrival: Arrival | None) -> Hello:
+        """Over a network it says nothing that only the right host may know."""
+        key = self.identity.key
+        hello = Hello(self.name, room=self.room, key=key, nonce=nonce, knows=KNOWN)
+        if arrival is None:
+            return hello
+        return replace(hello, token=self.token, **msgspec.structs.asdict(arrival))
 
-    async def _proof(self, challenge: Challenge, nonce: str, channel: str) -> Prove:
+    async def _proof(
+        self, challenge: Challenge, nonce: str, channel: str, arrival: Arrival
+    ) -> Prove:
         if self.room and challenge.room != self.room:
             why = f"another room is at this address now, not {self.room}"
             raise RoomRefused("wrong_room", why)
-        if await self._is_known(challenge.room):
-            raise KnownRoom(challenge.room)
         key = self.identity.key
         meeting = Meeting(challenge.room, self.name, key, nonce, challenge.nonce, channel)
+        is_hosts = verify(challenge.key, challenge.signature, meeting.encode_for_host())
+        host = challenge.key if is_hosts else ""
+        if await self._is_known(challenge.room):
+            raise KnownRoom(challenge.room, channel, host)
+        if self.accepts is not None and not self.accepts(channel, host):
+            raise OtherHost(challenge.room)
         signature = self.identity.sign(meeting.encode())
         if self.ticket is None:
-            return Prove(signature)
-        return Prove(signature, self.ticket.id, meeting.prove(self.ticket.secret))
+            return Prove(signature, arrival=arrival)
+        proof = meeting.prove(self.ticket.secret)
+        return Prove(signature, self.ticket.id, proof, arrival)
 
     async def _is_known(self, room: str) -> bool:
         if self.room or self.recognises is None:

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 CONTEXT: Final = b"genie-tui room meeting 2"
+HOST_CONTEXT: Final = b"genie-tui room host 1"
 NONCE_CHARS: Final = 128
 """Longest nonce that is taken; ours have 43."""
 
@@ -32,9 +33,17 @@ class Meeting(msgspec.Struct, frozen=True):
     channel: str
 
     def encode(self) -> bytes:
-        """The bytes to sign: each part with its length before it, so that none runs into the next."""
+        """The bytes that the participant signs."""
+        return self._encode(CONTEXT)
+
+    def encode_for_host(self) -> bytes:
+        """The bytes that the host signs, which no participant ever does."""
+        return self._encode(HOST_CONTEXT)
+
+    def _encode(self, context: bytes) -> bytes:
+        """Join the parts, each with its length before it, so that none runs into the next."""
         parts = [
-            CONTEXT,
+            context,
             *(part.encode("utf-8", "surrogatepass") for part in msgspec.structs.astuple(self)),
         ]
         return b"".join(len(part).to_bytes(4, "big") + part for part in parts)

@@ -41,7 +41,9 @@ class Seeker:
 
     Known whereabouts come first, in order. If none answers as it should, the network is asked for
     the room: the same host at another address is found by its certificate, somebody else must
-    have a deed that `trusts` says yes to. `room` may be set once it is known.
+    have a deed that `trusts` says yes to. `room` may be set once it is known. Whoever meets the
+    host says whether it was the right one: `approve` makes its place the `current` one, `forget`
+    drops it.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Seeker:
         self._trusts = trusts
         self.room = room
         self.current: Whereabouts | None = None
+        self._latest: Whereabouts | None = None
 
     @property
     def known(self) -> tuple[Whereabouts, ...]:
@@ -81,6 +84,14 @@ class Seeker:
         if link is None:
             raise _worst(failures)
         return link
+
+    def approve(self) -> None:
+        """Note that the host that was connected to last is the one that was meant."""
+        self.current = self._latest
+
+    def forget(self, pin: str) -> None:
+        """Go no more to where a host of this certificate was, unless the network says so."""
+        self._known = [each for each in self._known if each.pin != pin]
 
     def learn(self, deed: Deed) -> None:
         """Take note of where a host is from now on; of whom nobody trusts, nothing."""
@@ -130,11 +141,11 @@ class Seeker:
         except RoomError as error:
             failures.append(error)
             raise
-        self._came_by(Whereabouts(candidate.address, candidate.pin or link.channel))
+        self._came_by(Whereabouts(candidate.address, candidate.pin or link.channel or ""))
         return link
 
     def _came_by(self, way: Whereabouts) -> None:
-        self.current = way
+        self._latest = way
         rest = [each for each in self._known if each != way and each != (way.address, "")]
         self._known = [way, *rest][:MAX_KNOWN]
 

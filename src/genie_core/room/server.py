@@ -27,6 +27,7 @@ from genie_core.room.frame import (
 )
 from genie_core.room.gate import Gate
 from genie_core.room.history import Past
+from genie_core.room.identity import Identity
 from genie_core.room.limits import Limits
 from genie_core.room.outlet import Outlet
 from genie_core.room.passes import Passes
@@ -104,6 +105,7 @@ class RoomServer:
         title: str,
         host: str,
         key: str = "",
+        identity: Identity | None = None,
         certificate: Certificate | None = None,
         passes: Passes | None = None,
         keep_passes: Callable[[Passes], None] | None = None,
@@ -126,10 +128,11 @@ class RoomServer:
             files=files.known if files is not None else None,
             base=base,
             past=past,
+            identity=identity,
         )
         self._sink = sink
         self._host = host
-        self._key = key
+        self._key = identity.key if identity is not None else key
         self._certificate = certificate
         self._passes = passes
         self._keep_passes = keep_passes

@@ -307,7 +307,11 @@ def _rejoining(room: NearbyRoom) -> RejoinRoom:
 def _announced(room: NearbyRoom) -> Content:
     title = Content(visible_line(room.title)).truncate(TITLE, ellipsis=True, pad=True)
     host = Content(visible_line(room.host)).truncate(HOST, ellipsis=True, pad=True)
-    status = ("known", "$text-success") if room.known else ("needs an invite", "$text-warning")
+    status = ("needs an invite", "$text-warning")
+    if room.known:
+        status = ("known", "$text-success")
+    elif room.claimed:
+        status = (f"claims to be “{visible_line(room.claimed)}”", "$text-warning")
     words = (f"\n  {room.words}", "$foreground-muted")
     return Content.assemble(title, "  ", host.stylize("$foreground-muted"), "  ", status, words)
 

@@ -44,7 +44,7 @@ from genie_tui.bridge import (
     UnsentChanged,
 )
 from genie_tui.keymap import bindings, by_key
-from genie_tui.opening import NewRoom, Opening, ReplayRoom
+from genie_tui.opening import NewRoom, Opening, Question, ReplayRoom
 from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions
 from genie_tui.screens.desks import Desks
@@ -56,6 +56,7 @@ from genie_tui.screens.tools import ToolsScreen
 from genie_tui.screens.view_desk import ViewDesk
 from genie_tui.screens.work_desk import WorkDesk
 from genie_tui.screens.writing_desk import WritingDesk
+from genie_tui.sequel import question_after
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
@@ -88,13 +89,20 @@ class RoomScreen(Screen[None]):
     class OpeningFailed(Message):
         """The room can't be entered; `text` is one line that says why.
 
-        `instead` is a way to see at least what goes on there, if there is one.
+        `instead` is a way to see at least what goes on there, `question` whether to enter in
+        another way, if there is one.
         """
 
-        def __init__(self, text: str, instead: ReplayRoom | None = None) -> None:
+        def __init__(
+            self,
+            text: str,
+            instead: ReplayRoom | None = None,
+            question: Question | None = None,
+        ) -> None:
             super().__init__()
             self.text = text
             self.instead = instead
+            self.question = question
 
     class HandOver(Message):
         """Somebody is willing to host: leave, so that the room becomes theirs."""
@@ -187,7 +195,8 @@ class RoomScreen(Screen[None]):
             instead = ReplayRoom(error.room, follow=True, note=note)
             self.post_message(self.OpeningFailed(str(error), instead))
         except GenieError as error:
-            self.post_message(self.OpeningFailed(str(error)))
+            question = question_after(error, self._opening)
+            self.post_message(self.OpeningFailed(str(error), question=question))
         else:
             self._take_seat(seat)
 

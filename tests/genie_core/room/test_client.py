@@ -34,6 +34,7 @@ from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Modera
 from genie_core.room.frame import (
     KNOWN,
     Admit,
+    Challenge,
     Entries,
     Hello,
     Moderate,
@@ -442,6 +443,8 @@ async def test_what_cannot_be_understood_ends_it_with_the_reason(last: bytes, wh
     welcome = encode(Welcome("r", "t", "bob", "guest", "hana", 0, Limits()))
 
     async def host(ws: ServerConnection) -> None:
+        await ws.recv()
+        await ws.send(encode(Challenge("nonce", "r")), text=True)
         await ws.recv()
         for data in (welcome, last):
             await ws.send(data, text=True)

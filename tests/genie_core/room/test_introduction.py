@@ -6,8 +6,10 @@ import msgspec
 import pytest
 
 from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
-from genie_core.room.errors import ConnectionLost, Diverged, KnownRoom, RoomRefused
+from genie_core.room.errors import ConnectionLost, Diverged, KnownRoom, OtherHost, RoomRefused
 from genie_core.room.frame import (
+    KNOWN,
+    Arrival,
     Challenge,
     Hello,
     Hold,
@@ -24,7 +26,7 @@ from genie_core.room.limits import Limits
 from genie_core.room.proof import Meeting, Ticket
 
 DEADLINE = 60.0
-ME = Identity.generate()
+ME, HOST = Identity.generate(), Identity.generate()
 WELCOME = Welcome("r", "Room", "bob", "guest", "hana", 0, Limits())
 
 
@@ -32,7 +34,7 @@ class Visit:
     """An introduction under way, and the room's end of it, which the test plays."""
 
     def __init__(self, **options: Any) -> None:
-        near, self.room = memory_pair()
+        near, self.room = memory_pair(channel="")
         self.link: ClientConnection = near
         self.held: list[str] = []
         self.introduction = Introduction("bob", ME, "laptop", **options)
@@ -60,15 +62,14 @@ async def test_a_hello_a_proof_and_a_welcome() -> None:
     meeting = visit.begin(7, 99)
     hello = await visit.hear()
     assert isinstance(hello, Hello)
-    assert (hello.name, hello.key, hello.device) == ("bob", ME.key, "laptop")
-    assert (hello.room, hello.since, hello.mark) == ("r", 7, 99)
-    assert (hello.engine, hello.agent, hello.token) == (True, "model", "")
+    assert hello == Hello("bob", room="r", key=ME.key, nonce=hello.nonce, knows=KNOWN)
     await visit.answer(Challenge("theirs", "r"))
     prove = await visit.hear()
     assert isinstance(prove, Prove)
     signed = Meeting("r", "bob", ME.key, hello.nonce, "theirs", "")
     assert verify(ME.key, prove.signature, signed.encode())
     assert (prove.pass_id, prove.proof) == ("p", signed.prove(b"secret"))
+    assert prove.arrival == Arrival(7, 99, engine=True, agent="model", device="laptop")
     await visit.answer(WELCOME)
     assert await outcome(meeting) == WELCOME
 
@@ -118,6 +119,35 @@ async def test_a_room_of_which_there_is_a_copy_is_recognised_before_anything_is_
     meeting.cancel()
 
 
+async def met(*, by: Identity, channel: str = "", nonce: str = "") -> tuple[str, str]:
+    """What a participant makes of a host that signs its challenge like this."""
+    seen: list[tuple[str, str]] = []
+
+    def accepts(pin: str, key: str) -> bool:
+        seen.append((pin, key))
+        return False
+
+    visit = Visit(room="r", accepts=accepts)
+    meeting = visit.begin(7, 99)
+    hello = await visit.hear()
+    signed = Meeting("r", "bob", ME.key, nonce or hello.nonce, "theirs", channel)
+    signature = by.sign(signed.encode_for_host())
+    await visit.answer(Challenge("theirs", "r", HOST.key, signature))
+    with pytest.raises(OtherHost):
+        await outcome(meeting)
+    await visit.link.close()
+    with pytest.raises(ConnectionLost):
+        await visit.hear()
+    return seen[0]
+
+
+async def test_a_host_proves_its_key_over_this_very_connection() -> None:
+    assert await met(by=HOST) == ("", HOST.key)
+    assert await met(by=Identity.generate()) == ("", "")
+    assert await met(by=HOST, channel="another") == ("", "")
+    assert await met(by=HOST, nonce="an old one") == ("", "")
+
+
 async def test_the_hosts_word_may_take_its_time_and_nothing_else_may(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -126,7 +156,9 @@ async def test_the_hosts_word_may_take_its_time_and_nothing_else_may(
     with pytest.raises(ConnectionLost, match="did not answer in time"):
         await outcome(visit.begin())
     visit = Visit()
-    await visit.answer(Hold("the host is asked"))  # in time, however slow the machine is
+    await visit.answer(
+        Challenge("theirs", "r"), Hold("the host is asked")
+    )  # in time, however slow the machine is
     meeting = visit.begin()
     await asyncio.wait([meeting], timeout=0.2)
     assert not meeting.done()
@@ -139,7 +171,8 @@ async def test_the_hosts_word_may_take_its_time_and_nothing_else_may(
 async def test_logs_that_parted_come_with_the_points_where_they_may_have() -> None:
     visit = Visit()
     meeting = visit.begin(9, 1)
-    await visit.answer(Points(((7, 1), (3, 2))), Refused("diverged", "no", final=True))
+    points = Points(((7, 1), (3, 2)))
+    await visit.answer(Challenge("theirs", "r"), points, Refused("diverged", "no", final=True))
     with pytest.raises(Diverged) as parted:
         await outcome(meeting)
     assert (parted.value.here, parted.value.points) == (9, ((7, 1), (3, 2)))
@@ -150,7 +183,10 @@ async def test_logs_that_parted_come_with_the_points_where_they_may_have() -> No
     [
         ([Trouble("x")], "trouble"),
         ([Challenge("theirs", "r"), Challenge("more", "r")], "challenge"),
-        ([Hold("wait"), Hold("wait on")], "hold"),
+        ([Hold("wait")], "hold"),
+        ([Challenge("theirs", "r"), Hold("wait"), Hold("wait on")], "hold"),
+        ([WELCOME], "welcome"),
+        ([Points(()), Refused("diverged", "no")], "points"),
     ],
 )
 async def test_what_is_no_answer_ends_the_visit(frames: list[ServerFrame], last: str) -> None:
