@@ -6,8 +6,15 @@ from benchmarks import start
 from benchmarks.archive import command as archive
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
+from benchmarks.room import flood
 
-ALL = {"start": start.main, "engine": engine.main, "room": room.main, "archive": archive.main}
+ALL = {
+    "start": start.main,
+    "engine": engine.main,
+    "room": room.main,
+    "flood": flood.main,
+    "archive": archive.main,
+}
 
 
 def main() -> int:

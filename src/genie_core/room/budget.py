@@ -23,6 +23,20 @@ WRITERS: Final = 8
 """The whole room records as many bytes as this many people may."""
 
 
+READ_VOLUMES: Final = 4
+"""From one person, so many times their volume is read at once, and per second in the long run.
+
+Nobody who keeps to the other limits needs more, except for files, which arrive more slowly then.
+"""
+
+READ_FRAMES: Final = 32
+"""So many frames of the largest size are read at once from anybody, however small the volume."""
+
+MILLISECONDS: Final = 250.0
+MILLISECONDS_REGAINED: Final = 100.0
+"""Processor time that the frames of one person may take at once, and per second."""
+
+
 class Budget:
     """Says whether there is enough left, and takes it if so. Sizes are in bytes.
 
@@ -38,6 +52,10 @@ class Budget:
         self._nudges = Rates(burst, rate)
         self._work = Rates(burst * WORK_RATE, rate * WORK_RATE)
         self._volume = Rates(volume, volume * REGAIN)
+        most = max(READ_VOLUMES * volume, READ_FRAMES * limits.frame_bytes)
+        self._reading = Rates(most, most)
+        self._time = Rates(MILLISECONDS, MILLISECONDS_REGAINED)
+        self._idle = Rates(volume, volume * REGAIN)
         self._events = TokenBucket(burst * WORK_RATE * ENGINES, rate * WORK_RATE * ENGINES)
         self._bytes = TokenBucket(volume * WRITERS, volume * WRITERS * REGAIN)
         self._gone: dict[str, list[str]] = {}
@@ -86,9 +104,35 @@ class Budget:
         """For a small thing that only says that something happens."""
         return self._nudges.take(fold_name(peer.name), now)
 
+    def read(self, peer: Peer, size: int, now: float) -> None:
+        """Charge a frame that has arrived, before it is decoded."""
+        if peer.source and peer.name:
+            self._reading.charge(fold_name(peer.name), now, size)
+
+    def spend(self, peer: Peer, seconds: float, now: float) -> None:
+        """Charge the processor time that a frame took."""
+        if peer.source and peer.name:
+            self._time.charge(fold_name(peer.name), now, seconds * 1000)
+
+    def pause(self, peer: Peer, now: float) -> float:
+        """How many seconds nothing more is to be read from this person, on any connection."""
+        name = fold_name(peer.name)
+        return max(self._reading.wait(name, now), self._time.wait(name, now))
+
+    def repeat(self, peer: Peer, now: float) -> bool:
+        """For a frame that changes nothing, such as one that has been recorded before."""
+        return not peer.source or self._idle.take(fold_name(peer.name), now, max(1, peer.arrived))
+
+    def exclusion(self, name: str, now: float) -> float:
+        """How many seconds somebody who repeated too much has to stay away."""
+        return self._idle.wait(fold_name(name), now)
+
     @property
     def _personal(self) -> tuple[Rates, ...]:
-        return self._speech, self._nudges, self._work, self._volume
+        return (
+            *(self._speech, self._nudges, self._work, self._volume),
+            *(self._reading, self._time, self._idle),
+        )
 
     def _tidy(self, now: float) -> None:
         """Forget the allowances that nobody has used for a while."""

@@ -2,13 +2,19 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from genie_core.room.errors import ConnectionLost
 from genie_core.room.frame import ClientFrame, ServerFrame
 
 MEMORY_CAPACITY: Final = 64
+
+
+async def take_any(size: int) -> bool:
+    """Take a frame of any size."""
+    return True
+
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -58,7 +64,16 @@ ClientConnection: TypeAlias = Connection[ClientFrame, ServerFrame]
 
 
 class PeerConnection(Connection[ServerFrame, ClientFrame], Protocol):
-    """The room's end, which can also send without waiting."""
+    """The room's end, which can also send without waiting, and be told what arrives.
+
+    `on_arrival` is awaited with the size of each frame that came over a network, before it is
+    decoded; if it says no, the frame is thrown away.
+    """
+
+    on_arrival: Callable[[int], Awaitable[bool]]
+
+    def is_open(self) -> bool:
+        """Whether neither end has closed or lost the connection, as far as is known."""
 
     def is_free(self) -> bool:
         """Whether the other end keeps up, so that `post` may be called."""
@@ -96,6 +111,11 @@ class MemoryConnection(Generic[Out, In]):
         self._outgoing = outgoing
         self._incoming = incoming
         self.channel: Final = channel
+        self.on_arrival: Callable[[int], Awaitable[bool]] = take_any
+
+    def is_open(self) -> bool:
+        """Whether the connection is open."""
+        return not self._outgoing.closed
 
     def is_free(self) -> bool:
         """Whether the connection is open and the other end is not behind."""
@@ -134,6 +154,10 @@ class _Pipe(Generic[In]):
         self._filled = asyncio.Event()
         self._drained = asyncio.Event()
         self._closed: str | None = None
+
+    @property
+    def closed(self) -> bool:
+        return self._closed is not None
 
     async def put(self, item: In) -> None:
         while self._closed is None and len(self._items) >= self._capacity:

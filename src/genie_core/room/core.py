@@ -71,6 +71,9 @@ from genie_core.room.roster import Roster
 
 REASON_CHARS: Final = 200
 SUSPENDING: Final = "suspending"
+DROPPED: Final = {"slow": "too slow", "too_fast": "sent too much"}
+"""Why somebody left whom the room has dropped."""
+
 FAREWELL_CHARS: Final = 80
 """Longest reason of somebody who leaves, which is recorded each time."""
 
@@ -263,6 +266,26 @@ class Room:
         if peer.stage is Stage.HELD:
             self._door.forget_knock(peer)
 
+    def arrived(self, peer_id: int, size: int, now: float) -> bool:
+        """Charge a frame of so many bytes to its sender, before it is decoded; no if it is useless."""
+        peer = self._roster.get(peer_id)
+        if peer is None or peer.stage is Stage.LEAVING:
+            return False
+        peer.arrived = size
+        self._budget.read(peer, size, now)
+        return True
+
+    def took(self, peer_id: int, seconds: float, now: float) -> None:
+        """Charge the processor time that decoding and handling a frame took."""
+        peer = self._roster.get(peer_id)
+        if peer is not None:
+            self._budget.spend(peer, seconds, now)
+
+    def pause(self, peer_id: int, now: float) -> float:
+        """How many seconds to wait before the next frame is read; shared by all of a person's."""
+        peer = self._roster.get(peer_id)
+        return 0.0 if peer is None else self._budget.pause(peer, now)
+
     def reject(self, peer_id: int, code: Refusal, text: str, now: float) -> None:
         """End a connection that sent something that is no frame, or nothing in time."""
         peer = self._roster.get(peer_id)
@@ -276,8 +299,8 @@ class Room:
             return
         self._filing.forget(peer)
         self._forget_knock(peer)
-        slow = peer.farewell is not None and peer.farewell.code == "slow"
-        self._unseat(peer, "too slow" if slow else reason, now)
+        code = peer.farewell.code if peer.farewell is not None else ""
+        self._unseat(peer, DROPPED.get(code, reason), now)
 
     def begin_suspending(self, within: float, now: float) -> int:
         """Take no more messages, and tell everybody that the room is suspended so many seconds on.

@@ -1,6 +1,7 @@
 """Who may come into a room: what is asked at the door, in which order, and what is answered."""
 
 import hmac
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -193,6 +194,9 @@ class Door:
             self._roster.reply(peer, self._points())
             why = "your copy of this room and the host's contradict each other"
             self._turn_away(peer, "diverged", why)
+        elif (seconds := self._budget.exclusion(peer.hello.name, now)) > 0:
+            why = f"you sent too much that changes nothing; come back in {math.ceil(seconds)} s"
+            self._roster.dismiss(peer, "too_fast", why, final=False)
         elif self._history.congested:  # this passes, so it is of use to come back
             self._roster.dismiss(peer, "disk", NO_DISK, final=False)
         elif not self._is_consumed(peer, now):

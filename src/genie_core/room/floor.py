@@ -54,6 +54,7 @@ PATH_CHARS: Final = 400
 """Longest path of an agent, or line about what it does, that is passed on."""
 
 TOO_MUCH: Final = "too much at once; slow down"
+REPEATS: Final = "you keep sending what the room has already; come back in a while"
 CLOSING: Final = "the host suspends the room; this is sent when it is back"
 
 
@@ -87,6 +88,7 @@ class Floor:
     def say(self, peer: Peer, say: Say, now: float) -> None:
         """Record a message. The same id by the same author is recorded once."""
         if self._state.has_said(peer.name, say.id):
+            self._note_repeat(peer, now)
             return  # the recorded event is the answer
         if self.closing:
             # No strike: a program that doesn't know of this tries again each second.
@@ -121,6 +123,7 @@ class Floor:
     def publish(self, peer: Peer, publish: Publish, now: float) -> None:
         """Record what the responsible engine did. The same id is recorded once."""
         if (peer.name, publish.id) in self._published:
+            self._note_repeat(peer, now)
             return
         ref = publish.id[:ID_CHARS]
         if not _is_id(publish.id):
@@ -155,7 +158,7 @@ class Floor:
         if not terminal.engine:
             self._roster.refuse(peer, "out_of_state", "a guest has no engine to speak of")
         elif label == terminal.agent:
-            pass
+            self._note_repeat(peer, now)
         elif self._history.congested:
             self._roster.refuse(peer, "disk", NO_DISK)
         elif not (self._budget.nudge(peer, now) and self._budget.record(peer, len(label), now)):
@@ -170,7 +173,7 @@ class Floor:
             why = f"preferences have at most {PREFERENCE_CHARS:,} characters"
             self._roster.refuse(peer, "too_long", why)
         elif text == self._state.preferences.get(fold_name(peer.name), ""):
-            pass
+            self._note_repeat(peer, now)
         elif self._history.congested:
             self._roster.refuse(peer, "disk", NO_DISK)
         elif not self._budget.speak(peer, size_of(prefer), now):
@@ -186,11 +189,17 @@ class Floor:
     def progress(self, peer: Peer, progress: Progress, now: float) -> None:
         """Pass on what an agent is at, if it comes from where it is at work."""
         if not self._runs_at(peer, progress.message):
+            self._note_repeat(peer, now)
             return
         agent = whole_text(progress.agent, PATH_CHARS)
         detail = whole_text(progress.detail, PATH_CHARS)
         if self._budget.pass_on(peer, len(agent) + len(detail), now):
             self._roster.signal(peer, Progressed(progress.message, agent, progress.what, detail))
+
+    def _note_repeat(self, peer: Peer, now: float) -> None:
+        """Charge a frame that is left without an answer; drop whoever sends too many of them."""
+        if not self._budget.repeat(peer, now):
+            self._roster.drop(peer, REPEATS)
 
     def _runs_at(self, peer: Peer, message: int) -> bool:
         """Whether the run for a message is the business of this very terminal."""
@@ -201,9 +210,8 @@ class Floor:
 
     def delta(self, peer: Peer, delta: Delta, now: float) -> None:
         """Pass on text of an answer in the making, if it comes from where the answer will."""
-        if not self._runs_at(peer, delta.message):
-            return
-        if len(delta.text) > self._limits.text_chars:
+        if not self._runs_at(peer, delta.message) or len(delta.text) > self._limits.text_chars:
+            self._note_repeat(peer, now)
             return
         if self._budget.pass_on(peer, len(delta.text), now):
             self._roster.signal(peer, Streamed(delta.message, whole_text(delta.text)))

@@ -113,7 +113,8 @@ class Peer:
     `channel` is the pin of the certificate that the connection runs over, empty without TLS, None
     where nothing needs to be proven because both ends are one process. `hello` is what they came
     with, `nonce` what they are to sign with it, and `pass_id` the invite that let them in.
-    `position` is the last event handed over, `strikes` how many frames in a row were refused.
+    `position` is the last event handed over, `strikes` how many frames in a row were refused,
+    `arrived` the size of the frame that arrived last.
     `farewell` is the refusal to end with; it comes only after the events up to `until`. `done` says
     that nothing more will be sent.
     """
@@ -132,6 +133,7 @@ class Peer:
     position: int = 0
     strikes: int = 0
     replies: deque[ServerFrame] = field(default_factory=deque)
+    arrived: int = 0
     farewell: Refused | None = None
     until: int = 0
     done: bool = False

@@ -31,6 +31,11 @@ class TokenBucket:
         self._level -= amount
         return True
 
+    def charge(self, now: float, amount: float) -> None:
+        """Take tokens for what has happened already, whether or not there are any."""
+        self._refill(now)
+        self._level -= amount
+
     def wait(self, now: float) -> float:
         """How many seconds to go until there is a token."""
         self._refill(now)
@@ -66,6 +71,16 @@ class Rates:
         """Use up tokens of a key's bucket."""
         fresh = TokenBucket(self._burst, self._per_second)
         return self._buckets.setdefault(key, fresh).take(now, amount)
+
+    def charge(self, key: str, now: float, amount: float) -> None:
+        """Take tokens of a key's bucket, whether or not there are any."""
+        fresh = TokenBucket(self._burst, self._per_second)
+        self._buckets.setdefault(key, fresh).charge(now, amount)
+
+    def wait(self, key: str, now: float) -> float:
+        """How many seconds to go until there is a token for a key."""
+        bucket = self._buckets.get(key)
+        return 0.0 if bucket is None else bucket.wait(now)
 
     def hand_over(self, old: str, new: str) -> None:
         """Let a key go on with the bucket of another one, which has none then."""

@@ -119,6 +119,12 @@ class Roster:
             return
         self.reply(peer, Refused(code, whole_text(text, REFUSAL_CHARS), ref))
 
+    def drop(self, peer: Peer, why: str) -> None:
+        """End the connection of somebody who demands too much; they may come back later."""
+        if peer.stage is not Stage.LEAVING:
+            peer.replies.clear()
+            self.dismiss(peer, "too_fast", why, final=False)
+
     def signal(self, sender: Peer, signal: Typed | Streamed | Progressed) -> None:
         """Pass something ephemeral on to everybody but its sender."""
         for peer in self.seated:

@@ -43,6 +43,9 @@ FRAMES: Final = 80
 It is more than whoever keeps to the limits can need; the rest is read later, not refused.
 """
 
+LONGEST_PAUSE: Final = 1.0
+"""Seconds after which a connection that is not read is looked at, as it may have ended."""
+
 DISK_FAILS: Final = (
     "the host can't write to its disk: {}. It keeps trying; until then messages wait where they "
     "were typed, and none is lost"
@@ -393,6 +396,7 @@ class RoomServer:
         until = loop.time() + limits.handshake
         pace = TokenBucket(limits.burst * FRAMES, limits.per_second * FRAMES)
         is_remote = let_in is not None
+        meter = link.on_arrival = _Meter(self._room, peer, link, self._clock)
         while True:
             deadline = until if self._room.is_arriving(peer) else None
             try:
@@ -407,12 +411,42 @@ class RoomServer:
                 self._room.reject(peer, "out_of_state", why, self._clock())
             else:
                 self._room.receive(peer, frame, self._clock())
+            meter.stop()
             if is_remote:
                 await _keep(pace)
             if let_in is not None and self._room.is_known(peer):
                 let_in()
                 let_in = None
             self._stir()
+
+
+class _Meter:
+    """Charges what arrives over a connection to the person who sends it."""
+
+    def __init__(
+        self, room: Room, peer: int, link: PeerConnection, clock: Callable[[], float]
+    ) -> None:
+        self._room = room
+        self._peer = peer
+        self._link = link
+        self._clock = clock
+        self._began: float | None = None
+
+    async def __call__(self, size: int) -> bool:
+        """Wait for the person's turn and charge a frame; no if it need not be decoded at all."""
+        while self._link.is_open():
+            seconds = self._room.pause(self._peer, self._clock())
+            if not seconds:
+                break
+            await asyncio.sleep(min(seconds, LONGEST_PAUSE))
+        self._began = time.thread_time()
+        return self._room.arrived(self._peer, size, self._clock())
+
+    def stop(self) -> None:
+        """Charge the time that the frame took, if there was one."""
+        if self._began is not None:
+            self._room.took(self._peer, time.thread_time() - self._began, self._clock())
+            self._began = None
 
 
 async def _keep(pace: TokenBucket) -> None:

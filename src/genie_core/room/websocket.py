@@ -20,7 +20,7 @@ from websockets.protocol import Side, State
 from genie_core.room.address import Address, parse_address, resolve_loopback
 from genie_core.room.certificate import Certificate, client_context, pin_of
 from genie_core.room.codec import SERVER_FRAME_BYTES, decode_client, decode_server, encode
-from genie_core.room.connection import ClientConnection, In, Out
+from genie_core.room.connection import ClientConnection, In, Out, take_any
 from genie_core.room.errors import (
     AddressInUse,
     CannotListen,
@@ -110,19 +110,19 @@ class WebSocketConnection(Generic[Out, In]):
         packer: Packer[Out] | None = None,
     ) -> None:
         self.channel: Final = channel
+        self.on_arrival: Callable[[int], Awaitable[bool]] = take_any
         self._ws = ws
         self._encode = encoder
         self._decode = decoder
         self._pack = packer or Packer(encoder, masked=ws.protocol.side is Side.CLIENT)
 
+    def is_open(self) -> bool:
+        """Whether neither end has begun to close the connection."""
+        return self._ws.protocol.state is State.OPEN and not self._ws.transport.is_closing()
+
     def is_free(self) -> bool:
         """Whether the connection is open and the transport's buffer under its limit."""
-        transport = self._ws.transport
-        return (
-            self._ws.protocol.state is State.OPEN
-            and transport.get_write_buffer_size() <= WRITE_BUFFER
-            and not transport.is_closing()
-        )
+        return self.is_open() and self._ws.transport.get_write_buffer_size() <= WRITE_BUFFER
 
     def post(self, frames: Sequence[Out]) -> None:
         """Write all frames at once."""
@@ -144,6 +144,8 @@ class WebSocketConnection(Generic[Out, In]):
         """Wait for the next frame."""
         try:
             data = await self._ws.recv(decode=False)
+            while not await self.on_arrival(len(data)):
+                data = await self._ws.recv(decode=False)
         except ConnectionClosed as error:
             raise ConnectionLost(_why_closed(error)) from error
         return self._decode(data)

@@ -86,3 +86,55 @@ def test_the_whole_room_has_a_limit_that_does_not_bind_the_host() -> None:
     crowd = [person(f"p{n}") for n in range(100)]
     assert sum(budget.record(peer, LIMITS.volume, 0.0) for peer in crowd) == WRITERS
     assert budget.record(person("hana", source=""), 100, 0.0)
+
+
+def test_all_that_arrives_from_a_person_is_charged_over_all_connections() -> None:
+    budget = Budget(Limits())
+    one, two, other = person("ann"), person("ann"), person("ben")
+    for _ in range(40):
+        budget.read(one, 256 * 1024, 0.0)
+        budget.read(two, 256 * 1024, 0.0)
+    assert budget.pause(one, 0.0) == budget.pause(two, 0.0) > 1.0
+    assert budget.pause(other, 0.0) == 0.0
+    assert budget.pause(one, 2.0) == 0.0
+
+
+def test_so_is_the_time_that_it_takes_whatever_its_size() -> None:
+    budget = Budget(Limits())
+    ann = person("ann")
+    budget.spend(ann, 0.2, 0.0)
+    assert budget.pause(ann, 0.0) == 0.0
+    budget.spend(ann, 0.2, 0.0)
+    assert 1.0 < budget.pause(ann, 0.0) < 2.0
+
+
+def test_a_file_of_the_largest_size_is_never_kept_waiting_for_long() -> None:
+    limits = Limits()
+    budget = Budget(limits)
+    ann, now = person("ann"), 0.0
+    for _ in range(0, limits.file_bytes, 96 * 1024):
+        budget.read(ann, 129 * 1024, now)
+        now += budget.pause(ann, now)
+    assert now < 4.0
+
+
+def test_another_name_does_not_end_the_pause_and_the_own_host_has_none() -> None:
+    budget = Budget(Limits())
+    ann, ben, host = person("ann"), person("ben"), person("hana", source="")
+    for each in (ann, host):
+        budget.read(each, 10**9, 0.0)
+        budget.spend(each, 10.0, 0.0)
+    budget.depart(ann)
+    budget.arrive(ben, 0.0)
+    assert budget.pause(ben, 0.0) > 60
+    assert budget.pause(host, 0.0) == 0.0
+
+
+def test_repeats_are_charged_by_their_size() -> None:
+    budget = Budget(Limits())
+    ann, host = person("ann"), person("hana", source="")
+    ann.arrived = host.arrived = 250_000
+    assert sum(budget.repeat(ann, 0.0) for _ in range(100)) == 9
+    assert 0 < budget.exclusion("ann", 0.0) < 2.0
+    assert budget.exclusion("ann", 2.0) == 0.0
+    assert all(budget.repeat(host, 0.0) for _ in range(100))

@@ -16,6 +16,7 @@ from genie_core.room.event import (
     Decided,
     Equipped,
     FileRef,
+    Left,
     Preferred,
     Quote,
     QuotedLine,
@@ -24,6 +25,7 @@ from genie_core.room.event import (
 )
 from genie_core.room.floor import PATH_CHARS
 from genie_core.room.frame import (
+    ClientFrame,
     Delta,
     Equip,
     Prefer,
@@ -33,6 +35,7 @@ from genie_core.room.frame import (
     Rule,
     Ruled,
     Say,
+    ServerFrame,
     Stop,
     Stopping,
     Streamed,
@@ -273,3 +276,38 @@ def test_an_answer_from_another_terminal_keeps_its_count_and_whether_it_stops(de
     first, second = [each for each in desk.pull(desk.one) if isinstance(each, Ruled)]
     assert (first.scope, first.count, first.stop) == ("times", 5, False)
     assert (second.allow, second.stop) == (False, True)
+
+
+@pytest.mark.parametrize("kind", ["say", "publish", "delta", "progress", "equip", "prefer"])
+def test_what_changes_nothing_is_charged_and_who_insists_is_dropped_for_a_while(kind: str) -> None:
+    desk = Desk(Limits())
+    number = desk.say(desk.one, "hello")
+    desk.send(desk.one, Publish("p", Decided(number, "ignore")))
+    frames: dict[str, ClientFrame] = {
+        "say": Say("1", "x" * 10_000),
+        "publish": Publish("p", Asked(number, "a", "agent", "tool", {"a": "x" * 10_000})),
+        "delta": Delta(number, "x"),
+        "progress": Progress(number, "agent", "note", "x"),
+        "equip": Equip(""),
+        "prefer": Prefer(""),
+    }
+    answers: list[ServerFrame] = []
+    repeats = 0
+    while not answers:
+        repeats += 1
+        desk.room.arrived(desk.one, 250_000, desk.now)
+        answers = desk.tell(desk.one, frames[kind])
+    assert 4 < repeats < 20
+    (refusal,) = refusals(answers)
+    assert (refusal.code, refusal.final) == ("too_fast", False)
+    assert "keep sending" in refusal.text
+    assert desk.room.finished(desk.one)
+    assert not desk.room.arrived(desk.one, 1, desk.now)  # not even decoded
+    desk.lose(desk.one)
+    assert desk.bodies(Left)[-1].reason == "sent too much"
+    _, answers = desk.meet("alice", engine=True)
+    assert "come back in 2 s" in only_refusal(answers).text
+    desk.say(desk.bob, "the others go on", "b1")
+    assert desk.bodies(Said)[-1].text == "the others go on"
+    desk.now += 3
+    desk.seat("alice", engine=True)

@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
 
+from genie_core.room.connection import take_any
 from genie_core.room.core import Room
 from genie_core.room.errors import FrameError
 from genie_core.room.event import Said
@@ -26,6 +27,7 @@ class Link:
     channel = ""
 
     def __init__(self) -> None:
+        self.on_arrival: Callable[[int], Awaitable[bool]] = take_any
         self.sent: list[ServerFrame] = []
         self.posts = 0
         self.broken = False
@@ -34,6 +36,9 @@ class Link:
         self.sending = asyncio.Event()
         self.flows = asyncio.Event()
         self.flows.set()
+
+    def is_open(self) -> bool:
+        return not self.closed.is_set()
 
     def is_free(self) -> bool:
         return self.flows.is_set()

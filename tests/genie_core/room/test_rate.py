@@ -51,3 +51,14 @@ def test_never_more_than_burst_and_rate_allow(times: list[float]) -> None:
     bucket = TokenBucket(5, 2.0)
     taken = sum(bucket.take(now) for now in sorted(times))
     assert taken <= 5 + 2.0 * 100
+
+
+def test_what_is_charged_can_be_owed_and_is_waited_for() -> None:
+    rates = Rates(10, 2.0)
+    assert rates.wait("a", 0.0) == 0.0
+    rates.charge("a", 0.0, 8)
+    assert rates.wait("a", 0.0) == 0.0
+    rates.charge("a", 0.0, 5)
+    assert rates.wait("a", 0.0) == 2.0
+    assert rates.wait("b", 0.0) == 0.0
+    assert rates.wait("a", 2.0) == 0.0

@@ -23,6 +23,7 @@ from tests.genie_core.room.wire import (
 )
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from genie_core.room.core import Room
 from genie_core.room.errors import AddressInUse, InvalidName, NotLoopback
 from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Said, Suspended
 from genie_core.room.fold import RoomState
@@ -368,6 +369,43 @@ async def test_a_flood_of_small_frames_is_read_later_and_not_lost() -> None:
             await receive_until(ws, holds("after all of it"))
             # What can be read at once is one burst; the rest takes as long as that many may take.
             assert loop.time() - began >= 0.9
+
+
+async def test_whoever_sends_too_many_bytes_is_read_later_over_all_connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, charged, charge = 1000.0, 0, Room.arrived
+
+    def arrived(room: Room, peer: int, size: int, at: float) -> bool:
+        nonlocal charged
+        charged += size
+        return charge(room, peer, size, at)
+
+    monkeypatch.setattr(Room, "arrived", arrived)
+    sink, mallory = MemorySink(), Identity.generate()
+    limits = Limits(frame_bytes=16 * 1024, volume=16 * 1024)
+    async with room_server(sink, limits=limits, clock=lambda: now) as server:
+        address = await server.listen(port=0)
+        async with (
+            participant(ws_connector(str(address)), "bob") as bob,
+            raw_websocket(address, max_queue=None) as one,
+            raw_websocket(address, max_queue=None) as two,
+        ):
+            for ws, device in ((one, "d1"), (two, "d2")):
+                assert isinstance(await greet(ws, "mallory", mallory, device=device), Welcome)
+            padded = f'{{"type":"typing","padding":"{"x" * 16_000}"}}'
+            for _ in range(40):
+                await one.send(padded)
+            await send(one, Say("1", "late"))
+            while charged < 32 * limits.frame_bytes:
+                await asyncio.sleep(0)
+            await send(two, Say("2", "late, too"))
+            for n in range(5):
+                bob.client.say(f"on time {n}")
+                await bob.seen.until(lambda r: len(r.texts) == n + 1)  # noqa: B023 - awaited
+            assert not any("late" in text for text in bob.seen.texts)
+            now += 60.0
+            await bob.seen.until(lambda r: {"late", "late, too"} <= set(r.texts))
 
 
 async def test_connections_from_this_machine_share_a_limit_on_arrivals() -> None:

@@ -32,11 +32,16 @@ async def send(ws: ClientConnection, *frames: ClientFrame) -> None:
 
 
 async def greet(
-    ws: ClientConnection, name: str, identity: Identity | None = None, *, channel: str = ""
+    ws: ClientConnection,
+    name: str,
+    identity: Identity | None = None,
+    *,
+    channel: str = "",
+    device: str = "",
 ) -> ServerFrame:
     """Say hello and prove a key, somebody new's by default; returns what the room says to it."""
     identity = identity or Identity.generate()
-    await send(ws, Hello(name, key=identity.key, nonce="n"))
+    await send(ws, Hello(name, key=identity.key, nonce="n", device=device))
     answer = await receive(ws)
     if not isinstance(answer, Challenge):
         return answer

@@ -1,0 +1,236 @@
+"""`python -m benchmarks flood`: what one member's words take while others flood the room.
+
+The room has its usual limits. The flooders are members; each of their connections sends, again and
+again, a large report under an id that the room knows already.
+"""
+
+import argparse
+import asyncio
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.engine.figures import percentile
+from benchmarks.room.run import ENDING, ROOT
+from genie_core.archive.log import EventLog
+from genie_core.room.address import Address
+from genie_core.room.certificate import load_certificate
+from genie_core.room.connection import ClientConnection
+from genie_core.room.errors import ConnectionLost, RoomError
+from genie_core.room.event import Asked, Decided, Said
+from genie_core.room.frame import Challenge, Entries, Hello, Prove, Publish, Say, Welcome
+from genie_core.room.identity import Identity
+from genie_core.room.proof import Meeting, new_nonce
+from genie_core.room.server import RoomServer
+from genie_core.room.websocket import tls_connect
+
+PACE: Final = 4.0
+"""Messages a second of the member who is measured; below what the room takes from one person."""
+
+SETTLING: Final = 2.0
+"""Seconds of flood before anything is measured."""
+
+COMING_BACK: Final = 1.0
+"""Seconds after which a flooder who was dropped connects again."""
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Measure without and with the flood, and print both."""
+    args = _arguments(arguments)
+    if args.role:
+        asyncio.run(ROLES[args.role](args))
+        return 0
+    print(
+        f"{args.connections} connections of {args.people} people, each with {args.rate:.0f} "
+        f"frames of {args.bytes:,} bytes a second{', deeply nested' if args.nested else ''}"
+    )
+    for flood in (False, True):
+        print(f"{'flood:   ' if flood else 'no flood:'} {_measure(args, flood=flood)}", flush=True)
+    return 0
+
+
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks flood", description=__doc__)
+    parser.add_argument("--people", type=int, default=3)
+    parser.add_argument("--connections", type=int, default=12, help="of all flooders together")
+    parser.add_argument("--rate", type=float, default=49.0, help="frames a second and connection")
+    parser.add_argument("--bytes", type=int, default=250_000, help="of one frame")
+    parser.add_argument("--nested", action="store_true", help="frames that take long to decode")
+    parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--role", choices=ROLES, help=argparse.SUPPRESS)
+    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+def _measure(args: argparse.Namespace, *, flood: bool) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        server = _start(args, "serve", folder=folder)
+        port = _line(server)
+        flooder = _start(args, "flood", port=port) if flood else None
+        member = _start(args, "speak", port=port)
+        line = _line(member)
+        if flooder is not None:
+            assert flooder.stdin is not None  # noqa: S101 - a pipe
+            flooder.stdin.close()
+            line += f"; {_line(flooder)}"
+        for process in (member, server, *([flooder] if flooder is not None else [])):
+            _end(process)
+    return line
+
+
+def _start(args: argparse.Namespace, role: str, **more: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "benchmarks", "flood", "--role", role]
+    for name in ("people", "connections", "rate", "bytes", "seconds"):
+        command += [f"--{name}", str(getattr(args, name))]
+    command += ["--nested"] if args.nested else []
+    for name, value in more.items():
+        command += [f"--{name}", value]
+    return subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def _line(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None  # noqa: S101 - a pipe
+    while (line := process.stdout.readline()).startswith("##"):
+        pass
+    return line.strip()
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    assert process.stdin is not None  # noqa: S101 - a pipe
+    assert process.stdout is not None  # noqa: S101 - a pipe
+    process.stdin.close()
+    try:
+        process.wait(ENDING)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
+
+
+# -- the processes
+
+
+async def _serve(args: argparse.Namespace) -> None:
+    certificate = load_certificate(args.folder / "host.pem", datetime.now(UTC))
+    with EventLog.open(args.folder / "events.jsonl").log as log:
+        room = RoomServer(
+            [], log, room="bench", title="Bench", host="host", certificate=certificate
+        )
+        async with room:
+            print((await room.listen(port=0)).port, flush=True)
+            await asyncio.to_thread(sys.stdin.readline)
+
+
+async def _speak(args: argparse.Namespace) -> None:
+    """Say something at times, and print how long it took to come back."""
+    latencies: list[int] = []
+    async with _member(args.port, Identity.generate(), "ann", engine=False) as link:
+        end = time.monotonic() + SETTLING + args.seconds
+        while time.monotonic() < end:
+            sent = time.monotonic_ns()
+            await link.send([Say(str(sent), "hello")])
+            await _until_said(link, str(sent))
+            took = time.monotonic_ns() - sent
+            if time.monotonic() > end - args.seconds:
+                latencies.append(took)
+            await asyncio.sleep(max(0.0, 1 / PACE - took / 1e9))
+    p50, p99 = (percentile(latencies, percent) / 1e6 for percent in (50, 99))
+    print(f"p50 {p50:,.1f} ms, p99 {p99:,.1f} ms of {len(latencies)} messages")
+
+
+async def _until_said(link: ClientConnection, id_: str) -> int:
+    while True:
+        frame = await link.receive()
+        if isinstance(frame, Entries):
+            for event in frame.events:
+                if isinstance(event.body, Said) and event.body.id == id_:
+                    return event.seq
+
+
+async def _flood(args: argparse.Namespace) -> None:
+    sent: list[int] = []
+    people = [(f"flooder{each}", Identity.generate()) for each in range(args.people)]
+    tasks = [
+        asyncio.create_task(_flood_on(args, *people[each % len(people)], sent))
+        for each in range(args.connections)
+    ]
+    began = time.monotonic()
+    await asyncio.to_thread(sys.stdin.read)
+    seconds = time.monotonic() - began
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    print(f"the flood was {sum(sent) / seconds / 1e6:,.1f} MB a second")
+
+
+async def _flood_on(
+    args: argparse.Namespace, name: str, identity: Identity, sent: list[int]
+) -> None:
+    """Flood over one connection, and over another one each time that it ends."""
+    while True:
+        with suppress(RoomError, PermissionError):
+            async with _member(args.port, identity, name, engine=True) as link:
+                await _flood_once(args, link, sent)
+        await asyncio.sleep(COMING_BACK)
+
+
+async def _flood_once(args: argparse.Namespace, link: ClientConnection, sent: list[int]) -> None:
+    id_ = secrets.token_hex(8)
+    await link.send([Say(id_, "hello")])
+    number = await _until_said(link, id_)
+    await link.send([Publish(id_, Decided(number, "ignore"))])
+    filler: Any = [[]] * (args.bytes // 3) if args.nested else "x" * args.bytes
+    again = Publish(id_, Asked(number, "a", "agent", "tool", {"a": filler}))
+    reader = asyncio.create_task(_read_on(link))
+    try:
+        while not reader.done():
+            await link.send([again])
+            sent.append(args.bytes)
+            await asyncio.sleep(1 / args.rate)
+    finally:
+        reader.cancel()
+
+
+async def _read_on(link: ClientConnection) -> None:
+    with suppress(ConnectionLost):
+        while True:
+            await link.receive()
+
+
+@asynccontextmanager
+async def _member(
+    port: int, identity: Identity, name: str, *, engine: bool
+) -> AsyncIterator[ClientConnection]:
+    link = await tls_connect(Address("127.0.0.1", port), "")
+    try:
+        nonce, device = new_nonce(), secrets.token_hex(8)
+        hello = Hello(name, engine=engine, key=identity.key, nonce=nonce, device=device)
+        await link.send([hello])
+        challenge = await link.receive()
+        if not isinstance(challenge, Challenge):
+            raise PermissionError(challenge)
+        meeting = Meeting(challenge.room, name, identity.key, nonce, challenge.nonce, link.channel)
+        await link.send([Prove(identity.sign(meeting.encode()))])
+        welcome = await link.receive()
+        if not isinstance(welcome, Welcome):
+            raise PermissionError(welcome)
+        yield link
+    finally:
+        link.abort()
+
+
+ROLES: Final[dict[str, Callable[[argparse.Namespace], Coroutine[None, None, None]]]] = {
+    "serve": _serve,
+    "speak": _speak,
+    "flood": _flood,
+}
