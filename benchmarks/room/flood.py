@@ -219,7 +219,9 @@ async def _member(
         challenge = await link.receive()
         if not isinstance(challenge, Challenge):
             raise PermissionError(challenge)
-        meeting = Meeting(challenge.room, name, identity.key, nonce, challenge.nonce, link.channel)
+        meeting = Meeting(
+            challenge.room, name, identity.key, nonce, challenge.nonce, link.channel or ""
+        )
         await link.send([Prove(identity.sign(meeting.encode()))])
         welcome = await link.receive()
         if not isinstance(welcome, Welcome):
