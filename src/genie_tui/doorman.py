@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class House:
     """The `Doorman` of the real program: rooms in this person's folders, and on the network.
 
-    `interfaces` are the addresses of those on which to look for rooms, all by default.
+    `interfaces` are the addresses of those on which to look for rooms, all by default. With `renamed` the
+    name was chosen for this run, and wins over those that saved rooms were hosted under.
     """
 
     def __init__(
@@ -36,11 +37,13 @@ class House:
         locations: Locations,
         *,
         interfaces: Sequence[str] | None = None,
+        renamed: bool = False,
     ) -> None:
         self._name = name
         self._settings = settings
         self._locations = locations
         self._interfaces = interfaces
+        self._renamed = renamed
 
     def use(self, settings: Settings) -> None:
         """Enter the next room with other settings; the name stays."""
@@ -130,7 +133,8 @@ class House:
     def _load(self) -> Callable[[Opening, Listener], Awaitable[Seat]]:
         from genie_tui.entrance import Entrance
 
-        return Entrance(self._name, self._settings, self._locations).enter
+        entrance = Entrance(self._name, self._settings, self._locations, renamed=self._renamed)
+        return entrance.enter
 
     def _look_around(
         self, on_change: Callable[[Sequence[NearbyRoom]], None]

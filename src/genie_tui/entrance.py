@@ -16,6 +16,7 @@ from genie_core.room.seat import Listener, Seat
 from genie_tui.host import bind_room, open_doors, take_host_seat
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
+from genie_tui.person import has_key
 from genie_tui.place import Person
 from genie_tui.settings import Settings
 from genie_tui.visitor import Visitor
@@ -44,10 +45,16 @@ class StillHosted(GenieError):
 
 
 class Entrance:
-    """The ways into a room for one person with their settings."""
+    """The ways into a room for one person with their settings.
 
-    def __init__(self, name: str, settings: Settings, locations: Locations) -> None:
+    They host a saved room under the name that they had there, unless they are `renamed`.
+    """
+
+    def __init__(
+        self, name: str, settings: Settings, locations: Locations, *, renamed: bool = False
+    ) -> None:
         self._person = Person.of(name, settings, locations)
+        self._renamed = renamed
 
     async def enter(self, opening: Opening, listener: Listener) -> Seat:
         """Take a seat; see `genie_tui.bridge.Doorman.open`."""
@@ -86,11 +93,20 @@ class Entrance:
         elsewhere = saved.record.kind == "joined" and not opening.handed
         if elsewhere and await is_hosted(saved):
             raise StillHosted(saved)
-        person = self._person.called(saved.record.name).with_habits_of(saved)
+        person = self._named_for(saved, opening).with_habits_of(saved)
         before = saved.record.address if saved.record.kind == "hosted" else ""
         sock = await bind_room(person, resources, before)
         doors = await open_doors(person, saved, sock, resources)
         return await take_host_seat(person, doors, listener, resources, opening.unsent)
+
+    def _named_for(self, saved: SavedRoom, opening: ResumeRoom) -> Person:
+        """The person under the name by which they host a room."""
+        record = saved.record
+        if self._renamed and not opening.handed:
+            return self._person
+        if record.copied and not has_key(record.owner, self._person.locations):
+            return self._person  # it was somebody else's
+        return self._person.called(record.name)
 
     def _find(self, wanted: str) -> SavedRoom:
         """The room that is meant; without a word for it the one that was hosted last."""

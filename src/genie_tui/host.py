@@ -18,6 +18,7 @@ from genie_core.room.address import DEFAULT_PORT, LOOPBACK, PORTS_TO_TRY, Addres
 from genie_core.room.connection import ClientConnection
 from genie_core.room.courier import Courier
 from genie_core.room.errors import AddressInUse, InvalidAddress
+from genie_core.room.event import Copied
 from genie_core.room.fold import RoomState
 from genie_core.room.identity import Identity
 from genie_core.room.names import fold_name
@@ -49,7 +50,7 @@ class NotYours(GenieError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"in this room the name {name} belongs to another key than yours; "
-            "host it under another name: --name"
+            "host it under another name with --name, or a copy of it: genie-tui sessions fork"
         )
         self.name = name
 
@@ -132,6 +133,7 @@ async def open_doors(
     file = PassFile(saved.folder / PASSES_NAME)
     resources.push_async_callback(file.aclose)
     passes = await asyncio.to_thread(file.load)
+    copied = await asyncio.to_thread(_make_own, saved, opened, identity)
     record, settings = saved.record, person.settings
     blobs = blobs_of(saved)
     kept = await asyncio.to_thread(read_view, saved.folder)
@@ -151,8 +153,11 @@ async def open_doors(
         limits=settings.limits,
         base=opened.base.room(),
         past=log,
+        copied=copied,
+        origin=record.origin if copied else "",
     )
-    _check_name(server.state, person.name, identity)
+    if not copied:
+        _check_name(server.state, person.name, identity)
     await server.start()
     resources.push_async_callback(server.close)
     address = await server.listen(sock=sock)
@@ -249,10 +254,27 @@ def _note_hosting(person: Person, doors: Doors) -> None:
         name=person.name,
         address=doors.presence.shown_address,
         addresses=(),
+        copied="",
+        origin="",
         pin="" if person.settings.local else doors.presence.pin,
         template=person.config.template,
         workspace=str(person.config.workspace or ""),
     )
+
+
+def _make_own(saved: SavedRoom, opened: OpenedLog, identity: Identity) -> Copied:
+    """How a room was copied that becomes the host's own now; empty for any other. Blocks.
+
+    Somebody's room gets another id when it is imported, so that its members don't take it for
+    theirs. Who is known in it by their key goes on with it as it is.
+    """
+    record = saved.record
+    if record.copied == "import":
+        if opened.state().owner_of(identity.key) is not None:
+            return ""
+        if record.id == record.origin:
+            saved.renew_id()
+    return record.copied
 
 
 def _check_name(state: RoomState, name: str, identity: Identity) -> None:

@@ -1,8 +1,10 @@
 """The persons on this machine: every name has a key of its own."""
 
+from pathlib import Path
 from typing import TextIO
 
 from genie_core.datastore import path_name
+from genie_core.room.errors import InvalidName
 from genie_core.room.identity import Identity, load_identity, words
 from genie_core.room.names import check_name, fold_name
 from genie_tui.locations import Locations
@@ -19,8 +21,19 @@ def person_of(name: str, locations: Locations) -> Identity:
         IdentityError: the key can't be read, or not be made.
 
     """
-    folded = fold_name(check_name(name))
-    return load_identity(locations.keys / f"{path_name(folded)}.key")
+    return load_identity(_key_file(name, locations))
+
+
+def has_key(name: str, locations: Locations) -> bool:
+    """Whether the person with a name has a key on this machine."""
+    try:
+        return _key_file(name, locations).exists()
+    except InvalidName:
+        return False
+
+
+def _key_file(name: str, locations: Locations) -> Path:
+    return locations.keys / f"{path_name(fold_name(check_name(name)))}.key"
 
 
 def introduce(settings: Settings, locations: Locations, out: TextIO) -> int:

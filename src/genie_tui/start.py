@@ -66,7 +66,8 @@ def start(
     problem = terminal_problem()
     if problem:
         raise CannotStart(problem)
-    settings = source.read().settings
+    reading = source.read()
+    settings = reading.settings
     wrong_theme = theme_problem(settings.theme) if settings.theme else None
     if wrong_theme:
         raise CannotStart(wrong_theme)
@@ -76,7 +77,8 @@ def start(
 
     # A keyring may wait for its owner, so nobody waits for this thread.
     threading.Thread(target=hide_own_secrets, args=(name, locations), daemon=True).start()
-    house = House(name, settings, locations)
+    chosen = reading.origin(("name",)).layer == "command line"
+    house = House(name, settings, locations, renamed=chosen)
     form = SettingsForm(source, locations, name, house.use)
     app = _SignalledApp(
         house,

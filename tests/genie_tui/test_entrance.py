@@ -1,5 +1,6 @@
 import asyncio
 import errno
+import io
 import os
 import shutil
 import sys
@@ -8,24 +9,32 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
+import msgspec
 import pytest
 from tests.genie_core.room.house import Ear
 
 from genie_core.archive.blobs import BLOBS_NAME, BlobStore
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import DiskFailure, RoomInUse, UnknownRoom
+from genie_core.archive.export.json_lines import write_lines
+from genie_core.archive.fork import fork
+from genie_core.archive.importing import import_room
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.address import Address, parse_address
+from genie_core.room.allegiance import may_host
 from genie_core.room.errors import AddressInUse, RoomRefused, Unreachable
-from genie_core.room.event import FileRef, Said
+from genie_core.room.event import FileRef, Hosted, Said
 from genie_core.room.participant import Participant
 from genie_core.room.seat import Link, Seat, Unsent
 from genie_core.room.websocket import bind
 from genie_tui.entrance import Entrance, NothingToResume, StillHosted
-from genie_tui.host import Doors, open_doors
+from genie_tui.host import Doors, NotYours, open_doors
+from genie_tui.hosting import Presence
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
+from genie_tui.person import person_of
 from genie_tui.settings import Settings
 from genie_tui.view_state import View, write_view
 
@@ -103,6 +112,88 @@ async def test_a_host_misses_nothing_that_is_on_disk_before_they_are_seated(
     async with seat("ann", ResumeRoom(saved(tmp_path).name), tmp_path) as (ann, ear):
         await said(ann, ann, ear, "again")
         assert [event.seq for event in ear.events] == list(range(1, ann.state.head + 1))
+
+
+async def session_of_ann(home: Path) -> SavedRoom:
+    """A session of ann's with bob in it, as it is when both are gone."""
+    async with seat("ann", NewRoom("Standup"), home / "a") as (ann, _):
+        join = JoinRoom(ann.address, guest=True)
+        async with seat("bob", join, home / "b") as (bob, ear):
+            await said(ann, bob, ear, "hello")
+    return SavedRoom.load(saved(home / "a"))
+
+
+def taken_in(source: SavedRoom, home: Path) -> SavedRoom:
+    """An export of a session, imported on another machine."""
+    out = io.BytesIO()
+    write_lines(source, out)
+    base = places(home).sessions
+    return import_room(base, io.BytesIO(out.getvalue()), "ann.jsonl").saved
+
+
+@pytest.mark.parametrize("name", ["zoe", "ann", "bob"])
+async def test_an_imported_session_becomes_that_of_its_new_host(tmp_path: Path, name: str) -> None:
+    source = await session_of_ann(tmp_path)
+    room = taken_in(source, tmp_path / "z")
+    key = person_of(name, places(tmp_path / "z")).key
+    async with seat(name, ResumeRoom(room.id), tmp_path / "z") as (host, ear):
+        await said(host, host, ear, "going on")
+        state = host.state
+        assert (state.host, state.host_key, state.keys[name]) == (name, key, key)
+        assert state.owner_of(key) == name
+        assert "hello" in {each.said.text for each in state.exchanges.values()}
+        (hosted,) = (e for e in ear.events if isinstance(e.body, Hosted) and e.body.copied)
+        assert hosted.body == Hosted(name, state.room, "Standup", key, ANY, "import", source.id)
+    assert state.room not in ("", source.id)
+    assert SavedRoom.load(room.folder).record.id == state.room
+    async with seat(name, ResumeRoom(room.id), tmp_path / "z") as (host, ear):
+        assert host.state.room == state.room
+        assert len([e for e in ear.events if isinstance(e.body, Hosted) and e.body.copied]) == 1
+
+
+async def test_no_member_follows_who_hosts_an_import_of_their_room(tmp_path: Path) -> None:
+    source = await session_of_ann(tmp_path)
+    room = taken_in(source, tmp_path / "z")
+    (copy,) = places(tmp_path / "b").sessions.iterdir()
+    with SavedRoom.load(copy).reader() as log:
+        known = log.state()
+    async with seat("ann", ResumeRoom(room.id), tmp_path / "z") as (host, _):
+        assert isinstance(host.hosting, Presence)
+        deed = host.hosting.deed
+        assert deed is not None
+        assert deed.room != known.room
+        assert not may_host(known, deed)
+        assert not may_host(known, msgspec.structs.replace(deed, room=known.room))
+
+
+async def test_who_restores_their_own_session_goes_on_with_it(tmp_path: Path) -> None:
+    source = await session_of_ann(tmp_path)
+    shutil.copytree(places(tmp_path / "a").keys, places(tmp_path / "z").keys)
+    room = taken_in(source, tmp_path / "z")
+    async with seat("pia", ResumeRoom(room.id), tmp_path / "z") as (host, _):
+        assert (host.state.room, host.state.host) == (source.id, "ann")
+
+
+@pytest.mark.parametrize("name", ["zoe", "ann"])
+async def test_a_fork_of_an_import_can_be_hosted(tmp_path: Path, name: str) -> None:
+    room = taken_in(await session_of_ann(tmp_path), tmp_path / "z")
+    catalogue = Catalogue(places(tmp_path / "z").sessions)
+    made = fork(catalogue, room, time.time()).saved
+    async with seat(name, ResumeRoom(made.id), tmp_path / "z") as (host, ear):
+        await said(host, host, ear, "going on")
+        assert (host.state.room, host.state.host) == (made.id, name)
+
+
+async def test_the_name_that_was_chosen_wins(tmp_path: Path) -> None:
+    source = await session_of_ann(tmp_path)
+    entrance = Entrance("zoe", LOCAL, places(tmp_path / "a"), renamed=True)
+    entered = await entrance.enter(ResumeRoom(source.id), Ear())
+    assert isinstance(entered, Participant)
+    assert (entered.state.host, entered.state.room) == ("zoe", source.id)
+    await entered.leave()
+    entrance = Entrance("bob", LOCAL, places(tmp_path / "a"), renamed=True)
+    with pytest.raises(NotYours, match="sessions fork"):
+        await entrance.enter(ResumeRoom(source.id), Ear())
 
 
 async def test_coming_back_goes_on_from_the_copy(tmp_path: Path) -> None:
@@ -260,6 +351,7 @@ from tests.genie_core.room.house import Ear
 from genie_tui.entrance import Entrance
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom
+from genie_tui.person import person_of
 from genie_tui.settings import Settings
 
 async def visit(home, address):

@@ -10,8 +10,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from genie_core.archive.blobs import on_disk
 from genie_core.archive.errors import (
@@ -26,6 +29,7 @@ from genie_core.archive.lock import holder, in_turn
 from genie_core.archive.reader import last_logged
 from genie_core.archive.record import Kind, RoomRecord, one_line
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME, SavedRoom
+from genie_core.archive.staging import sweep
 from genie_core.datastore import path_name
 from genie_core.durable import make_private_folder, sync_folder
 
@@ -66,6 +70,11 @@ class Catalogue:
     def __init__(self, base: Path) -> None:
         self._base = base
 
+    @property
+    def base(self) -> Path:
+        """The folder with those of the rooms."""
+        return self._base
+
     def create(
         self,
         title: str,
@@ -90,10 +99,21 @@ class Catalogue:
         self, title: str, now: float, *, suffix: Callable[[], str] | None = None
     ) -> Path:
         """Make an empty folder for a room, which is in no list until it has a record or a log."""
-        stem = f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}-{_slug(one_line(title))}"
         with disk_access("make a folder in", self._base):
             make_private_folder(self._base)
-            return self._base / self._take_folder(stem, suffix or _random)
+            return self._base / self._take_folder(_stem(title, now), suffix or _random)
+
+    def take_in(self, folder: Path, record: RoomRecord) -> SavedRoom:
+        """Give a room that was put together in a folder on the same disk its id and its place."""
+        with disk_access("make a folder in", self._base), in_turn(self._base):
+            stem = _stem(record.title, record.created)
+            ids = (f"{stem}-{_random()}" for _ in count())
+            id_ = next(each for each in ids if not (self._base / each).exists())
+            SavedRoom(folder, msgspec.structs.replace(record, id=id_)).write()
+            sync_folder(folder)
+            folder.rename(self._base / id_)
+            sync_folder(self._base)
+        return SavedRoom.load(self._base / id_)
 
     def enter(self, folder: Path, record: RoomRecord) -> SavedRoom:
         """Write the record of a room into its folder, to survive a power cut."""
@@ -185,8 +205,10 @@ class Catalogue:
     def catch_up(self) -> None:
         """Bring the records of rooms up to their logs whose programs crashed, where possible.
 
-        Quick if there was no crash since the last time.
+        What imports and forks left behind that were killed is removed. Quick if there was no crash since the last time.
         """
+        with suppress(ArchiveError):
+            sweep(self._base)
         for id_ in self.ids():
             with suppress(ArchiveError):
                 SavedRoom.load(self._base / id_).catch_up()
@@ -295,6 +317,10 @@ def _changed_at(folder: Path) -> float:
         with suppress(OSError):
             return (folder / name).stat().st_mtime
     return 0.0
+
+
+def _stem(title: str, now: float) -> str:
+    return f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}-{_slug(one_line(title))}"
 
 
 def _slug(title: str) -> str:

@@ -1,7 +1,6 @@
 """A new room that begins with what happened in another one, up to some event."""
 
 import os
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,11 @@ from genie_core.archive.blobs import BLOBS_NAME, BlobStore
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import NoSuchEvent, check_ordinary, disk_access
 from genie_core.archive.labels import LABELS_NAME, Labels
-from genie_core.archive.lines import Damages, LogScan, fitting
+from genie_core.archive.lines import Damages, encode_line, fitting
 from genie_core.archive.record import TITLE_CHARS, RoomRecord, one_line, summary_of
 from genie_core.archive.saved import LOG_NAME, WITHHELD_NAME, SavedRoom
+from genie_core.archive.staging import staged
+from genie_core.archive.survey import scan_all
 from genie_core.durable import create_file, make_private_folder, sync_data, sync_folder, write_whole
 from genie_core.room.fold import RoomState
 
@@ -35,14 +36,6 @@ class Fork:
     lacking: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Prefix:
-    """The beginning of a log: its length in bytes, and the room by then."""
-
-    size: int
-    state: RoomState
-
-
 def fork(catalogue: Catalogue, saved: SavedRoom, now: float, at: int | None = None) -> Fork:
     """Make a room of what a saved one was after the event `at`, by default after its last. Blocks.
 
@@ -57,51 +50,45 @@ def fork(catalogue: Catalogue, saved: SavedRoom, now: float, at: int | None = No
         DiskFailure: something can't be read or written.
 
     """
-    prefix = _prefix(saved, at)
     title = one_line(saved.record.shown_title.removesuffix(MARK), TITLE_CHARS - len(MARK)) + MARK
-    folder = catalogue.new_folder(title, now)
-    try:
-        lacking = _fill(folder, saved, prefix)
-        return Fork(
-            catalogue.enter(folder, _record(folder.name, title, saved, prefix, now)),
-            prefix.state.head,
-            lacking,
-        )
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with disk_access("write", catalogue.base), staged(catalogue.base) as folder:
+        make_private_folder(folder)
+        state = _copy_log(saved, folder / LOG_NAME, at)
+        lacking = _fill(folder, saved, state)
+        record = _record(title, saved, state, now)
+        return Fork(catalogue.take_in(folder, record), state.head, lacking)
 
 
-def _prefix(saved: SavedRoom, at: int | None) -> _Prefix:
-    """How far a log has to be copied so that its last event is this one."""
-    scan, state, size = LogScan(), RoomState(), 0
-    damages = Damages()
+def _copy_log(saved: SavedRoom, target: Path, at: int | None) -> RoomState:
+    """Write the log up to an event, in order and with lines for what is lost; returns the room by then."""
+    state, damages = RoomState(), Damages()
     with disk_access("read", saved.log_path):
-        if saved.log_path.exists():
-            check_ordinary(saved.log_path)
-            with saved.log_path.open("rb") as log:
-                pieces = iter(lambda: log.read(_PIECE), b"")
-                for found in (each for piece in pieces for each in scan.feed(piece)):
-                    fitting(state, found.event, damages)
-                    size = found.end
-                    if found.event.seq == at:
-                        return _Prefix(size, state)
-    if at is not None or not state.head:
+        if not saved.log_path.exists():
+            raise NoSuchEvent(saved.id, at or 1, 0)
+        check_ordinary(saved.log_path)
+        with saved.log_path.open("rb") as log, os.fdopen(create_file(target), "wb") as out:
+            for found in scan_all(log.fileno(), damages):
+                fitting(state, found.event, damages)
+                line = os.pread(log.fileno(), found.end - found.start, found.start)
+                out.write(encode_line(found.event) if found.lost else line)
+                if found.event.seq == at:
+                    break
+            out.flush()
+            sync_data(out.fileno())
+    if state.head != at and (at is not None or not state.head):
         raise NoSuchEvent(saved.id, at or 1, state.head)
-    return _Prefix(size, state)
+    return state
 
 
-def _fill(folder: Path, saved: SavedRoom, prefix: _Prefix) -> int:
-    """Copy everything but the record; returns how many files were not there."""
-    with disk_access("write", folder):
-        _copy(saved.log_path, folder / LOG_NAME, prefix.size)
-        lacking = _link(saved.folder, folder, prefix.state.files)
-        withheld = saved.folder / WITHHELD_NAME
-        if withheld.is_file():
-            _copy(withheld, folder / WITHHELD_NAME, withheld.stat().st_size)
+def _fill(folder: Path, saved: SavedRoom, state: RoomState) -> int:
+    """Copy everything but log and record; returns how many files were not there."""
+    lacking = _link(saved.folder, folder, state.files)
+    withheld = saved.folder / WITHHELD_NAME
+    if withheld.is_file():
+        _copy(withheld, folder / WITHHELD_NAME, withheld.stat().st_size)
     labels = Labels(folder / LABELS_NAME)
     for label in Labels.read(saved.folder).wrong.values():
-        if label.seq <= prefix.state.head:
+        if label.seq <= state.head:
             labels.put(label)
     return lacking
 
@@ -137,14 +124,16 @@ def _link(old: Path, new: Path, digests: Iterable[str]) -> int:
     return len(set(digests)) - len(found)
 
 
-def _record(id_: str, title: str, saved: SavedRoom, prefix: _Prefix, now: float) -> RoomRecord:
-    before, state = saved.record, prefix.state
+def _record(title: str, saved: SavedRoom, state: RoomState, now: float) -> RoomRecord:
+    before = saved.record
     return RoomRecord(
-        id=id_,
+        id="",
         title=title,
         kind="hosted",
         created=now,
         name=before.owner,
+        copied="fork",
+        origin=before.id,
         model=before.model,
         template=before.template,
         workspace=before.workspace,

@@ -6,12 +6,11 @@ import os
 import re
 import secrets
 import shutil
-import tempfile
-import time
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, Final
+
+import msgspec
 
 from genie_core.archive.blobs import BLOBS_NAME, BlobStore
 from genie_core.archive.errors import AlreadySaved, ArchiveError, NotImportable, disk_access
@@ -24,15 +23,10 @@ from genie_core.archive.lock import in_turn
 from genie_core.archive.reader import LogReader
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import LOG_NAME, SavedRoom
+from genie_core.archive.staging import staged
 from genie_core.datastore import path_name
-from genie_core.durable import create_file, make_private_folder, sync_folder, write_whole
+from genie_core.durable import create_file, sync_folder, write_whole
 from genie_core.room.fold import RoomState
-
-STAGING: Final = ".importing-"
-"""How the folder begins in which a session is put together, among those of the saved rooms."""
-
-LEFTOVER: Final = 24 * 3600.0
-"""Seconds after which an unfinished import is taken for one that was killed."""
 
 LABELS_BYTES: Final = 16 * 1024 * 1024
 """More than anybody thinks of the decisions in one room."""
@@ -65,18 +59,12 @@ def import_room(base: Path, source: BinaryIO, name: str, *, as_copy: bool = Fals
         DiskFailure: it can't be read, or there is no place for it.
 
     """
-    with disk_access("import into", base):
-        make_private_folder(base)
-        _sweep(base)
-        staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=base))
-        try:
-            with open_parcel(source, name) as parcel:
-                _check_space(base, parcel.size)
-                fresh = _Import(staging / "room", parcel, name)
-                fresh.receive()
-            return Imported(_put(base, fresh.room, as_copy=as_copy), fresh.notes)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+    with disk_access("import into", base), staged(base) as folder:
+        with open_parcel(source, name) as parcel:
+            _check_space(base, parcel.size)
+            fresh = _Import(folder, parcel, name)
+            fresh.receive()
+        return Imported(_put(base, fresh.room, as_copy=as_copy), fresh.notes)
 
 
 class _Import:
@@ -95,6 +83,7 @@ class _Import:
         lines = self._parcel.lines
         header = decode_header(lines.readline(HEADER_BYTES), self._name)
         record = record_of(header, self._name)
+        record = msgspec.structs.replace(record, copied="import", origin=record.id)
         self._take(header.log, LOG_NAME)
         if header.labels.size > LABELS_BYTES:
             raise self._refusal("its labels are too many")
@@ -190,14 +179,6 @@ class _Import:
 
     def _refusal(self, why: str) -> NotImportable:
         return NotImportable(self._name, why)
-
-
-def _sweep(base: Path) -> None:
-    """Remove what imports left that were killed; one that is under way is younger."""
-    for staging in base.glob(f"{STAGING}*"):
-        with suppress(OSError):
-            if time.time() - staging.stat().st_mtime > LEFTOVER:
-                shutil.rmtree(staging, ignore_errors=True)
 
 
 def _check_space(base: Path, size: int) -> None:

@@ -10,6 +10,7 @@ from genie_core.archive.errors import DamagedRoom, InvalidTag, NewerVersion, che
 from genie_core.archive.migrations import FORMAT, migrate
 from genie_core.archive.spoken import AGENT
 from genie_core.room.codec import whole_text
+from genie_core.room.event import Copied
 from genie_core.room.fold import RoomState
 
 TITLE_CHARS: Final = 120
@@ -30,7 +31,8 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
     it was last hosted or joined, `addresses` all that may lead there, and `pin` that of the host's
     certificate. By its `device` a room knows the terminal that has a copy, which one process at a
     time is. Times are in seconds since the epoch. `tags` and `alias`, a title of one's own, are
-    this person's. `seen` is the last event that they have seen, 0 if that is not known.
+    this person's. `copied` says that the room was imported or forked, of the room `origin`, and is
+    not yet hosted since. `seen` is the last event that they have seen, 0 if that is not known.
 
     The fields from `last_activity` to `head` summarise the log, so that a list of rooms need not
     read it: `names` are those of the people who came last, `parked` counts tool calls that wait for
@@ -49,6 +51,8 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
     addresses: tuple[str, ...] = ()
     pin: str = ""
     device: str = ""
+    copied: Copied = ""
+    origin: str = ""
     model: str = ""
     template: str = ""
     workspace: str = ""
@@ -71,7 +75,7 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     def leads_back(self, name: str) -> bool:
         """Whether a person of that name can host it again, or knows where to join it again."""
-        if self.kind == "hosted":
+        if self.kind == "hosted" or self.copied:
             return True
         return self.name == name and bool(self.address or self.addresses)
 

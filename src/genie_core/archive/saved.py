@@ -1,5 +1,6 @@
 """A saved room: a folder with its particulars, its log and its owner's engine state."""
 
+import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,10 @@ RECORD_NAME: Final = "room.json"
 LOG_NAME: Final = "events.jsonl"
 ENGINE_NAME: Final = "engine"
 WITHHELD_NAME: Final = "withheld.jsonl"
+
+
+ID_STEM: Final = 96
+"""So much of the id of a room is in that of its copy."""
 
 
 class SavedRoom:
@@ -236,6 +241,11 @@ class SavedRoom:
             raise InvalidTag(next(iter(fresh.values())), f"a room has at most {MOST_TAGS} tags")
         self.update(tags=tuple(tags[key] for key in sorted(tags)))
         return self._record.tags
+
+    def renew_id(self) -> None:
+        """Make this a room of its own, whose id no member of another one knows."""
+        stem = self._record.id[:ID_STEM]
+        self.update(id=f"{stem}-{secrets.token_hex(4)}")
 
     def put_aside(self) -> Path:
         """Make room for another copy of the same room; this one stays, under the name returned."""

@@ -14,7 +14,7 @@ from genie_core.room.fold import RoomState
 from genie_core.room.members import Members
 from genie_core.room.person import Person
 
-VERSION: Final = 3
+VERSION: Final = 4
 """Grows with every change to what a state holds or to how events are folded."""
 
 MOST_BYTES: Final = 512 * 1024 * 1024

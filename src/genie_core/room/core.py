@@ -16,6 +16,7 @@ from genie_core.room.door import Door
 from genie_core.room.event import (
     PREFERENCE_CHARS,
     ROOM,
+    Copied,
     Event,
     FileRef,
     Hosted,
@@ -140,11 +141,22 @@ class Room:
         """Sequence number up to which events are on disk and may be delivered."""
         return self._history.durable
 
-    def open(self, host: str, host_token: str, now: float, *, key: str = "", pin: str = "") -> None:
+    def open(
+        self,
+        host: str,
+        host_token: str,
+        now: float,
+        *,
+        key: str = "",
+        pin: str = "",
+        copied: Copied = "",
+        origin: str = "",
+    ) -> None:
         """Open the doors.
 
         The host's seat is for whoever says hello with `host_token` from inside this process, and
-        for whoever proves `key`. `pin` is that of the certificate, empty without TLS.
+        for whoever proves `key`. `pin` is that of the certificate, empty without TLS. A room that was
+        `copied` from the room `origin` becomes the host's own.
 
         Raises:
             InvalidName: the host can't go by this name.
@@ -154,10 +166,11 @@ class Room:
         self._door.host_token = host_token
         if not self._history.head:
             self._history.record(ROOM, Opened(self._id, self._title), now)
-        if (self.state.room, self.state.title) == (self._id, self._title):
+        if not copied and (self.state.room, self.state.title) == (self._id, self._title):
             self._history.record(ROOM, Hosted(name, key=key, pin=pin), now)
-        else:  # the line that told them is damaged, or the room goes by another title now
-            self._history.record(ROOM, Hosted(name, self._id, self._title, key, pin), now)
+        else:  # also where the line that told them is damaged, or the room has another title now
+            hosted = Hosted(name, self._id, self._title, key, pin, copied, origin)
+            self._history.record(ROOM, hosted, now)
         self._closed = False
 
     def settle(self, deed: Deed) -> None:

@@ -61,6 +61,9 @@ MOST_OF_SCOPE: Final = 1_000
 PREFERENCE_CHARS: Final = 2_000
 """Longest text about how somebody likes to be answered."""
 
+Copied: TypeAlias = Literal["", "import", "fork"]
+"""How a room was made of another one; empty for one that began by itself."""
+
 Stage: TypeAlias = Literal[
     "reasoner", "secrets", "factory", "preferences", "tools", "state", "agent", "lost"
 ]
@@ -81,7 +84,9 @@ class Hosted(Body, tag="hosted", frozen=True):
     """A host opened the doors, for the first time or again.
 
     `room` and `title` are given if the log before does not tell them as they are. `key` is the
-    host's, `pin` that of the certificate that the host answers with.
+    host's, `pin` that of the certificate that the host answers with. With `copied` this is where a
+    room that was imported or forked, of the room `origin`, becomes the host's own: their name
+    belongs to their key from now on.
     """
 
     host: str
@@ -89,6 +94,8 @@ class Hosted(Body, tag="hosted", frozen=True):
     title: str = ""
     key: str = ""
     pin: str = ""
+    copied: Copied = ""
+    origin: str = ""
 
 
 class Suspended(Body, tag="suspended", frozen=True):

@@ -257,6 +257,8 @@ class RoomState:
         self.host_key, self.pin = hosted.key, hosted.pin
         self.hostings.append(event.seq)
         self.hosts.add(hosted.host)
+        if hosted.copied and hosted.room:  # within one room a name never changes its key
+            self.members.rebind(hosted.host, hosted.key)
         self.members.host(hosted.host, hosted.key)
 
     def _doors_closed(self, suspended: Suspended) -> None:

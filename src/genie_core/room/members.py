@@ -42,6 +42,14 @@ class Members:
         self.banned.pop(folded, None)
         self.empty()
 
+    def rebind(self, name: str, key: str) -> None:
+        """Let a name belong to another key from now on, and to no other."""
+        folded = fold_name(name)
+        self.keys[folded] = key
+        for person in self.people.values():
+            if fold_name(person.name) == folded:
+                person.key = key
+
     def empty(self) -> None:
         """Take note that nobody is here."""
         for person in self.people.values():

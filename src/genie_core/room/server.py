@@ -19,7 +19,7 @@ from genie_core.room.connection import ClientConnection, PeerConnection, memory_
 from genie_core.room.core import Room
 from genie_core.room.deed import Deed
 from genie_core.room.errors import ConnectionLost, FrameError
-from genie_core.room.event import Event, FileRef
+from genie_core.room.event import Copied, Event, FileRef
 from genie_core.room.filing import Errand
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
@@ -116,6 +116,8 @@ class RoomServer:
         files: FileStore | None = None,
         base: RoomState | None = None,
         past: Past | None = None,
+        copied: Copied = "",
+        origin: str = "",
         limits: Limits | None = None,
         stall_timeout: float = 10.0,
         clock: Callable[[], float] = time.time,
@@ -136,6 +138,8 @@ class RoomServer:
         self._sink = sink
         self._host = host
         self._key = identity.key if identity is not None else key
+        self._copied: Copied = copied
+        self._origin = origin
         self._certificate = certificate
         self._passes = passes
         self._keep_passes = keep_passes
@@ -184,7 +188,15 @@ class RoomServer:
 
         """
         pin = self._certificate.pin if self._certificate is not None else ""
-        self._room.open(self._host, self._host_token, self._clock(), key=self._key, pin=pin)
+        self._room.open(
+            self._host,
+            self._host_token,
+            self._clock(),
+            key=self._key,
+            pin=pin,
+            copied=self._copied,
+            origin=self._origin,
+        )
         self._committer = asyncio.create_task(self._commit_forever(), name="room committer")
         self._committer.add_done_callback(self._note_end)
         self._stir()

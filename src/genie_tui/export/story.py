@@ -23,7 +23,7 @@ from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.fold import IllegalEvent, RoomState
 from genie_tui.text import visible_line
 from genie_tui.widgets.agent_path import agent_path
-from genie_tui.widgets.announcement import announcement, because
+from genie_tui.widgets.announcement import announcement, because, copied_from
 from genie_tui.widgets.approval_text import allowed, denied
 from genie_tui.widgets.arguments import arguments_line
 from genie_tui.widgets.failure import part, why_failed
@@ -138,8 +138,8 @@ def _line(
     match told.body:
         case Unreadable(why=why):
             return Line("⚠", f"entry {told.seq} can't be read: {visible_line(why)}")
-        case Hosted(host=now) if host not in ("", now):
-            return Line("◇", f"{visible_line(now)} hosts now")
+        case Hosted(host=now) as hosted if host not in ("", now):
+            return Line("◇", f"{visible_line(now)} hosts now{copied_from(hosted)}")
         case Decided() | Asked() | Settled() | Failed() | Cancelled():
             raw = _of_run(told.body, told.by, proposal, parked)
             return raw and Line(raw.mark, visible_line(" ".join(raw.text.split())))

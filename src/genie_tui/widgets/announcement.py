@@ -28,6 +28,14 @@ _DONE: Final[dict[Measure, str]] = {
 _ROLES: Final = {"member": "a member", "guest": "a guest", "observer": "an observer"}
 
 
+def copied_from(hosted: Hosted) -> str:
+    """Say of which room this one is a copy, where it begins to be a room of its own."""
+    if not hosted.copied:
+        return ""
+    how = {"import": "imported", "fork": "forked"}[hosted.copied]
+    return f" ({how} from {visible_line(hosted.origin)})"
+
+
 def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, str] | None:
     """A mark and a line, safe to show; None for what needs no words.
 
@@ -37,8 +45,8 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
     match event.body:
         case Opened(title=title):
             return "◇", f"the room {visible_line(title)} was opened"
-        case Hosted(host=host):
-            return "◇", f"{visible_line(host)} is hosting"
+        case Hosted() as hosted:
+            return "◇", f"{visible_line(hosted.host)} is hosting{copied_from(hosted)}"
         case Suspended(heir=heir) if heir:
             return "◇", f"the room was handed over to {visible_line(heir)}"
         case Suspended(reason=reason):

@@ -24,7 +24,7 @@ from genie_core.room.exchange import Exchange
 from genie_core.room.fold import RoomState
 from genie_tui.moments import local_time
 from genie_tui.text import visible, visible_line
-from genie_tui.widgets.announcement import announcement, because
+from genie_tui.widgets.announcement import announcement, because, copied_from
 from genie_tui.widgets.brought import file_lines, quote_lines
 from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone
 from genie_tui.widgets.failure import part, why_failed
@@ -201,8 +201,8 @@ class Transcript:
                 return self._recovered(event, original)
             case Unreadable(why=why):
                 return self._unreadable(event, why)
-            case Hosted(host=host) if self._host not in ("", host):
-                return Divider(f"{visible_line(host)} hosts now")
+            case Hosted(host=host) as hosted if self._host not in ("", host):
+                return Divider(f"{visible_line(host)} hosts now{copied_from(hosted)}")
         told = announcement(event, self._devices)
         return told and self._note(event, *told)
 

@@ -2,6 +2,8 @@ import hashlib
 import json
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,6 +98,7 @@ def test_a_fork_is_another_room_with_the_same_beginning(
     record = catalogue.find(made.saved.id).record
     assert (record.id, record.title, record.kind) == (made.saved.id, "Standup (fork)", "hosted")
     assert (record.name, record.template) == ("ann", "quiet")
+    assert (record.copied, record.origin) == ("fork", saved.id)
     assert (record.people, record.messages, record.parked, record.unread) == (1, 2, 1, 0)
     assert made.saved.log_path.read_bytes() == saved.log_path.read_bytes()
     assert BlobStore(made.saved.folder / BLOBS_NAME).digests() == {ONE: 3, THREE: 5}
@@ -185,3 +188,26 @@ def test_nothing_is_left_of_a_fork_that_failed(
     with pytest.raises(DiskFailure, match="No space left"):
         fork(catalogue, saved, NOW)
     assert sorted(saved.folder.parent.iterdir()) == before
+
+
+def test_nothing_is_left_of_a_fork_that_was_killed(catalogue: Catalogue, saved: SavedRoom) -> None:
+    before = sorted(saved.folder.parent.iterdir())
+    program = (
+        "import os, sys; from pathlib import Path; from genie_core.archive import fork\n"
+        "from genie_core.archive.catalogue import Catalogue\n"
+        "fork._link = lambda *_: os.kill(os.getpid(), 9)\n"
+        "rooms = Catalogue(Path(sys.argv[1]))\n"
+        "fork.fork(rooms, rooms.find(sys.argv[2]), 0.0)\n"
+    )
+    arguments = [sys.executable, "-c", program, str(saved.folder.parent), saved.id]
+    assert subprocess.run(arguments, check=False).returncode == -9
+    assert len(list(saved.folder.parent.iterdir())) == len(before) + 1
+    assert [each.id for each in catalogue.all()] == [saved.id]
+    catalogue.catch_up()
+    assert sorted(saved.folder.parent.iterdir()) == before
+
+
+def test_a_fork_of_a_log_out_of_order_is_in_order(catalogue: Catalogue, saved: SavedRoom) -> None:
+    lines = saved.log_path.read_bytes().splitlines(keepends=True)
+    saved.log_path.write_bytes(b"".join([lines[5], *lines[:5], *lines[6:]]))
+    assert fork(catalogue, saved, NOW).saved.log_path.read_bytes() == b"".join(lines)

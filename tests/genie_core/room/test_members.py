@@ -2,7 +2,19 @@
 
 from typing import get_args
 
-from genie_core.room.event import Equipped, Event, Joined, Left, Measure, Moderated, Role
+from genie_core.room.event import (
+    AnyBody,
+    Equipped,
+    Event,
+    Hosted,
+    Joined,
+    Left,
+    Measure,
+    Moderated,
+    Opened,
+    Role,
+)
+from genie_core.room.fold import RoomState
 from genie_core.room.members import Members
 
 
@@ -114,3 +126,18 @@ def test_an_empty_preference_is_none() -> None:
     assert doors.members.preferences == {"bob": "short answers"}
     doors.members.prefer("bob", "")
     assert doors.members.preferences == {}
+
+
+def test_only_where_a_copied_room_begins_a_name_gets_another_key() -> None:
+    state = RoomState()
+    bodies: list[tuple[str, AnyBody]] = [
+        ("", Opened("r1", "Standup")),
+        ("", Hosted("ann", key="k1")),
+        ("ann", Joined("host", key="k1")),
+        ("", Hosted("ann", "r1", "Standup", key="k2")),
+    ]
+    for seq, (by, body) in enumerate(bodies, 1):
+        state.apply(Event(seq, 1.0, by, body))
+    assert (state.keys["ann"], state.owner_of("k1")) == ("k1", "ann")
+    state.apply(Event(5, 1.0, "", Hosted("Ann", "r2", "Standup", "k2", "", "import", "r1")))
+    assert (state.room, state.keys["ann"], state.owner_of("k1")) == ("r2", "k2", None)

@@ -26,6 +26,11 @@ def told(body: AnyBody, by: str = "ann", devices: Mapping[str, set[str]] | None 
     ("body", "text"),
     [
         (Hosted("ann"), "ann is hosting"),
+        (
+            Hosted("ann", "r2", "Lab", copied="import", origin="r\n1"),
+            "ann is hosting (imported from r␤1)",
+        ),
+        (Hosted("ann", "r2", "Lab", copied="fork", origin="r1"), "ann is hosting (forked from r1)"),
         (Suspended("lunch"), "the room was suspended: lunch"),
         (Suspended(heir="bob"), "the room was handed over to bob"),
         (Joined("member", agent="small"), "ann joined with small"),
