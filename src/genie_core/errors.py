@@ -28,6 +28,7 @@ Stage: TypeAlias = Literal[
 
 ModelTrouble: TypeAlias = Literal[
     "key",
+    "keyless",
     "limit",
     "quota",
     "model",
@@ -44,6 +45,10 @@ ModelTrouble: TypeAlias = Literal[
 
 _TROUBLE: Final[dict[ModelTrouble, tuple[str, str]]] = {  # what happened, what to do about it
     "key": ("does not accept the {key}", "use a valid key that may use this model"),
+    "keyless": (
+        "asks for a key, and none is sent to this address",
+        "name the secret to send there: api_key_env in the settings, or --api-key-env NAME",
+    ),
     "limit": ("takes no more requests for now", "try again {when}"),
     "quota": (
         "is out of reach: the account's quota or credit is used up",

@@ -83,7 +83,8 @@ def _key(subject: "Subject", keys: Mapping[str, str], env: Mapping[str, str]) ->
     at = f", at {subject.choice.base_url}" if subject.choice.base_url else ""
     name = key_of(subject.choice, keys)
     if not name:
-        return f"without a key that is known here{at}"
+        named = "; api_key_env names one to send there" if at else ""
+        return f"without a key{at}{named}"
     origin = "the environment" if env.get(name) == keys[name] else "the stored secrets"
     return f"with the key {name} from {origin}{at}"
 

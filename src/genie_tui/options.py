@@ -49,7 +49,8 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "config unset": _NONE,
     "doctor": frozenset(
         {
-            "name", "model", "base_url", "runtime", "reasoner_model", "reasoner_base_url",
+            "name", "model", "base_url", "api_key_env", "runtime", "reasoner_model",
+            "reasoner_base_url", "reasoner_api_key_env",
             "template", "workspace", "port",
         }
     ),
@@ -204,6 +205,7 @@ def _shared(default: str | None, command: str = "") -> _Parser:
         "PROVIDER:MODEL",
     )
     add(assistant, "--base-url", "any OpenAI-compatible server that has the model", "URL")
+    add(assistant, "--api-key-env", "the secret or variable that is sent there as the key", "NAME")
     add(assistant, "--reasoner-model", "a model of its own for deciding", "PROVIDER:MODEL")
     add(assistant, "--template", "reasoner prompt (default: general_assist)")
     add(

@@ -12,7 +12,7 @@ from typing import Any
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.saved import WITHHELD_NAME, SavedRoom
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
-from genie_core.assistant.lineup import choice_in
+from genie_core.assistant.lineup import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.room.certificate import Certificate, load_certificate
 from genie_core.room.client import RoomClient
@@ -71,8 +71,7 @@ class Person:
     def answering_with(self, model: str) -> "Person":
         """With the model that this person means by a name."""
         choice = choice_in(self.config, model)
-        config = replace(self.config, model=choice.name or None, base_url=choice.base_url)
-        return replace(self, config=config)
+        return replace(self, config=with_main_model(self.config, choice))
 
     async def identity(self) -> Identity:
         """The person's key; errors as `person_of`."""

@@ -3,7 +3,7 @@
 import getpass
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -22,6 +22,12 @@ from genie_tui.settings_tables import (
     ToolLimitsTable,
 )
 
+_KEY_NAMES: Final = {
+    "base_url": "api_key_env",
+    "reasoner_base_url": "reasoner_api_key_env",
+}
+"""The settings that name the key for an address, by the setting of the address."""
+
 Notify: TypeAlias = Literal["mine", "all", "none"]
 
 
@@ -38,9 +44,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     name: str | None = None
     model: str = ""
     base_url: str = ""
+    api_key_env: str = ""
     runtime: Runtime = "pydantic-ai"
     reasoner_model: str = ""
     reasoner_base_url: str = ""
+    reasoner_api_key_env: str = ""
     template: str = ""
     workspace: str = ""
     tools: tuple[str, ...] | None = None
@@ -81,11 +89,9 @@ def combine(written: Written, env: Mapping[str, str], overrides: Mapping[str, An
     if problem is not None:
         raise SettingsError(problem)
     values = {**written.values}
-    for key, raw, hint in _from_env(env):
-        _set(values, key, read_value(hint, raw))
-    for name, value in overrides.items():
-        if value is not None:
-            _set(values, read_key(name), value)
+    _override(values, {key: read_value(hint, raw) for key, raw, hint in _from_env(env)})
+    given = {read_key(name): value for name, value in overrides.items() if value is not None}
+    _override(values, given)
     return msgspec.convert(values, Settings)
 
 
@@ -115,7 +121,10 @@ def assistant_config(settings: Settings, locations: Locations) -> AssistantConfi
         prompts_dir=locations.prompts,
         runtime=settings.runtime,
         base_url=settings.base_url,
-        reasoner=ModelChoice(settings.reasoner_model, settings.reasoner_base_url),
+        key_name=settings.api_key_env,
+        reasoner=ModelChoice(
+            settings.reasoner_model, settings.reasoner_base_url, settings.reasoner_api_key_env
+        ),
         agents=tuple(table.agent(name) for name, table in settings.agents.items()),
         tools=settings.tools,
         servers=settings.servers,
@@ -148,6 +157,15 @@ def _from_env(env: Mapping[str, str]) -> Iterator[tuple[Key, str, Any]]:
     for key, hint in single_keys(Settings):
         if raw := env.get(variable(key), ""):
             yield key, raw, hint
+
+
+def _override(values: Values, given: Mapping[Key, Any]) -> None:
+    """Set what is given. A key that was named for another address is not sent to a new one."""
+    for address, key_name in _KEY_NAMES.items():
+        if (address,) in given and given[address,] != values.get(address):
+            values.pop(key_name, None)
+    for key, value in given.items():
+        _set(values, key, value)
 
 
 def _set(values: Values, key: Key, value: Any) -> None:

@@ -116,10 +116,19 @@ class SettingsForm:
         match name:
             case "model" if value:
                 return replace(
-                    bare, model=value, base_url=settings.base_url, runtime=settings.runtime
+                    bare,
+                    model=value,
+                    base_url=settings.base_url,
+                    key_name=settings.api_key_env,
+                    runtime=settings.runtime,
                 )
             case "reasoner_model" if value:
-                return replace(bare, reasoner=ModelChoice(value, settings.reasoner_base_url))
+                return replace(
+                    bare,
+                    reasoner=ModelChoice(
+                        value, settings.reasoner_base_url, settings.reasoner_api_key_env
+                    ),
+                )
             case "template":
                 return replace(bare, template=value or DEFAULT_TEMPLATE)
             case "workspace" if value:

@@ -70,6 +70,7 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     servers: tuple[str, ...] = ()
     idle_timeout: Annotated[float, msgspec.Meta(gt=0, le=1_000_000_000)] = 600.0
     emoji: str = ""
+    api_key_env: str = ""
 
     def agent(self, name: str) -> AgentSpec:
         """What the assistant takes."""
@@ -77,7 +78,7 @@ class AgentTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             name=name,
             description=self.description,
             prompt=self.prompt,
-            model=ModelChoice(self.model, self.base_url),
+            model=ModelChoice(self.model, self.base_url, self.api_key_env),
             runtime=self.runtime,
             tools=self.tools,
             servers=self.servers,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from genie_core.archive.labels import Labels
 from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import AssistantConfig, ModelChoice
-from genie_core.assistant.lineup import choice_in
+from genie_core.assistant.lineup import choice_in, with_main_model
 from genie_core.assistant.prompts import load_prompt, load_prompt_at
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.assistant.whatif_cases import Recollection
@@ -136,7 +136,7 @@ def _reasoner(
         config = replace(config, workspace=Path(workspace))
     if model := getattr(options, "model", None):
         choice = choice_in(config, model)
-        config = replace(config, model=choice.name or None, base_url=choice.base_url)
+        config = with_main_model(config, choice)
         if not getattr(options, "reasoner_model", None):
             config = replace(config, reasoner=ModelChoice())
     if _is_path(options.reasoner):

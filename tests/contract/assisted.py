@@ -25,24 +25,26 @@ from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Say
 
 KEY = "sk-scripted-key"
+KEY_NAME = "OPENAI_API_KEY"
 
 
 class Keys(SecretsProvider):
     """The key of the scripted models, and no other."""
 
     def get_secrets(self, username: str) -> dict[str, str]:
-        return {"OPENAI_API_KEY": KEY}
+        return {KEY_NAME: KEY}
 
 
 def served_by(server: FakeOpenAI, name: str = "scripted-1") -> ModelChoice:
     """A model that the scripted server has."""
-    return ModelChoice(name, server.base_url)
+    return ModelChoice(name, server.base_url, KEY_NAME)
 
 
 def config(server: FakeOpenAI | None = None, **settings: Any) -> AssistantConfig:
     """Settings with a scripted model, or with none."""
     if server is not None:
-        settings = {"model": "scripted-1", "base_url": server.base_url, **settings}
+        scripted = {"model": "scripted-1", "base_url": server.base_url, "key_name": KEY_NAME}
+        settings = {**scripted, **settings}
     return AssistantConfig(**settings)
 
 

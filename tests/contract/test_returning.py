@@ -31,7 +31,12 @@ async def seated(
     The port is one that nobody else takes while the room is closed.
     """
     settings = Settings(
-        local=True, port=port, model="scripted-1", base_url=model.base_url, grace=0.0
+        local=True,
+        port=port,
+        model="scripted-1",
+        base_url=model.base_url,
+        api_key_env="OPENAI_API_KEY",
+        grace=0.0,
     )
     places = Locations(home / "config", home / "data", home / "log")
     ear = Ear()

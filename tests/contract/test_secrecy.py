@@ -106,7 +106,11 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
     screens: list[str] = []
     async with FakeOpenAI(*turns, api_key=KEY) as model:
         settings = Settings(
-            model="scripted-1", base_url=model.base_url, runtime=runtime, local=True
+            model="scripted-1",
+            base_url=model.base_url,
+            api_key_env="OPENAI_API_KEY",
+            runtime=runtime,
+            local=True,
         )
         app = GenieApp(House("ann", settings, locations), NewRoom("Lab"), "ann")
         async with app.run_test(size=(160, 50)) as pilot:

@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.contract.assisted import KEY, config, room_of_two
+from tests.contract.assisted import KEY, config, room_of_two, served_by
 from tests.genie_core.assistant.servers import toy_server
 from tests.genie_core.assistant.servers.toy_server import SHOUT, tool
 from tests.genie_core.assistant.servers.toy_web import toy_web
 
-from genie_core.assistant.config import AgentSpec, ModelChoice, Rule, Runtime, ToolLimits
+from genie_core.assistant.config import AgentSpec, Rule, Runtime, ToolLimits
 from genie_core.room.event import Answered, Cancelled, Settled
 from genie_core.room.exchange import Phase
 from genie_core.room.seat import Answer
@@ -91,7 +91,7 @@ async def test_what_tools_refuse_and_cut_short_is_told_to_people_too(
             runtime=runtime,
             workspace=workspace,
             limits=ToolLimits(command_seconds=60.0),
-            agents=(AgentSpec("coder", "Codes.", model=ModelChoice("x", other.base_url)),),
+            agents=(AgentSpec("coder", "Codes.", model=served_by(other, "x")),),
             rules=(Rule("ask", "calculate"), *ALLOWED),
         )
         async with room_of_two(tmp_path / "room", settings) as two:

@@ -43,10 +43,22 @@ def store(home: Path, key: str) -> None:
     OwnSecrets("ann", folder, keyring=lambda: None).set("OPENAI_API_KEY", key)
 
 
-async def served(home: Path, *turns: Turn, **env: str) -> tuple[int, list[str]]:
+async def served(
+    home: Path, *turns: Turn, key_name: str = "OPENAI_API_KEY", **env: str
+) -> tuple[int, list[str]]:
     async with FakeOpenAI(*turns) as server:
-        settings = Settings(name="ann", model="tiny\x1b[2J", base_url=server.base_url)
+        settings = Settings(
+            name="ann", model="tiny\x1b[2J", base_url=server.base_url, api_key_env=key_name
+        )
         return await asyncio.to_thread(check, home, settings, env)
+
+
+async def test_no_key_is_sent_to_a_server_that_none_is_named_for(tmp_path: Path) -> None:
+    code, lines = await served(tmp_path, key_name="", OPENAI_API_KEY="sk-scripted-key")
+    assert code == 1
+    assert "asks for a key, and none is sent to this address" in lines[1]
+    assert "--api-key-env NAME" in lines[1]
+    assert "without a key, at http://127.0.0.1:" in lines[2]
 
 
 async def test_a_model_that_works_is_described_with_where_its_key_is_from(tmp_path: Path) -> None:
@@ -102,6 +114,7 @@ async def test_the_command_asks_the_configured_model(tmp_path: Path) -> None:
                 "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring",
                 "GENIE_MODEL": "tiny",
                 "GENIE_BASE_URL": server.base_url,
+                "GENIE_API_KEY_ENV": "OPENAI_API_KEY",
                 "OPENAI_API_KEY": server.api_key,
             },
         )

@@ -119,9 +119,11 @@ def below(folder: Path) -> Locations:
 WHOLE = """
 model = "openai:gpt-5"
 base_url = "http://127.0.0.1:1/v1"
+api_key_env = "ONE"
 runtime = "openai-agents"
 reasoner_model = "small"
 reasoner_base_url = "http://127.0.0.1:2/v1"
+reasoner_api_key_env = "TWO"
 template = "fact_check"
 tools = ["calculate"]
 servers = []
@@ -143,6 +145,7 @@ description = "writes code"
 prompt = "code"
 model = "local"
 base_url = "http://127.0.0.1:3/v1"
+api_key_env = "THREE"
 runtime = "pydantic-ai"
 tools = ["read_file"]
 servers = ["git"]
@@ -162,13 +165,14 @@ def test_the_whole_of_it_reaches_the_assistant(tmp_path: Path) -> None:
         prompts_dir=places.prompts,
         runtime="openai-agents",
         base_url="http://127.0.0.1:1/v1",
-        reasoner=ModelChoice("small", "http://127.0.0.1:2/v1"),
+        key_name="ONE",
+        reasoner=ModelChoice("small", "http://127.0.0.1:2/v1", "TWO"),
         agents=(
             AgentSpec(
                 "coder",
                 "writes code",
                 "code",
-                ModelChoice("local", "http://127.0.0.1:3/v1"),
+                ModelChoice("local", "http://127.0.0.1:3/v1", "THREE"),
                 "pydantic-ai",
                 ("read_file",),
                 ("git",),
@@ -253,3 +257,22 @@ def test_limits_are_a_table_of_their_own(tmp_path: Path) -> None:
     assert (settings.ask, settings.announce, settings.local) == (True, False, False)
     with pytest.raises(SettingsError, match="GENIE_LIMITS_BURST can't be 'many'"):
         load_settings(file, {"GENIE_LIMITS_BURST": "many"})
+
+
+def test_a_key_that_is_named_for_one_address_does_not_go_to_another(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(
+        'model = "m"\nbase_url = "http://mine/v1"\napi_key_env = "MINE"\n'
+        'reasoner_base_url = "http://mine/v1"\nreasoner_api_key_env = "MINE"\n'
+    )
+    other = "http://other/v1"
+    assert load_settings(file, {}).api_key_env == "MINE"
+    assert load_settings(file, {}, {"base_url": "http://mine/v1"}).api_key_env == "MINE"
+    assert load_settings(file, {}, {"base_url": other}).api_key_env == ""
+    assert load_settings(file, {"GENIE_BASE_URL": other}).api_key_env == ""
+    assert load_settings(file, {"GENIE_REASONER_BASE_URL": other}).reasoner_api_key_env == ""
+    both = {"base_url": other, "api_key_env": "OTHER"}
+    assert load_settings(file, {}, both).api_key_env == "OTHER"
+    env = {"GENIE_BASE_URL": other, "GENIE_API_KEY_ENV": "OTHER"}
+    assert load_settings(file, env).api_key_env == "OTHER"
+    assert load_settings(file, env, {"base_url": "http://third/v1"}).api_key_env == ""

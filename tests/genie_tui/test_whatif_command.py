@@ -29,6 +29,7 @@ from genie_tui.whatif_files import FOLDER, saved
 
 pytestmark = pytest.mark.timeout(180)
 
+KEYED = ("--api-key-env", "OPENAI_API_KEY")
 LOG: tuple[AnyBody, ...] = (
     Said("a", "good morning", handler="ann"),
     Decided(4, "ignore", "small talk"),
@@ -129,7 +130,7 @@ def test_what_cant_be_is_said_before_anything_is_asked(shell: Shell) -> None:
 async def test_another_model_is_asked_with_the_client_library(shell: Shell) -> None:
     replies = (ignores("quiet"), ignores("not mine"), delegates("2+2", "ann", "a sum"))
     async with FakeOpenAI(*replies, api_key=KEY) as server:
-        way = ("--model", "scripted-1", "--base-url", server.base_url)
+        way = ("--model", "scripted-1", "--base-url", server.base_url, *KEYED)
         async with asyncio.timeout(120):
             code = await asyncio.to_thread(shell.run, "--reasoner", "fact_check", *way)
         shown = server.requests[-1].texts
@@ -145,7 +146,7 @@ async def test_another_model_is_asked_with_the_client_library(shell: Shell) -> N
 
 async def test_a_model_that_fails_every_time_ends_with_1_and_a_report(shell: Shell) -> None:
     async with FakeOpenAI(*[Refuse(400, "no")] * 9, api_key=KEY) as server:
-        way = ("--model", "scripted-1", "--base-url", server.base_url)
+        way = ("--model", "scripted-1", "--base-url", server.base_url, *KEYED)
         async with asyncio.timeout(120):
             code = await asyncio.to_thread(shell.run, "--reasoner", "fact_check", *way)
     assert code == 1
@@ -158,7 +159,7 @@ async def test_ctrl_c_keeps_what_was_found(shell: Shell, tmp_path: Path) -> None
     async with FakeOpenAI(delegates("hello", "ann", "polite"), Stall(), api_key=KEY) as server:
         program = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "genie_tui", "replay", "--reasoner", "fact_check"),
-            *("--model", "scripted-1", "--base-url", server.base_url),
+            *("--model", "scripted-1", "--base-url", server.base_url, *KEYED),
             env={**os.environ, "GENIE_HOME": str(tmp_path), "OPENAI_API_KEY": KEY},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

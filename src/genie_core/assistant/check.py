@@ -1,15 +1,20 @@
 """Finding what is wrong with the settings before anything is loaded."""
 
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Final
 from urllib.parse import urlsplit
 
 from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
-from genie_core.assistant.errors import WrongAddress
+from genie_core.assistant.errors import MissingVariable, WrongAddress, WrongKeyName
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.provider import check_compatible, check_model
 from genie_core.assistant.tools.workspace import Workspace
 from genie_core.errors import GenieError
+
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 
 
 def check_config(config: AssistantConfig, keys: Mapping[str, str]) -> None:
@@ -54,10 +59,21 @@ def check_choice(
     """Raise the `ModelError` that setting the model up would; no model at all is fine."""
     if choice.base_url:
         _check_address(choice)
+        _check_key(choice, keys)
+    elif choice.key_name:
+        raise WrongKeyName(choice.name, "it goes with base_url only")
     elif choice.name:
         check_model(choice.name, keys)
         if runtime == "openai-agents":
             check_compatible(choice.name)
+
+
+def _check_key(choice: ModelChoice, keys: Mapping[str, str]) -> None:
+    name = choice.key_name
+    if name and not _VARIABLE.fullmatch(name):
+        raise WrongKeyName(choice.name, "it is the name of a secret or variable, never a key")
+    if name and not (keys.get(name) or os.environ.get(name)):
+        raise MissingVariable(choice.name, (name,))
 
 
 def _check_address(choice: ModelChoice) -> None:

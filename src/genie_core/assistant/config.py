@@ -17,12 +17,15 @@ Runtime: TypeAlias = Literal["pydantic-ai", "openai-agents"]
 class ModelChoice:
     """A model by name, as "provider:model", and where it is served.
 
-    With a `base_url`, that is any OpenAI-compatible server, and the name may lack the provider. No
-    name means none of its own: the next one in line, at last the offline helper.
+    With a `base_url`, that is any OpenAI-compatible server, and the name may lack the provider.
+    `key_name` names the secret or variable that is sent there as the key; without it, keys go to
+    their provider's own address only. No name means none of its own: the next one in line, at last
+    the offline helper.
     """
 
     name: str = ""
     base_url: str = ""
+    key_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,8 @@ class AssistantConfig:
     `model` is a model's name; None selects the offline helper. `template` names a prompt under
     `reasoner/`. `workspace` is the one folder that the file tools may use; without it there are no
     file tools. `prompts_dir` is the person's own folder of prompts, with `reasoner/` and `agent/`
-    below it; it may be absent. `base_url` is that of any OpenAI-compatible server. The reasoner has
-    a model of its own if `reasoner` names one. `servers_file` is a JSON file with `mcpServers`;
+    below it; it may be absent. `base_url` is that of any OpenAI-compatible server, and
+    `key_name` names the key for it. The reasoner has a model of its own if `reasoner` names one. `servers_file` is a JSON file with `mcpServers`;
     `tools` and `servers` are those of the agent that answers, None for all. `rooms` is the folder
     of saved rooms, which may be searched.
     """
@@ -116,8 +119,9 @@ class AssistantConfig:
     limits: ToolLimits = ToolLimits()
     budget: Budget = Budget()
     rooms: Path | None = None
+    key_name: str = ""
 
     @property
     def main_model(self) -> ModelChoice:
         """The model that answers."""
-        return ModelChoice(self.model or "", self.base_url)
+        return ModelChoice(self.model or "", self.base_url, self.key_name)

@@ -117,6 +117,18 @@ class WrongAddress(ModelError):
         return f"base_url {hide_secrets(self.address)!r} can't be used: {self.reason}"
 
 
+class WrongKeyName(ModelError):
+    """What should name the key for an address does not, or there is no address."""
+
+    def __init__(self, model: str, reason: str) -> None:
+        super().__init__(model)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        """Say what is wrong with it; the text itself may be a key."""
+        return f"api_key_env of the model {self.model!r} can't be used: {self.reason}"
+
+
 class ModelUnavailable(ModelError):
     """Setting the model up failed in the provider's own code."""
 

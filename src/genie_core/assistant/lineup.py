@@ -108,7 +108,7 @@ class Lineup:
         It is set up then, so that the next run need not wait for that. Blocks.
         """
         if choice.name:
-            asked = replace(self._config, model=choice.name, base_url=choice.base_url)
+            asked = with_main_model(self._config, choice)
             check_config(asked, self._keys)
             if self._needs_openai_agents:
                 self.for_openai_agents(choice)
@@ -140,7 +140,17 @@ def choice_in(config: AssistantConfig, name: str) -> ModelChoice:
         return ModelChoice()
     provider = _provider_of(name)
     served = provider in ("", _provider_of(config.main_model.name))
-    return ModelChoice(name, config.base_url if served else "")
+    return replace(config.main_model, name=name) if served else ModelChoice(name)
+
+
+def with_main_model(config: AssistantConfig, choice: ModelChoice) -> AssistantConfig:
+    """The same settings with another main model."""
+    return replace(
+        config,
+        model=choice.name or None,
+        base_url=choice.base_url,
+        key_name=choice.key_name,
+    )
 
 
 def _provider_of(name: str) -> str:

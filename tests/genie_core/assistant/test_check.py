@@ -12,6 +12,7 @@ from genie_core.assistant.errors import (
     UnknownTemplate,
     WorkspaceError,
     WrongAddress,
+    WrongKeyName,
 )
 
 KEY = {"OPENAI_API_KEY": "key"}
@@ -108,3 +109,15 @@ def test_an_address_needs_a_model_but_neither_provider_nor_key() -> None:
     with pytest.raises(WrongAddress, match="no model is named"):
         check_choice(ModelChoice("", "http://127.0.0.1:1234/v1"), {})
     check_choice(ModelChoice("qwen3:8b", "http://127.0.0.1:1234/v1"), {}, "openai-agents")
+
+
+def test_the_name_of_a_key_is_checked_and_a_key_in_its_place_is_not_repeated() -> None:
+    address = "http://127.0.0.1:1/v1"
+    check_choice(ModelChoice("m", address, "MY_KEY"), {"MY_KEY": "x"})
+    with pytest.raises(MissingVariable, match="MY_KEY"):
+        check_choice(ModelChoice("m", address, "MY_KEY"), {})
+    with pytest.raises(WrongKeyName, match="never a key") as caught:
+        check_choice(ModelChoice("m", address, "sk-this-is-a-key"), {})
+    assert "sk-" not in str(caught.value)
+    with pytest.raises(WrongKeyName, match="goes with base_url only"):
+        check_choice(ModelChoice("openai:m", key_name="MY_KEY"), {"MY_KEY": "x"})

@@ -24,6 +24,9 @@ DECISION_TIMEOUT: Final = 60.0
 MAX_TURNS: Final = 50
 """How often a model may answer with tool calls in one run, unless told otherwise."""
 
+NO_KEY: Final = "none"
+"""Sent in place of a key where none is to be sent, since the SDKs insist on one."""
+
 KEY_VARIABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "azure": ("AZURE_OPENAI_API_KEY",),
@@ -97,7 +100,9 @@ class Asked:
 
         A key that cannot be sent is what is to blame, however that came out.
         """
-        if unsendable(self.key):
+        if kind == "key" and self.key == NO_KEY:
+            kind = "keyless"
+        elif unsendable(self.key):
             kind, detail = "key", "it has a line break or another character that cannot be sent"
         elif kind in _MAY_BE_TOOLS and _NO_TOOLS.search(detail):
             kind = "tools"

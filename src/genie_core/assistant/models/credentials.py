@@ -5,6 +5,7 @@ Whatever is not given here a provider takes from the environment itself.
 
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import urlsplit
 
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.provider import GATEWAY_PREFIX, PROVIDERS, served_name
@@ -18,6 +19,14 @@ _AZURE: Final = {
     "api_version": ("OPENAI_API_VERSION",),
 }
 _REGION: Final = ("AWS_DEFAULT_REGION", "AWS_REGION")
+
+_OWN_HOSTS: Final[Mapping[str, str]] = {
+    "ollama": "ollama.com",
+    "openai": "api.openai.com",
+    "openai-chat": "api.openai.com",
+    "openai-responses": "api.openai.com",
+}
+"""Where providers are that may also be asked at another address; hosts below them are theirs, too."""
 
 ARGUMENTS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "azure": _AZURE,
@@ -56,10 +65,40 @@ def arguments_for(provider: str, keys: Mapping[str, str]) -> dict[str, str]:
 
 
 def key_of(choice: ModelChoice, keys: Mapping[str, str]) -> str:
-    """Name the secret or variable that is sent as the key for a model; "" if none is known here."""
+    """Name the secret or variable that is sent as the key for a model; "" if there is none.
+
+    Keys go to their provider's own address only, or where its variable for an address leads; to any
+    other, the one goes that is named for it.
+    """
     provider = choice.name.partition(":")[0]
     if choice.base_url:
         provider = served_name(choice.name)[0] or "openai"
+        if choice.key_name:
+            return choice.key_name if keys.get(choice.key_name) else ""
+        if not is_own_address(provider, choice.base_url, keys):
+            return ""
+    elif provider == "ollama" and not keys.get("OLLAMA_BASE_URL"):
+        return ""  # it is asked on this machine, where anything may listen
     variables = variables_of(provider)
     names = variables.get("api_key", variables.get("token", ()))
     return next((name for name in names if keys.get(name)), "")
+
+
+def is_own_address(provider: str, address: str, keys: Mapping[str, str]) -> bool:
+    """Whether an address is the provider's own, or the one that its variable names."""
+    scheme, host, port = _origin(address)
+    own = _OWN_HOSTS.get(provider)
+    if own and (scheme, port) == ("https", 443) and f".{host}".endswith(f".{own}"):
+        return True
+    variables = variables_of(provider).get("base_url", ())
+    named = (_origin(keys[each]) for each in variables if keys.get(each))
+    return (scheme, host, port) in named
+
+
+def _origin(address: str) -> tuple[str, str, int]:
+    try:
+        parts = urlsplit(address)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+    except ValueError:
+        return "", address, 0
+    return parts.scheme, parts.hostname or address, port

@@ -4,24 +4,23 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from genie_core.agent.provider.failures import NO_KEY
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.errors import ModelError, ModelUnavailable, OtherRuntimeNeeded
-from genie_core.assistant.models.credentials import arguments_for
+from genie_core.assistant.models.credentials import arguments_for, is_own_address, key_of
 from genie_core.assistant.provider import (
     GATEWAY_PREFIX,
     OLLAMA_LOCAL_URL,
     needs_of,
     served_name,
 )
-from genie_core.redaction import hide_secrets
+from genie_core.redaction import hide_secrets, know
 
 if TYPE_CHECKING:
     import agents
+    from openai import AsyncOpenAI
     from pydantic_ai.models import Model
     from pydantic_ai.providers import Provider
-
-NO_KEY: Final = "none"
-"""Sent as the key to servers of one's own that ask for none."""
 
 _RESPONSES: Final = frozenset({"openai", "openai-responses", "azure-responses", "gateway/openai"})
 """Providers that the OpenAI Agents SDK asks by way of responses, unless they have an address."""
@@ -71,7 +70,7 @@ def _pydantic_model(choice: ModelChoice, keys: Mapping[str, str]) -> "Model":
     provider, name = served_name(choice.name)
     # Chat completions is what servers of one's own have, unless the other way is asked for.
     kind = "openai-chat" if provider in ("", "openai") else provider
-    return infer_model(f"{kind}:{name}", lambda each: _served(each, choice.base_url, keys))
+    return infer_model(f"{kind}:{name}", lambda each: _served(each, choice, keys))
 
 
 def _openai_model(choice: ModelChoice, keys: Mapping[str, str]) -> "agents.Model":
@@ -81,7 +80,7 @@ def _openai_model(choice: ModelChoice, keys: Mapping[str, str]) -> "agents.Model
 
     if choice.base_url:
         kind, name = served_name(choice.name)
-        provider = _served(kind or "openai-chat", choice.base_url, keys)
+        provider = _served(kind or "openai-chat", choice, keys)
         responses = kind == "openai-responses"
     else:
         needs = needs_of(choice.name)
@@ -104,14 +103,27 @@ def _provider(name: str, keys: Mapping[str, str]) -> "Provider[Any]":
     given = arguments_for(name, keys)
     if name.startswith(GATEWAY_PREFIX):
         return gateway_provider(name.removeprefix(GATEWAY_PREFIX), **given)
-    if name == "ollama" and not os.environ.get("OLLAMA_BASE_URL"):
-        given.setdefault("base_url", OLLAMA_LOCAL_URL)
+    if name == "ollama" and not (given.get("base_url") or os.environ.get("OLLAMA_BASE_URL")):
+        given = {"base_url": OLLAMA_LOCAL_URL, "api_key": NO_KEY}
     return infer_provider_class(name)(**given)
 
 
-def _served(name: str, base_url: str, keys: Mapping[str, str]) -> "Provider[Any]":
-    """Set up the provider for an address, with its key if there is one."""
+def _served(name: str, choice: ModelChoice, keys: Mapping[str, str]) -> "Provider[Any]":
+    """Set up the provider for an address, with the key that goes there if there is one."""
     from pydantic_ai.providers import infer_provider_class
 
-    given = arguments_for(name, {**os.environ, **keys})
-    return infer_provider_class(name)(**{"api_key": NO_KEY, **given, "base_url": base_url})
+    known = {**os.environ, **keys}
+    key_name = key_of(choice, known)
+    if key_name:
+        know({key_name: known[key_name]})
+    given = {"base_url": choice.base_url, "api_key": known[key_name] if key_name else NO_KEY}
+    provider = infer_provider_class(name)(**given)
+    if not is_own_address(name, choice.base_url, known):
+        _forget_environment(provider.client)
+    return provider
+
+
+def _forget_environment(client: "AsyncOpenAI") -> None:
+    """Take out of a client what it has from the environment for OpenAI: headers, account, project."""
+    client.organization = client.project = None
+    client._custom_headers = {}  # noqa: SLF001 - the SDK reads OPENAI_CUSTOM_HEADERS unasked

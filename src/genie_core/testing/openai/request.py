@@ -1,7 +1,7 @@
 """What a model is asked, read alike from both of the interfaces."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from genie_core.testing.shown import Exchange
@@ -40,6 +40,7 @@ class ModelRequest:
     entries: tuple[Entry, ...]
     tools: list[str]
     structured: bool
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def model(self) -> str:

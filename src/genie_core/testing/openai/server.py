@@ -114,7 +114,7 @@ class FakeOpenAI:
 
     async def _answer(self, api: Api, http: Request) -> ASGIApp:
         try:
-            request = _read(api, await http.json(), _key(http))
+            request = _read(api, await http.json(), http)
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             return refusal(Refuse(400, f"The body is not a request to this endpoint: {error!r}"))
         await self._asked.add(request)
@@ -155,16 +155,17 @@ def _key(request: Request) -> str:
     return request.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
 
-def _read(api: Api, body: dict[str, Any], key: str) -> ModelRequest:
+def _read(api: Api, body: dict[str, Any], http: Request) -> ModelRequest:
     if not isinstance(body["model"], str):
         raise TypeError("model must be a string")
     return ModelRequest(
         api=api.name,
         body=body,
-        key=key,
+        key=_key(http),
         entries=tuple(api.entries(body)),
         tools=api.tools(body),
         structured=api.structured(body),
+        headers=dict(http.headers),
     )
 
 

@@ -9,7 +9,12 @@ from openai import AsyncOpenAI
 from pydantic_ai.providers import infer_provider_class
 
 from genie_core.assistant.config import ModelChoice
-from genie_core.assistant.models.credentials import arguments_for, variables_of
+from genie_core.assistant.models.credentials import (
+    arguments_for,
+    is_own_address,
+    key_of,
+    variables_of,
+)
 from genie_core.assistant.models.make import pydantic_model
 from genie_core.assistant.provider import COMPATIBLE, PROVIDERS
 
@@ -57,3 +62,44 @@ def test_the_first_that_is_set_counts_and_nothing_counts_for_nothing() -> None:
     assert arguments_for("google", keys) == {"api_key": "two"}
     assert arguments_for("anthropic", keys) == {}
     assert arguments_for("gateway/openai", {"PAIG_API_KEY": "three"}) == {"api_key": "three"}
+
+
+@pytest.mark.parametrize(
+    ("provider", "address", "own"),
+    [
+        ("openai", "https://api.openai.com/v1", True),
+        ("openai", "https://EU.api.openai.com:443/v1/", True),
+        ("openai", "http://api.openai.com/v1", False),
+        ("openai", "https://api.openai.com:8443/v1", False),
+        ("openai", "https://api.openai.com.evil.example/v1", False),
+        ("openai", "https://evilapi.openai.com/v1", False),
+        ("openai", "https://gateway.example/v2", True),
+        ("openai", "http://gateway.example/v1", False),
+        ("openai", "https://gateway.example:444/v1", False),
+        ("openai-responses", "https://gateway.example/v1", True),
+        ("ollama", "https://ollama.com/v1", True),
+        ("ollama", "https://gateway.example/v1", False),
+        ("ollama", "http://127.0.0.1:11434/v1", False),
+        ("vllm", "https://api.openai.com/v1", False),
+    ],
+)
+def test_a_key_goes_to_its_providers_own_address_only(
+    provider: str, address: str, own: bool
+) -> None:
+    keys = {"OPENAI_BASE_URL": "https://gateway.example/v1", "OLLAMA_BASE_URL": "http://[broken"}
+    assert is_own_address(provider, address, keys) is own
+
+
+def test_the_key_that_is_sent_is_named() -> None:
+    keys = {"OPENAI_API_KEY": "a", "VLLM_API_KEY": "b", "MINE": "c", "OLLAMA_API_KEY": "d"}
+    assert key_of(ModelChoice("openai:m"), keys) == "OPENAI_API_KEY"
+    assert key_of(ModelChoice("m", ADDRESS), keys) == ""
+    assert key_of(ModelChoice("openai:m", ADDRESS), keys) == ""
+    assert key_of(ModelChoice("vllm:m", ADDRESS), keys) == ""
+    assert key_of(ModelChoice("m", ADDRESS, "MINE"), keys) == "MINE"
+    assert key_of(ModelChoice("m", ADDRESS, "GONE"), keys) == ""
+    assert key_of(ModelChoice("m", "https://api.openai.com/v1"), keys) == "OPENAI_API_KEY"
+    assert key_of(ModelChoice("ollama:m"), keys) == ""
+    here = {**keys, "OLLAMA_BASE_URL": ADDRESS}
+    assert key_of(ModelChoice("ollama:m"), here) == "OLLAMA_API_KEY"
+    assert key_of(ModelChoice("ollama:m", ADDRESS), here) == "OLLAMA_API_KEY"

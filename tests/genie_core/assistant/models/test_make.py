@@ -8,11 +8,13 @@ import pytest
 from tests.genie_core.assistant.models.asking import RUNTIMES, Chat, agent_on
 
 from genie_core.agent import AgentInput, Verdict
+from genie_core.agent.provider.failures import NO_KEY
 from genie_core.assistant.changeable import ChangeableAgent
 from genie_core.assistant.config import ModelChoice, Runtime
 from genie_core.assistant.errors import ModelUnavailable, OtherRuntimeNeeded, UnknownProvider
 from genie_core.assistant.models.make import openai_model, pydantic_model
 from genie_core.errors import ModelFailed, ModelTrouble
+from genie_core.redaction import mask_known
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Refuse, Say, Turn
 
@@ -51,11 +53,65 @@ async def test_any_server_is_asked_for_the_model_with_the_key_there_is(
     runtime: Runtime, name: str, variable: str, asked: tuple[str, str]
 ) -> None:
     async with FakeOpenAI(Say("here"), api_key="stored") as server:
-        choice = ModelChoice(name, server.base_url)
+        choice = ModelChoice(name, server.base_url, variable)
         chat = Chat(agent_on(choice, {variable: "stored"}, runtime))
         assert await chat.ask() == "here"
         request = server.requests[0]
         assert (request.model, request.api) == asked
+
+
+@pytest.mark.parametrize(
+    "name", ["m", "openai:m", "openai-chat:m", "openai-responses:m", "ollama:m", "vllm:m"]
+)
+async def test_no_key_goes_to_an_address_that_it_is_not_named_for(
+    runtime: Runtime, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = {f"{kind}_API_KEY": f"sk-of-{kind}-12345" for kind in ("OPENAI", "OLLAMA", "VLLM")}
+    for variable, value in theirs.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.invalid/v1")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-private")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-private")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway-Token: private")
+    async with FakeOpenAI(Say("here"), api_key="none") as server:
+        assert await Chat(agent_on(ModelChoice(name, server.base_url), theirs, runtime)).ask()
+        (head,) = (dict(each.headers) for each in server.requests)
+    assert head["authorization"] == "Bearer none"
+    assert not {"openai-organization", "openai-project", "x-gateway-token"} & set(head)
+    assert not [each for each in head.values() if "private" in each or "sk-" in each]
+
+
+async def test_a_key_goes_where_the_persons_own_variable_leads(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeOpenAI(Say("here"), api_key="stored") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        choice = ModelChoice("m", f"{server.base_url}/")
+        chat = Chat(agent_on(choice, {"OPENAI_API_KEY": "stored"}, runtime))
+        assert await chat.ask() == "here"
+
+
+async def test_a_named_key_may_be_any_variable_and_is_hidden_from_then_on(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_GATEWAY", f"of-the-gateway-{runtime}")
+    async with FakeOpenAI(Say("here"), api_key=f"of-the-gateway-{runtime}") as server:
+        choice = ModelChoice("m", server.base_url, "MY_GATEWAY")
+        assert await Chat(agent_on(choice, {"OPENAI_API_KEY": "k"}, runtime)).ask() == "here"
+    assert runtime not in mask_known(f"it is of-the-gateway-{runtime}")
+
+
+async def test_a_server_that_wants_a_key_and_gets_none_is_told_with_what_to_set(
+    runtime: Runtime,
+) -> None:
+    async with FakeOpenAI() as server:
+        keys = {"OPENAI_API_KEY": server.api_key}
+        with pytest.raises(ModelFailed, match="api_key_env") as failure:
+            await Chat(agent_on(ModelChoice("m", server.base_url), keys, runtime)).ask()
+    assert failure.value.kind == "keyless"
+    line = str(failure.value)
+    assert "asks for a key, and none is sent to this address" in line
+    assert "none'" not in line
 
 
 async def test_a_server_that_needs_no_key_is_shown_none(
@@ -98,8 +154,14 @@ def test_what_is_stored_comes_before_the_environment(monkeypatch: pytest.MonkeyP
         assert model.provider.client.api_key == key
 
 
-def test_ollama_is_looked_for_on_this_machine() -> None:
-    assert "127.0.0.1:11434" in str(pydantic_model(ModelChoice("ollama:qwen3"), {}).base_url)
+def test_ollama_is_looked_for_on_this_machine_and_shown_no_key_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OLLAMA_API_KEY", "of-ollama.com")
+    model = pydantic_model(ModelChoice("ollama:qwen3"), {"OLLAMA_API_KEY": "of-ollama.com"})
+    assert "127.0.0.1:11434" in str(model.base_url)
+    assert model.provider is not None
+    assert model.provider.client.api_key == NO_KEY
 
 
 @pytest.mark.parametrize("name", ["anthropic:claude-sonnet-4-5", "google:gemini-2.5-pro"])
@@ -143,7 +205,7 @@ async def test_trouble_is_one_line_with_what_to_do_and_the_next_message_is_answe
     runtime: Runtime, turns: tuple[Turn, ...], kind: ModelTrouble, advice: str
 ) -> None:
     async with FakeOpenAI(*turns, Say("better now")) as server:
-        choice = ModelChoice("m", server.base_url)
+        choice = ModelChoice("m", server.base_url, "OPENAI_API_KEY")
         chat = Chat(agent_on(choice, {"OPENAI_API_KEY": server.api_key}, runtime))
         with pytest.raises(ModelFailed) as failure:
             await chat.ask()
@@ -160,7 +222,7 @@ async def test_a_model_that_is_replaced_ends_its_run_and_hangs_up(runtime: Runti
         FakeOpenAI(Call("note", {"text": "x"}), Say("from the old")) as old,
         FakeOpenAI(Say("from the new")) as new,
     ):
-        choices = [ModelChoice("m", server.base_url) for server in (old, new)]
+        choices = [ModelChoice("m", server.base_url, "OPENAI_API_KEY") for server in (old, new)]
         keys = {"OPENAI_API_KEY": old.api_key}
         version = 0
         agent = ChangeableAgent(
@@ -187,7 +249,9 @@ async def test_a_wrong_key_is_one_line_and_the_next_message_can_be_answered(
     async with FakeOpenAI(Say("better now")) as server:
         chat = Chat(
             agent_on(
-                ModelChoice("m", server.base_url), {"OPENAI_API_KEY": "sk-wrong-123456"}, runtime
+                ModelChoice("m", server.base_url, "OPENAI_API_KEY"),
+                {"OPENAI_API_KEY": "sk-wrong-123456"},
+                runtime,
             )
         )
         with pytest.raises(ModelFailed, match="does not accept the key") as failure:

@@ -28,7 +28,9 @@ async def look(
 ) -> tuple[Finding, int]:
     """What is found, and how many requests that took."""
     async with FakeOpenAI(*turns) as server:
-        subject = Subject(ModelChoice("m", server.base_url), runtime, (), decides, acts)
+        subject = Subject(
+            ModelChoice("m", server.base_url, "OPENAI_API_KEY"), runtime, (), decides, acts
+        )
         finding = await examine(subject, {"OPENAI_API_KEY": server.api_key}, limit)
         return finding, len(server.requests)
 
