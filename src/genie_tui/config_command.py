@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO, TypeVar
@@ -13,7 +13,7 @@ import msgspec
 from genie_core.durable import reason
 from genie_tui.locations import Locations
 from genie_tui.output import safe_line
-from genie_tui.settings import Settings, SettingsError
+from genie_tui.settings import KEY_NAMES, Settings, SettingsError
 from genie_tui.settings_check import wrong
 from genie_tui.settings_edit import put, remove
 from genie_tui.settings_file import Written, read_settings, read_text, write_settings
@@ -116,6 +116,7 @@ def _set(pairs: list[str], source: SettingsSource, locations: Locations, out: Te
     lacking: list[Problem] = []
 
     def check(before: Written, after: Written) -> None:
+        _keep_keys_from_new_addresses(before, after, {key[0] for key, _ in given})
         known = set(review_file(before, locations, source.env))
         found = [each for each in review_file(after, locations, source.env) if each not in known]
         for problem in found:
@@ -131,6 +132,23 @@ def _set(pairs: list[str], source: SettingsSource, locations: Locations, out: Te
             out.write(f"but now it comes from elsewhere: {origin.text}\n")
     out.writelines(f"note: {safe_line(each.text)}\n" for each in lacking)
     return 0
+
+
+def _keep_keys_from_new_addresses(
+    before: Written, after: Written, given: Collection[str | int]
+) -> None:
+    """Raise `SettingsError` if a key that was named for one address would go to another one."""
+    for address, key_name in KEY_NAMES.items():
+        old, new, key = (
+            before.values.get(address),
+            after.values.get(address),
+            after.values.get(key_name),
+        )
+        if key and old and new and old != new and key_name not in given:
+            raise SettingsError(
+                f"{key_name} names a key for the {address} that is set now; say which key the new "
+                f"one gets: genie-tui config set {address} ADDRESS {key_name} NAME; nothing was changed"
+            )
 
 
 def _given(text: str, raw: str) -> tuple[Key, Any]:

@@ -18,7 +18,7 @@ def names_at_hand(person: str, locations: Locations, env: Mapping[str, str]) -> 
     from genie_core.assistant.secrets import OwnSecrets
 
     stored = OwnSecrets(person, locations.secrets, env={}).entries()
-    return {**env, **{entry.name: entry.where for entry in stored}}
+    return {**env, **{entry.name: entry.where for entry in stored if entry.usable}}
 
 
 def hide_own_secrets(person: str, locations: Locations) -> None:

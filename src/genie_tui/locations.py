@@ -81,7 +81,7 @@ class Locations:
 
     @property
     def secrets(self) -> Path:
-        """What the persons on this machine keep secret where there is no keyring."""
+        """What is kept secret for every name here, where there is no keyring."""
         return self.data / "secrets"
 
     @property

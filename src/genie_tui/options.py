@@ -56,7 +56,7 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     ),
     "id": frozenset({"name"}),
     "invite": _NONE,
-    "secrets": frozenset({"name"}),
+    "secrets": _NONE,
     "sessions": frozenset({"name", "retention"}),
 }  # fmt: skip
 """Settings that a command uses, by their first part; commands that are not here use all of them."""

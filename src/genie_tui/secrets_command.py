@@ -46,10 +46,8 @@ def keep_secrets(
 ) -> int:
     """Do what was asked for; returns the exit code. Errors as `OwnSecrets`, and `NoValue`."""
     from genie_core.assistant import secrets as own
-    from genie_core.room.names import check_name
 
-    person = check_name(default_name() if settings.name is None else settings.name)
-    secrets = own.OwnSecrets(person, locations.secrets)
+    secrets = own.OwnSecrets(settings.name or default_name(), locations.secrets)
     match options.part:
         case "set":
             if options.surplus:
@@ -73,7 +71,14 @@ def keep_secrets(
             width = max((len(entry.name) for entry in entries), default=0)
             out.writelines(f"{each.name:{width}}  {safe_line(each.where)}\n" for each in entries)
             if not entries:
-                out.write(f"no secrets are kept for {safe_line(person)}\n")
+                out.write("no secrets are kept\n")
+            for each in entries:
+                if each.others:
+                    names = " and for ".join(map(safe_line, each.others))
+                    out.write(
+                        f"{each.name} was kept for {names} with a value of its own, which is not "
+                        f"used; to keep one for all names: genie-tui secrets set {each.name}\n"
+                    )
     return 0
 
 

@@ -22,7 +22,7 @@ from genie_tui.settings_tables import (
     ToolLimitsTable,
 )
 
-_KEY_NAMES: Final = {
+KEY_NAMES: Final = {
     "base_url": "api_key_env",
     "reasoner_base_url": "reasoner_api_key_env",
 }
@@ -161,7 +161,7 @@ def _from_env(env: Mapping[str, str]) -> Iterator[tuple[Key, str, Any]]:
 
 def _override(values: Values, given: Mapping[Key, Any]) -> None:
     """Set what is given. A key that was named for another address is not sent to a new one."""
-    for address, key_name in _KEY_NAMES.items():
+    for address, key_name in KEY_NAMES.items():
         if (address,) in given and given[address,] != values.get(address):
             values.pop(key_name, None)
     for key, value in given.items():

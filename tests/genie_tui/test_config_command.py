@@ -150,6 +150,16 @@ def test_what_go_together_can_be_set_together(shell: Shell) -> None:
     assert "base_url is set in" in shell.out
 
 
+def test_a_key_that_is_named_for_one_address_is_not_taken_along_to_another(shell: Shell) -> None:
+    shell.env["MINE"] = "x"
+    assert shell.run("set", "model", "m", "base_url", "http://a/v1", "api_key_env", "MINE") == 0
+    said = shell.refuse("set", "base_url", "http://b/v1")
+    assert "config set base_url ADDRESS api_key_env NAME" in said
+    assert shell.run("set", "base_url", "http://b/v1", "api_key_env", "MINE") == 0
+    assert shell.run("unset", "api_key_env") == 0
+    assert shell.run("set", "base_url", "http://c/v1") == 0
+
+
 def test_what_the_machine_lacks_yet_is_noted_and_set(shell: Shell) -> None:
     assert shell.run("set", "model", "openai:gpt-5") == 0
     assert "note: model 'openai:gpt-5' needs OPENAI_API_KEY" in shell.out

@@ -15,7 +15,16 @@ def test_stored_secrets_count_by_name_and_are_not_shown(tmp_path: Path) -> None:
     found = names_at_hand("ann", places, {"HOME": "/home/ann"})
     assert found.keys() == {"HOME", "MY_KEY"}
     assert "the value" not in found.values()
-    assert names_at_hand("bob", places, {}) == {}
+    assert names_at_hand("bob", places, {}).keys() == {"MY_KEY"}
+
+
+def test_a_secret_that_is_not_clear_does_not_count(tmp_path: Path) -> None:
+    places = find_locations({"GENIE_HOME": str(tmp_path)})
+    for name in ("ann", "ben"):
+        (places.secrets / name).mkdir(parents=True)
+        (places.secrets / name / "secrets.json").write_text(f'{{"MY_KEY": "of {name}"}}')
+    assert names_at_hand("ann", places, {}).keys() == {"MY_KEY"}
+    assert names_at_hand("zoe", places, {}) == {}
 
 
 def test_what_is_stored_is_hidden_before_any_engine_reads_it(

@@ -59,6 +59,7 @@ def test_options_may_stand_before_and_after_the_command() -> None:
         (["id", "--model", "x:y"], ["there is no option --model"]),
         (["--base-url", "http://x", "sessions"], ["--base-url has no effect"]),
         (["--theme", "x", "sessions", "list"], ["--theme has no effect on 'genie-tui sessions"]),
+        (["--name", "ann", "secrets", "list"], ["--name has no effect"]),
         (["--name", "ann", "invite"], ["--name has no effect"]),
         (["--workspace", "x", "config", "path"], ["--workspace has no effect"]),
         (["config", "--model", "x:y", "set", "port", "1"], ["--model has no effect"]),

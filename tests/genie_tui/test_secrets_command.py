@@ -26,21 +26,41 @@ def piped(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
 
 
-def test_a_secret_is_read_from_a_pipe_listed_and_deleted(
+def test_a_secret_is_read_from_a_pipe_listed_and_deleted_for_every_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("GENIE_NAME", "Ann")
     piped(monkeypatch, f"{VALUE}\n")
-    assert main(["secrets", "set", "A_KEY", "--name", "Ann"]) == 0
-    file = tmp_path / "data" / "secrets" / "ann" / "secrets.json"
+    assert main(["secrets", "set", "A_KEY"]) == 0
+    file = tmp_path / "data" / "secrets" / "+all" / "secrets.json"
     assert f"A_KEY is kept in {file}\n" in capsys.readouterr().out
     assert VALUE in file.read_text()
-    assert main(["--name", "ann", "secrets", "list"]) == 0
+    monkeypatch.setenv("GENIE_NAME", "ben")
+    assert main(["secrets", "list"]) == 0
     assert capsys.readouterr().out == f"A_KEY  {file}\n"
-    assert main(["secrets", "list", "--name", "ben"]) == 0
-    assert capsys.readouterr().out == "no secrets are kept for ben\n"
-    assert main(["secrets", "delete", "A_KEY", "--name", "ann"]) == 0
-    assert main(["secrets", "--name", "ann"]) == 0
-    assert capsys.readouterr().out.endswith("no secrets are kept for ann\n")
+    assert main(["secrets", "delete", "A_KEY"]) == 0
+    assert main(["secrets"]) == 0
+    assert capsys.readouterr().out.endswith("no secrets are kept\n")
+
+
+def test_values_that_differ_by_name_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ann", "ben"):
+        folder = tmp_path / "data" / "secrets" / name
+        folder.mkdir(parents=True)
+        (folder / "secrets.json").write_text(f'{{"A_KEY": "{VALUE} of {name}"}}')
+    for me, where, others in (
+        ("ann", tmp_path / "data" / "secrets" / "ann" / "secrets.json", "ben"),
+        ("zoe", "not used", "ann and for ben"),
+    ):
+        monkeypatch.setenv("GENIE_NAME", me)
+        assert main(["secrets", "list"]) == 0
+        assert capsys.readouterr().out == (
+            f"A_KEY  {where}\n"
+            f"A_KEY was kept for {others} with a value of its own, which is not used; to keep one "
+            "for all names: genie-tui secrets set A_KEY\n"
+        )
 
 
 def test_a_short_value_is_kept_with_a_warning(
@@ -90,7 +110,7 @@ def test_what_is_piped_and_no_text_is_one_line(
 def test_at_a_terminal_the_value_is_asked_for_and_not_shown(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "genie_tui", "secrets", "set", "A_KEY", "--name", "ann"],
+        [sys.executable, "-m", "genie_tui", "secrets", "set", "A_KEY"],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -111,4 +131,4 @@ def test_at_a_terminal_the_value_is_asked_for_and_not_shown(tmp_path: Path) -> N
     os.close(ours)
     assert b"A_KEY is kept in" in shown
     assert VALUE.encode() not in shown
-    assert VALUE in (tmp_path / "data" / "secrets" / "ann" / "secrets.json").read_text()
+    assert VALUE in (tmp_path / "data" / "secrets" / "+all" / "secrets.json").read_text()

@@ -36,7 +36,10 @@ def system_keyring() -> Keyring | None:
 
 
 class Ring:
-    """One person's part of a keyring, or of none. What a backend raises becomes `KeyringFailed`."""
+    """An installation's part of a keyring, or of none. What a backend raises becomes `KeyringFailed`.
+
+    Earlier versions kept what is for one name only under `person`; without one it is for all.
+    """
 
     def __init__(self, backend: Keyring | None, service: str, person: str) -> None:
         self._backend = backend
@@ -77,7 +80,7 @@ class Ring:
         return self._backend
 
     def _entry(self, name: str) -> str:
-        return f"{self._person}/{name}"
+        return f"{self._person}/{name}" if self._person else name
 
 
 def service_of(folder: Path) -> str:

@@ -7,8 +7,9 @@ import pytest
 
 from genie_core import redaction
 from genie_core.assistant.errors import BadSecret, KeyringFailed, SecretsUnreadable
-from genie_core.assistant.keyring import Keyring
+from genie_core.assistant.keyring import Keyring, service_of
 from genie_core.assistant.secrets import ENVIRONMENT, KEYRING, LONGEST, Entry, OwnSecrets
+from genie_core.datastore import path_name
 from genie_core.known_values import HIDDEN, KnownValues
 from genie_core.redaction import mask_known, secrets_in
 
@@ -59,7 +60,7 @@ def test_with_a_keyring_nothing_but_names_is_on_disk(tmp_path: Path) -> None:
     assert own(tmp_path, memory).get_secrets("anybody") == {"A_KEY": VALUE}
     assert own(tmp_path, memory, "ann").entries() == [Entry("A_KEY", KEYRING)]
     assert all(VALUE not in file.read_text() for file in tmp_path.rglob("*.json"))
-    assert own(tmp_path, memory, "ben").get_secrets("ann") == {}
+    assert own(tmp_path, memory, "ben").get_secrets("ann") == {"A_KEY": VALUE}
     assert own(tmp_path, memory).delete("A_KEY") == KEYRING
     assert memory.held == {}
     assert own(tmp_path, memory).entries() == []
@@ -71,7 +72,7 @@ def test_installations_share_a_keyring_and_no_secrets(tmp_path: Path) -> None:
     own(tmp_path / "two", memory).set("A_KEY", "something else")
     assert own(tmp_path / "one", memory).get_secrets("") == {"A_KEY": VALUE}
     assert all(service.startswith("genie-tui ") for service, _ in memory.held)
-    assert all(username == "ann/A_KEY" for _, username in memory.held)
+    assert all(username == "A_KEY" for _, username in memory.held)
 
 
 def test_without_a_keyring_there_is_a_private_file(tmp_path: Path) -> None:
@@ -205,3 +206,97 @@ def test_a_typing_mistake_in_a_name_is_pointed_out(tmp_path: Path) -> None:
     own(tmp_path).set("OPENAI_API_KEY", VALUE)
     with pytest.raises(BadSecret, match="did you mean OPENAI_API_KEY"):
         own(tmp_path).delete("OPENAI_KEY")
+
+
+def kept_for(
+    folder: Path, person: str, values: Mapping[str, str], memory: Memory | None = None
+) -> Path:
+    """Keep secrets as earlier versions did, for one name; returns the file where they are."""
+    place = folder / path_name(person)
+    place.mkdir(parents=True, exist_ok=True)
+    if memory is None:
+        (place / "secrets.json").write_text(json.dumps(values))
+        return place / "secrets.json"
+    (place / "in-keyring.json").write_text(json.dumps(sorted(values)))
+    for name, value in values.items():
+        memory.set_password(service_of(folder), f"{person}/{name}", value)
+    return place / "in-keyring.json"
+
+
+@pytest.mark.parametrize("person", ["ann", "zoe", "x" * 60])
+def test_what_was_kept_for_one_name_is_offered_to_every_name(tmp_path: Path, person: str) -> None:
+    memory = Memory()
+    file = kept_for(tmp_path, "ann", {"A_KEY": VALUE})
+    kept_for(tmp_path, "gr\u00fc\u00dfe", {"B_KEY": "in the keyring"}, memory)
+    secrets = own(tmp_path, memory, person)
+    assert secrets.get_secrets("") == {"A_KEY": VALUE, "B_KEY": "in the keyring"}
+    assert secrets.entries() == [Entry("A_KEY", str(file)), Entry("B_KEY", KEYRING)]
+    assert own(tmp_path / "none", memory, person).get_secrets("") == {}
+
+
+def test_each_name_keeps_its_own_value_and_others_get_neither(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = [kept_for(tmp_path, name, {"A_KEY": f"the one of {name}"}) for name in ("ann", "ben")]
+    kept_for(tmp_path, "ann", {"A_KEY": "the one of ann", "SAME": VALUE})
+    kept_for(tmp_path, "ben", {"A_KEY": "the one of ben", "SAME": VALUE})
+    before = [file.read_bytes() for file in files]
+    assert own(tmp_path).get_secrets("") == {"A_KEY": "the one of ann", "SAME": VALUE}
+    assert own(tmp_path).entries()[0] == Entry("A_KEY", str(files[0]), ("ben",))
+    assert own(tmp_path, person="ben").get_secrets("")["A_KEY"] == "the one of ben"
+    assert own(tmp_path, person="zoe").get_secrets("") == {"SAME": VALUE}
+    assert "A_KEY is not used: other values of it are kept for other names" in caplog.text
+    unclear, same = own(tmp_path, person="zoe").entries()
+    assert unclear == Entry("A_KEY", "not used", ("ann", "ben"), usable=False)
+    assert (same.usable, same.others) == (True, ())
+    assert secrets_in("the one of ann, the one of ben") == ("A_KEY",)
+    assert [file.read_bytes() for file in files] == before
+
+
+def test_a_keyring_is_not_asked_which_of_several_values_is_meant(tmp_path: Path) -> None:
+    memory = Memory()
+    for name in ("ann", "ben"):
+        kept_for(tmp_path, name, {"A_KEY": f"the one of {name}"}, memory)
+    assert own(tmp_path, memory, "ben").get_secrets("") == {"A_KEY": "the one of ben"}
+    memory.locked = True
+    assert own(tmp_path, memory, "zoe").entries()[0].others == ("ann", "ben")
+    assert own(tmp_path, memory, "zoe").get_secrets("") == {}
+
+
+@pytest.mark.parametrize("person", ["ann", "zoe"])
+def test_setting_a_secret_replaces_what_was_kept_for_each_name(tmp_path: Path, person: str) -> None:
+    memory = Memory()
+    file = kept_for(tmp_path, "ann", {"A_KEY": "old", "OTHER": VALUE})
+    kept_for(tmp_path, "ben", {"A_KEY": "older"}, memory)
+    assert own(tmp_path, memory, person).set("A_KEY", "for all") == KEYRING
+    for name in ("ann", "ben", "zoe"):
+        assert own(tmp_path, memory, name).get_secrets("")["A_KEY"] == "for all"
+    assert json.loads(file.read_text()) == {"OTHER": VALUE}
+    assert list(memory.held.values()) == ["for all"]
+    assert own(tmp_path, memory, person).delete("A_KEY") == KEYRING
+    assert memory.held == {}
+
+
+def test_deleting_a_secret_deletes_it_for_every_name(tmp_path: Path) -> None:
+    memory = Memory()
+    file = kept_for(tmp_path, "ann", {"A_KEY": "old"})
+    kept_for(tmp_path, "ben", {"A_KEY": "older"}, memory)
+    assert own(tmp_path, memory, "zoe").delete("A_KEY") == f"{file} and {KEYRING}"
+    assert memory.held == {}
+    assert [own(tmp_path, memory, name).entries() for name in ("ann", "ben")] == [[], []]
+
+
+def test_a_failed_set_leaves_what_was_kept_before(tmp_path: Path) -> None:
+    memory = Memory()
+    kept_for(tmp_path, "ann", {"A_KEY": "old"})
+    memory.locked = True
+    with pytest.raises(KeyringFailed):
+        own(tmp_path, memory, "ann").set("A_KEY", "new")
+    assert own(tmp_path, memory, "ann").get_secrets("") == {"A_KEY": "old"}
+
+
+def test_a_damaged_file_of_another_name_is_named(tmp_path: Path) -> None:
+    file = kept_for(tmp_path, "ben", {"A_KEY": "old"})
+    file.write_text("{")
+    with pytest.raises(SecretsUnreadable, match=str(file)):
+        own(tmp_path).get_secrets("")
