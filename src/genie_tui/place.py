@@ -97,16 +97,18 @@ class Person:
 
 
 def engine_for(
-    person: Person, saved: Awaitable[SavedRoom], state: Callable[[], RoomState]
+    person: Person,
+    saved: Awaitable[SavedRoom],
+    state: Callable[[], RoomState] | None = None,
 ) -> EngineLoader:
-    """Prepare loading a person's engine for a room, whose `state` is asked for when it is needed."""
+    """Prepare loading a person's engine for a room; `state` is that of a room that they host."""
     secrets = OwnSecrets(person.name, person.locations.secrets)
     return engine_loader(
         person.config,
         saved,
         owner=person.name,
         secrets=secrets,
-        preferences=RoomPreferences(state),
+        preferences=RoomPreferences(person.name, person.preferences, state),
     )
 
 

@@ -192,7 +192,7 @@ class Visitor:
         plan = plan_for(
             person,
             seeker,
-            None if guest else engine_for(person, place, lambda: seat.state),
+            None if guest else engine_for(person, place),
             {
                 "identity": identity,
                 "ticket": way.ticket,
@@ -214,9 +214,7 @@ class Visitor:
             learn=seeker.learn,
             note_seen=lambda seq: place.result().note_seen(seq) if place.done() else None,
             saved=lambda: place.result().id if place.done() else "",
-            reload=None
-            if guest
-            else lambda model: engine_for(person.answering_with(model), place, lambda: seat.state),
+            reload=None if guest else lambda model: engine_for(person.answering_with(model), place),
         )
         seat = Participant(person.name, listener, plan)
         if opened is not None:

@@ -255,6 +255,7 @@ class RoomState:
         self.room, self.title = hosted.room or self.room, hosted.title or self.title
         self.host, self.hosting, self.heir = hosted.host, True, None
         self.host_key, self.pin = hosted.key, hosted.pin
+        self.sharing = False  # that is for each host to say, and was perhaps another one's word
         self.hostings.append(event.seq)
         self.hosts.add(hosted.host)
         if hosted.copied and hosted.room:  # within one room a name never changes its key

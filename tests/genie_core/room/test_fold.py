@@ -250,6 +250,14 @@ def test_withheld_calls_are_marked() -> None:
     assert log.state.sharing
 
 
+def test_what_one_host_shares_is_not_shared_by_the_next() -> None:
+    log = Log()
+    log.add("hana", Shared(on=True))
+    assert log.state.sharing
+    log.add("", Hosted("hana"))
+    assert not log.state.sharing
+
+
 def test_a_real_answer_takes_the_place_of_a_recovered_one() -> None:
     log = Log()
     log.question()
