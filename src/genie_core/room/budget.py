@@ -9,6 +9,7 @@ from genie_core.room.limits import Limits
 from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer
 from genie_core.room.rate import Rates, TokenBucket
+from genie_core.room.source import site_of
 
 WORK_RATE: Final = 20
 """An engine reports up to this many times as often as a person may speak."""
@@ -22,6 +23,9 @@ ENGINES: Final = 3
 WRITERS: Final = 8
 """The whole room records as many bytes as this many people may."""
 
+
+NEIGHBOURS: Final = 4
+"""From one network there may arrive so many times as many strangers as from one address of it."""
 
 READ_VOLUMES: Final = 4
 """From one person, so many times their volume is read at once, and per second in the long run.
@@ -48,6 +52,8 @@ class Budget:
     def __init__(self, limits: Limits) -> None:
         burst, rate, volume = limits.burst, limits.per_second, limits.volume
         self._joins = Rates(limits.joins, limits.joins / 60)
+        newcomers = limits.joins * NEIGHBOURS
+        self._site_joins = Rates(newcomers, newcomers / 60)
         self._speech = Rates(burst, rate)
         self._nudges = Rates(burst, rate)
         self._work = Rates(burst * WORK_RATE, rate * WORK_RATE)
@@ -60,9 +66,13 @@ class Budget:
         self._bytes = TokenBucket(volume * WRITERS, volume * WRITERS * REGAIN)
         self._gone: dict[str, list[str]] = {}
 
-    def join(self, source: str, now: float) -> bool:
-        """Whether one more may come in from there."""
-        return not source or self._joins.take(source, now)
+    def join(self, source: str, now: float, key: str = "") -> bool:
+        """Whether one more may come in from there; those whose `key` is known have a share each."""
+        if not source:
+            return True
+        if key:
+            return self._joins.take(key, now)
+        return self._joins.take(source, now) and self._site_joins.take(site_of(source), now)
 
     def arrive(self, peer: Peer, now: float) -> None:
         """Give somebody what their name had left, or else what the last from their source had."""
@@ -136,7 +146,7 @@ class Budget:
 
     def _tidy(self, now: float) -> None:
         """Forget the allowances that nobody has used for a while."""
-        for rates in (self._joins, *self._personal):
+        for rates in (self._joins, self._site_joins, *self._personal):
             rates.tidy(now)
         self._gone = {
             source: kept

@@ -188,9 +188,9 @@ class Room:
         peer = self._roster.admit(source, channel)
         if self._closed:
             self._roster.dismiss(peer, "suspended", "the room is closed", final=True)
-        elif self._roster.strangers > self.limits.half_open:
+        elif len(strangers := self._roster.strangers) > self.limits.half_open:
             why = "too many connections at once; try again"
-            self._roster.dismiss(peer, "room_full", why, final=False)
+            self._roster.dismiss(strangers[0], "room_full", why, final=False)
         return peer.id
 
     def is_arriving(self, peer_id: int) -> bool:

@@ -89,11 +89,9 @@ class Door:
         refusal = self._refusal_of_form(hello)
         if refusal is not None:
             self._turn_away(peer, *refusal)
-        elif not self._budget.join(peer.source, now):
-            why = "too many people come in at once; try again in a moment"
-            self._roster.dismiss(peer, "too_fast", why, final=False)
         elif peer.channel is None:
-            self._admit(peer, now)
+            if self._may_arrive(peer, now):
+                self._admit(peer, now)
         elif not (is_key(hello.key) and 0 < len(hello.nonce) <= NONCE_CHARS):
             self._turn_away(peer, "unproven", "this room only lets people in who have a key")
         else:
@@ -118,6 +116,8 @@ class Door:
             if refusal is not None:
                 self._turn_away(peer, *refusal)
                 return
+        if not self._may_arrive(peer, now):
+            return
         if self.ask and not self._knows(peer):
             self._hold(peer, now)
         else:
@@ -154,6 +154,18 @@ class Door:
         """Tell a terminal of the host who waits; for one that has just come in."""
         for peer in self._roster.held:
             self._roster.reply(host, self._knock_of(peer))
+
+    def _may_arrive(self, peer: Peer, now: float) -> bool:
+        """Count an arrival; if there were too many, they are told.
+
+        Only those are counted who may come in, so that nobody else can use up what they have. Who
+        is known has a share of their own, wherever they come from.
+        """
+        if self._budget.join(peer.source, now, peer.key if self._knows(peer) else ""):
+            return True
+        why = "too many people come in at once; try again in a moment"
+        self._roster.dismiss(peer, "too_fast", why, final=False)
+        return False
 
     def _hold(self, peer: Peer, now: float) -> None:
         self._end_long_holds(now)

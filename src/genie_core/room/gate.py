@@ -7,11 +7,12 @@ below TLS and WebSocket, until the room knows who it is or the connection is clo
 import asyncio
 import socket
 import struct
-from collections import Counter
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from genie_core.room.source import source_of
+from genie_core.room.source import site_of, source_of
 
 RESERVE: Final = 16
 """How many connections that had to make room may stand beside the others until they are gone."""
@@ -23,15 +24,26 @@ _RESET: Final = struct.pack("ii", 1, 0)
 """The option by which closing a socket leaves nothing behind, neither here nor on the way."""
 
 
+KNOWN_SHARE: Final = 1 / 4
+"""So many more may stand there if they come from where members came in before."""
+
+KNOWN_SOURCES: Final = 1024
+"""How many such addresses are kept in mind; the one used longest ago is forgotten."""
+
+
 class Gate:
     """Counts the connections of strangers, for all sockets of a host that it guards.
 
     Of `most` that stand there, a newcomer displaces the oldest of whoever has the most, unless that
-    is their own source. So one machine that opens thousands is in nobody's way but its own.
+    is their own source. So one machine that opens thousands is in nobody's way but its own. One that
+    has as many addresses as it likes can have no more than all of the places: the oldest gives way
+    to each newcomer then. Sources from which somebody was let in have places of their own.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
+        self._share = int(most * KNOWN_SHARE)
+        self._known: OrderedDict[str, None] = OrderedDict()
         self._strangers: dict[int, Stranger] = {}
         self._displaced: set[int] = set()
         self._shut = False
@@ -47,7 +59,17 @@ class Gate:
         return GatedSocket(self, sock)
 
     def let_in(self, descriptor: int) -> None:
-        """Stop counting a connection: the room knows whose it is."""
+        """Stop counting a connection, and know its source: the room knows whose it is."""
+        stranger = self._strangers.get(descriptor)
+        if stranger is not None:
+            self._known[stranger.source] = None
+            self._known.move_to_end(stranger.source)
+            if len(self._known) > KNOWN_SOURCES:
+                self._known.popitem(last=False)
+        self.forget(descriptor)
+
+    def forget(self, descriptor: int) -> None:
+        """Stop counting a connection, which is closed."""
         self._strangers.pop(descriptor, None)
         self._displaced.discard(descriptor)
         self._left.set()
@@ -78,25 +100,38 @@ class Gate:
 
     def admits(self, source: str) -> bool:
         """Whether one more may stand there, perhaps instead of another."""
-        if len(self._strangers) < self._most:
+        unknown = [each for each in self._strangers.values() if each.source not in self._known]
+        if len(unknown) >= self._most:
+            rivals = unknown
+        elif len(self._strangers) >= self._most + self._share:
+            rivals = [each for each in self._strangers.values() if each.source in self._known]
+        else:
             return True
-        counts = Counter(stranger.source for stranger in self._strangers.values())
-        busiest, most = counts.most_common(1)[0]
-        if most <= counts[source] + 1 or len(self._displaced) >= RESERVE:
+        if source in self._known and len(self._strangers) < self._most + self._share:
+            return True
+        return self._makes_room(source, rivals)
+
+    def _makes_room(self, source: str, rivals: Sequence["Stranger"]) -> bool:
+        """Displace the oldest of whoever has the most, unless that would be the newcomer."""
+        sites = Counter(each.site for each in rivals)
+        sources = Counter(each.source for each in rivals)
+        weights = [(sites[each.site], sources[each.source]) for each in rivals]
+        heaviest = max(weights)
+        own = (sites[site_of(source)] + 1, sources[source] + 1)
+        if (own[1] > heaviest[1] and own >= heaviest) or len(self._displaced) >= RESERVE:
             return False
-        self._displace(busiest)
+        self._displace(rivals[weights.index(heaviest)])
         return True
 
     def take_in(self, stranger: "Stranger") -> None:
         """Count a connection from now on."""
         self._strangers[stranger.fileno()] = stranger
 
-    def _displace(self, source: str) -> None:
-        """End the connection from a source that has stood there for the longest time."""
-        oldest = next(each for each in self._strangers.values() if each.source == source)
-        self._displaced.add(oldest.fileno())
-        del self._strangers[oldest.fileno()]
-        oldest.hang_up()
+    def _displace(self, stranger: "Stranger") -> None:
+        """End a connection to make room."""
+        self._displaced.add(stranger.fileno())
+        del self._strangers[stranger.fileno()]
+        stranger.hang_up()
 
 
 class GatedSocket(socket.socket):
@@ -132,6 +167,7 @@ class Stranger(socket.socket):
     def __init__(self, gate: Gate, sock: socket.socket, source: str) -> None:
         super().__init__(fileno=sock.detach())
         self.source: Final = source
+        self.site: Final = site_of(source)
         self._gate = gate
         gate.take_in(self)
 
@@ -145,4 +181,4 @@ class Stranger(socket.socket):
         descriptor = self.fileno()
         super().close()
         if descriptor >= 0:
-            self._gate.let_in(descriptor)
+            self._gate.forget(descriptor)

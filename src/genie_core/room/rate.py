@@ -1,6 +1,7 @@
 """How fast somebody may do something."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 
 @dataclass(slots=True)
@@ -56,8 +57,14 @@ class TokenBucket:
         self._at = now
 
 
+MOST_KEYS: Final = 4096
+
+
 class Rates:
-    """One token bucket for each of many keys; those that are full take no memory after `tidy`."""
+    """One token bucket for each of many keys; those that are full take no memory after `tidy`.
+
+    Of more than `MOST_KEYS` the one that came first is forgotten.
+    """
 
     def __init__(self, burst: float, per_second: float) -> None:
         self._burst = burst
@@ -69,13 +76,11 @@ class Rates:
 
     def take(self, key: str, now: float, amount: float = 1.0) -> bool:
         """Use up tokens of a key's bucket."""
-        fresh = TokenBucket(self._burst, self._per_second)
-        return self._buckets.setdefault(key, fresh).take(now, amount)
+        return self._bucket(key).take(now, amount)
 
     def charge(self, key: str, now: float, amount: float) -> None:
         """Take tokens of a key's bucket, whether or not there are any."""
-        fresh = TokenBucket(self._burst, self._per_second)
-        self._buckets.setdefault(key, fresh).charge(now, amount)
+        self._bucket(key).charge(now, amount)
 
     def wait(self, key: str, now: float) -> float:
         """How many seconds to go until there is a token for a key."""
@@ -87,6 +92,14 @@ class Rates:
         bucket = self._buckets.pop(old, None)
         if bucket is not None:
             self._buckets[new] = bucket
+
+    def _bucket(self, key: str) -> TokenBucket:
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = self._buckets[key] = TokenBucket(self._burst, self._per_second)
+            if len(self._buckets) > MOST_KEYS:
+                del self._buckets[next(iter(self._buckets))]
+        return bucket
 
     def tidy(self, now: float) -> None:
         """Forget the buckets that are as good as new."""

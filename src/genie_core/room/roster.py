@@ -53,9 +53,9 @@ class Roster:
         return self._peers.pop(peer_id, None)
 
     @property
-    def strangers(self) -> int:
-        """How many connections have not shown who they are."""
-        return sum(peer.stage in ARRIVING for peer in self._peers.values())
+    def strangers(self) -> list[Peer]:
+        """The connections that have not shown who they are, the oldest first."""
+        return [peer for peer in self._peers.values() if peer.stage in ARRIVING]
 
     @property
     def held(self) -> list[Peer]:

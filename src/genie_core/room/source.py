@@ -8,11 +8,11 @@ LOOPBACK: Final = "loopback"
 """The host's own machine. Its connections need no invite: whoever works there has its files."""
 
 SITE_BITS: Final = 64
-"""The part of an IPv6 address that a machine can't choose for itself."""
+"""The part of an IPv6 address that a machine can't choose for itself; a whole network shares it."""
 
 
 def source_of(host: str) -> str:
-    """The machine that an IP address stands for; all of loopback's addresses are one machine."""
+    """The address in its one spelling; all of loopback's addresses are one machine."""
     host = host.partition("%")[0]
     with suppress(ValueError):
         number = ipaddress.ip_address(host)
@@ -20,7 +20,14 @@ def source_of(host: str) -> str:
             number = number.ipv4_mapped or number
         if number.is_loopback:
             return LOOPBACK
-        if isinstance(number, ipaddress.IPv6Address):  # one machine has as many as it likes
-            return str(ipaddress.ip_network((number, SITE_BITS), strict=False))
         return str(number)
     return host
+
+
+def site_of(source: str) -> str:
+    """All the sources that one machine can choose from: its network for IPv6, else itself."""
+    with suppress(ValueError):
+        number = ipaddress.ip_address(source)
+        if isinstance(number, ipaddress.IPv6Address):
+            return str(ipaddress.ip_network((number, SITE_BITS), strict=False))
+    return source

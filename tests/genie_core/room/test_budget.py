@@ -138,3 +138,13 @@ def test_repeats_are_charged_by_their_size() -> None:
     assert 0 < budget.exclusion("ann", 0.0) < 2.0
     assert budget.exclusion("ann", 2.0) == 0.0
     assert all(budget.repeat(host, 0.0) for _ in range(100))
+
+
+def test_strangers_with_many_addresses_of_a_network_leave_those_who_are_known_alone() -> None:
+    budget = Budget(Limits(joins=30))
+    came = sum(budget.join(f"fd00::bad:{n:x}", 0.0) for n in range(6_000))
+    assert came == 4 * 30
+    assert all(budget.join(f"fd00::{n:x}", 0.0, key=f"key{n}") for n in range(1, 47))
+    assert budget.join("fd00:0:0:1::1", 0.0)
+    assert budget.join("192.0.2.7", 0.0)
+    assert sum(budget.join("fd00::7", 0.0, key="busy") for _ in range(100)) == 30

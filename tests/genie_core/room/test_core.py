@@ -193,12 +193,13 @@ def test_the_same_key_and_device_replace_a_connection_without_leaving() -> None:
     assert bench.room.state.head == head
 
 
-def test_too_many_strangers_are_turned_away_for_now() -> None:
+def test_of_too_many_strangers_the_oldest_is_turned_away_for_now() -> None:
     bench = Bench(limits=Limits(half_open=3))
-    for _ in range(3):
-        bench.connect()
-    refusal = only_refusal(bench.pull(bench.connect()))
+    strangers = [bench.connect() for _ in range(4)]
+    refusal = only_refusal(bench.pull(strangers[0]))
     assert (refusal.code, refusal.final) == ("room_full", False)
+    bench.send(strangers[-1], Hello("bob"))
+    assert isinstance(bench.pull(strangers[-1])[0], Welcome)
 
 
 def test_who_has_another_log_of_the_room_is_told_and_gets_no_seat() -> None:

@@ -31,6 +31,7 @@ from genie_core.room.frame import (
     Typing,
     Welcome,
 )
+from genie_core.room.identity import Identity
 from genie_core.room.limits import Limits
 from genie_core.room.passes import Passes
 from genie_core.room.proof import NONCE_CHARS, Meeting, Ticket
@@ -583,3 +584,23 @@ def test_a_full_room_is_full_for_people_not_for_terminals() -> None:
     bench.seat("alice", device="d2")
     _, answers = bench.meet("bob")
     assert only_refusal(answers).code == "room_full"
+
+
+def test_who_may_not_come_in_uses_up_nothing_and_members_have_a_share_of_their_own() -> None:
+    passes = Passes()
+    ticket = ticket_of(passes.issue(0.0))
+    bench = Bench(passes=passes, limits=Limits(joins=3))
+    for n in range(20):  # of which none has an invite
+        _, answers = bench.meet("mallory", by=Identity.generate(), source="fd00::1")
+        assert only_refusal(answers).code == "no_invite", n
+    names = [f"name{n}" for n in range(46)]
+    for n, name in enumerate(names):
+        bench.now += 5
+        peer, answers = bench.meet(name, ticket=ticket, source=f"fd00::{n + 1:x}")
+        assert refusals(answers) == []
+        bench.send(peer, Bye())
+    for n in range(20):
+        peer, _ = bench.meet("stranger", ticket=ticket, source=f"fd00::bad:{n:x}")
+        bench.send(peer, Bye())
+    for name in names:  # 46 who were here before, all at once and from anywhere
+        bench.seat(name, source="fd00::bad:0")

@@ -5,6 +5,8 @@ import socket
 import subprocess
 import sys
 import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -14,7 +16,7 @@ from tests.genie_core.room.doubles import participant, room_server
 from tests.genie_core.room.wire import DEADLINE, raw_websocket
 
 from genie_core.room.certificate import load_certificate
-from genie_core.room.gate import RESERVE, Gate
+from genie_core.room.gate import RESERVE, Gate, Stranger
 from genie_core.room.limits import Limits
 from genie_core.room.websocket import ws_connector
 
@@ -110,6 +112,80 @@ def test_those_displaced_are_bounded_until_they_are_gone() -> None:
             sock.close()
         assert lobby.gate.strangers == 2 * RESERVE
         assert connect_from(lobby, "127.0.2.1")
+
+
+def fill(gate: Gate, sources: Iterable[str]) -> list[bool]:
+    """Let connections stand before a gate that come from these sources, as far as it admits them."""
+    admitted = []
+    for source in sources:
+        admitted.append(gate.admits(source))
+        if admitted[-1]:
+            Passing(gate, socket.socket(), source)
+    return admitted
+
+
+class Passing(Stranger):
+    """A connection that is gone as soon as it is hung up on."""
+
+    def hang_up(self) -> None:
+        self.close()
+
+
+def standing(gate: Gate) -> Counter[str]:
+    return Counter(each.source for each in gate._strangers.values())
+
+
+def let_in(gate: Gate, *descriptors: int) -> None:
+    for descriptor in descriptors:
+        stranger = gate._strangers[descriptor]
+        gate.let_in(descriptor)
+        stranger.close()
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    gate = Gate(128)
+    yield gate
+    for each in list(gate._strangers.values()):
+        each.close()
+
+
+def test_one_with_all_addresses_of_a_network_keeps_nobody_else_of_it_out(gate: Gate) -> None:
+    for turn in range(46):
+        member = f"fd00::{turn + 1:x}"
+        fill(gate, (f"fd00::bad:{turn:x}:{each:x}" for each in range(200)))
+        assert fill(gate, [member]) == [True]
+        fill(gate, (f"fd00::bad2:{turn:x}:{each:x}" for each in range(127)))
+        assert standing(gate)[member] == 1  # so it had the time in which 127 others came
+        (descriptor,) = (fd for fd, each in gate._strangers.items() if each.source == member)
+        let_in(gate, descriptor)
+        assert standing(gate)[member] == 0
+
+
+def test_a_network_with_many_addresses_has_no_more_than_others(gate: Gate) -> None:
+    assert fill(gate, [f"192.0.2.{n}" for n in range(1, 64)]) == [True] * 63
+    fill(gate, [f"fd00::bad:{n:x}" for n in range(500)])
+    assert sum(source.startswith("192.0.2.") for source in standing(gate)) == 63
+    assert fill(gate, ["192.0.2.99"]) == [True]
+
+
+def test_places_are_kept_for_those_who_come_from_where_members_came_in(gate: Gate) -> None:
+    members = [f"fd00::{n:x}" for n in range(1, 33)]
+    assert fill(gate, members) == [True] * 32
+    let_in(gate, *gate._strangers)
+    fill(gate, [f"fd00::bad:{n:x}" for n in range(500)])
+    assert fill(gate, members) == [True] * 32
+    fill(gate, [f"fd00::bad2:{n:x}" for n in range(500)])
+    assert set(members) <= set(standing(gate))
+    assert fill(gate, members[:1]) == [True]
+    assert len(gate._strangers) == 160
+
+
+def test_members_who_take_all_places_do_not_keep_newcomers_out(gate: Gate) -> None:
+    assert fill(gate, ["192.0.2.1"]) == [True]
+    let_in(gate, *gate._strangers)
+    assert sum(fill(gate, ["192.0.2.1"] * 300)) == 160
+    assert fill(gate, ["192.0.2.2"]) == [True]
 
 
 async def test_who_is_in_the_room_does_not_count_and_who_only_connected_does() -> None:

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.rate import Rates, TokenBucket
+from genie_core.room.rate import MOST_KEYS, Rates, TokenBucket
 
 
 def test_a_burst_and_then_the_rate() -> None:
@@ -62,3 +62,10 @@ def test_what_is_charged_can_be_owed_and_is_waited_for() -> None:
     assert rates.wait("a", 0.0) == 2.0
     assert rates.wait("b", 0.0) == 0.0
     assert rates.wait("a", 2.0) == 0.0
+
+
+def test_so_many_keys_are_kept_and_no_more() -> None:
+    rates = Rates(1, 1.0)
+    assert all(rates.take(str(n), 0.0) for n in range(2 * MOST_KEYS))
+    assert sum(str(n) in rates for n in range(2 * MOST_KEYS)) == MOST_KEYS
+    assert not rates.take(str(2 * MOST_KEYS - 1), 0.0)
