@@ -220,6 +220,7 @@ async def take_host_seat(
         past=opened.log,
         reload=lambda model: engine_for(person.answering_with(model), place, lambda: seat.state),
     )
+    doors.presence.tell(listener.on_notice)
     seat = Participant(person.name, listener, plan)
     seat.replay(opened.events, opened.base.room())
     kept = await asyncio.to_thread(read_view, saved.folder)

@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TextIO
@@ -13,7 +14,7 @@ from typing import Final, TextIO
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.saved import SavedRoom
 from genie_core.blocking import off_loop
-from genie_core.durable import replace_file
+from genie_core.durable import reason, replace_file, sync_folder
 from genie_core.errors import GenieError
 from genie_core.room.address import Address, parse_address
 from genie_core.room.announcement import Announcement
@@ -25,6 +26,7 @@ from genie_core.room.identity import Identity
 from genie_core.room.invite import Invite, write_invite
 from genie_core.room.passes import Pass, Passes
 from genie_core.room.reach import reachable_hosts
+from genie_core.room.seat import Severity
 from genie_tui.locations import Locations
 
 PASSES_NAME: Final = "passes.json"
@@ -36,12 +38,41 @@ LOOK_AROUND: Final = 3.0
 logger = logging.getLogger(__name__)
 
 
+RETRY_FIRST: Final = 0.2
+RETRY_LONGEST: Final = 5.0
+"""Seconds between two attempts to write to a disk that fails."""
+
+NOT_SAVED: Final = (
+    "the invites can't be written to the disk ({why}): a new one is valid only until the room "
+    "closes, and one that was used up is valid again after that. It is tried again until then"
+)
+VOID_BUT_NOT_SAVED: Final = (
+    "the new invite can't be written to the disk ({why}): it is valid only until the room closes. "
+    "Those before it are void for good. It is tried again until then"
+)
+NOT_VOID: Final = (
+    "not done for good: the invites before this one are void while the room is open, but the disk "
+    "can't be written ({why}), and they are valid again once it closes. It is tried again until then"
+)
+SAVED: Final = "the invites of this room are on the disk now"
+
+
 class PassFile:
-    """A room's passes and the private file that they outlive the process in."""
+    """A room's passes and the private file that they outlive the process in.
+
+    `notify` is called on the event loop when they can't be written, and when they are after all.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="passes")
+        self._lock = threading.Lock()
+        self._news = threading.Event()
+        self._closing = False
+        self._wanted: bytes | None = None
+        self._voids = False
+        self._told = ""
+        self.notify: Callable[[Severity, str], None] = _log_notice
 
     def load(self) -> Passes:
         """Read the file, which blocks; whatever is no pass any more opens nothing."""
@@ -53,19 +84,74 @@ class PassFile:
             logger.warning("the invites of this room can't be read; they are void", exc_info=True)
             return Passes()
 
-    def save(self, passes: Passes) -> None:
-        """Write the file soon. If the disk fails, passes last as long as the program."""
-        self._writer.submit(self._write, passes.encode())
+    def save(self, passes: Passes, *, voids: bool = False) -> None:
+        """Write the file soon, and again until the disk takes it.
+
+        If it `voids` passes the old file is removed first, for which a full disk has room.
+        """
+        with self._lock:
+            self._wanted = passes.encode()
+            self._voids = self._voids or voids
+        self._news.set()
+        self._writer.submit(self._write_all, asyncio.get_running_loop())
 
     async def aclose(self) -> None:
-        """Wait for what is being written. Cancelling leaves that behind."""
+        """Wait for what is being written; what fails now is not tried again."""
+        self._closing = True
+        self._news.set()
         await off_loop(self._writer.shutdown, "passes")
 
-    def _write(self, content: bytes) -> None:
+    def _write_all(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Write what is wanted, however often that changes, until it is on disk."""
+        delay = RETRY_FIRST
+        while True:
+            self._news.clear()
+            last = self._closing
+            with self._lock:
+                content, voids = self._wanted, self._voids
+            if content is None:
+                return
+            trouble = self._write(content, voids=voids)
+            self._tell(loop, trouble)
+            if not trouble:
+                delay = RETRY_FIRST
+            elif last:
+                return
+            else:
+                self._news.wait(delay)
+                delay = min(delay * 2, RETRY_LONGEST)
+
+    def _write(self, content: bytes, *, voids: bool) -> str:
+        """Write once; returns what to tell if that fails."""
+        trouble = NOT_VOID if voids else NOT_SAVED
         try:
+            if voids:
+                self._path.unlink(missing_ok=True)
+                sync_folder(self._path.parent)
+                trouble = VOID_BUT_NOT_SAVED
             replace_file(self._path, content)
-        except OSError:
+        except OSError as error:
             logger.warning("the invites of this room can't be saved", exc_info=True)
+            return trouble.format(why=reason(error))
+        with self._lock:
+            if self._wanted is content:
+                self._wanted, self._voids = None, False
+        return ""
+
+    def _tell(self, loop: asyncio.AbstractEventLoop, trouble: str) -> None:
+        told, self._told = self._told, trouble
+        if trouble == told:
+            return
+        severity = Severity.ERROR if trouble else Severity.INFO
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(self._notify, severity, trouble or SAVED)
+
+    def _notify(self, severity: Severity, text: str) -> None:
+        self.notify(severity, text)
+
+
+def _log_notice(severity: Severity, text: str) -> None:
+    logger.warning("%s: %s", severity.value, text)
 
 
 def invite_of(saved: SavedRoom, certificate: Certificate, now: float) -> str:
@@ -155,6 +241,10 @@ class Presence:
         self._hosts: tuple[str, ...] = ()
         self.deed: Deed | None = None
 
+    def tell(self, notify: Callable[[Severity, str], None]) -> None:
+        """Tell the host from now on when invites can't be saved."""
+        self._file.notify = notify
+
     @property
     def addresses(self) -> tuple[Address, ...]:
         """Where others can try, the likeliest first; loopback where there is no network."""
@@ -197,7 +287,7 @@ class Presence:
     def renew(self, *, uses: int | None = None, lifetime: float | None = None) -> str:
         """Make a new invite and void all others; `lifetime` is in seconds. Members stay."""
         self._passes.renew(self._clock(), uses=uses, lifetime=lifetime)
-        self._file.save(self._passes)
+        self._file.save(self._passes, voids=True)
         return self.invite
 
     def _open_pass(self) -> Pass | None:

@@ -1,6 +1,8 @@
 """The file in which a room's invites outlive the program."""
 
 import asyncio
+import errno
+import os
 import threading
 from pathlib import Path
 
@@ -8,7 +10,8 @@ import pytest
 
 from genie_core.durable import replace_file
 from genie_core.room.passes import Passes
-from genie_tui.hosting import PASSES_NAME, PassFile
+from genie_core.room.seat import Severity
+from genie_tui.hosting import PASSES_NAME, SAVED, PassFile
 
 
 async def test_whoever_closes_waits_for_the_last_passes_and_the_loop_does_not(
@@ -39,4 +42,94 @@ def test_passes_that_can_not_be_read_are_void(tmp_path: Path) -> None:
     path = tmp_path / PASSES_NAME
     assert PassFile(path).load().newest(0.0) is None
     path.write_bytes(b"{")
+    assert PassFile(path).load().newest(0.0) is None
+
+
+class FullDisk:
+    """A disk on which nothing can be written until it is `full` no more."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.full = True
+        self.told: list[tuple[Severity, str]] = []
+        self._changed = asyncio.Event()
+        monkeypatch.setattr("genie_tui.hosting.replace_file", self._replace)
+        monkeypatch.setattr("genie_tui.hosting.RETRY_FIRST", 0.01)
+
+    def _replace(self, path: Path, content: bytes) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace_file(path, content)
+
+    def notify(self, severity: Severity, text: str) -> None:
+        self.told.append((severity, text))
+        self._changed.set()
+
+    async def next_notice(self) -> tuple[Severity, str]:
+        async with asyncio.timeout(60):
+            while not self.told:
+                self._changed.clear()
+                await self._changed.wait()
+        return self.told.pop(0)
+
+
+async def test_voided_invites_stay_void_though_the_disk_is_full_and_the_new_one_is_told_as_unsure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, passes = tmp_path / PASSES_NAME, Passes()
+    old = passes.issue(0.0)
+    replace_file(path, passes.encode())
+    disk, file = FullDisk(monkeypatch), PassFile(path)
+    file.notify = disk.notify
+    new = passes.renew(0.0)
+    file.save(passes, voids=True)
+    severity, text = await disk.next_notice()
+    assert severity is Severity.ERROR
+    assert "No space left on device" in text
+    assert "Those before it are void for good" in text
+    assert PassFile(path).load().newest(0.0) is None  # as after a crash at this moment
+    file.save(passes)
+    disk.full = False
+    assert await disk.next_notice() == (Severity.INFO, SAVED)
+    await file.aclose()
+    kept = PassFile(path).load()
+    assert kept.newest(0.0) == new
+    assert old.id not in [each.id for each in kept._passes.values()]
+
+
+async def test_an_invite_that_can_not_be_voided_for_good_is_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *, missing_ok: bool = False) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    disk, file, passes = FullDisk(monkeypatch), PassFile(tmp_path / PASSES_NAME), Passes()
+    file.notify = disk.notify
+    passes.issue(0.0)
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "unlink", refuse)
+        passes.renew(0.0)
+        file.save(passes, voids=True)
+        _, text = await disk.next_notice()
+        assert text.startswith("not done for good")
+        assert "valid again once it closes" in text
+    await disk.next_notice()  # now they are void
+    async with asyncio.timeout(60):
+        await file.aclose()  # and does not try for ever
+    assert not (tmp_path / PASSES_NAME).exists()
+
+
+async def test_an_invite_that_was_used_up_is_told_as_unsure_until_that_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, passes = tmp_path / PASSES_NAME, Passes()
+    once = passes.issue(0.0, uses=1)
+    replace_file(path, passes.encode())
+    disk, file = FullDisk(monkeypatch), PassFile(path)
+    file.notify = disk.notify
+    assert passes.consume(once.id, 0.0)
+    file.save(passes)
+    assert "one that was used up is valid again" in (await disk.next_notice())[1]
+    disk.full = False
+    await disk.next_notice()
+    await file.aclose()
     assert PassFile(path).load().newest(0.0) is None

@@ -354,6 +354,8 @@ class Room:
         """Tell everybody that nothing can be written at the moment; empty: it can again."""
         if text != self._trouble:
             self._trouble = text
+            self._moderator.disk_fails(fails=bool(text))
+            self._roster.stir()  # those who are put out don't wait for the disk
             for peer in self._roster.seated:
                 self._roster.reply(peer, Trouble(text))
 
@@ -382,11 +384,16 @@ class Room:
                 frames += peer.signals.take()
         elif peer.position < peer.until:
             frames += self._entries(peer, peer.until)
-        if peer.stage is Stage.LEAVING and peer.position >= peer.until:
+        if peer.stage is Stage.LEAVING and (peer.position >= peer.until or self._is_cut_off(peer)):
             peer.done = True
             if peer.farewell is not None:
                 frames.append(peer.farewell)
         return frames
+
+    def _is_cut_off(self, peer: Peer) -> bool:
+        """Whether the host put this peer out, and what it was to have first can't be written."""
+        put_out = peer.farewell is not None and peer.farewell.code in ("kicked", "banned")
+        return put_out and bool(self._trouble)
 
     def finished(self, peer_id: int) -> bool:
         """Whether the peer got all that it will ever get, so that its connection should close."""

@@ -7,7 +7,7 @@ from genie_core.room.budget import Budget
 from genie_core.room.codec import whole_text
 from genie_core.room.deed import Deed, is_valid
 from genie_core.room.event import Moderated, Shared
-from genie_core.room.frame import Accepted, Moderate, Offered, Refusal
+from genie_core.room.frame import Accepted, Moderate, Offered, Refusal, Refused
 from genie_core.room.history import NO_DISK, History
 from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer
@@ -20,6 +20,11 @@ FAREWELLS: Final[dict[str, tuple[Refusal, str]]] = {
     "kick": ("kicked", "the host put you out of the room"),
     "ban": ("banned", "the host does not want you in this room any more"),
 }
+NOT_ON_DISK: Final = (
+    "not done for good: {} holds while this room is open, but the host can't write to its disk, and "
+    "it is lost if the room ends before that. It is tried again until then"
+)
+
 PUT_OUT: Final = "put out by the host"
 
 
@@ -43,6 +48,8 @@ class Moderator:
         self._unseat = unseat
         self._offered = ""
         self._heir: tuple[str, Deed | None] = ("", None)
+        self._failing = False
+        self._told = 0
 
     @property
     def heir(self) -> tuple[str, Deed | None]:
@@ -58,7 +65,8 @@ class Moderator:
 
     def moderate(self, peer: Peer, wish: Moderate, now: float) -> None:
         """Act on somebody, who need not be here."""
-        if not (self.has_authority(peer) and self._has_time(peer, now)):
+        urgent = wish.measure not in ("unmute", "pardon")
+        if not (self.has_authority(peer) and self._has_time(peer, now, urgent=urgent)):
             return
         person = self._person(peer, wish.name)
         if person is None:
@@ -73,13 +81,33 @@ class Moderator:
         if wish.measure in FAREWELLS:
             code, text = FAREWELLS[wish.measure]
             self._put_out(person.name, code, f"{text}: {reason}" if reason else text, now)
+        self._tell_what_is_not_on_disk()
 
     def share(self, peer: Peer, on: bool, now: float) -> None:  # noqa: FBT001 - a frame's field
         """Show or withhold what tools are called with for guests."""
-        if not (self.has_authority(peer) and self._has_time(peer, now)):
+        if not (self.has_authority(peer) and self._has_time(peer, now, urgent=not on)):
             return
         if on != self._history.state.sharing:
             self._history.record(peer.name, Shared(on), now)
+            self._tell_what_is_not_on_disk()
+
+    def disk_fails(self, *, fails: bool) -> None:
+        """Note whether the log can't be written, and tell the host what is not in it therefore."""
+        self._failing = fails
+        self._tell_what_is_not_on_disk()
+
+    def _tell_what_is_not_on_disk(self) -> None:
+        """Tell the host, once for each measure: it holds in memory, which ends with the room."""
+        if not self._failing:
+            return
+        for event in self._history.pending():
+            body = event.body
+            if event.seq <= self._told or not isinstance(body, Moderated | Shared):
+                continue
+            self._told = event.seq
+            what = f"/{body.measure} {body.name}" if isinstance(body, Moderated) else "/share"
+            for host in self._roster.at(self._history.state.host):
+                self._roster.reply(host, Refused("disk", NOT_ON_DISK.format(what)))
 
     def offer(self, peer: Peer, name: str, now: float) -> None:
         """Ask somebody who is here to host from now on."""
@@ -113,8 +141,8 @@ class Moderator:
         for terminal in self._roster.at(self._history.state.host):
             self._roster.reply(terminal, Accepted(peer.name, deed))
 
-    def _has_time(self, peer: Peer, now: float) -> bool:
-        if self._history.congested:
+    def _has_time(self, peer: Peer, now: float, *, urgent: bool = False) -> bool:
+        if self._history.congested and not urgent:  # what takes a right away can't wait
             self._roster.refuse(peer, "disk", NO_DISK)
         elif not self._budget.nudge(peer, now):
             self._roster.refuse(peer, "too_fast", "too much at once; slow down")

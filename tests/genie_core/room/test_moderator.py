@@ -352,3 +352,56 @@ def test_who_was_muted_can_speak_in_a_room_of_their_own(meeting: Meeting) -> Non
     assert own.bodies()[-1].text == "I host now"
     old = own.seat("hana", source=LAN)
     assert only_refusal(own.tell(old, Moderate("kick", "alice"))).code == "not_allowed"
+
+
+@pytest.mark.parametrize("measure", ["kick", "ban"])
+def test_who_is_put_out_does_not_stay_because_the_disk_is_full(
+    meeting: Meeting, measure: Measure
+) -> None:
+    meeting.room.receive(meeting.hana, Moderate(measure, "bob"), meeting.now)
+    assert meeting.pull(meeting.bob) == []  # for the log comes first
+    meeting.room.trouble("the disk is full")
+    assert meeting.bob in meeting.room.stirred()
+    (farewell,) = refusals(meeting.pull(meeting.bob))
+    assert farewell.code in ("kicked", "banned")
+    assert meeting.room.finished(meeting.bob)
+    told = [each for each in refusals(meeting.pull(meeting.hana)) if each.code == "disk"]
+    assert [f"not done for good: /{measure} bob holds" in each.text for each in told] == [True]
+
+
+def test_what_is_taken_away_while_the_disk_is_full_holds_at_once_and_is_told_as_unsure(
+    meeting: Meeting,
+) -> None:
+    meeting.room.trouble("the disk is full")
+    wishes: list[ClientFrame] = [
+        Moderate("mute", "alice"),
+        Moderate("role", "alice", "observer"),
+        Share(on=True),
+        Moderate("ban", "bob"),
+    ]
+    for wish in wishes:
+        meeting.room.receive(meeting.hana, wish, meeting.now)
+    told = [each.text for each in refusals(meeting.pull(meeting.hana))]
+    assert [text.split(" holds ")[0].rsplit(": ", 1)[1] for text in told] == [
+        *("/mute alice", "/role alice", "/share", "/ban bob")
+    ]
+    meeting.room.trouble("the disk is still full")
+    assert refusals(meeting.pull(meeting.hana)) == []  # told once
+    meeting.room.receive(meeting.alice, Say("1", "hello"), meeting.now)
+    assert only_refusal(meeting.pull(meeting.alice)).code == "muted"
+    assert only_refusal(meeting.meet("bob")[1]).code == "banned"
+    meeting.commit()
+    meeting.room.trouble("")
+    assert meeting.bodies(Moderated)[-1].measure == "ban"
+
+
+def test_a_right_is_taken_away_even_when_too_much_waits_for_the_disk(
+    meeting: Meeting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("genie_core.room.history.PENDING_EVENTS", 1)
+    meeting.room.receive(meeting.alice, Say("1", "hello"), meeting.now)
+    meeting.room.receive(meeting.hana, Moderate("ban", "bob"), meeting.now)
+    assert "bob" in meeting.room.state.banned
+    meeting.room.receive(meeting.hana, Moderate("pardon", "bob"), meeting.now)
+    assert "bob" in meeting.room.state.banned
+    assert [each.code for each in refusals(meeting.pull(meeting.hana))] == ["disk"]

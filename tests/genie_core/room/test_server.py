@@ -25,10 +25,11 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from genie_core.room.core import Room
 from genie_core.room.errors import AddressInUse, InvalidName, NotLoopback
-from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Said, Suspended
+from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Moderated, Said, Suspended
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     Hello,
+    Moderate,
     Refused,
     Say,
     ServerFrame,
@@ -177,6 +178,33 @@ async def test_a_full_disk_acknowledges_nothing_and_loses_nothing() -> None:
             await bob.seen.until(lambda r: r.texts == ["one", "two"] and not r.unsent)
             await bob.seen.until(lambda r: "can write" in r.notices[-1][1])
     assert [e.body.text for e in sink.events if isinstance(e.body, Said)] == ["one", "two"]
+
+
+async def test_a_ban_on_a_full_disk_disconnects_holds_and_is_written_when_it_can_be() -> None:
+    sink, mallory = FailingSink(), Identity.generate()
+    async with room_server(sink) as server:
+        address = str(await server.listen(port=0))
+        hosting = participant(local_connector(server), "hana", token=server.host_token)
+        bad = participant(ws_connector(address), "mallory", identity=mallory)
+        async with hosting as host, bad as first:
+            await first.seen.online()
+            await host.seen.until(lambda r: "mallory" in r.state.people)
+            sink.broken = True
+            assert host.client.ask(Moderate("ban", "mallory"))
+            await first.seen.until(lambda r: r.links[-1].link is Link.CLOSED)
+            assert first.refusal is not None
+            assert first.refusal.code == "banned"
+            await host.seen.until(
+                lambda r: any("/ban mallory holds" in text for _, text in r.notices)
+            )
+            async with participant(ws_connector(address), "mallory", identity=mallory) as again:
+                await again.seen.until(lambda r: r.links and r.links[-1].link is Link.CLOSED)
+                assert again.refusal is not None
+                assert again.refusal.code == "banned"
+            assert not any(isinstance(event.body, Moderated) for event in sink.events)
+            sink.broken = False
+            await host.seen.until(lambda r: "mallory" in r.state.banned)
+    assert sum(isinstance(event.body, Moderated) for event in sink.events) == 1
 
 
 async def test_suspending_on_a_full_disk_ends_in_time_and_says_so() -> None:
