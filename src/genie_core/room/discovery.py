@@ -7,6 +7,8 @@ size of what is kept is bounded, whatever the network sends.
 import asyncio
 import hashlib
 import ipaddress
+import itertools
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -36,8 +38,17 @@ RESOLVERS: Final = 4
 RESOLVE: Final = 2_000
 """Milliseconds to wait for the particulars of a room of which only the name has been heard."""
 
-LIFETIME: Final = 60
-"""Seconds for which an announcement holds; a host that is gone without goodbye is in it so long."""
+LIFETIME: Final = 30
+"""Seconds for which an announcement holds; a host that is gone without goodbye is listed so long.
+
+Only the record that lists a service lasts longer: zeroconf takes none that ends before 1,125 s.
+"""
+
+LOOK: Final = 1.0
+"""Seconds between two looks at how long what was announced still holds."""
+
+ASKS: Final = 4
+"""How often a host is asked in the second half of that time, as multicast gets lost at times."""
 
 READ_BURST: Final = 128
 READ_RATE: Final = 100.0
@@ -139,6 +150,7 @@ class Browser(Multicaster):
             async with asyncio.TaskGroup() as group:
                 for _ in range(RESOLVERS):
                     group.create_task(self._resolve_forever(network))
+                group.create_task(self._verify_forever(network))
                 await self._browse(network)
         finally:
             self._unresolved.clear()
@@ -198,6 +210,30 @@ class Browser(Multicaster):
                 if info is not None:
                     self._take(name, info)
 
+    async def _verify_forever(self, network: "AsyncZeroconf") -> None:
+        """Ask hosts whether they are still there before what they announced ends, and forget others.
+
+        Those that are listed and don't answer are asked on, as they may come back.
+        """
+        asked: dict[str, float] = {}
+        while True:
+            await asyncio.sleep(LOOK)
+            now = time.monotonic()
+            names = _listed(network, MAX_UNRESOLVED)
+            asked = {name: at for name, at in asked.items() if name in names}
+            for name in [name for name in self._rooms if name not in names]:
+                self._forget(name)
+            for name in names:
+                left = _seconds_left(network, name)
+                if not left:
+                    self._forget(name)
+                due = asked.get(name, 0.0) + LIFETIME / 2 / ASKS
+                # Everybody hears the answer: whoever is the first to ask spares the others that.
+                if now >= due and left < LIFETIME / 2 * random.uniform(0.8, 1.0):  # noqa: S311
+                    asked[name] = now
+                    with suppress(OSError):
+                        _ask_for(network, name)
+
     def _take(self, name: str, info: "AsyncServiceInfo") -> None:
         announcement = read_announcement(info.properties, info.port, info.parsed_addresses())
         if announcement is None:
@@ -255,6 +291,34 @@ def _record(announcement: Announcement, name: str = "") -> "AsyncServiceInfo":
         host_ttl=LIFETIME,
         other_ttl=LIFETIME,
     )
+
+
+def _listed(network: "AsyncZeroconf", most: int) -> list[str]:
+    """The names of the records that the network lists as rooms."""
+    from zeroconf import DNSPointer, current_time_millis
+
+    now, found = current_time_millis(), network.zeroconf.cache.async_entries_with_name(SERVICE)
+    pointers = (each for each in found if isinstance(each, DNSPointer) and not each.is_expired(now))
+    return [each.alias for each in itertools.islice(pointers, most)]
+
+
+def _seconds_left(network: "AsyncZeroconf", name: str) -> float:
+    """How long what was announced under a name still holds."""
+    from zeroconf import DNSService, current_time_millis
+
+    now, found = current_time_millis(), network.zeroconf.cache.async_entries_with_name(name)
+    left = (each.get_remaining_ttl(now) for each in found if isinstance(each, DNSService))
+    return max(left, default=0.0)
+
+
+def _ask_for(network: "AsyncZeroconf", name: str) -> None:
+    """Ask the network for what is announced under a name."""
+    from zeroconf import DNSOutgoing, DNSQuestion
+    from zeroconf.const import _CLASS_IN, _FLAGS_QR_QUERY, _TYPE_ANY
+
+    question = DNSOutgoing(_FLAGS_QR_QUERY)
+    question.add_question(DNSQuestion(name, _TYPE_ANY, _CLASS_IN))
+    network.zeroconf.async_send(question)
 
 
 def _hosts(addresses: Sequence[str]) -> list[str]:

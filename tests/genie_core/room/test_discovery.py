@@ -354,3 +354,49 @@ def test_a_network_that_comes_later_is_used_with_both_kinds_of_addresses() -> No
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "('192.0.2.7:7', '[fd00::7]:7')\n"
+
+
+SHORT_LIVED = """
+import asyncio, sys
+from genie_core.room import discovery
+from genie_core.room.announcement import Announcement
+from genie_core.room.deed import sign_deed
+from genie_core.room.identity import Identity
+
+discovery.LIFETIME = int(sys.argv[2])
+
+async def main():
+    deed = sign_deed(Identity.generate(), room=sys.argv[1], host="hana", pin="", addresses=(), at=1.0)
+    told = Announcement(deed, "Garden", 7)
+    async with discovery.Announcer(told, interfaces=["127.0.0.1"]) as announcer:
+        await announcer.settle()
+        print("there", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_host_that_is_killed_is_listed_no_longer_and_the_others_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(discovery, "LIFETIME", 4)
+    monkeypatch.setattr(discovery, "LOOK", 0.1)
+    room = f"killed-{os.getpid()}"
+    command = [sys.executable, "-c", SHORT_LIVED, room, "4"]
+    async with (
+        Announcer(announcement("lives"), interfaces=LOOPBACK),
+        browsing() as (browser, watcher),
+    ):
+        for _ in range(2):  # also if it comes back after it was forgotten
+            host = await asyncio.to_thread(
+                subprocess.Popen, command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+            try:
+                await watcher.until(lambda: titles(browser, room) == ["Garden"])
+                assert titles(browser) == ["lives"]
+            finally:
+                host.kill()
+                await asyncio.to_thread(host.communicate)
+            await watcher.until(lambda: titles(browser, room) == [])
+            assert titles(browser) == ["lives"]
