@@ -295,7 +295,8 @@ def _record(announcement: Announcement, name: str = "") -> "AsyncServiceInfo":
 
 def _listed(network: "AsyncZeroconf", most: int) -> list[str]:
     """The names of the records that the network lists as rooms."""
-    from zeroconf import DNSPointer, current_time_millis
+    from zeroconf import current_time_millis
+    from zeroconf._dns import DNSPointer  # the package's own name for it is not typed
 
     now, found = current_time_millis(), network.zeroconf.cache.async_entries_with_name(SERVICE)
     pointers = (each for each in found if isinstance(each, DNSPointer) and not each.is_expired(now))
@@ -304,7 +305,8 @@ def _listed(network: "AsyncZeroconf", most: int) -> list[str]:
 
 def _seconds_left(network: "AsyncZeroconf", name: str) -> float:
     """How long what was announced under a name still holds."""
-    from zeroconf import DNSService, current_time_millis
+    from zeroconf import current_time_millis
+    from zeroconf._dns import DNSService
 
     now, found = current_time_millis(), network.zeroconf.cache.async_entries_with_name(name)
     left = (each.get_remaining_ttl(now) for each in found if isinstance(each, DNSService))
@@ -313,7 +315,8 @@ def _seconds_left(network: "AsyncZeroconf", name: str) -> float:
 
 def _ask_for(network: "AsyncZeroconf", name: str) -> None:
     """Ask the network for what is announced under a name."""
-    from zeroconf import DNSOutgoing, DNSQuestion
+    from zeroconf._dns import DNSQuestion
+    from zeroconf._protocol.outgoing import DNSOutgoing
     from zeroconf.const import _CLASS_IN, _FLAGS_QR_QUERY, _TYPE_ANY
 
     question = DNSOutgoing(_FLAGS_QR_QUERY)

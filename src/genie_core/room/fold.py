@@ -252,13 +252,14 @@ class RoomState:
                 self._ran(event, body)
 
     def _doors_open(self, event: Event, hosted: Hosted) -> None:
+        is_new_room = hosted.room not in ("", self.room)
         self.room, self.title = hosted.room or self.room, hosted.title or self.title
         self.host, self.hosting, self.heir = hosted.host, True, None
         self.host_key, self.pin = hosted.key, hosted.pin
         self.sharing = False  # that is for each host to say, and was perhaps another one's word
         self.hostings.append(event.seq)
         self.hosts.add(hosted.host)
-        if hosted.copied and hosted.room:  # within one room a name never changes its key
+        if hosted.copied and is_new_room:  # within one room a name never changes its key
             self.members.rebind(hosted.host, hosted.key)
         self.members.host(hosted.host, hosted.key)
 

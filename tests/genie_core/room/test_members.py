@@ -139,5 +139,7 @@ def test_only_where_a_copied_room_begins_a_name_gets_another_key() -> None:
     for seq, (by, body) in enumerate(bodies, 1):
         state.apply(Event(seq, 1.0, by, body))
     assert (state.keys["ann"], state.owner_of("k1")) == ("k1", "ann")
-    state.apply(Event(5, 1.0, "", Hosted("Ann", "r2", "Standup", "k2", "", "import", "r1")))
+    state.apply(Event(5, 1.0, "", Hosted("ann", "r1", "Standup", "k2", "", "import", "r0")))
+    assert state.keys["ann"] == "k1"  # a host can't take a name over by calling its room a copy
+    state.apply(Event(6, 1.0, "", Hosted("Ann", "r2", "Standup", "k2", "", "import", "r1")))
     assert (state.room, state.keys["ann"], state.owner_of("k1")) == ("r2", "k2", None)
