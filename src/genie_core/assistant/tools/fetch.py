@@ -15,7 +15,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Final
 
 from genie_core.assistant.config import ToolLimits
-from genie_core.assistant.tools.addresses import is_public
+from genie_core.assistant.tools.addresses import is_metadata, is_public
 from genie_core.assistant.tools.body import Unreadable, decoded, is_html, unpacked
 from genie_core.assistant.tools.isolated import TookTooLong, WorkFailed, isolated
 from genie_core.assistant.tools.page import readable
@@ -165,6 +165,11 @@ class Web:
             found = []
         if not found:
             raise _Refused(f"there is no host called {url.host[:200]!r}, or it can't be looked up")
+        if any(map(is_metadata, found)):
+            raise _Refused(
+                f"{url.host[:200]!r} is where a cloud gives its machines their credentials, which "
+                "is never read"
+            )
         if not self.limits.private_addresses and not all(map(self.is_public, found)):
             raise _Refused(
                 f"{url.host[:200]!r} is on this machine or a private network, which is not "

@@ -172,6 +172,23 @@ async def test_this_machine_is_not_reached_however_it_is_called(site: Site, url:
     assert site.asked == []
 
 
+@pytest.mark.parametrize(
+    "host",
+    ["169.254.169.254", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "168.63.129.16",
+     "[fd00:ec2::254]", "100.100.100.200", "2852039166"],
+)  # fmt: skip
+async def test_credentials_of_a_cloud_are_never_read(host: str) -> None:
+    web = Web(ToolLimits(fetch_seconds=60.0, private_addresses=True))
+    assert "is never read" in await web.fetch_url(f"http://{host}/latest/meta-data/")
+
+
+async def test_a_redirection_to_the_credentials_of_a_cloud_is_refused(site: Site) -> None:
+    site.pages["/"] = to("http://[::ffff:a9fe:a9fe]/latest/meta-data/")
+    web = Web(ToolLimits(fetch_seconds=60.0, private_addresses=True), site.resolve)
+    assert "is never read" in await web.fetch_url(site.url("/"))
+    assert len(site.asked) == 1
+
+
 async def test_this_machine_is_reached_where_that_is_allowed(site: Site) -> None:
     site.pages["/"] = answer(b"mine")
     web = Web(ToolLimits(fetch_seconds=60.0, private_addresses=True))
