@@ -119,7 +119,7 @@ def listed(root: str, folder: str) -> str:
     heading = f"{_titled(folder)} has {count}:" if entries else f"{_titled(folder)} is empty."
     if ignored and not entries:
         heading = f"{_titled(folder)} has nothing to list."
-    return "\n".join([heading, *lines, *([left_out(ignored)] if ignored else [])])
+    return "\n".join([heading, *lines, *(["", left_out(ignored)] if ignored else [])])
 
 
 def lines_with(root: str, folder: str, text: str) -> str:

@@ -58,7 +58,7 @@ class Walk:
 
     def stop(self, name: str, after: str) -> None:
         """Remember that the search ended at a file, after how much."""
-        self._stopped = f"{STOPPED}{name!r} after {after}; search a narrower folder."
+        self._stopped = f"{STOPPED}`{name}` after {after}; search a narrower folder."
 
     def notes(self) -> list[str]:
         """Say what the search left out, a sentence each."""
@@ -117,4 +117,6 @@ def left_out(ignored: list[str]) -> str:
 
 def _some(names: list[str]) -> str:
     more = len(names) - _MAX_NAMED
-    return ", ".join(names[:_MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return ", ".join(f"`{name}`" for name in names[:_MAX_NAMED]) + (
+        f" and {more:,} more" if more > 0 else ""
+    )

@@ -84,7 +84,7 @@ def _v6(draw: st.DrawFn) -> IPv6Address:
         packed[8:12] = marker
     places = draw(st.none() | st.sampled_from(_ssrf._ALL_EMBEDDED_OFFSETS))
     if places is not None:
-        inner: IPv4Address = draw(_V4)
+        inner = draw(_V4)
         flipped = draw(st.sampled_from([0, 0xFF]))  # as Teredo has it
         for place, byte in zip(places, inner.packed, strict=True):
             packed[place] = byte ^ flipped

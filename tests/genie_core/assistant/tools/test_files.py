@@ -112,7 +112,7 @@ async def test_hits_are_limited(files: Files) -> None:
     said = await files.search_files("tea")
     assert said.startswith(f"More than {MAX_HITS} lines")
     assert said.count("many.txt:") == MAX_HITS
-    assert said.endswith("at 'many.txt' after 50 matches; search a narrower folder.")
+    assert said.endswith("at `many.txt` after 50 matches; search a narrower folder.")
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", ".env", "photo.png", "docs", "nope"])
@@ -137,9 +137,11 @@ async def test_ignored_entries_are_named_and_not_listed(files: Files) -> None:
     (root / "a.log").write_text("TODO\n", encoding="utf-8")
     said = await files.list_files()
     assert said.startswith("The workspace has 3 entries:\n- docs/\n")
-    assert said.splitlines()[-1].startswith("Left out, as .gitignore says: a.log, node_modules/.")
+    assert said.splitlines()[-1].startswith(
+        "Left out, as .gitignore says: `a.log`, `node_modules/`."
+    )
     assert "todo.js" in await files.list_files("node_modules")
-    assert "todo.js" not in (await files.search_files("todo")).replace("node_modules/.", "")
+    assert "todo.js" not in (await files.search_files("todo")).replace("`node_modules/`", "")
     assert "node_modules/todo.js:1" in await files.search_files("todo", "node_modules")
     assert "a.log:1: TODO" in await files.search_files("todo", "a.log")
     assert "TODO" in await files.read_file("a.log")
@@ -152,7 +154,7 @@ async def test_a_search_that_was_cut_says_where_to_model_and_person(tmp_path: Pa
     heard = Heard()
     with reporting_to(heard):
         said = await files.search_files("coffee")
-    stopped = "The search stopped at 'f2000.txt' after 2,000 files; search a narrower folder."
+    stopped = "The search stopped at `f2000.txt` after 2,000 files; search a narrower folder."
     assert said == f"No line contains 'coffee' (2,000 files searched).\n{stopped}"
     assert heard.notes == [f"note: {stopped.removesuffix('.')}"]
 

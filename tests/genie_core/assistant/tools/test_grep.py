@@ -95,7 +95,7 @@ async def test_a_pattern_that_would_take_years_is_given_up(root: Path) -> None:
 
 def test_a_search_that_was_cut_says_where(root: Path) -> None:
     (root / "many.txt").write_text("tea\n" * 1_000, encoding="utf-8")
-    stopped = "The search stopped at 'many.txt' after 100 matches; search a narrower folder."
+    stopped = "The search stopped at `many.txt` after 100 matches; search a narrower folder."
     assert search(root, "tea").endswith(f"\n{stopped}")
     for number in range(MAX_SEARCHED_FILES):
         (root / f"f{number:04}.txt").touch()
@@ -107,6 +107,6 @@ def test_a_search_that_was_cut_says_where(root: Path) -> None:
 def test_ignored_files_are_searched_only_by_name(root: Path) -> None:
     (root / ".gitignore").write_text("src/\n", encoding="utf-8")
     assert "src/b.py:" not in search(root, "def")
-    assert "Left out, as .gitignore says: src/." in search(root, "def")
+    assert "Left out, as .gitignore says: `src/`." in search(root, "def")
     assert "src/b.py:1" in search(root, "def", "src")
     assert "src/b.py:1" in search(root, "def", "src/b.py")

@@ -48,7 +48,7 @@ def test_ignored_folders_do_not_count(
     taken = Walk(workspace, workspace.root)
     assert names(taken) == ["notes.txt", "src/app.py", "src/deep/more.py"]
     (note,) = taken.notes()
-    assert note.startswith("Left out, as .gitignore says: debug.log, node_modules/.")
+    assert note.startswith("Left out, as .gitignore says: `debug.log`, `node_modules/`.")
 
 
 @pytest.mark.parametrize("start", ["node_modules", "node_modules/one", "node_modules/one/a.js"])
@@ -77,7 +77,7 @@ def test_where_a_walk_stopped_is_said(
     taken = Walk(workspace, workspace.root)
     assert names(taken) == ["notes.txt"]
     assert taken.notes() == [
-        f"The search stopped at 'src/app.py' after {after}; search a narrower folder."
+        f"The search stopped at `src/app.py` after {after}; search a narrower folder."
     ]
 
 
@@ -100,6 +100,6 @@ def test_what_is_read_in_part_or_not_at_all_is_said(
     (workspace.root / "notes.txt").unlink()  # listed, and gone before it is read
     assert [name for name, _ in passing] == ["src/app.py", "src/deep/more.py"]
     assert taken.notes() == [
-        "Only the first 2 MB of big.txt count.",
-        "Not readable: notes.txt.",
+        "Only the first 2 MB of `big.txt` count.",
+        "Not readable: `notes.txt`.",
     ]
