@@ -1,11 +1,16 @@
 """Holding a saved room while somebody is in it."""
 
 import asyncio
+import logging
 from contextlib import AsyncExitStack, ExitStack
 
+from genie_core.archive.errors import ArchiveError
+from genie_core.archive.lock import holder
 from genie_core.archive.log import OpenedLog
-from genie_core.archive.saved import SavedRoom
+from genie_core.archive.saved import RECORD_NAME, SavedRoom
 from genie_core.blocking import off_loop
+
+logger = logging.getLogger(__name__)
 
 
 async def open_held(saved: SavedRoom, name: str, resources: AsyncExitStack) -> OpenedLog:
@@ -35,9 +40,22 @@ async def _give_back(held: ExitStack) -> None:
     await off_loop(held.close, "closing a room")
 
 
+def _hold_again(saved: SavedRoom, name: str, anew: ExitStack) -> None:
+    """Put back what else belongs to a folder whose log had to be written anew."""
+    try:
+        if holder(saved.folder) is None:  # the lock went with the folder
+            anew.enter_context(saved.held(name))
+        if not (saved.folder / RECORD_NAME).exists():
+            saved.write()
+    except ArchiveError:
+        logger.warning("the folder of the room is not as it was", exc_info=True)
+
+
 def _opened(saved: SavedRoom, name: str) -> tuple[ExitStack, OpenedLog]:
     with ExitStack() as stack:
         stack.enter_context(saved.held(name))
         opened = saved.open_log()
+        anew = stack.enter_context(ExitStack())
+        opened.log.on_restored.append(lambda _told: _hold_again(saved, name, anew))
         stack.callback(opened.log.close)
         return stack.pop_all(), opened

@@ -156,6 +156,7 @@ async def open_doors(
         copied=copied,
         origin=record.origin if copied else "",
     )
+    log.memory = server.remembered
     if not copied:
         _check_name(server.state, person.name, identity)
     await server.start()
@@ -227,6 +228,13 @@ async def take_host_seat(
     seat.send_again(together(unsent, kept.unsent))
     seat.report_again(kept.unrecorded, opened.events)
     await seat.start()
+    loop = asyncio.get_running_loop()
+
+    def restored(told: str) -> None:
+        with suppress(RuntimeError):  # the event loop is closed
+            loop.call_soon_threadsafe(listener.on_notice, Severity.ERROR, told)
+
+    opened.log.on_restored.append(restored)
     async with leaving_unless_done(seat):
         await asyncio.to_thread(_note_hosting, person, doors)
         if not person.settings.local:

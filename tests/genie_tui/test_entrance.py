@@ -184,6 +184,17 @@ async def test_a_fork_of_an_import_can_be_hosted(tmp_path: Path, name: str) -> N
         assert (host.state.room, host.state.host) == (made.id, name)
 
 
+async def test_a_log_that_is_deleted_while_the_room_is_open_comes_back(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("Standup"), tmp_path) as (ann, ear):
+        await said(ann, ann, ear, "before")
+        shutil.rmtree(saved(tmp_path))
+        await said(ann, ann, ear, "after")
+        await ear.until(lambda: any("written anew, complete" in each for each in ear.notices))
+    with SavedRoom.load(saved(tmp_path)).reader() as log:
+        assert {e.said.text for e in log.state().exchanges.values()} == {"before", "after"}
+        assert log.problems == []
+
+
 async def test_the_name_that_was_chosen_wins(tmp_path: Path) -> None:
     source = await session_of_ann(tmp_path)
     entrance = Entrance("zoe", LOCAL, places(tmp_path / "a"), renamed=True)

@@ -1,4 +1,5 @@
 import asyncio
+import shutil
 import threading
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -35,6 +36,20 @@ async def test_a_room_is_held_until_its_resources_are_closed(saved: SavedRoom) -
                 await open_held(saved, "ann", others)
     assert holder(saved.folder) is None
     assert opened.log.read(0, 1) == []
+
+
+async def test_a_folder_that_was_deleted_meanwhile_is_made_and_held_again(
+    saved: SavedRoom,
+) -> None:
+    async with AsyncExitStack() as resources:
+        opened = await open_held(saved, "ann", resources)
+        shutil.rmtree(saved.folder)
+        await opened.log.append([Event(1, 1.0, ROOM, Opened(saved.id, "Standup"))])
+        held_by = holder(saved.folder)
+        assert held_by is not None
+        assert held_by.name == "ann"
+        assert SavedRoom.load(saved.folder).record.title == "Standup"
+    assert holder(saved.folder) is None
 
 
 async def test_nobody_waits_while_another_process_changes_the_record(saved: SavedRoom) -> None:

@@ -100,6 +100,11 @@ class LogIndex:
         self.order: SortedLog | None = None
         self.whole = True
 
+    @property
+    def is_indexed(self) -> bool:
+        """Whether `crc` is the checksum of the file up to `size`, so that an index can be written."""
+        return self.order is None and self.whole
+
     def restart(self) -> None:
         """Forget everything but what stands for the first event."""
         self._begin(Base())
@@ -166,7 +171,7 @@ class LogIndex:
     def save(self, path: Path, descriptor: int) -> None:
         """Write it beside the log, which is open. Blocks; a disk that refuses costs only time."""
         reach = self.bases[-1].seq
-        if not reach or self.order is not None or not self.whole:
+        if not reach or not self.is_indexed:
             return
         stored = _Stored(
             VERSION,

@@ -1,20 +1,25 @@
 """A room's log on disk: append-only, synced in groups."""
 
 import asyncio
+import logging
 import os
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from genie_core.archive.errors import DamagedRoom, check_ordinary, disk_access
 from genie_core.archive.index import INDEX_NAME, Base, LogIndex
-from genie_core.archive.lines import CUT_OFF, Found, encode_line
-from genie_core.archive.survey import read_part, take_stock
+from genie_core.archive.lines import CUT_OFF, LOST, Damages, Found, encode_line
+from genie_core.archive.pieces import PIECE, is_refusal
+from genie_core.archive.survey import read_part, scan_all, take_stock
 from genie_core.durable import make_private_folder, sync_data, sync_folder, write_whole
-from genie_core.room.event import Event, FileRef, Unreadable
+from genie_core.room.event import ROOM, Event, FileRef, Unreadable
 from genie_core.room.fold import RoomState
+
+logger = logging.getLogger(__name__)
 
 
 class OpenedLog(NamedTuple):
@@ -47,6 +52,11 @@ class EventLog:
 
     All file work of `append` is done in a worker thread. Only one process may have a log open;
     `hold` sees to that.
+
+    If another program removes, replaces or cuts the file, the next write makes it anew before it
+    returns: from the file that is still open, and where that has lost events, from those that
+    `memory` returns. Each of `on_restored` is called then, in the worker thread, with a line for a
+    person.
     """
 
     def __init__(self, path: Path, descriptor: int, index: LogIndex, last: Event | None) -> None:
@@ -55,6 +65,8 @@ class EventLog:
         self._index = index
         self._last = last
         self._torn = False
+        self.memory: Callable[[], Sequence[Event]] = tuple
+        self.on_restored: list[Callable[[str], None]] = []
         self._lock = threading.Lock()
         self._reading = threading.Lock()
 
@@ -152,9 +164,14 @@ class EventLog:
             if fresh:
                 lines = [encode_line(event) for event in fresh]
                 data = b"".join(lines)
-                self._write(data)
+                restored = self._write(fresh, data)
                 self._last = fresh[-1]
-                self._note(fresh, lines, data)
+                if self.head < fresh[-1].seq:
+                    self._note(fresh, lines, data)
+                if restored:
+                    logger.error("%s", restored)
+                    for tell in self.on_restored:
+                        tell(restored)
 
     def _is_another(self, event: Event) -> bool:
         """Whether an event contradicts the last one on disk, which stands for all before it."""
@@ -163,18 +180,106 @@ class EventLog:
             return False
         return event != last
 
-    def _write(self, data: bytes) -> None:
-        if self._descriptor is None:
+    def _write(self, events: Sequence[Event], data: bytes) -> str:
+        """Write lines; returns what to tell if the file had to be made anew."""
+        descriptor = self._descriptor
+        if descriptor is None:
             raise ValueError("the log is closed")
         if self._torn:
-            self._cut_back(self._descriptor)
+            self._cut_back(descriptor)
         try:
-            write_whole(self._descriptor, data)
-            sync_data(self._descriptor)
+            write_whole(descriptor, data)
+            sync_data(descriptor)
+            size = self._index.size + len(data)
+            return "" if self._is_in_place(descriptor, size) else self._restore(events, data)
         except OSError:
             self._torn = True
-            self._cut_back(self._descriptor)
+            self._cut_back(descriptor)
             raise
+
+    def _is_in_place(self, descriptor: int, size: int) -> bool:
+        """Whether the open file is the one that has the log's name, and is as long as it should be."""
+        try:
+            named = self._path.lstat()
+        except FileNotFoundError:
+            return False
+        opened = os.fstat(descriptor)
+        return os.path.samestat(named, opened) and opened.st_size == size
+
+    def _restore(self, events: Sequence[Event], data: bytes) -> str:
+        """Make the file anew, with what was just written; returns what to tell of it."""
+        make_private_folder(self._path.parent)
+        fresh = self._path.with_name(f"{self._path.name}.new")
+        fresh.unlink(missing_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        descriptor, lost = os.open(fresh, flags, 0o600), 0
+        try:
+            index = self._index
+            if not self._copy_to(descriptor, data):
+                os.ftruncate(descriptor, 0)
+                lost = self._gather_into(descriptor, events)
+                index = LogIndex()
+                index.first = self._index.first
+                take_stock(descriptor, index)
+            sync_data(descriptor)
+            aside = keep_aside(self._path)
+            fresh.replace(self._path)
+            sync_folder(self._path.parent)
+        except BaseException:
+            os.close(descriptor)
+            fresh.unlink(missing_ok=True)
+            raise
+        with self._reading:
+            old, self._descriptor, self._index = self._descriptor, descriptor, index
+        if old is not None:
+            os.close(old)
+        missing = f"; {lost:,} events could not be restored" if lost else ", complete"
+        kept = f" What stood there is kept as {aside.name}." if aside is not None else ""
+        return (
+            "Another program deleted, replaced or changed the log of this room while it is open. "
+            f"It is written anew{missing}: {self._path}.{kept}"
+        )
+
+    def _copy_to(self, target: int, data: bytes) -> bool:
+        """Copy the log as it was and what was just written; whether all of it could be read."""
+        crc, size, place = 0, self._index.size, 0
+        try:
+            while place < size:
+                piece = os.pread(self._open, min(PIECE, size - place), place)
+                if not piece:
+                    return False
+                write_whole(target, piece)
+                crc, place = zlib.crc32(piece, crc), place + len(piece)
+        except OSError as error:
+            if is_refusal(error):
+                return False
+            raise
+        write_whole(target, data)
+        return crc == self._index.crc or not self._index.is_indexed
+
+    def _gather_into(self, target: int, events: Sequence[Event]) -> int:
+        """Write all events that can be found anywhere; returns how many are lost."""
+        last = events[-1].seq
+        known = {event.seq: event for event in (*self.memory(), *events) if event.seq <= last}
+        lines: dict[int, bytes] = {seq: encode_line(event) for seq, event in known.items()}
+        try:
+            for found in scan_all(self._open, Damages()):
+                if not found.lost and found.event.seq <= last:
+                    line = os.pread(self._open, found.end - found.start, found.start)
+                    lines.setdefault(found.event.seq, line)
+        except OSError:
+            logger.warning("the log that is open can't be read", exc_info=True)
+        at = events[0].at
+        for seq in range(1, last + 1):
+            lost = Event(seq, at, ROOM, Unreadable(LOST))
+            write_whole(target, lines[seq] if seq in lines else encode_line(lost))
+        return last - len(lines)
+
+    @property
+    def _open(self) -> int:
+        if self._descriptor is None:
+            raise ValueError("the log is closed")
+        return self._descriptor
 
     def _note(self, events: Sequence[Event], lines: Sequence[bytes], data: bytes) -> None:
         """Bring the index up to what was written."""
@@ -193,8 +298,20 @@ class EventLog:
 
     def _cut_back(self, descriptor: int) -> None:
         """Remove what a failed write left. If even that fails, the next write tries again."""
-        os.ftruncate(descriptor, self._index.size)
+        if os.fstat(descriptor).st_size > self._index.size:  # else another program has cut it
+            os.ftruncate(descriptor, self._index.size)
         self._torn = False
+
+
+def keep_aside(path: Path) -> Path | None:
+    """Give a file that will be replaced another name as well; None if there is no file."""
+    number = 1
+    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    with suppress(OSError):
+        aside.hardlink_to(path)
+        return aside
+    return None
 
 
 def _check_end(path: Path, descriptor: int, index: LogIndex) -> None:

@@ -136,6 +136,10 @@ class Room:
         """The room as of the last event, durable or not."""
         return self._history.state
 
+    def remembered(self) -> list[Event]:
+        """The latest events, as far as they are held in memory; any thread may ask."""
+        return self._history.remembered()
+
     @property
     def durable(self) -> int:
         """Sequence number up to which events are on disk and may be delivered."""

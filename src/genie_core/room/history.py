@@ -64,6 +64,10 @@ class History:
         """Sequence number of the last event."""
         return self.state.head
 
+    def remembered(self) -> list[Event]:
+        """The events that are held in memory; any thread may ask."""
+        return self._events.copy()
+
     @property
     def congested(self) -> bool:
         """Whether so much waits for the disk that only departures may still be recorded."""

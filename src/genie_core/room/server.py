@@ -180,6 +180,10 @@ class RoomServer:
         """The room as of the last event, whether or not it is on disk."""
         return self._room.state
 
+    def remembered(self) -> list[Event]:
+        """The latest events, as far as they are held in memory; any thread may ask."""
+        return self._room.remembered()
+
     async def start(self) -> None:
         """Open the room.
 

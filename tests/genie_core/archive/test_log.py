@@ -1,11 +1,13 @@
 import asyncio
 import errno
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -422,3 +424,102 @@ def test_a_log_is_not_closed_while_it_is_read(path: Path) -> None:
     for each in others:
         os.close(each)
     assert all(each in ([], events(1, 3_001)) for each in found)
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def remove_folder(path: Path) -> None:
+    shutil.rmtree(path.parent)
+
+
+def move_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name(f"elsewhere-{path.stat().st_size}"))
+
+
+def replace_log(path: Path) -> None:
+    path.with_name("other").write_bytes(b"another file\n")
+    path.with_name("other").replace(path)
+
+
+def append_rubbish(path: Path) -> None:
+    with path.open("ab") as log:
+        log.write(b"rubbish")
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, 50_000)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def change(path: Path) -> None:
+    with path.open("r+b") as log:
+        log.seek(1_000)
+        log.write(b"?" * 5_000)
+        log.truncate(60_000)
+
+
+HARMS = [remove, remove_folder, move_folder, replace_log, append_rubbish, cut, empty, change]
+
+
+@pytest.mark.parametrize("harm", HARMS)
+async def test_a_log_that_another_program_takes_away_is_written_anew(
+    path: Path, harm: Callable[[Path], None]
+) -> None:
+    known, told = list[Event](), list[str]()
+    with EventLog.open(path).log as log:
+        log.memory = known.copy
+        log.on_restored.append(told.append)
+        for first in (1, 2_000, 4_000):
+            batch = events(first, first + (1_999 if first == 1 else 2_000))
+            known += batch
+            await log.append(batch)
+            harm(path)
+        known += events(6_000, 6_001)
+        await log.append(known[-1:])
+        assert read_lines(path.read_bytes()).events == known
+        assert log.read(1_990, 20) == known[1_990:2_010]
+        assert len(told) == 3
+        assert all("written anew, complete" in each for each in told)
+        await log.append(events(6_001, 6_002))
+        assert len(told) == 3
+    opened = EventLog.open(path)
+    opened.log.close()
+    assert (opened.head, opened.problems) == (6_001, [])
+
+
+async def test_what_is_lost_with_the_file_is_marked(path: Path) -> None:
+    told: list[str] = []
+    with EventLog.open(path).log as log:
+        await log.append(events(1, 101))
+        empty(path)
+        log.memory = lambda: events(41, 103)  # more than is to be written now
+        log.on_restored.append(told.append)
+        await log.append(events(101, 102))
+        found = read_lines(path.read_bytes())
+        assert found.told() == []
+        assert found.events[40:] == events(41, 102)
+        assert all(isinstance(each.body, Unreadable) for each in found.events[:40])
+        assert "40 events could not be restored" in told[0]
+        assert path.with_name("events.jsonl.damaged-1").exists()
+        await log.append(events(102, 103))
+    assert read_lines(path.read_bytes()).events[40:] == events(41, 103)
+
+
+async def test_nothing_is_acknowledged_until_it_is_on_disk_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with EventLog.open(path).log as log:
+        await log.append(events(1, 10))
+        shutil.rmtree(path.parent)
+        path.parent.write_bytes(b"in the way")
+        with pytest.raises(OSError, match=r"exists|Not a directory"):
+            await log.append(events(10, 12))
+        assert log.head == 9
+        path.parent.unlink()
+        await log.append(events(10, 13))
+    assert read_lines(path.read_bytes()).events == events(1, 13)
