@@ -4,6 +4,7 @@ Cheap to import; every method reads or writes files, so call them off the event 
 wrong is a `GenieError` whose text is one line for the person.
 """
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,6 +16,8 @@ import msgspec
 from genie_tui.locations import Locations, folder_at
 from genie_tui.session_row import SessionRow, Way
 from genie_tui.settings_tables import RetentionTable
+
+logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from genie_core.archive.catalogue import Catalogue, Listing
@@ -121,10 +124,18 @@ class SessionStore:
         return saved.tag(tags, [tag for tag in saved.record.tags if tag.casefold() not in kept])
 
     def delete(self, id_: str) -> str:
-        """Move a session to the system's trash; returns its id."""
+        """Move a session to the system's trash, and take its words out of the search index.
+
+        Returns its id.
+        """
+        from genie_core.archive.search import IndexBusy, SearchIndex
         from genie_core.archive.trash import trash
 
         trash(self._catalogue().folder(id_), self._send)
+        try:
+            SearchIndex(self._locations.search).forget([id_])
+        except (IndexBusy, OSError):
+            logger.warning("a deleted session is still in the search index", exc_info=True)
         return id_
 
     def fork(self, id_: str, at: int | None = None) -> str:

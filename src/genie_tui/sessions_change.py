@@ -10,6 +10,7 @@ from genie_core.archive.fork import fork
 from genie_core.archive.lock import holder
 from genie_core.archive.record import one_line
 from genie_core.archive.repair import repair
+from genie_core.archive.search import IndexBusy, SearchIndex
 from genie_core.archive.trash import trash
 from genie_core.errors import GenieError
 from genie_tui import sessions_list as lists
@@ -101,6 +102,10 @@ def _move(ids: Iterable[str], question: str, sessions: Sessions, *, surely: bool
     for id_ in ids:
         trash(sessions.catalogue.folder(id_))
         sessions.tell(f"{id_} is in the trash")
+        try:
+            SearchIndex(sessions.locations.search).forget([id_])
+        except (IndexBusy, OSError) as error:
+            sessions.warn(f"what was said there is still in the search index: {error}")
 
 
 def check_rooms(options: argparse.Namespace, sessions: Sessions) -> int:

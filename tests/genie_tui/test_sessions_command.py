@@ -26,6 +26,7 @@ from genie_core.room.event import (
     Settled,
 )
 from genie_tui.cli import main
+from genie_tui.locations import find_locations
 
 NOW = 1_795_219_200.0
 BODIES: list[tuple[str, AnyBody]] = [
@@ -247,6 +248,27 @@ def test_sessions_are_moved_to_the_trash(
     ]
     assert {path.name for path in trashed.iterdir()} == {one.id, bad.id}
     assert [path.name for path in base.iterdir()] == [other.id]
+
+
+@pytest.mark.parametrize("way", ["delete", "prune"])
+def test_what_was_said_in_a_deleted_session_is_not_left_in_the_search_index(
+    saved: SavedRoom,
+    trashed: Path,
+    capsys: pytest.CaptureFixture[str],
+    way: str,
+) -> None:
+    assert "folder" in told(capsys, "search", "blue folder")
+    files = find_locations(os.environ).search.parent
+    assert b"folder" in b"".join(each.read_bytes() for each in files.iterdir())
+    if way == "prune":
+        old = [Event(each.seq, float(each.seq), each.by, each.body) for each in EVENTS]
+        saved.log_path.write_bytes(b"".join(map(encode_line, old)))
+        saved.update(last_activity=1.0)
+        told(capsys, "prune", "--yes", "--set", "retention.max_age_days=1")
+    else:
+        told(capsys, "delete", saved.id, "--yes")
+    assert len(list(trashed.iterdir())) == 1
+    assert b"folder" not in b"".join(each.read_bytes() for each in files.iterdir())
 
 
 def test_nothing_is_deleted_unasked(

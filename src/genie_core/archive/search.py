@@ -8,7 +8,7 @@ the logs themselves are read.
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar
@@ -126,6 +126,23 @@ class SearchIndex:
         """
         return self._use(lambda store: _refresh(store, sessions, is_wanted))
 
+    def forget(self, ids: Iterable[str]) -> None:
+        """Remove everything that these sessions have said, from the bytes of the files as well.
+
+        A file that can't be changed is removed: it can be made anew.
+
+        Raises:
+            IndexBusy: another process is at it; the words go with the next refresh.
+            OSError: it can't be removed either.
+
+        """
+        if not self._path.exists():
+            return
+        try:
+            self._use(lambda store: _forget(store, set(ids)))
+        except NoIndex:
+            remove(self._path)
+
     def search(self, text: str, limit: int = MOST_HITS, now: float | None = None) -> list[Hit]:
         """The best matches by the last refresh; none if no word is typed. Errors as `refresh`."""
         looked_for = terms(text)
@@ -178,11 +195,7 @@ def _refresh(
 ) -> list[str]:
     notes: list[str] = []
     known = store.rooms()
-    gone = known.keys() - {session.id for session in sessions}
-    if gone:
-        with store.writing():
-            for id_ in gone:
-                store.forget(known[id_])
+    _forget(store, known.keys() - {session.id for session in sessions})
     for session in sessions:
         if not is_wanted():
             break
@@ -192,6 +205,16 @@ def _refresh(
         except ArchiveError as error:
             notes.append(str(error))
     return notes
+
+
+def _forget(store: SearchStore, ids: Collection[str]) -> None:
+    """Drop sessions, so that none of their words is left in the files."""
+    if not ids:
+        return
+    with store.writing():
+        for id_, room in store.rooms().items():
+            if id_ in ids:
+                store.forget(room)
 
 
 def _check_name(session: Searched) -> None:

@@ -16,7 +16,7 @@ from genie_core.archive.search_entries import Entry, EntryKind
 from genie_core.archive.search_words import CLOSE, OPEN, Term, match_query, spaced, whole
 from genie_core.durable import make_private_folder
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of the tables and of what goes into them; with another one the file is made anew."""
 
 PATIENCE: Final = 5.0
@@ -108,6 +108,7 @@ class SearchStore:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._deleted = False
 
     @classmethod
     def open(cls, path: Path) -> "SearchStore":
@@ -135,15 +136,24 @@ class SearchStore:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Keep other writers out; what is done inside counts as a whole or not at all."""
+        """Keep other writers out; what is done inside counts as a whole or not at all.
+
+        What is deleted is overwritten in all of the files: FTS5 keeps the words of deleted rows
+        until it merges, and the write-ahead log keeps pages as they were until it is emptied.
+        """
         self._connection.execute("BEGIN IMMEDIATE")
+        self._deleted = False
         try:
             yield
+            if self._deleted:
+                self._connection.execute("INSERT INTO entry (entry) VALUES ('optimize')")
         except BaseException:
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
+        if self._deleted:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def rooms(self) -> dict[str, Indexed]:
         """What is known of every room, by its id."""
@@ -197,12 +207,14 @@ class SearchStore:
     def clear(self, room: Indexed, first: int = 0, last: int = _MOST_SEQ) -> None:
         """Let texts of a room no longer be found."""
         span = (_row_number(room, first), _row_number(room, last))
-        self._connection.execute("DELETE FROM entry WHERE rowid BETWEEN ? AND ?", span)
+        gone = self._connection.execute("DELETE FROM entry WHERE rowid BETWEEN ? AND ?", span)
+        self._deleted |= gone.rowcount > 0
 
     def forget(self, room: Indexed) -> None:
         """Drop a room altogether."""
         self.clear(room)
         self._connection.execute("DELETE FROM room WHERE number = ?", (room.number,))
+        self._deleted = True
 
     def find(self, looked_for: tuple[Term, ...], limit: int, now: float) -> list[Row]:
         """The best matches: by how rare the words are, what they stand in, and how new that is."""

@@ -325,3 +325,65 @@ def test_it_ends_when_nobody_wants_it_and_goes_on_later(house: House) -> None:
     house.index.refresh(house.all(), lambda: next(wanted))
     assert len(house.index.search("apples")) == 2
     assert len(house.found("apples")) == 5
+
+
+SECRET = "xylophonist"
+
+
+def bytes_of(house: House) -> bytes:
+    """What is in the files of the index, whether or not it can still be found."""
+    return b"".join(each.read_bytes() for each in house.path.parent.iterdir())
+
+
+def delete_and_forget(house: House, saved: SavedRoom) -> None:
+    shutil.rmtree(saved.folder)
+    house.index.forget([saved.id])
+
+
+def delete_and_refresh(house: House, saved: SavedRoom) -> None:
+    shutil.rmtree(saved.folder)
+    house.index.refresh(house.all())
+
+
+def rename_and_write_anew(house: House, saved: SavedRoom) -> None:
+    saved.rename("Garden")
+    house.log(saved, Opened(saved.id, "Garden"), Said("1", "nothing"))
+    house.index.refresh(house.all())
+
+
+@pytest.mark.parametrize("remove", [delete_and_forget, delete_and_refresh, rename_and_write_anew])
+@pytest.mark.parametrize("open_elsewhere", [False, True])
+def test_no_word_of_what_is_deleted_stays_in_the_files(
+    house: House, remove: Callable[[House, SavedRoom], None], *, open_elsewhere: bool
+) -> None:
+    house.room("Other", *(Said(str(n), f"some words {n}") for n in range(500)))
+    saved = house.room("Ours", *(Said(str(n), f"{SECRET} {n}") for n in range(500)))
+    saved.rename(f"Our {SECRET}")
+    house.index.refresh(house.all())
+    assert SECRET.encode() in bytes_of(house)
+    reader = sqlite3.connect(house.path)  # keeps SQLite from removing its files with the last close
+    with closing(reader):
+        if open_elsewhere:
+            assert reader.execute("SELECT count(*) FROM room").fetchone() == (2,)
+        remove(house, saved)
+        assert SECRET[2:].encode() not in bytes_of(house)  # FTS5 shares the beginnings of words
+    assert len(house.index.search("words")) == 50
+
+
+def test_nothing_is_made_to_forget_what_never_was(house: House) -> None:
+    house.index.forget(["a", "b"])
+    assert not house.path.exists()
+
+
+def test_an_index_that_cannot_be_changed_is_removed(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = house.room("One", Said("1", SECRET))
+    house.index.refresh(house.all())
+
+    def missing() -> None:
+        raise NoFullText("no such module: fts5")
+
+    monkeypatch.setattr(search_store, "check_full_text", missing)
+    house.index.forget([saved.id])
+    assert not list(house.path.parent.iterdir())
