@@ -257,6 +257,14 @@ class HostingAccepted(SeatMessage):
         self.name = name
 
 
+class RivalsChanged(SeatMessage):
+    """Others host this room at the same time, or nobody does any more."""
+
+    def __init__(self, hosts: tuple[str, ...]) -> None:
+        super().__init__()
+        self.hosts = hosts
+
+
 class TransferMoved(SeatMessage):
     """A file has come further, or stopped."""
 
@@ -352,6 +360,10 @@ class Bridge(Listener):
     def on_transfer(self, transfer: Transfer) -> None:
         """Report how far a file has come."""
         self._post(TransferMoved(transfer))
+
+    def on_rivals(self, hosts: tuple[str, ...]) -> None:
+        """Report who else hosts this room at the same time."""
+        self._post(RivalsChanged(hosts))
 
     def _post(self, message: SeatMessage) -> None:
         self._burst = self._words = None

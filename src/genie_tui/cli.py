@@ -130,5 +130,5 @@ def _start(options: argparse.Namespace, source: SettingsSource, locations: Locat
     elif options.command == "join":
         opening = JoinRoom(" ".join(options.way), guest=options.guest, separate=options.separate)
     elif options.command == "resume":
-        opening = ResumeRoom(options.id)
+        opening = ResumeRoom(options.id, force=options.force)
     return start(opening, source, locations, os.environ)

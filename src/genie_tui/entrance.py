@@ -13,14 +13,23 @@ from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
 from genie_core.room.participant import Participant
 from genie_core.room.seat import Listener, Seat
+from genie_tui.copies import known_state
 from genie_tui.host import bind_room, open_doors, take_host_seat
 from genie_tui.locations import Locations
-from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
+from genie_tui.opening import (
+    JoinRoom,
+    NewRoom,
+    Opening,
+    OtherWay,
+    Question,
+    RejoinRoom,
+    ResumeRoom,
+)
 from genie_tui.person import has_key
 from genie_tui.place import Person
 from genie_tui.settings import Settings
 from genie_tui.visitor import Visitor
-from genie_tui.way import is_hosted
+from genie_tui.way import HostFound, host_of
 
 UNTITLED: Final = "Room"
 
@@ -32,14 +41,20 @@ class NothingToResume(GenieError):
         super().__init__("there is no saved room yet; open one: genie-tui host")
 
 
-class StillHosted(GenieError):
-    """Somebody asks to host a room whose host is there."""
+class StillHosted(OtherWay):
+    """Somebody asks to host a room that has a host already."""
 
-    def __init__(self, saved: SavedRoom) -> None:
-        record = saved.record
+    def __init__(self, saved: SavedRoom, found: HostFound, opening: ResumeRoom) -> None:
+        title, host = saved.record.shown_title, found.host or saved.record.host
+        text = (
+            f"{host} hosts “{title}” right now. If you host it as well, there are two rooms until "
+            "one of you joins the other: people see only what is said at their own host."
+        )
+        join = RejoinRoom(saved.id, found.addresses, found.pin, unsent=opening.unsent)
         super().__init__(
-            f"{record.title!r} is hosted by {record.host} right now; "
-            f"join it: genie-tui join {saved.id}"
+            f"{title!r} is hosted by {host} right now; join it: genie-tui join {saved.id}; to "
+            f"host it all the same: genie-tui resume --force {saved.id}",
+            Question("Join the room instead?", text, "join it", join),
         )
         self.saved = saved.id
 
@@ -90,9 +105,9 @@ class Entrance:
         self, opening: ResumeRoom, listener: Listener, resources: AsyncExitStack
     ) -> Participant:
         saved = await asyncio.to_thread(self._find, opening.id)
-        elsewhere = saved.record.kind == "joined" and not opening.handed
-        if elsewhere and await is_hosted(saved):
-            raise StillHosted(saved)
+        is_certain = opening.handed or opening.force or self._is_foreign(saved)
+        if not (is_certain or self._person.catalogue.holder(saved.id)):
+            await self._find_host(saved, opening)
         person = self._named_for(saved, opening).with_habits_of(saved)
         before = saved.record.address if saved.record.kind == "hosted" else ""
         sock = await bind_room(person, resources, before)
@@ -101,12 +116,22 @@ class Entrance:
 
     def _named_for(self, saved: SavedRoom, opening: ResumeRoom) -> Person:
         """The person under the name by which they host a room."""
-        record = saved.record
-        if self._renamed and not opening.handed:
+        if (self._renamed and not opening.handed) or self._is_foreign(saved):
             return self._person
-        if record.copied and not has_key(record.owner, self._person.locations):
-            return self._person  # it was somebody else's
-        return self._person.called(record.name)
+        return self._person.called(saved.record.name)
+
+    def _is_foreign(self, saved: SavedRoom) -> bool:
+        """Whether a session is a copy of another person's, which becomes a room of its own."""
+        record = saved.record
+        return bool(record.copied) and not has_key(record.owner, self._person.locations)
+
+    async def _find_host(self, saved: SavedRoom, opening: ResumeRoom) -> None:
+        """Look whether somebody who may host the room does, so that there are not two."""
+        state = await asyncio.to_thread(known_state, saved)
+        network = not self._person.settings.local
+        found = await host_of(saved, state, network=network)
+        if found is not None:
+            raise StillHosted(saved, found, opening)
 
     def _find(self, wanted: str) -> SavedRoom:
         """The room that is meant; without a word for it the one that was hosted last."""

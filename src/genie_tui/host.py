@@ -17,6 +17,7 @@ from genie_core.errors import GenieError
 from genie_core.room.address import DEFAULT_PORT, LOOPBACK, PORTS_TO_TRY, Address, parse_address
 from genie_core.room.connection import ClientConnection
 from genie_core.room.courier import Courier
+from genie_core.room.discovery import Browser
 from genie_core.room.errors import AddressInUse, InvalidAddress
 from genie_core.room.event import Copied
 from genie_core.room.fold import RoomState
@@ -32,6 +33,7 @@ from genie_tui.hosting import PASSES_NAME, PassFile, Presence
 from genie_tui.place import Person, engine_for, plan_for, withheld_in
 from genie_tui.rivals import Rivals
 from genie_tui.view_state import read_view, together
+from genie_tui.way import answers_deed
 
 logger = logging.getLogger(__name__)
 
@@ -238,11 +240,17 @@ async def take_host_seat(
     async with leaving_unless_done(seat):
         await asyncio.to_thread(_note_hosting, person, doors)
         if not person.settings.local:
-            rivals = Rivals(lambda: server.state, listener, identity.key)
-            await resources.enter_async_context(rivals.watched(server.state.room))
+            await resources.enter_async_context(_rivals_watched(server, listener))
     if doors.opened.problems:  # all at once, and for as long as it takes to read them
         listener.on_notice(Severity.ERROR, "\n".join([*doors.opened.problems, MORE]))
     return seat
+
+
+@asynccontextmanager
+async def _rivals_watched(server: RoomServer, listener: Listener) -> AsyncIterator[None]:
+    rivals, room = Rivals(lambda: server.state, listener, answers_deed), server.state.room
+    async with Browser(rivals.note) as browser, rivals.watched(lambda: browser.found(room)):
+        yield
 
 
 @asynccontextmanager

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from genie_core.errors import GenieError
+
 if TYPE_CHECKING:
     from genie_core.room.seat import Unsent
 
@@ -19,12 +21,13 @@ class ResumeRoom:
     """Host a saved room again, from the own copy, whoever hosted it before.
 
     `unsent` is what an earlier seat could not send. `handed` says that its host is leaving it to
-    this person at this very moment.
+    this person at this very moment. With `force` it is not looked for first whether it has a host.
     """
 
     id: str
     unsent: "tuple[Unsent, ...]" = ()
     handed: bool = False
+    force: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,14 @@ class Question:
     text: str
     yes: str
     opening: "Opening"
+
+
+class OtherWay(GenieError):
+    """A room can't be entered as wanted, but in another way, about which there is a question."""
+
+    def __init__(self, text: str, question: Question) -> None:
+        super().__init__(text)
+        self.question = question
 
 
 Opening: TypeAlias = NewRoom | ResumeRoom | JoinRoom | RejoinRoom

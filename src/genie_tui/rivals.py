@@ -1,49 +1,77 @@
 """Noticing that somebody else hosts the same room at the same time."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Final, TypeAlias
 
 from genie_core.room.allegiance import may_host
 from genie_core.room.deed import Deed
-from genie_core.room.discovery import Browser
 from genie_core.room.fold import RoomState
-from genie_core.room.seat import Listener, Severity
-from genie_tui.moments import clock_time
+from genie_core.room.seat import Listener
+
+AGAIN: Final = 20.0
+"""Seconds after which a host that announces the room is asked again whether it does."""
+
+MOST: Final = 8
+"""Most hosts that are asked at a time; anyone can announce, but only members count."""
+
+Announced: TypeAlias = Sequence[tuple[Deed, tuple[str, ...]]]
+Answers: TypeAlias = Callable[[str, Deed, Sequence[str]], Awaitable[bool]]
 
 
 class Rivals:
-    """Tells a host, once each, of others who say that they host the room now and may do so."""
+    """Tells a person who else hosts their room now, and when nobody else does any more.
 
-    def __init__(self, state: Callable[[], RoomState], listener: Listener, key: str) -> None:
+    Others count who may host the room, and who answer for it where they say that they are:
+    `answers` is asked for the room, what they have signed, and addresses. The room's `state` says
+    who the host is that the person is with.
+    """
+
+    def __init__(
+        self, state: Callable[[], RoomState], listener: Listener, answers: Answers
+    ) -> None:
         self._state = state
         self._listener = listener
-        self._key = key
-        self._told: set[tuple[str, float]] = set()
+        self._answers = answers
+        self._news = asyncio.Event()
+        self._told: tuple[str, ...] = ()
 
-    def look(self, deeds: list[Deed]) -> None:
-        """Judge what the network says of the room."""
-        for deed in deeds:
-            news = (deed.key, deed.at)
-            if deed.key == self._key or news in self._told or not may_host(self._state(), deed):
-                continue
-            self._told.add(news)
-            self._listener.on_notice(Severity.WARNING, _told(deed))
+    def note(self) -> None:
+        """Look again: the network has news."""
+        self._news.set()
 
     @asynccontextmanager
-    async def watched(self, room: str) -> AsyncIterator[None]:
-        """Look whenever the network has news, for as long as the block lasts."""
-        browser: Browser
-
-        def on_change() -> None:
-            self.look([deed for deed, _ in browser.found(room)])
-
-        browser = Browser(on_change)
-        async with browser:
+    async def watched(self, found: Callable[[], Announced]) -> AsyncIterator[None]:
+        """Look at who is `found` whenever there is news, for as long as the block lasts."""
+        watch = asyncio.create_task(self._watch(found), name="other hosts")
+        try:
             yield
+        finally:
+            watch.cancel()
+            await asyncio.wait([watch])
 
+    async def _watch(self, found: Callable[[], Announced]) -> None:
+        while True:
+            self._news.clear()
+            announced = found()
+            await self._look(announced)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(AGAIN if announced else None):
+                    await self._news.wait()
 
-def _told(deed: Deed) -> str:
-    return (
-        f"{deed.host} hosts this room, too, since {clock_time(deed.at)}: leave with ctrl+q and "
-        "join theirs from the lobby; what only your log has is brought back to it"
-    )
+    async def _look(self, announced: Announced) -> None:
+        state = self._state()
+        others = [
+            (deed, addresses)
+            for deed, addresses in announced
+            if deed.key != state.host_key and may_host(state, deed)
+        ][:MOST]
+        asked = (self._answers(state.room, deed, addresses) for deed, addresses in others)
+        there = await asyncio.gather(*asked)
+        hosts = sorted(
+            {deed.host for (deed, _), is_there in zip(others, there, strict=True) if is_there}
+        )
+        if tuple(hosts) != self._told:
+            self._told = tuple(hosts)
+            self._listener.on_rivals(self._told)

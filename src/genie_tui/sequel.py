@@ -1,11 +1,12 @@
 """How a person goes on in a room when their seat in it has ended by itself."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from genie_core.errors import GenieError
 from genie_core.room.errors import OtherHost
 from genie_core.room.seat import Going, Parting, Seat
-from genie_tui.opening import JoinRoom, Opening, Question, RejoinRoom, ResumeRoom
+from genie_tui.opening import JoinRoom, Opening, OtherWay, Question, RejoinRoom, ResumeRoom
 
 
 def after_parting(parting: Parting) -> Opening | None:
@@ -32,6 +33,8 @@ def to_take_over(seat: Seat) -> Opening | None:
 
 def question_after(error: GenieError, opening: Opening) -> Question | None:
     """What to ask a person who can't enter as they wanted; None if there is no other way."""
+    if isinstance(error, OtherWay):
+        return error.question
     if isinstance(error, OtherHost) and isinstance(opening, JoinRoom):
         text = (
             f"You already have a copy of the room “{error.title}” with this id, hosted by "
@@ -42,3 +45,21 @@ def question_after(error: GenieError, opening: Opening) -> Question | None:
         separate = replace(opening, separate=True)
         return Question("Open it as a separate room?", text, "open it separately", separate)
     return None
+
+
+def rivals_line(others: Sequence[str], *, hosts: bool) -> str:
+    """What to tell a person while others host their room, too; `hosts` says that they do."""
+    if not others:
+        return ""
+    names = " and ".join(others)
+    verb = "hosts" if len(others) == 1 else "host"
+    if hosts:
+        return (
+            f"{names} {verb} this room, too: people see only what is said at their own host. Leave "
+            "with ctrl+q and join the other one from the lobby; what only your log has is brought "
+            "to it."
+        )
+    return (
+        f"{names} {verb} this room, too: what is said there is not seen here until one of the "
+        "hosts joins the other."
+    )

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -14,12 +14,13 @@ from genie_core.archive.copy import LogCopy
 from genie_core.archive.errors import RoomInUse
 from genie_core.archive.log import OpenedLog
 from genie_core.archive.saved import SavedRoom
+from genie_core.errors import GenieError
 from genie_core.room.address import Address
 from genie_core.room.allegiance import Allegiance, may_host
 from genie_core.room.certificate import Certificate
 from genie_core.room.codec import event_mark
 from genie_core.room.deed import Deed, sign_deed
-from genie_core.room.errors import Diverged, KnownRoom, OtherHost
+from genie_core.room.errors import Diverged, KnownRoom, OtherHost, Unreachable
 from genie_core.room.event import Event, FileRef
 from genie_core.room.fold import RoomState
 from genie_core.room.identity import Identity
@@ -35,8 +36,9 @@ from genie_tui.holding import open_held
 from genie_tui.host import first_free_port, leaving_unless_done
 from genie_tui.opening import JoinRoom, RejoinRoom
 from genie_tui.place import Person, engine_for, plan_for
+from genie_tui.rivals import Rivals
 from genie_tui.view_state import read_view, together
-from genie_tui.way import Way, finder_for, way_back, way_of
+from genie_tui.way import Way, answers_deed, finder_for, way_back, way_of
 
 MAX_PARTINGS: Final = 3
 """How often in a row a visit may begin anew because the logs contradict each other."""
@@ -47,6 +49,16 @@ ELSEWHERE: Final = (
 )
 
 logger = logging.getLogger(__name__)
+
+
+class NowhereHosted(GenieError):
+    """Somebody asks to join a room that they have hosted themselves, and nobody else hosts it."""
+
+    def __init__(self, saved: SavedRoom) -> None:
+        super().__init__(
+            f"nobody is found who hosts {saved.record.shown_title!r} now; host it again: genie-tui "
+            f"resume {saved.id}; or join it by an invite of whoever hosts it"
+        )
 
 
 @dataclass(slots=True)
@@ -121,10 +133,25 @@ class Visitor:
     ) -> Participant:
         """Join a room again from the own copy."""
         saved = await asyncio.to_thread(self._person.catalogue.find, way.id)
-        found = way_back(saved, way.addresses, way.pin)
+        found = await asyncio.to_thread(self._way_back, saved, way)
         visitor = Visitor(self._person.called(saved.record.name))
         luggage = Luggage(unsent=way.unsent, patient=way.patient, host=way.pin)
-        return await visitor._return(found, saved, luggage, listener, resources, guest=way.guest)
+        try:
+            return await visitor._return(
+                found, saved, luggage, listener, resources, guest=way.guest
+            )
+        except Unreachable:
+            if found.whereabouts:
+                raise
+            raise NowhereHosted(saved) from None
+
+    def _way_back(self, saved: SavedRoom, way: RejoinRoom) -> Way:
+        """Where a room may be; one that this person has hosted is elsewhere, unless it is open here."""
+        was_here = saved.record.kind == "hosted" and self._person.catalogue.holder(saved.id) is None
+        if not was_here:
+            return way_back(saved, way.addresses, way.pin)
+        found = way_back(saved, way.addresses, way.pin) if way.addresses else Way(())
+        return replace(found, anywhere=not self._person.settings.local)
 
     async def _return(
         self,
@@ -170,11 +197,13 @@ class Visitor:
         library = SharedLibrary(blobs_of(luggage.lent)) if luggage.lent is not None else late
         identity, certificate = await asyncio.gather(person.identity(), person.certificate())
         seat: Participant
+        rivals = Rivals(lambda: seat.state, listener, answers_deed)
+        finder = await finder_for(way, luggage.room, resources, rivals.note)
         seeker = Seeker(
             way.whereabouts,
             tls_connect,
             room=luggage.room,
-            finder=await finder_for(way, luggage.room, resources),
+            finder=finder,
             trusts=lambda deed: may_host(seat.state, deed),
         )
         allegiance: Allegiance
@@ -231,6 +260,9 @@ class Visitor:
                 raise
             raise other_host(known) from None
         seeker.room = seat.room
+        if finder is not None:
+            found = partial(finder.found, seat.room)
+            await resources.enter_async_context(rivals.watched(found))
         if second:
             return seat
         async with leaving_unless_done(seat):

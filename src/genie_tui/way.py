@@ -1,7 +1,7 @@
 """How to get to a room that somebody else hosts."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Final
@@ -9,16 +9,24 @@ from typing import Final
 from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
 from genie_core.room.address import is_on_loopback, parse_address
+from genie_core.room.allegiance import may_host
 from genie_core.room.announcement import Announcement
+from genie_core.room.deed import Deed
 from genie_core.room.discovery import Browser
 from genie_core.room.errors import InvalidAddress
+from genie_core.room.fold import RoomState
+from genie_core.room.frame import Challenge, Hello
+from genie_core.room.identity import Identity
 from genie_core.room.invite import looks_like_invite, read_invite
-from genie_core.room.proof import Ticket
+from genie_core.room.proof import Ticket, new_nonce
 from genie_core.room.seeker import Seeker, Whereabouts
 from genie_core.room.websocket import tls_connect
 
 ANSWER_TIMEOUT: Final = 4.0
 """Seconds in which a host that is there answers."""
+
+LOOK: Final = 1.5
+"""Seconds for which the network is asked who hosts a room, before it is hosted once more."""
 
 
 class NowhereToLook(GenieError):
@@ -30,10 +38,14 @@ class NowhereToLook(GenieError):
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How to get to a room: where to try, and the pass of an invite if there is one."""
+    """How to get to a room: where to try, and the pass of an invite if there is one.
+
+    With `anywhere` the network is asked, too, though no other machine is known.
+    """
 
     whereabouts: tuple[Whereabouts, ...]
     ticket: Ticket | None = None
+    anywhere: bool = False
 
 
 def way_of(text: str) -> Way:
@@ -66,32 +78,115 @@ def way_back(saved: SavedRoom, found: Sequence[str] = (), pin: str = "") -> Way:
     return Way(tuple(dict.fromkeys(places)))
 
 
+@dataclass(frozen=True, slots=True)
+class HostFound:
+    """Who hosts a room now; `host` is empty if only the certificate is known."""
+
+    addresses: tuple[str, ...]
+    pin: str
+    host: str = ""
+
+
+async def host_of(saved: SavedRoom, state: RoomState, *, network: bool) -> HostFound | None:
+    """Who hosts a saved room now: where it was joined, or, with `network`, wherever it is announced.
+
+    The `state` is what the copy knows: hosts count who may host by it. None if none answers soon.
+    """
+    looks = [asyncio.create_task(_look_where_it_was(saved))]
+    if network:
+        looks.append(asyncio.create_task(_look_around(state)))
+    try:
+        for look in asyncio.as_completed(looks):
+            found = await look
+            if found is not None:
+                return found
+        return None
+    finally:
+        for task in looks:
+            task.cancel()
+        await asyncio.wait(looks)
+
+
 async def is_hosted(saved: SavedRoom) -> bool:
-    """Whether the host of a room that was joined answers, where it was or where it is now."""
-    async with AsyncExitStack() as resources:
-        try:
-            way = way_back(saved)
-            finder = await finder_for(way, saved.record.id, resources)
-            async with asyncio.timeout(ANSWER_TIMEOUT):
-                link = await Seeker(
-                    way.whereabouts, tls_connect, room=saved.record.id, finder=finder
-                )()
-        except (TimeoutError, GenieError):
-            return False
-        link.abort()
-        return True
+    """Whether the host of a room that was joined answers where it was."""
+    return await _look_where_it_was(saved) is not None
 
 
-async def finder_for(way: Way, room: str, resources: AsyncExitStack) -> Browser | None:
-    """What finds a host that has moved. One on this machine stays where it is."""
-    if all(is_on_loopback(each.address) for each in way.whereabouts):
+async def _look_where_it_was(saved: SavedRoom) -> HostFound | None:
+    record = saved.record
+    if record.kind != "joined":  # then it was here
+        return None
+    addresses = tuple(dict.fromkeys(each for each in (record.address, *record.addresses) if each))
+    is_there = await answers(record.id, record.pin, addresses)
+    return HostFound(addresses, record.pin, record.host) if is_there else None
+
+
+async def _look_around(state: RoomState) -> HostFound | None:
+    changed, asked = asyncio.Event(), set[tuple[str, str]]()
+
+    def prefers(announced: Announcement) -> bool:
+        return announced.deed.room == state.room
+
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LOOK), Browser(changed.set, prefers=prefers) as browser:
+            while True:
+                changed.clear()
+                for deed, addresses in browser.found(state.room):
+                    known = deed.key, deed.pin
+                    if known in asked or not may_host(state, deed):
+                        continue
+                    asked.add(known)
+                    if await answers(state.room, deed.pin, addresses):
+                        return HostFound(addresses, deed.pin, deed.host)
+                await changed.wait()
+    return None
+
+
+async def answers(room: str, pin: str, addresses: Sequence[str]) -> bool:
+    """Whether a host of this certificate hosts the room at one of these addresses.
+
+    It is asked as a stranger, and learns nothing of who wants to know.
+    """
+    places = _places(addresses, pin)
+    if not places:
+        return False
+    hello = Hello("visitor", room=room, key=Identity.generate().key, nonce=new_nonce())
+    try:
+        async with asyncio.timeout(ANSWER_TIMEOUT):
+            link = await Seeker(places, tls_connect)()
+            try:
+                await link.send([hello])
+                challenge = await link.receive()
+            finally:
+                link.abort()
+    except (TimeoutError, GenieError):
+        return False
+    return isinstance(challenge, Challenge) and challenge.room == room
+
+
+async def answers_deed(room: str, deed: Deed, addresses: Sequence[str]) -> bool:
+    """Whether a host answers for a room where its deed says."""
+    return await answers(room, deed.pin, addresses)
+
+
+async def finder_for(
+    way: Way,
+    room: str,
+    resources: AsyncExitStack,
+    on_change: Callable[[], None] | None = None,
+) -> Browser | None:
+    """What finds a host that has moved. One on this machine stays where it is.
+
+    `on_change` is called whenever others announce rooms.
+    """
+    if not way.anywhere and all(is_on_loopback(each.address) for each in way.whereabouts):
         return None
     pins = {each.pin for each in way.whereabouts}
 
     def prefers(announced: Announcement) -> bool:
         return announced.deed.pin in pins or announced.deed.room == room
 
-    return await resources.enter_async_context(Browser(prefers=prefers))
+    return await resources.enter_async_context(Browser(on_change, prefers=prefers))
 
 
 def _places(texts: Iterable[str], pin: str) -> list[Whereabouts]:

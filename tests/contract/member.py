@@ -36,8 +36,8 @@ def rejoin(id_: str) -> Line:
     return {"kind": "rejoin", "id": id_}
 
 
-def resume(id_: str = "") -> Line:
-    return {"kind": "resume", "id": id_}
+def resume(id_: str = "", *, force: bool = False) -> Line:
+    return {"kind": "resume", "id": id_, "force": force}
 
 
 class Member:

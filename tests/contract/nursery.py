@@ -83,6 +83,8 @@ class Ear:
 
     def on_transfer(self, transfer: Transfer) -> None: ...
 
+    def on_rivals(self, hosts: tuple[str, ...]) -> None: ...
+
 
 async def talk(run: int, entrance: Entrance, opening: Any) -> None:
     """Say one thing after the other, until SIGTERM; then leave in good order."""

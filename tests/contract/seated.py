@@ -105,6 +105,9 @@ class Mouth:
     def on_transfer(self, transfer: Transfer) -> None:
         tell("transfer", **{**asdict(transfer), "way": transfer.way.value})
 
+    def on_rivals(self, hosts: tuple[str, ...]) -> None:
+        tell("rivals", hosts=hosts)
+
 
 class Driver:
     """Carries out one command after the other."""

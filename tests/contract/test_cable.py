@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from tests.contract.member import Line, Member, join, new
+from tests.contract.member import Line, Member, join, new, resume
 from tests.contract.network import Machine, Network
 
 from genie_core.room.invite import read_invite
@@ -32,6 +32,11 @@ class Lan:
         }
 
     def start(self, name: str, opening: Line) -> Member:
+        member = self.try_to_start(name, opening)
+        member.seated()
+        return member
+
+    def try_to_start(self, name: str, opening: Line) -> Member:
         member = Member(
             name,
             self._folder / name,
@@ -40,7 +45,6 @@ class Lan:
             prefix=self.machines[name].prefix,
         )
         self._stack.callback(member.kill)
-        member.seated()
         return member
 
 
@@ -99,6 +103,42 @@ def test_a_room_on_three_machines_survives_what_happens_to_networks(lan: Lan) ->
     assert carol.do("look") | {"link": ""} == bob.do("look") | {"link": ""}
     assert carol.do("look")["host"] == "bob"
     carol.wait_for("notice", text="bob hosts this room now")
+
+
+def test_a_former_host_looks_first_and_two_hosts_are_shown_as_long_as_there_are_two(
+    lan: Lan,
+) -> None:
+    alice = lan.start("alice", new())
+    room = alice.seated()["room"]
+    invite = alice.do("invite")
+    bob, carol = lan.start("bob", join(invite)), lan.start("carol", join(invite))
+    everybody_hears((alice, bob, carol), [])
+    heard, left = bob.now, carol.now
+    alice.kill()
+    bob.wait_for("link", after=heard, link="retrying")
+    bob.begin("take_over")
+    bob.seated(heard)
+    carol.back_online(left)
+
+    refused = lan.try_to_start("alice", resume()).refused()
+    assert "is hosted by bob right now" in refused
+    assert f"genie-tui join {room}" in refused
+    assert "--force" in refused
+
+    alice = lan.start("alice", join(room))
+    alice.say("I am back")
+    everybody_hears((alice, bob, carol), ["I am back"])
+    alice.leave()
+
+    there = {member: member.now for member in (bob, carol)}
+    alice = lan.start("alice", resume(room, force=True))
+    alice.wait_for("rivals", hosts=["bob"])
+    for member, now in there.items():
+        member.wait_for("rivals", after=now, hosts=["alice"])
+    there = {member: member.now for member in (bob, carol)}
+    alice.leave()
+    for member, now in there.items():
+        member.wait_for("rivals", after=now, hosts=[])
 
 
 def everybody_hears(members: tuple[Member, ...], expected: list[str]) -> None:

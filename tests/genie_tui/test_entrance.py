@@ -37,6 +37,7 @@ from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.person import person_of
 from genie_tui.settings import Settings
 from genie_tui.view_state import View, write_view
+from genie_tui.visitor import NowhereHosted
 
 LOCAL = Settings(local=True)
 
@@ -334,8 +335,23 @@ async def test_what_can_not_be_resumed_says_so(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b"):
             pass
-        with pytest.raises(StillHosted, match="genie-tui join"):
+        with pytest.raises(StillHosted, match="genie-tui join") as hosted:
             await entrance.enter(ResumeRoom(saved(tmp_path / "b").name), Ear())
+        question = hosted.value.question
+        assert "ann hosts “One” right now" in question.text
+        async with seat("ben", question.opening, tmp_path / "b") as (ben, _):
+            assert ben.state.host == "ann"
+        forced = ResumeRoom(saved(tmp_path / "b").name, force=True)
+        async with seat("ben", forced, tmp_path / "b") as (ben, ear):
+            await ear.until(lambda: ben.state.host == "ben")
+
+
+async def test_a_former_host_who_joins_is_told_if_nobody_hosts_it(tmp_path: Path) -> None:
+    async with seat("ann", NewRoom("One"), tmp_path):
+        pass
+    join = JoinRoom(saved(tmp_path).name)
+    with pytest.raises(NowhereHosted, match=r"nobody is found who hosts 'One'.*resume"):
+        await Entrance("ann", LOCAL, places(tmp_path)).enter(join, Ear())
 
 
 async def test_a_refused_visit_leaves_no_copy_and_can_be_tried_again(tmp_path: Path) -> None:

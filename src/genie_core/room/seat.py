@@ -229,6 +229,9 @@ class Listener(Protocol):
     def on_transfer(self, transfer: Transfer) -> None:
         """Take note of how far a file has come."""
 
+    def on_rivals(self, hosts: tuple[str, ...]) -> None:
+        """Take note of who else hosts this room at the same time; nobody if there is none."""
+
 
 class Seat(Protocol):
     """One person's place in a room."""

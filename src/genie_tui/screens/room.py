@@ -39,6 +39,7 @@ from genie_tui.bridge import (
     Notice,
     ProgressMade,
     Rejected,
+    RivalsChanged,
     SomebodyTyping,
     TransferMoved,
     UnsentChanged,
@@ -56,7 +57,7 @@ from genie_tui.screens.tools import ToolsScreen
 from genie_tui.screens.view_desk import ViewDesk
 from genie_tui.screens.work_desk import WorkDesk
 from genie_tui.screens.writing_desk import WritingDesk
-from genie_tui.sequel import question_after
+from genie_tui.sequel import question_after, rivals_line
 from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
@@ -285,6 +286,11 @@ class RoomScreen(Screen[None]):
         self._timeline.shelf.take(message.transfer)
         self._timeline.show_transfer(message.transfer.digest)
         self._desks.cargo.transfer_moved(message.transfer)
+
+    @on(RivalsChanged)
+    def _rivals_changed(self, message: RivalsChanged) -> None:
+        hosts = self._seat is not None and bool(self._seat.address)
+        self._banner.warn(rivals_line(message.hosts, hosts=hosts))
 
     @on(KnockArrived)
     def _knock_arrived(self, message: KnockArrived) -> None:

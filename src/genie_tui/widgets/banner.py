@@ -16,6 +16,12 @@ class Banner(Static):
         self._status = LinkStatus(Link.CONNECTING)
         self._left = 0.0
         self._remedy = ""
+        self._warning = ""
+
+    def warn(self, text: str) -> None:
+        """Say what stays wrong while the connection is well; an empty text ends that."""
+        self._warning = text
+        self._say()
 
     def offer(self, remedy: str) -> None:
         """Say what the person can do about it, while the connection is being made again."""
@@ -29,8 +35,6 @@ class Banner(Static):
         if status.link is not Link.RETRYING:
             self._remedy = ""
         self._left = status.retry_in or status.closing_in or 0.0
-        troubled = status.link is Link.ONLINE and bool(status.detail)
-        self.set_class(troubled or status.link is Link.CLOSED, "-closed")
         self._say()
 
     def count_down(self, seconds: float) -> None:
@@ -40,7 +44,12 @@ class Banner(Static):
             self._say()
 
     def _say(self) -> None:
-        text = self._text()
+        status, warning = self._status, visible_line(self._warning)
+        is_online = status.link is Link.ONLINE
+        troubled = is_online and bool(status.detail or warning)
+        self.set_class(troubled or status.link is Link.CLOSED, "-closed")
+        parts = [self._text(), warning if is_online else ""]
+        text = "\n".join(part for part in parts if part)
         self.display = bool(text)
         self.update(text)
 

@@ -52,6 +52,7 @@ class Ear:
         self.offers: list[str] = []
         self.accepted: list[str] = []
         self.transfers: list[Transfer] = []
+        self.rivals: list[tuple[str, ...]] = []
         self.unsent: tuple[Unsent, ...] = ()
         self.rejected: list[tuple[str, str]] = []
         self._changed = asyncio.Event()
@@ -105,6 +106,10 @@ class Ear:
 
     def on_transfer(self, transfer: Transfer) -> None:
         self.transfers.append(transfer)
+        self._changed.set()
+
+    def on_rivals(self, hosts: tuple[str, ...]) -> None:
+        self.rivals.append(hosts)
         self._changed.set()
 
     async def until(self, condition: Callable[[], object]) -> None:

@@ -136,6 +136,24 @@ async def test_a_knock_is_answered_at_the_door(host: ScriptedSeat) -> None:
         assert screen.query_one(Composer).draft == "addx"
 
 
+@pytest.mark.parametrize(
+    ("who", "said"),
+    [("host", "Leave with ctrl+q and join the other one"), ("member", "is not seen here until")],
+)
+async def test_two_hosts_are_shown_as_long_as_there_are_two(
+    who: str, said: str, request: pytest.FixtureRequest
+) -> None:
+    one: ScriptedSeat = request.getfixturevalue(who)
+    async with in_room(one) as (screen, pilot):
+        banner = screen.query_one(Banner)
+        one.listener.on_rivals(("ben", "[b]eve"))  # type: ignore[union-attr]  # the doorman set it
+        await until(pilot, lambda: banner.display)
+        assert "ben and [b]eve host this room, too" in str(banner.render())
+        assert said in str(banner.render())
+        one.listener.on_rivals(())  # type: ignore[union-attr]  # as above
+        await until(pilot, lambda: not banner.display)
+
+
 async def test_a_knock_is_answered_by_a_command(host: ScriptedSeat) -> None:
     async with in_room(host) as (screen, pilot):
         host.listener.on_knock(CAROL)  # type: ignore[union-attr]  # the doorman set it

@@ -25,6 +25,27 @@ async def test_says_what_each_state_of_the_connection_means() -> None:
         assert not banner.display
 
 
+async def test_what_stays_wrong_is_shown_while_the_connection_is_well() -> None:
+    app = Host()
+    async with app.run_test():
+        banner = app.query_one(Banner)
+        banner.show(LinkStatus(Link.ONLINE))
+        banner.warn("bob hosts this room, too [b]")
+        assert banner.display
+        assert banner.has_class("-closed")
+        assert "bob hosts this room, too [b]" in str(banner.render())
+        banner.show(LinkStatus(Link.RETRYING, "lost", 3.0))
+        assert "bob" not in str(banner.render())
+        banner.show(LinkStatus(Link.ONLINE, "the disk is full"))
+        assert str(banner.render()).split("\n") == [
+            "the disk is full",
+            "bob hosts this room, too [b]",
+        ]
+        banner.warn("")
+        banner.show(LinkStatus(Link.ONLINE))
+        assert not banner.display
+
+
 async def test_counts_down_to_the_next_attempt() -> None:
     app = Host()
     async with app.run_test():

@@ -1,0 +1,83 @@
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from tests.genie_core.room.house import Ear
+
+from genie_core.room.deed import Deed, sign_deed
+from genie_core.room.event import AnyBody, Event, Hosted, Joined, Opened
+from genie_core.room.fold import RoomState
+from genie_core.room.identity import Identity
+from genie_tui.rivals import Rivals
+
+HANA, BOB, MALLORY = Identity.generate(), Identity.generate(), Identity.generate()
+THERE = ("192.0.2.7:7654",)
+
+
+def state() -> RoomState:
+    state = RoomState()
+    bodies: list[tuple[str, AnyBody]] = [
+        ("", Opened("r", "Standup")),
+        ("", Hosted("hana", key=HANA.key)),
+        ("hana", Joined("host", key=HANA.key)),
+        ("bob", Joined("member", engine=True, key=BOB.key)),
+    ]
+    for seq, (by, body) in enumerate(bodies, 1):
+        state.apply(Event(seq, 1.0, by, body))
+    return state
+
+
+def announced(by: Identity, host: str) -> tuple[Deed, tuple[str, ...]]:
+    return sign_deed(by, room="r", host=host, pin="p" * 43, addresses=THERE, at=1.0), THERE
+
+
+class Network:
+    """What is announced, and who answers."""
+
+    def __init__(self) -> None:
+        self.announced = [announced(HANA, "hana")]
+        self.answering: set[str] = set()
+        self.asked: list[str] = []
+
+    async def answers(self, room: str, deed: Deed, addresses: Sequence[str]) -> bool:
+        assert (room, addresses) == ("r", THERE)
+        self.asked.append(deed.host)
+        return deed.host in self.answering
+
+
+async def test_another_host_is_told_of_for_as_long_as_there_is_one() -> None:
+    network, ear = Network(), Ear()
+    rivals = Rivals(state, ear, network.answers)
+    async with rivals.watched(lambda: network.announced):
+        network.announced.append(announced(BOB, "bob"))
+        network.answering.add("bob")
+        rivals.note()
+        await ear.until(lambda: ear.rivals == [("bob",)])
+        network.announced.pop()
+        rivals.note()
+        await ear.until(lambda: ear.rivals == [("bob",), ()])
+    assert set(network.asked) == {"bob"}  # never who hosts it here
+
+
+async def test_a_host_that_vanished_is_noticed_though_its_announcement_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("genie_tui.rivals.AGAIN", 0.0)
+    network, ear = Network(), Ear()
+    network.announced.append(announced(BOB, "bob"))
+    network.answering.add("bob")
+    async with Rivals(state, ear, network.answers).watched(lambda: network.announced):
+        await ear.until(lambda: ear.rivals == [("bob",)])
+        network.answering.clear()
+        await ear.until(lambda: ear.rivals == [("bob",), ()])
+
+
+async def test_who_may_not_host_or_does_not_answer_is_no_rival() -> None:
+    network, ear = Network(), Ear()
+    network.announced += [announced(MALLORY, "bob"), announced(BOB, "bob")]
+    rivals = Rivals(state, ear, network.answers)
+    async with rivals.watched(lambda: network.announced), asyncio.timeout(60):
+        while not network.asked:
+            await asyncio.sleep(0)
+    assert network.asked == ["bob"]
+    assert ear.rivals == []
