@@ -43,6 +43,9 @@ BYE_GRACE: Final = 3.0
 
 OTHER_HOST: Final = "who answers there is no host that your copy of the room knows"
 
+STEADY: Final = 10.0
+"""Seconds after which a connection counts as good, so that the next attempts come quickly again."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -363,13 +366,17 @@ class RoomClient:
         if isinstance(answer, Refused):
             return self._inbox.refused(answer)
         self._welcome(answer)
-        return await self._stay(link)
+        began = self._now()
+        try:
+            return await self._stay(link)
+        finally:
+            if self._now() - began >= STEADY:
+                self._failures = 0
 
     def _held(self, why: str) -> None:
         self._report(LinkStatus(Link.CONNECTING, why))
 
     def _welcome(self, welcome: Welcome) -> None:
-        self._failures = 0
         who = self._introduction
         who.name, who.room = welcome.name, welcome.room
         self._limits = welcome.limits

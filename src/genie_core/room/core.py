@@ -27,7 +27,7 @@ from genie_core.room.event import (
     Suspended,
 )
 from genie_core.room.filing import DIGEST_CHARS, Errand, Filing
-from genie_core.room.floor import LABEL_CHARS, Floor
+from genie_core.room.floor import LABEL_CHARS, SILENCED, Floor
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
     Accept,
@@ -63,8 +63,8 @@ from genie_core.room.heritage import Heritage
 from genie_core.room.history import History, Past
 from genie_core.room.identity import Identity
 from genie_core.room.limits import Limits
-from genie_core.room.moderator import Moderator
-from genie_core.room.names import check_name
+from genie_core.room.moderator import PUT_OUT, Moderator
+from genie_core.room.names import check_name, fold_name
 from genie_core.room.passes import Passes
 from genie_core.room.peer import ARRIVING, NEXT, Peer, Stage
 from genie_core.room.person import Terminal
@@ -74,6 +74,9 @@ REASON_CHARS: Final = 200
 SUSPENDING: Final = "suspending"
 DROPPED: Final = {"slow": "too slow", "too_fast": "sent too much"}
 """Why somebody left whom the room has dropped."""
+
+ROOMS_REASONS: Final = frozenset({PUT_OUT, *DROPPED.values()})
+"""Reasons to leave that the room gives, not the person."""
 
 FAREWELL_CHARS: Final = 80
 """Longest reason of somebody who leaves, which is recorded each time."""
@@ -266,8 +269,7 @@ class Room:
             case Bequeath(events=events):
                 self._heritage.take(peer, events, now)
             case Store() | Chunk() if self._floor.is_silenced(peer):
-                why = "you may read here, not write"
-                self._roster.refuse(peer, "not_allowed", why, frame.digest[:DIGEST_CHARS])
+                self._roster.refuse(peer, "not_allowed", SILENCED, frame.digest[:DIGEST_CHARS])
             case Store() | Chunk() | Fetch():
                 self._filing.ask(peer, frame)
             case Bye(reason=reason):
@@ -433,14 +435,18 @@ class Room:
 
     def _seat(self, peer: Peer, name: str, role: Role, now: float) -> None:
         hello = peer.hello
-        agent = whole_text(hello.agent, LABEL_CHARS)
+        silent = self._floor.is_silent_role(name, role)  # so that they write nothing this way, too
+        agent = "" if silent else whole_text(hello.agent, LABEL_CHARS)
+        preferences = whole_text(hello.preferences, PREFERENCE_CHARS)
+        if silent:
+            preferences = self.state.preferences.get(fold_name(name), "")
         joined = Joined(
             role,
             hello.engine,
             agent,
             hello.key,
             whole_text(hello.device),
-            whole_text(hello.preferences, PREFERENCE_CHARS),
+            preferences,
         )
         self._replace(name, joined.device)
         if not self._is_here_as(name, joined):
@@ -478,6 +484,8 @@ class Room:
     def _unseat(self, peer: Peer, reason: str, now: float) -> None:
         if self._roster.vacate(peer):
             self._budget.depart(peer)
+            if self._floor.is_silenced(peer) and reason not in ROOMS_REASONS:
+                reason = ""
             left = Left(peer.name, whole_text(reason, FAREWELL_CHARS), peer.device)
             self._history.record(ROOM, left, now)
 

@@ -12,6 +12,7 @@ RoomError
 ├── RoomRefused     the room did not let this participant in, or put them out
 ├── ConnectionLost  the connection to a peer ended
 ├── Diverged        the host's log and the copy here contradict each other
+├── Contradiction   the host's log can't be true, so it can't be followed
 ├── KnownRoom       the room met is one of which there is a copy
 ├── OtherHost       who answers for a room is no host that the copy of it knows
 ├── LeftInDisorder  leaving did not go as it should
@@ -142,6 +143,16 @@ class Diverged(RoomError):
         self.here = here
         self.there = there
         self.points = tuple(points)
+
+
+class Contradiction(RoomError):
+    """The host's log says what can't be, after what it said before; reconnecting would not help."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the host's log of this room contradicts itself, so it can't be followed: {why}. What "
+            "came before is in your copy; tell the host, or host the room from your copy"
+        )
 
 
 class KnownRoom(RoomError):

@@ -15,6 +15,7 @@ from genie_core.room.event import (
     Preferred,
     Quote,
     QuotedLine,
+    Role,
     Said,
     is_moment,
 )
@@ -54,6 +55,7 @@ PATH_CHARS: Final = 400
 """Longest path of an agent, or line about what it does, that is passed on."""
 
 TOO_MUCH: Final = "too much at once; slow down"
+SILENCED: Final = "you may read here, not write"
 REPEATS: Final = "you keep sending what the room has already; come back in a while"
 CLOSING: Final = "the host suspends the room; this is sent when it is back"
 
@@ -157,6 +159,8 @@ class Floor:
         label = whole_text(equip.agent, LABEL_CHARS)
         if not terminal.engine:
             self._roster.refuse(peer, "out_of_state", "a guest has no engine to speak of")
+        elif self.is_silenced(peer):
+            self._roster.refuse(peer, "not_allowed", SILENCED)
         elif label == terminal.agent:
             self._note_repeat(peer, now)
         elif self._history.congested:
@@ -169,7 +173,9 @@ class Floor:
     def prefer(self, peer: Peer, prefer: Prefer, now: float) -> None:
         """Record how somebody likes to be answered."""
         text = whole_text(prefer.text)
-        if len(text) > PREFERENCE_CHARS:
+        if self.is_silenced(peer):
+            self._roster.refuse(peer, "not_allowed", SILENCED)
+        elif len(text) > PREFERENCE_CHARS:
             why = f"preferences have at most {PREFERENCE_CHARS:,} characters"
             self._roster.refuse(peer, "too_long", why)
         elif text == self._state.preferences.get(fold_name(peer.name), ""):
@@ -259,8 +265,11 @@ class Floor:
 
     def is_silenced(self, peer: Peer) -> bool:
         """Whether the host wants nothing from them, or nothing any more."""
-        person = self._state.people[peer.name]
-        return person.muted or person.role == "observer"
+        return self.is_silent_role(peer.name, self._state.people[peer.name].role)
+
+    def is_silent_role(self, name: str, role: Role) -> bool:
+        """Whether somebody of this name and role may write nothing, here or not."""
+        return role == "observer" or fold_name(name) in self._state.muted
 
     def _objection_to(self, peer: Peer, say: Say, now: float) -> tuple[Refusal, str] | None:
         limit = self._limits.text_chars
@@ -270,7 +279,7 @@ class Floor:
         if person.muted:
             return "muted", "the host has muted you"
         if person.role == "observer":
-            return "not_allowed", "you may read here, not write"
+            return "not_allowed", SILENCED
         if not (say.text.strip() or say.files or say.quotes):
             return "malformed", "a message without text"
         if len(say.files) > self._limits.files:

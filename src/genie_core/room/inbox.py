@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from genie_core.room.codec import event_mark
-from genie_core.room.errors import RoomRefused, TooLong
+from genie_core.room.errors import Contradiction, RoomRefused, TooLong
 from genie_core.room.event import Event
 from genie_core.room.filing import is_digest
+from genie_core.room.fold import IllegalEvent
 from genie_core.room.follower import Follower
 from genie_core.room.frame import (
     Accepted,
@@ -198,10 +199,13 @@ class Inbox:
             if event.seq <= self._last:
                 continue
             if event.seq != self._last + 1:
-                return f"event {event.seq} came after event {self._last}"
+                return f"the host left out events: {event.seq} came after {self._last}"
             self._last, self._newest = event.seq, event
             struck = self._is_mine(event) and self._outbox.acknowledge(event)
-            self._follower.on_event(event)
+            try:
+                self._follower.on_event(event)
+            except IllegalEvent as error:
+                raise Contradiction(str(error)) from error
             if struck:
                 self._changed()
                 self._follower.on_unsent(self._outbox.unsent)

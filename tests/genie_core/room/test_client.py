@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.clock import pass_at_once
 from tests.genie_core.room.doubles import (
     Guest,
     MemorySink,
@@ -18,11 +19,12 @@ from tests.ports import free_port
 from websockets.asyncio.server import ServerConnection, serve
 
 from genie_core.room.backoff import Backoff
-from genie_core.room.client import RoomClient
+from genie_core.room.client import STEADY, RoomClient
 from genie_core.room.codec import encode, event_mark
 from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.errors import (
     ConnectionLost,
+    Contradiction,
     Diverged,
     FrameError,
     NotLoopback,
@@ -526,7 +528,7 @@ async def test_each_event_is_delivered_once_and_a_gap_ends_the_connection() -> N
         await end.send([Entries((said(4, "d"), said(5, "e")))])
         await bob.seen.until(lambda r: len(r.events) == 5)
     assert [event.seq for event in bob.seen.events] == [1, 2, 3, 4, 5]
-    assert any("event 5 came after event 3" in status.detail for status in bob.seen.links)
+    assert any("left out events: 5 came after 3" in status.detail for status in bob.seen.links)
 
 
 # -- a host's authority, as somebody else sees it
@@ -685,3 +687,46 @@ async def test_two_who_bring_the_same_past_bring_it_once() -> None:
 
 def recovered(events: Sequence[Event]) -> list[Event]:
     return [event.body.event for event in events if isinstance(event.body, Recovered)]
+
+
+async def test_a_host_that_lets_in_and_cuts_off_again_and_again_is_tried_ever_more_slowly() -> None:
+    room = ScriptedRoom()
+    async with participant(room.connector, "bob", backoff=Backoff(0.001, 1.0)) as bob:
+        for turn in range(6):
+            end, hello = await room.let_in(2)
+            assert hello.since == 0
+            await end.send([Entries((said(2, "1"),))])  # without the first
+            await bob.seen.until(lambda r: len(retries(r)) == turn + 1)  # noqa: B023 - awaited
+        waits = [status.retry_in or 0.0 for status in retries(bob.seen)]
+        assert waits[0] <= 0.001
+        assert waits[-1] >= 0.016  # twice as long each time, but for some chance
+        assert "the host left out events: 2 came after 0" in retries(bob.seen)[-1].detail
+
+
+async def test_after_a_connection_that_lasted_the_next_attempt_comes_quickly_again() -> None:
+    room = ScriptedRoom()
+    async with participant(room.connector, "bob", backoff=Backoff(0.001, 1.0)) as bob:
+        for turn in range(8):
+            end, _ = await room.let_in(0)
+            await bob.seen.online()
+            if turn == 7:
+                await pass_at_once(STEADY)
+            await end.close()
+            await bob.seen.until(lambda r: len(retries(r)) == turn + 1)  # noqa: B023 - awaited
+        assert (retries(bob.seen)[-2].retry_in or 0.0) >= 0.032
+        assert (retries(bob.seen)[-1].retry_in or 0.0) <= 0.001
+
+
+async def test_a_host_whose_log_contradicts_itself_is_told_apart_from_a_fault_and_left() -> None:
+    room = ScriptedRoom()
+
+    recorder = Recorder()
+    client = RoomClient(room.connector, recorder, name="bob")
+    running = asyncio.create_task(client.run())
+    end, _ = await room.let_in(1)
+    await end.send([Entries((Event(1, 0.0, "hana", Answered(7, "to what?")),))])
+    with pytest.raises(Contradiction, match=r"contradicts itself.*unknown message 7"):
+        async with asyncio.timeout(DEADLINE):
+            await running
+    assert recorder.links[-1].link is Link.CLOSED
+    assert "tell the host" in recorder.links[-1].detail

@@ -16,11 +16,14 @@ from genie_core.room.frame import (
     Accept,
     Accepted,
     Admit,
+    Bye,
     Chunk,
     ClientFrame,
+    Equip,
     Moderate,
     Offer,
     Offered,
+    Prefer,
     Say,
     Share,
     Store,
@@ -405,3 +408,32 @@ def test_a_right_is_taken_away_even_when_too_much_waits_for_the_disk(
     meeting.room.receive(meeting.hana, Moderate("pardon", "bob"), meeting.now)
     assert "bob" in meeting.room.state.banned
     assert [each.code for each in refusals(meeting.pull(meeting.hana))] == ["disk"]
+
+
+@pytest.mark.parametrize("how", ["mute", "observer"])
+def test_who_may_not_write_does_not_do_it_by_label_preferences_or_reasons_to_leave(
+    meeting: Meeting, how: str
+) -> None:
+    wish = Moderate("mute", "alice") if how == "mute" else Moderate("role", "alice", "observer")
+    meeting.send(meeting.hana, wish)
+    for frame in (Equip("READ THIS"), Prefer("READ THIS")):
+        assert only_refusal(meeting.tell(meeting.alice, frame)).code == "not_allowed"
+    meeting.send(meeting.alice, Bye("READ THIS"))
+    again = meeting.seat("alice", engine=True, agent="READ THIS", preferences="READ THIS")
+    meeting.room.reject(again, "malformed", "READ THIS", meeting.now)
+    once_more = meeting.seat("alice", engine=True)
+    meeting.room.disconnect(once_more, "READ THIS", meeting.now)
+    meeting.commit()
+    assert "READ THIS" not in repr(meeting.written)
+    meeting.send(meeting.hana, Moderate("unmute" if how == "mute" else "role", "alice", "member"))
+    alice = meeting.seat("alice", engine=True, agent="small", preferences="in short")
+    meeting.send(alice, Bye("lunch"))
+    assert meeting.bodies(Joined)[-1].agent == "small"
+    assert meeting.bodies(Left)[-1].reason == "lunch"
+
+
+def test_what_somebody_prefers_stays_when_they_are_muted_and_come_back(meeting: Meeting) -> None:
+    meeting.send(meeting.alice, Prefer("in short"), Bye())
+    meeting.act("mute", "alice")
+    meeting.seat("alice", engine=True, preferences="at length")
+    assert meeting.room.state.preferences["alice"] == "in short"
