@@ -26,7 +26,7 @@ from genie_core.room.frame import (
 from genie_core.room.history import NO_DISK, History
 from genie_core.room.identity import Identity, is_key, verify
 from genie_core.room.limits import Limits
-from genie_core.room.names import check_name, fold_name
+from genie_core.room.names import check_name, fold_name, is_reserved, skeletons
 from genie_core.room.passes import Passes
 from genie_core.room.peer import Peer, Stage
 from genie_core.room.proof import NONCE_CHARS, Meeting, new_nonce
@@ -269,7 +269,24 @@ class Door:
         here = self._roster.at(name)
         if any(other.key != peer.key for other in here):
             return "name_taken", f"{here[0].name} is in the room already; choose another name"
-        return self._lack_of_space(peer, here)
+        return self._likeness(peer, name) or self._lack_of_space(peer, here)
+
+    def _likeness(self, peer: Peer, name: str) -> tuple[Refusal, str] | None:
+        """Whom somebody new could be taken for; those who have been here keep their names."""
+        state, wanted = self._history.state, check_name(peer.hello.name)
+        known = {*(person.name for person in state.people.values()), state.host} - {""}
+        if any(fold_name(other) == name for other in known):
+            return None
+        if is_reserved(wanted):
+            return (
+                "name_invalid",
+                f"the name {wanted} looks like one that is reserved; choose another",
+            )
+        for other in known:
+            if skeletons(other) & skeletons(wanted):
+                why = f"the name {wanted} looks like {other}, who is known in this room"
+                return "name_taken", f"{why}; choose another with --name"
+        return None
 
     def _lack_of_space(self, peer: Peer, here: list[Peer]) -> tuple[Refusal, str] | None:
         others = [other for other in here if other.device != peer.hello.device]

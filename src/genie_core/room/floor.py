@@ -41,7 +41,7 @@ from genie_core.room.frame import (
 )
 from genie_core.room.history import NO_DISK, History
 from genie_core.room.limits import Limits
-from genie_core.room.names import fold_name
+from genie_core.room.names import fold_name, is_blank
 from genie_core.room.peer import Peer
 from genie_core.room.roster import Roster
 
@@ -280,7 +280,7 @@ class Floor:
             return "muted", "the host has muted you"
         if person.role == "observer":
             return "not_allowed", SILENCED
-        if not (say.text.strip() or say.files or say.quotes):
+        if is_blank(say.text) and not (say.files or say.quotes):
             return "malformed", "a message without text"
         if len(say.files) > self._limits.files:
             return "too_long", f"a message has at most {self._limits.files} files"

@@ -1,7 +1,7 @@
 """Names of persons: what may be one, and which of them count as the same."""
 
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from genie_core.room.errors import InvalidName
@@ -47,6 +47,14 @@ _LOOKS_LIKE: Final = str.maketrans(
 )
 """Letters, after case folding, that are easily taken for Latin ones."""
 
+_ALIKE: Final = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "m": "rn"})
+"""Characters of ASCII that are confused, after case folding."""
+
+_MARK: Final = "\u200e"
+
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Cs", "Mn", "Me", "Zl", "Zp", "Zs"})
+"""Categories of what shows nothing by itself: a mark needs a letter."""
+
 _TOGETHER: Final = frozenset(
     {"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"}
     | {"IDEOGRAPHIC"}
@@ -75,6 +83,72 @@ def fold_name(name: str) -> str:
     folded = unicodedata.normalize("NFKD", name.casefold().translate(_LOOKS_LIKE))
     bare = "".join(char for char in folded.casefold() if not _is_accent(char))
     return unicodedata.normalize("NFKC", bare.translate(_LOOKS_LIKE))
+
+
+@lru_cache(maxsize=4096)
+def skeletons(name: str) -> frozenset[str]:
+    """The forms of which two names have one in common if a reader could take one for the other.
+
+    Wider than `fold_name`, by which people are told apart and which stays as it is: this is for
+    names that are new in a room. Source: the skeleton of UTS #39, without regard to case, accents
+    and punctuation, and with all of 1, l and i alike.
+    """
+    return frozenset(_skeleton(form) for form in (name, name.casefold(), fold_name(name)))
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a reader could take a name for one of those that speak for the program."""
+    return any(skeletons(name) & skeletons(each) for each in RESERVED)
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be seen, as if it were empty."""
+    return all(
+        char.isspace() or char in _BLANK or unicodedata.category(char) in _UNSEEN for char in text
+    )
+
+
+def _skeleton(name: str) -> str:
+    alike = "".join(map(_prototype, unicodedata.normalize("NFKD", name))).casefold()
+    decomposed = unicodedata.normalize("NFKD", "".join(map(_prototype, alike)))
+    letters = "".join(char for char in decomposed if not _is_accent(char))
+    bare = "".join(char for char in letters if not _is_separator(char))
+    return (bare or letters).translate(_ALIKE)
+
+
+def _prototype(char: str) -> str:
+    """What all characters that look like this one have in common, which may be several letters."""
+    if char.isascii():
+        return char
+    alike = _confusables().get(char, ())
+    if several := next((each for each in alike if len(each) > 1), ""):
+        return several
+    if len(alike) != 1:
+        return char
+    (other,) = alike
+    stands_for_more = other.isascii() or len(_confusables().get(other, ())) > 1
+    return other if stands_for_more else min(char, other)
+
+
+@cache
+def _confusables() -> dict[str, list[str]]:
+    """For each prototype what looks like it, and for what looks like one, the prototype.
+
+    Loaded when it is first needed, which most rooms never do. The package wraps what is written
+    from right to left in marks.
+    """
+    from confusable_homoglyphs.confusables import confusables_data
+
+    return {
+        char.strip(_MARK): [each["c"].strip(_MARK) for each in alike]
+        for char, alike in confusables_data.items()
+    }
+
+
+def _is_separator(char: str) -> bool:
+    return unicodedata.category(char)[0] in "PZC" or (
+        unicodedata.category(char) in ("Sk", "Lm") and "\u02b0" <= char <= "\u02ff"
+    )
 
 
 def cells(text: str) -> int:

@@ -604,3 +604,32 @@ def test_who_may_not_come_in_uses_up_nothing_and_members_have_a_share_of_their_o
         bench.send(peer, Bye())
     for name in names:  # 46 who were here before, all at once and from anywhere
         bench.seat(name, source="fd00::bad:0")
+
+
+@pytest.mark.parametrize(
+    "name", ["\u0251lice", "alice\u00b7", "al1ce", "A-L-I-C-E", "hana_", "h\u0251na"]
+)
+def test_nobody_new_takes_a_name_that_reads_like_that_of_another(name: str) -> None:
+    bench = Bench()
+    bench.lose(bench.seat("alice"))
+    refusal = only_refusal(bench.meet(name)[1])
+    assert refusal.code == "name_taken"
+    assert "looks like" in refusal.text
+    assert "--name" in refusal.text
+    assert only_refusal(bench.meet("gen1e")[1]).code == "name_invalid"
+
+
+def test_two_who_have_such_names_already_both_come_back_and_open_the_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr("genie_core.room.door.skeletons", lambda name: frozenset({name}))
+        bench = Bench()
+        for name in ("bob", "b0b", "\u0251nn", "ann"):
+            bench.seat(name)
+    again = Bench(bench.written)
+    for name in ("b0b", "bob", "ann", "\u0251nn"):
+        again.seat(name)
+    assert only_refusal(again.meet("B0b", by=identity("stranger"))[1]).code == "name_taken"
+    b0b = Bench(bench.written, host="b0b", key=identity("b0b").key)
+    b0b.seat("bob")

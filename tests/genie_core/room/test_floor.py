@@ -311,3 +311,12 @@ def test_what_changes_nothing_is_charged_and_who_insists_is_dropped_for_a_while(
     assert desk.bodies(Said)[-1].text == "the others go on"
     desk.now += 3
     desk.seat("alice", engine=True)
+
+
+@pytest.mark.parametrize("text", ["\u200b\u200d", "\u2060 \ufeff", "\u0301", "\u3164"])
+def test_a_message_that_shows_nothing_is_refused_as_empty(desk: Desk, text: str) -> None:
+    refusal = only_refusal(desk.tell(desk.bob, Say("1", text)))
+    assert (refusal.code, refusal.text) == ("malformed", "a message without text")
+    number = desk.say(desk.one, "hello")
+    refusal = only_refusal(desk.tell(desk.one, Publish("1", Answered(number, text))))
+    assert refusal.text == "the answer is blank"

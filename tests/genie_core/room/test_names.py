@@ -1,9 +1,22 @@
+import itertools
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_core.room.errors import InvalidName
-from genie_core.room.names import MAX_CELLS, RESERVED, cells, check_name, fold_name
+from genie_core.room.names import (
+    MAX_CELLS,
+    RESERVED,
+    cells,
+    check_name,
+    fold_name,
+    is_blank,
+    is_reserved,
+    skeletons,
+)
 
 
 @pytest.mark.parametrize(
@@ -122,3 +135,92 @@ def test_what_tells_people_apart_stays(name: str, other: str) -> None:
 @given(st.text(max_size=20))
 def test_folding_twice_changes_nothing(name: str) -> None:
     assert fold_name(fold_name(name)) == fold_name(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("\u0251nn", "ann"),
+        ("ann\u00b7", "ann"),
+        ("a.n-n_", "ann"),
+        ("b0b", "bob"),
+        ("B0B", "bob"),
+        ("al1ce", "alice"),
+        ("alIce", "allce"),
+        ("torn", "tom"),
+        ("\u0391\u039d\u039d", "ann"),  # Greek capitals
+        ("\u0430nna", "anna"),
+        ("pa\u1d20l", "pavl"),
+        ("a\u2019nn", "ann"),
+        ("\u0665", "o"),
+        ("\U0001d41a\U0001d427n", "ann"),
+    ],
+)
+def test_a_reader_could_take_one_for_the_other(name: str, other: str) -> None:
+    assert skeletons(name) & skeletons(other)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("\u0410\u043d\u043d\u0430", "\u0410\u043b\u043b\u0430", "Anna", "Hanna"),
+        ("\u674e\u96f7", "\u674e\u96ea", "\u738b\u96f7"),
+        ("Jos\u00e9", "Joseph", "Josefa"),
+        ("\u0645\u062d\u0645\u062f", "\u0645\u062d\u0645\u0648\u062f"),
+        ("bob", "bob2", "rob", "\U0001f98a", "\U0001f43b", "bob\U0001f43b"),
+        ("\u30e9\u30fc\u30e1\u30f3", "\u30e9\u30e1\u30f3"),
+    ],
+)
+def test_names_that_readers_tell_apart_are_told_apart(names: tuple[str, ...]) -> None:
+    for name in names:
+        assert check_name(name) == name
+    for one, other in itertools.combinations(names, 2):
+        assert not skeletons(one) & skeletons(other), (one, other)
+
+
+def test_what_speaks_for_the_program_has_no_double() -> None:
+    assert all(
+        map(is_reserved, ("system", "gen1e", "GENlE", "sy\u0455tem", "g\u0435nie", "_genie_"))
+    )
+    assert not any(map(is_reserved, ("eugenie", "genies", "systems")))
+
+
+@given(st.text(max_size=20))
+def test_any_text_has_skeletons(text: str) -> None:
+    assert skeletons(text) & skeletons(text)
+
+
+def test_what_is_folded_alike_looks_alike() -> None:
+    assert skeletons("Alice") & skeletons("\u00c0LICE")
+
+
+def test_names_of_ascii_need_no_list() -> None:
+    code = (
+        "import sys; from genie_core.room.names import skeletons; skeletons('ann');"
+        "sys.exit('confusable_homoglyphs' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " \n",
+        "\u200b\u200d",
+        "\u2060\ufeff",
+        "\u0301\u20dd",
+        "\u3164\u2800\u115f",
+        "\ufe0f",
+        "\U000e0041",
+    ],
+)
+def test_what_cannot_be_seen_is_blank(text: str) -> None:
+    assert is_blank(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "\u200bx", ".", "\U0001f44d\U0001f3fd", "e\u0301", "\u674e", "\u0bcd\u0b95"]
+)
+def test_what_can_be_seen_is_not(text: str) -> None:
+    assert not is_blank(text)
