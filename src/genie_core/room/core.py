@@ -24,6 +24,7 @@ from genie_core.room.event import (
     Left,
     Opened,
     Role,
+    Said,
     Suspended,
 )
 from genie_core.room.filing import DIGEST_CHARS, Errand, Filing
@@ -56,6 +57,7 @@ from genie_core.room.frame import (
     Store,
     Suspending,
     Trouble,
+    Typed,
     Typing,
     Welcome,
 )
@@ -387,7 +389,7 @@ class Room:
         if peer.stage is Stage.SEATED:
             frames += self._entries(peer, self.durable)
             if len(peer.signals):
-                frames += peer.signals.take()
+                frames += _timely(peer.signals.take(), frames)
         elif peer.position < peer.until:
             frames += self._entries(peer, peer.until)
         if peer.stage is Stage.LEAVING and (peer.position >= peer.until or self._is_cut_off(peer)):
@@ -493,3 +495,15 @@ class Room:
         self._forget_knock(peer)
         self._roster.dismiss(peer, code, text, final=True)
         self._unseat(peer, text, now)
+
+
+def _timely(signals: list[ServerFrame], frames: list[ServerFrame]) -> list[ServerFrame]:
+    """The signals without those of writing by people whose message these frames bring."""
+    spoke = {
+        event.by
+        for frame in frames
+        if isinstance(frame, Entries)
+        for event in frame.events
+        if isinstance(event.body, Said)
+    }
+    return [each for each in signals if not (isinstance(each, Typed) and each.name in spoke)]

@@ -116,6 +116,7 @@ class Outbox:
             raise TooManyUnsent(MAX_UNSENT)
         self._says[unsent.id] = unsent
         self._to_say.append(unsent.id)
+        self._typing = False  # it would be told after the message that it was about
 
     def publish(self, id_: str, body: RunBody, since: int = 0) -> None:
         """Add an engine's report; `since` is the last event that is known of the room.

@@ -1,5 +1,6 @@
 """The quiet line above the composer: who is writing, and what waits."""
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -13,6 +14,10 @@ LINGER: Final = 4.0
 """Seconds for which somebody counts as writing after the last sign of it."""
 
 
+LATE: Final = 1.0
+"""Seconds after a message for which its author does not count as writing the next one."""
+
+
 class HintLine(Widget):
     """Always one line high, so that nothing moves when it has something to say."""
 
@@ -20,6 +25,7 @@ class HintLine(Widget):
         super().__init__()
         self._clock = clock
         self._until: dict[str, float] = {}
+        self._spoke: dict[str, float] = {}
         self._waiting = 0
 
     @property
@@ -28,8 +34,14 @@ class HintLine(Widget):
         return frozenset(self._until)
 
     def somebody_types(self, name: str) -> None:
-        """Show that somebody is writing, for a while."""
-        self._until[name] = self._clock() + LINGER
+        """Show that somebody is writing, for a while, unless a message of theirs just came.
+
+        Signs of typing are ephemeral: one may arrive after the message that it belongs to.
+        """
+        now = self._clock()
+        if now - self._spoke.get(name, -math.inf) < LATE:
+            return
+        self._until[name] = now + LINGER
         self.refresh()
 
     def stopped_typing(self, name: str) -> None:
@@ -42,8 +54,10 @@ class HintLine(Widget):
         for event in events:
             match event.body:
                 case Said():
+                    self._spoke[event.by] = self._clock()
                     self.stopped_typing(event.by)
                 case Left(name=name):
+                    self._spoke.pop(name, None)
                     self.stopped_typing(name)
 
     def nobody_types(self) -> None:

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from genie_core.room.event import Decided, Event
 from genie_core.room.fold import RoomState
@@ -36,7 +37,11 @@ TOLD: Final = 500
 
 
 class Ledger(ScrollView, can_focus=True):
-    """Lists the rows that pass the filter. Follows new rows while the cursor is not in use."""
+    """Lists the rows that pass the filter.
+
+    It follows new rows while no row is selected, or the last one is; what was selected is selected
+    no longer when rows come and the keyboard is elsewhere.
+    """
 
     ALLOW_SELECT = False
 
@@ -149,6 +154,9 @@ class Ledger(ScrollView, can_focus=True):
         first event: they take the place of what that showed.
         """
         events = list(arrived)
+        if self.cursor is not None and not self._in_use:
+            self.cursor = None
+        at_end = self.cursor is not None and self.cursor == len(self._shown) - 1
         changed: list[int] = []
         for at, event in enumerate(events):
             if self._tells_more(event):
@@ -162,7 +170,13 @@ class Ledger(ScrollView, can_focus=True):
             self._place(number)
         if changed:
             self._forget_old()
-            self._laid_out()
+            self._laid_out(at_end=at_end)
+
+    @property
+    def _in_use(self) -> bool:
+        """Whether the keyboard is here or beside it, or would be if the terminal had the focus."""
+        panel = self.parent if isinstance(self.parent, Widget) else self
+        return panel.has_focus_within or not self.app.app_focus
 
     def _tells_more(self, event: Event) -> bool:
         is_fresh, self._is_fresh = self._is_fresh, False
@@ -215,8 +229,12 @@ class Ledger(ScrollView, can_focus=True):
             self._keep_in_view(self.cursor * LINES)
 
     def action_move(self, by: int) -> None:
-        """Move the cursor; from nowhere it starts at the latest row."""
+        """Move the cursor; from nowhere it starts at the latest row, past that it follows."""
         start = len(self._shown) if self.cursor is None else self.cursor
+        if by > 0 and start >= len(self._shown) - 1:
+            self.cursor = None
+            self._laid_out()
+            return
         self.action_go(min(max(start + by, 0), len(self._shown) - 1))
 
     def action_page(self, by: int) -> None:
@@ -297,13 +315,13 @@ class Ledger(ScrollView, can_focus=True):
             if self.cursor is not None and place <= self.cursor:
                 self.set_reactive(Ledger.cursor, self.cursor + 1)
 
-    def _laid_out(self) -> None:
-        following = self.cursor is None
+    def _laid_out(self, *, at_end: bool = False) -> None:
+        following = self.cursor is None or at_end
         self.virtual_size = Size(self.scrollable_content_region.width, len(self._shown) * LINES)
         if following:
             # By force: the scroll bar that would allow it comes only with the next layout.
             self.scroll_end(animate=False, immediate=True, force=True)
-        else:
+        if self.cursor is not None:
             self.post_message(self.Moved(self.selected))
         self.refresh()
 

@@ -375,6 +375,17 @@ def test_typing_reaches_everybody_else_once() -> None:
     assert bench.pull(alice) == []
 
 
+def test_nobody_is_told_to_type_what_has_come() -> None:
+    bench = Bench()
+    alice, bob = bench.join("alice"), bench.join("bob")
+    bench.pull(bob)
+    bench.send(alice, Typing())
+    bench.send(bob, Typing())
+    bench.say(alice)
+    assert not any(isinstance(frame, Typed) for frame in bench.pull(bob))
+    assert Typed("bob") in bench.pull(alice)
+
+
 # -- engines
 
 

@@ -187,6 +187,16 @@ def test_signals_are_merged_paced_and_forgotten_without_a_connection() -> None:
     assert outbox.due(99.0) is None
 
 
+def test_a_message_takes_the_sign_of_typing_with_it() -> None:
+    outbox = Outbox()
+    outbox.typing()
+    assert outbox.take(10.0) == [Typing()]
+    outbox.typing()  # too soon to be sent
+    outbox.say(unsent(1))
+    assert not any(isinstance(frame, Typing) for frame in outbox.take(10.1))
+    assert not any(isinstance(frame, Typing) for frame in outbox.take(99.0))
+
+
 def test_only_the_latest_label_counts() -> None:
     outbox = Outbox()
     outbox.equip("loading")

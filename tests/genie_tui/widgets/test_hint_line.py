@@ -3,7 +3,7 @@ from tests.genie_tui.scripted_seat import HandClock
 from textual.app import App, ComposeResult
 
 from genie_core.room.event import Event, Left, Said
-from genie_tui.widgets.hint_line import LINGER, HintLine
+from genie_tui.widgets.hint_line import LATE, LINGER, HintLine
 
 
 class Host(App[None]):
@@ -50,6 +50,22 @@ async def test_forgets_who_stopped() -> None:
         assert line.typing == {"cleo"}
         line.stopped_typing("cleo")
         assert not line.typing
+
+
+async def test_nobody_types_what_has_come_though_the_sign_of_it_is_late() -> None:
+    app = Host()
+    async with app.run_test():
+        line = app.query_one(HintLine)
+        line.somebody_types("bob")
+        line.take_note([Event(1, 0.0, "bob", Said("1", "hi"))])
+        assert not line.typing
+        app.clock.rest(LATE * 0.9)
+        line.somebody_types("bob")
+        line.somebody_types("cleo")
+        assert line.typing == {"cleo"}
+        app.clock.rest(LATE)
+        line.somebody_types("bob")
+        assert line.typing == {"bob", "cleo"}
 
 
 async def test_keeps_what_waits_when_names_are_long() -> None:

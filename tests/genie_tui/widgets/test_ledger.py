@@ -260,3 +260,40 @@ async def test_what_was_decided_again_can_be_marked_as_wrong() -> None:
         await pilot.press("end", "!")
         await until(pilot, lambda: bool(wanted))
         assert (wanted[0].message, wanted[0].decision) == (1, "delegate")
+
+
+async def test_it_follows_again_once_it_is_left() -> None:
+    class Beside(Host):
+        def compose(self) -> ComposeResult:
+            yield from super().compose()
+            yield Input(id="elsewhere")
+
+    app = Beside()
+    async with app.run_test() as pilot:
+        events = many(100)
+        ledger = await shown(app, pilot, events[:160])
+        ledger.focus()
+        await pilot.press("home")
+        ledger.apply_many(events[160:170])
+        await pilot.pause()
+        assert ledger.cursor == 0
+        assert ledger.scroll_offset.y == 0
+        app.query_one("#elsewhere").focus()
+        await pilot.pause()
+        ledger.apply_many(events[170:])
+        await until(pilot, lambda: "reason 99" in "\n".join(lines(ledger)))
+        assert ledger.cursor is None
+
+
+async def test_at_its_end_it_follows_and_past_it_nothing_is_selected() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        events = many(100)
+        ledger = await shown(app, pilot, events[:100])
+        ledger.focus()
+        await pilot.press("end")
+        ledger.apply_many(events[100:])
+        await until(pilot, lambda: "reason 99" in "\n".join(lines(ledger)))
+        assert ledger.cursor == 49
+        await pilot.press("end", "down")
+        assert ledger.cursor is None
