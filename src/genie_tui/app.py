@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from rich.console import RenderableType
 from textual import on
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.command import Provider
 from textual.content import Content
@@ -30,6 +30,7 @@ from genie_tui.keymap import bindings
 from genie_tui.opening import Opening, Question, ReplayRoom
 from genie_tui.palette import AppActions
 from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.dialog import GuardedApp
 from genie_tui.screens.help import HelpScreen, scopes_at
 from genie_tui.screens.leaving import LeavingScreen
 from genie_tui.screens.lobby import LobbyScreen
@@ -56,7 +57,7 @@ SMALLEST: Final = (60, 16)
 """Columns and rows below which nothing useful fits."""
 
 
-class GenieApp(App[Departure]):
+class GenieApp(GuardedApp[Departure]):
     """A lobby, or straight into a room if there is an opening.
 
     After it has run, `return_value` tells which room was left, and `failure` is one line for the
@@ -92,12 +93,11 @@ class GenieApp(App[Departure]):
         counsel: Counsel | None = None,
         store: SessionStore | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(clock)
         self._doorman = doorman
         self._opening = opening
         self._person = name
         self._log_path = log_path
-        self._clock = clock
         self._bell = Bell(notify, clock)
         self._form = form
         self._counsel = counsel
@@ -148,7 +148,7 @@ class GenieApp(App[Departure]):
     async def open(self, opening: Opening | ReplayRoom) -> None:
         """Put up the screen that an opening leads to; nothing while one is in a room."""
         if isinstance(opening, ReplayRoom):
-            await self.push_screen(ReplayScreen(self._doorman, opening, self._clock))
+            await self.push_screen(ReplayScreen(self._doorman, opening, self.clock))
         elif self._stay is None:
             await self.push_screen(self._room_for(opening))
 
@@ -253,7 +253,7 @@ class GenieApp(App[Departure]):
             await self.pop_screen()
 
     def _room_for(self, opening: Opening) -> RoomScreen:
-        room = RoomScreen(self._doorman, opening, self._clock, self._bell)
+        room = RoomScreen(self._doorman, opening, self.clock, self._bell)
         self._stay = Stay(room, self._doorman)
         return room
 
@@ -334,7 +334,7 @@ class GenieApp(App[Departure]):
         if self._store is None:
             self.notify("There are no sessions to list.", severity="warning")
         elif isinstance(self.screen, LobbyScreen):
-            await self.push_screen(SessionsScreen(self._store, self._clock))
+            await self.push_screen(SessionsScreen(self._store, self.clock))
 
     async def action_settings(self) -> None:
         """Show what can be set."""

@@ -49,7 +49,7 @@ class Suspension:
     def patiently(self) -> None:
         """End as the person wants it; asked again, wait for no agent any more."""
         if isinstance(self._app.screen, ReceiptScreen):
-            self._app.screen.end("ctrl+q")
+            self._app.screen.end()
         else:
             self._begin_or_hurry("", None)
 

@@ -409,7 +409,7 @@ class HandClock:
     def __call__(self) -> float:
         return self.now
 
-    def rest(self, seconds: float = 0.5) -> None:
+    def rest(self, seconds: float = 1.0) -> None:
         self.now += seconds
 
 

@@ -8,7 +8,7 @@ from textual.widgets import Input, Static
 
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
-from genie_tui.screens.dialog import Dialog
+from genie_tui.screens.dialog import Dialog, DialogKeys
 from genie_tui.text import visible_line
 from genie_tui.widgets.too_small import TooSmall
 
@@ -34,7 +34,7 @@ class AskLineScreen(Dialog[str | None]):
             yield Input(self._value, id="ask-line", max_length=self._most, select_on_focus=False)
             if self._hint:
                 yield Static(self._hint, id="ask-hint", markup=False)
-            yield Static(ask_keys(), id="ask-keys", markup=False)
+            yield DialogKeys(ask_keys(), id="ask-keys")
 
     @on(Input.Submitted)
     def _keep(self, event: Input.Submitted) -> None:

@@ -1,6 +1,7 @@
 """A question before something goes out of this machine: the answer is enter or esc."""
 
 from collections.abc import Callable
+from functools import partial
 
 from textual import events
 from textual.app import ComposeResult
@@ -8,7 +9,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_tui.action import Scope
+from genie_tui.action import Action, Scope
 from genie_tui.keymap import bindings
 from genie_tui.screens.dialog import Dialog
 from genie_tui.widgets.keys_line import KeysLine
@@ -24,6 +25,7 @@ class ConfirmScreen(Dialog[bool]):
 
     CSS_PATH = "confirm.tcss"
     BINDINGS = bindings(Scope.CONFIRM)
+    GUARDS_ITSELF = True
 
     def __init__(self, title: str, text: Content, yes: str, clock: Callable[[], float]) -> None:
         super().__init__()
@@ -47,13 +49,15 @@ class ConfirmScreen(Dialog[bool]):
     def on_key(self, event: events.Key) -> None:
         """Take every key; going back is always possible."""
         event.stop()
-        action = self._keys.admit(event)
+        self._keys.take(event, self, partial(self._act, event.key))
         if event.key == "escape":
             _ = self.dismiss(result=False)
-        elif action is not None and action.run == "go_on":
+
+    def _act(self, key: str, action: Action) -> None:
+        if action.run == "go_on":
             _ = self.dismiss(result=True)
-        elif action is not None and action.run == "scroll":
-            read_on(self.query_one("#confirm-scroll", VerticalScroll), event.key)
+        elif action.run == "scroll":
+            read_on(self.query_one("#confirm-scroll", VerticalScroll), key)
 
     def action_through_on_key(self, _run: str) -> None:
         """Nothing: the bindings are there to be listed, `on_key` takes the keys."""

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from genie_core.room.seat import Seat
-from genie_tui.screens.dialog import Dialog
+from genie_tui.screens.dialog import Dialog, DialogKeys
 from genie_tui.widgets.costs import NOTHING, budget_line, cost_rows, cost_table
 
 
@@ -44,10 +44,8 @@ class CostScreen(Dialog[None]):
             with VerticalScroll(id="costs-scroll"):
                 yield CostTable(self._seat)
             yield Static(id="costs-budget", markup=False)
-            yield Static(
-                "↑ ↓ scroll · /budget +5 or +100k allows more · esc back",
-                id="costs-keys",
-                markup=False,
+            yield DialogKeys(
+                "↑ ↓ scroll · /budget +5 or +100k allows more · esc back", id="costs-keys"
             )
 
     def on_mount(self) -> None:

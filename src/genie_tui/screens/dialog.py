@@ -1,15 +1,127 @@
-"""A screen that stands above another one for a while."""
+"""A screen that stands above another one for a while, and the guard of its keys."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar, Final
+
+from textual import events
+from textual.app import App, ReturnType
 from textual.await_complete import AwaitComplete
+from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
+from textual.widgets import Input, Static, TextArea
+
+from genie_tui.widgets.key_guard import SOON, KeyGuard
+
+LOOK_AGAIN: Final = 0.1
+"""Seconds between two looks at whether keys count."""
 
 
 class Dialog(ModalScreen[ScreenResultType]):
-    """A modal screen that is closed once.
+    """A modal screen that is closed once, and whose keys a guard keeps from those who type on.
 
     Two keys that are pressed quickly may both reach it; the second would close what is below it.
+
+    In a `GuardedApp`, enter and keys of letters count as `KeyGuard` says. Letters that are typed
+    into a text count at once, and so do the keys of `FREE`, which must do no harm. A `DialogKeys`
+    shows whether keys count. A dialog that has a guard of its own sets `GUARDS_ITSELF`.
     """
+
+    FREE: ClassVar[frozenset[str]] = frozenset()
+    GUARDS_ITSELF: ClassVar[bool] = False
+
+    _key_guard: KeyGuard | None = None
+
+    def on_mount(self) -> None:
+        """Show from time to time whether keys count."""
+        if self._dialog_guard is not None:
+            self._show_guard()
+            self.set_interval(LOOK_AGAIN, self._show_guard)
+
+    def on_screen_resume(self) -> None:
+        """Let no key that was meant for the screen above count here."""
+        if self._dialog_guard is not None:
+            self._dialog_guard.arm()
+
+    def admit_key(self, event: events.Key) -> bool:
+        """Tell whether a key may go to the dialog now; it may still come later by itself."""
+        guard = self._dialog_guard
+        if guard is None or self._is_harmless(event):
+            return True
+        if guard.admit_key(event):
+            guard.act_alone(self, partial(self._let_in, event))
+        self._show_guard()
+        return False
+
+    def _is_harmless(self, event: events.Key) -> bool:
+        field = self.focused
+        if isinstance(field, TextArea) and not field.read_only:
+            return True
+        if event.key in self.FREE or (isinstance(field, Input) and event.is_printable):
+            return True
+        return not (event.is_printable or event.key == "enter")
+
+    def _let_in(self, event: events.Key) -> None:
+        if isinstance(self.app, GuardedApp):
+            self.app.call_later(self.app.pass_to, self, event)
+
+    def _show_guard(self) -> None:
+        guarded = self._dialog_guard is not None and self._dialog_guard.remaining() > 0
+        for line in self.query(DialogKeys):
+            line.show(guarded=guarded)
+
+    @property
+    def _dialog_guard(self) -> KeyGuard | None:
+        if self._key_guard is None and isinstance(self.app, GuardedApp) and not self.GUARDS_ITSELF:
+            self._key_guard = KeyGuard(self.app.clock)
+        return self._key_guard
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close it, with a result, if it is the one that is shown."""
         return super().dismiss(result) if self.app.screen is self else AwaitComplete()
+
+
+class DialogKeys(Static):
+    """The line of a dialog that lists its keys, while they count."""
+
+    DEFAULT_CSS = "DialogKeys.-guarded { color: $text-accent; }"
+
+    def __init__(self, keys: Content | str, *, id: str) -> None:  # noqa: A002 - the name of Textual
+        super().__init__(keys, id=id, markup=False)
+        self._keys = keys
+        self._dialog_guarded = False
+
+    def show(self, *, guarded: bool) -> None:
+        """List the keys, or say that none counts yet."""
+        if guarded != self._dialog_guarded:
+            self._dialog_guarded = guarded
+            self.set_class(guarded, "-guarded")
+            self.update(SOON if guarded else self._keys)
+
+
+class GuardedApp(App[ReturnType]):
+    """An app that asks a dialog about each key before any binding sees it.
+
+    `clock` is monotonic seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self.clock = clock
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep keys from a dialog that does not admit them."""
+        top = self.screen_stack[-1] if self.screen_stack else None
+        if (
+            isinstance(event, events.Key)
+            and not event.is_forwarded
+            and isinstance(top, Dialog)
+            and not top.admit_key(event)
+        ):
+            return
+        await super().on_event(event)
+
+    async def pass_to(self, dialog: Dialog[object], event: events.Key) -> None:
+        """Let a dialog have a key that was kept from it, if it still is the one that is shown."""
+        if self.screen is dialog:
+            await super().on_event(event)

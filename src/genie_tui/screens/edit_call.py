@@ -1,6 +1,7 @@
 """Changing what a tool is called with, and allowing that."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from textual import events, on
@@ -10,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Static, TextArea
 
 from genie_core.room.exchange import Proposal
-from genie_tui.action import Scope
+from genie_tui.action import Action, Scope
 from genie_tui.changes import changes, same
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialog import Dialog
@@ -39,6 +40,7 @@ class EditCallScreen(Dialog[None]):
 
     CSS_PATH = "edit_call.tcss"
     BINDINGS = bindings(Scope.EDIT)
+    GUARDS_ITSELF = True
 
     def __init__(
         self,
@@ -87,13 +89,15 @@ class EditCallScreen(Dialog[None]):
         if not self.reviewing:
             return
         event.stop()
-        action = self._keys.admit(event)
+        self._keys.take(event, self, partial(self._act, event.key))
         if event.key == "escape":
             self._write_on()
-        elif action is not None and action.run == "go_on":
+
+    def _act(self, key: str, action: Action) -> None:
+        if action.run == "go_on":
             self._go_on()
-        elif action is not None and action.run == "scroll":
-            read_on(self.query_one("#edit-scroll", VerticalScroll), event.key)
+        elif action.run == "scroll":
+            read_on(self.query_one("#edit-scroll", VerticalScroll), key)
 
     @on(TextArea.Changed)
     def _changed(self, event: TextArea.Changed) -> None:

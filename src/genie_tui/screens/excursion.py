@@ -88,8 +88,13 @@ class Excursion:
         if not self._panel.toggle() and is_there:
             self.back()
 
-    def all_answered(self) -> None:
-        """Leave the approvals if the keyboard is there, since nothing waits any more."""
+    def leave_door(self) -> None:
+        """Leave those who ask something if the keyboard is there: one of them has an answer."""
+        if self._door.has_focus:
+            self.back()
+
+    def leave_approvals(self) -> None:
+        """Leave the approvals if the keyboard is there: one has an answer, or none waits."""
         focused = self._screen.focused
         if self._screen.query_one(Approvals).has_focus_within or focused is None:
             self.back()

@@ -15,7 +15,7 @@ from genie_tui.action import Scope
 from genie_tui.amounts import counted, file_size
 from genie_tui.export.form import Form, form_of
 from genie_tui.keymap import actions, bindings
-from genie_tui.screens.dialog import Dialog
+from genie_tui.screens.dialog import Dialog, DialogKeys
 from genie_tui.text import visible_line
 from genie_tui.widgets.too_small import TooSmall
 
@@ -66,6 +66,7 @@ class ExportScreen(Dialog[Wish | None]):
 
     CSS_PATH = "export.tcss"
     BINDINGS = bindings(Scope.EXPORT)
+    FREE = frozenset({"space"})
 
     def __init__(self, title: str, wish: Wish, attached: Attached, problem: str = "") -> None:
         super().__init__()
@@ -89,7 +90,7 @@ class ExportScreen(Dialog[Wish | None]):
             yield choice
             yield Static(id="export-form", markup=False)
             yield Static(ENDINGS, id="export-hint", markup=False)
-            yield Static(_keys(files=bool(self._attached.count)), id="export-keys", markup=False)
+            yield DialogKeys(_keys(files=bool(self._attached.count)), id="export-keys")
 
     def on_mount(self) -> None:
         """Say what the name asks for, or what was wrong with it."""

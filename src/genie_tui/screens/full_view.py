@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
 from genie_core.room.exchange import Exchange
-from genie_tui.screens.dialog import Dialog
+from genie_tui.screens.dialog import Dialog, DialogKeys
 from genie_tui.text import visible_line
 from genie_tui.widgets.card_text import CardView
 from genie_tui.widgets.full_text import call_text, message_text, message_title
@@ -40,4 +40,4 @@ class FullViewScreen(Dialog[None]):
         with Vertical(id="full-view"):
             yield Static(self._title, id="full-view-title", markup=False)
             yield TextArea(self._text, read_only=True, soft_wrap=True, id="full-view-text")
-            yield Static("↑ ↓ scroll · esc back", id="full-view-keys", markup=False)
+            yield DialogKeys("↑ ↓ scroll · esc back", id="full-view-keys")

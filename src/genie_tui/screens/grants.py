@@ -15,7 +15,7 @@ from genie_core.room.seat import Seat
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.moments import clock_time, duration
-from genie_tui.screens.dialog import Dialog
+from genie_tui.screens.dialog import Dialog, DialogKeys
 from genie_tui.text import visible_line
 from genie_tui.widgets.agent_path import agent_path
 
@@ -32,6 +32,7 @@ class GrantsScreen(Dialog[None]):
 
     CSS_PATH = "grants.tcss"
     BINDINGS = bindings(Scope.GRANTS)
+    FREE = frozenset({"j", "k"})
 
     def __init__(self, seat: Seat, clock: Callable[[], float] = time.time) -> None:
         super().__init__()
@@ -46,7 +47,7 @@ class GrantsScreen(Dialog[None]):
             yield Static(AUTO, id="grants-auto", markup=False)
             yield Static(NOTHING, id="grants-none", markup=False)
             yield OptionList(id="grants-list", markup=False)
-            yield Static(_keys(), id="grants-keys", markup=False)
+            yield DialogKeys(_keys(), id="grants-keys")
 
     def on_mount(self) -> None:
         """Show them, and keep what is left of them true."""

@@ -11,12 +11,11 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Static
 
 from genie_tui.action import Scope
 from genie_tui.commands import COMMANDS
 from genie_tui.keymap import actions, bindings
-from genie_tui.screens.dialog import Dialog
+from genie_tui.screens.dialog import Dialog, DialogKeys
 
 KEYS: Final = 20
 """Columns for the keys."""
@@ -67,7 +66,7 @@ class HelpScreen(Dialog[None]):
         with Vertical(id="help"):
             with VerticalScroll(id="help-scroll"):
                 yield HelpText(self._here)
-            yield Static("↑ ↓ scroll · esc back", id="help-keys", markup=False)
+            yield DialogKeys("↑ ↓ scroll · esc back", id="help-keys")
 
 
 def scopes_at(screen: Screen[Any]) -> list[Scope]:

@@ -20,7 +20,7 @@ from genie_tui.keymap import actions, bindings
 from genie_tui.moments import clock_time
 from genie_tui.order import Invite as InviteOrder
 from genie_tui.screens.confirm import ConfirmScreen
-from genie_tui.screens.dialog import Dialog
+from genie_tui.screens.dialog import Dialog, DialogKeys
 from genie_tui.text import visible_line
 from genie_tui.widgets.qr import qr_code
 
@@ -79,7 +79,7 @@ class InviteScreen(Dialog[Terms]):
                 yield Static(id="invite-string", markup=False)
                 yield Static(id="invite-about", markup=False)
                 yield Static(id="invite-code", markup=False)
-            yield Static(_keys(), id="invite-keys", markup=False)
+            yield DialogKeys(_keys(), id="invite-keys")
 
     def on_mount(self) -> None:
         """Show and copy it."""

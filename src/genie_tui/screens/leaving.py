@@ -30,6 +30,7 @@ class LeavingScreen(Dialog[None]):
     """
 
     CSS_PATH = "leaving.tcss"
+    GUARDS_ITSELF = True
 
     def __init__(self, *, hosts: bool, ending: Callable[[], Ending | None] = lambda: None) -> None:
         super().__init__()

@@ -10,8 +10,7 @@ from textual.widgets import Static
 
 from genie_tui.departure import DRAFT, NOTHING, PLACE, Line
 from genie_tui.screens.dialog import Dialog
-from genie_tui.widgets.key_guard import KeyGuard, age_of
-from genie_tui.widgets.keys_line import SOON
+from genie_tui.widgets.key_guard import SOON, KeyGuard, age_of
 
 _SCROLL = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 
@@ -32,6 +31,7 @@ class ReceiptScreen(Dialog[None]):
     """
 
     CSS_PATH = "receipt.tcss"
+    GUARDS_ITSELF = True
 
     def __init__(
         self, title: str, lines: Sequence[Line], again: str, clock: Callable[[], float]
@@ -67,16 +67,19 @@ class ReceiptScreen(Dialog[None]):
             area = self.query_one("#receipt-scroll", VerticalScroll)
             area.scroll_relative(y=_SCROLL[event.key], animate=False)
         else:
-            self.end(event.key, age_of(event))
+            self.end(age_of(event))
 
     def on_click(self) -> None:
         """End on a click, too."""
         _ = self.dismiss(None)
 
-    def end(self, key: str, age: float = 0.0) -> None:
-        """End if this key counts by now; `age` is how many seconds ago it was pressed."""
-        if self._guard.admit(age, key) and self.is_current:
-            _ = self.dismiss(None)
+    def end(self, age: float = 0.0) -> None:
+        """End if a key counts by now; `age` is how many seconds ago it was pressed."""
+        if self._guard.admit(age):
+            self._guard.act_alone(self, self._end)
+
+    def _end(self) -> None:
+        _ = self.dismiss(None)
 
 
 def _told(lines: Sequence[Line]) -> Content:

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.command import Provider
 from textual.containers import Horizontal, Vertical
+from textual.content import Content
 from textual.message import Message
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
@@ -16,6 +17,7 @@ from textual.widgets import Footer
 
 from genie_core.archive.errors import RoomInUse
 from genie_core.errors import GenieError
+from genie_core.room.departure import excerpt
 from genie_core.room.seat import (
     Answer,
     Link,
@@ -48,6 +50,7 @@ from genie_tui.keymap import bindings, by_key
 from genie_tui.opening import NewRoom, Opening, Question, ReplayRoom
 from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions
+from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.desks import Desks
 from genie_tui.screens.excursion import Excursion
 from genie_tui.screens.full_view import FullViewScreen
@@ -221,7 +224,14 @@ class RoomScreen(Screen[None]):
         self.views.begin(seat)
 
     def on_key(self, event: events.Key) -> None:
-        """Let what nobody else takes be typed where it belongs, so that no text is lost."""
+        """Let what nobody else takes be typed where it belongs, so that no text is lost.
+
+        From the composer, keys that it has no use for scroll the conversation.
+        """
+        if self._composer.has_focus_within and event.key in ("pageup", "pagedown", "escape"):
+            event.stop()
+            self._read(event.key)
+            return
         reads = isinstance(self.focused, Timeline)
         if reads and event.key in by_key(Scope.TIMELINE):
             return
@@ -230,6 +240,12 @@ class RoomScreen(Screen[None]):
             event.stop()
             self._excursion.back()
             self._composer.go_on_with(event.character)
+
+    def _read(self, key: str) -> None:
+        if key != "escape":
+            self._timeline.action_page(1 if key == "pagedown" else -1)
+        elif self._timeline.reading is not None:
+            self._timeline.action_follow()
 
     # What the seat reports
 
@@ -316,14 +332,32 @@ class RoomScreen(Screen[None]):
         self._writing.edited()
 
     @on(Timeline.StopRequested)
-    def _stop_requested(self, message: Timeline.StopRequested) -> None:
-        if not self._stop(message.message):
-            self._excursion.back()
+    async def _stop_requested(self, message: Timeline.StopRequested) -> None:
+        seq = message.exchange.seq
+
+        def stop(agreed: bool | None) -> None:  # noqa: FBT001 - as push_screen has it
+            if agreed:
+                self._stop(seq)
+
+        asked = Content(f"It works on: {excerpt(message.exchange)}")
+        question = ConfirmScreen("Stop the agent?", asked, "stop it", self._clock)
+        await self.app.push_screen(question, stop)
+
+    @on(Timeline.Left)
+    def _reading_left(self) -> None:
+        self._timeline.action_follow()
+        self._excursion.back()
+        if self._seat is not None and any(
+            self._seat.name in (exchange.author, exchange.handler)
+            for exchange in self._seat.state.running.values()
+        ):
+            self.notify("Your agents go on. /stop stops them.", timeout=4)
 
     @on(Door.Answered)
     def _answered_at_door(self, message: Door.Answered) -> None:
         if self._seat is not None:
             self._desks.host.answer(self._seat, message.caller, allow=message.allow)
+            self._excursion.leave_door()
 
     @on(Door.Dismissed)
     @on(ApprovalCard.Dismissed)
@@ -333,11 +367,12 @@ class RoomScreen(Screen[None]):
 
     @on(Approvals.Emptied)
     def _all_answered(self) -> None:
-        self._excursion.all_answered()
+        self._excursion.leave_approvals()
 
     @on(Approvals.Answered)
     def _one_answered(self) -> None:
         self._desks.consent.refresh()
+        self._excursion.leave_approvals()
 
     @on(Approvals.NotTaken)
     def _not_taken(self) -> None:

@@ -13,7 +13,7 @@ from genie_core.errors import GenieError
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.locations import short_path
-from genie_tui.screens.dialog import Dialog
+from genie_tui.screens.dialog import Dialog, DialogKeys
 from genie_tui.settings import Settings
 from genie_tui.settings_form import (
     AT_ONCE,
@@ -63,7 +63,7 @@ class SettingsScreen(Dialog[Settings | None]):
                             yield Static(
                                 id=f"note-{field.name}", classes="setting-note", markup=False
                             )
-            yield Static(_keys(), id="settings-keys", markup=False)
+            yield DialogKeys(_keys(), id="settings-keys")
 
     def on_mount(self) -> None:
         """Read the file in the background."""

@@ -11,7 +11,7 @@ from textual.widgets import Static
 from genie_core.room.workbench import Workbench
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
-from genie_tui.screens.dialog import Dialog
+from genie_tui.screens.dialog import Dialog, DialogKeys
 from genie_tui.widgets.tool_list import tool_list
 
 NO_ENGINE: Final = (
@@ -39,7 +39,7 @@ class ToolsScreen(Dialog[None]):
             yield Static("Agents, tools and tool servers", id="tools-title", markup=False)
             with VerticalScroll(id="tools-scroll"):
                 yield Static(id="tools-list", markup=False)
-            yield Static("↑ ↓ scroll · esc back", id="tools-keys", markup=False)
+            yield DialogKeys("↑ ↓ scroll · esc back", id="tools-keys")
 
     def on_mount(self) -> None:
         """Keep it up to date."""

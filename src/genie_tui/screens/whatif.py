@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 from genie_core.assistant.whatif_report import Outcome, Report
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
-from genie_tui.screens.dialog import Dialog
+from genie_tui.screens.dialog import Dialog, DialogKeys
 from genie_tui.whatif_text import MARKED, excerpt, heading, room, summary_lines, title, told
 
 SAME: Final = "Every decision was the same."
@@ -41,7 +41,7 @@ class WhatIfScreen(Dialog[int | None]):
             yield Static(id="whatif-summary", markup=False)
             yield Static(SAME, id="whatif-none", markup=False)
             yield OptionList(id="whatif-list", markup=False)
-            yield Static(_keys(), id="whatif-keys", markup=False)
+            yield DialogKeys(_keys(), id="whatif-keys")
 
     def on_mount(self) -> None:
         """Show the latest."""

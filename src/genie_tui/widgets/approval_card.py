@@ -1,11 +1,13 @@
 """The card that shows one tool call and takes a person's answer to it.
 
-The card acts on keys only while it has the focus itself, and only those its guard admits. It takes
-them synchronously, so that an answer always concerns what is on the card at that moment.
+The card acts on keys only while it has the focus itself, and only those its guard admits. An answer
+concerns what is on the card while its key is pressed: showing another call drops the key.
 """
 
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
+from typing import Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -27,8 +29,14 @@ from genie_tui.widgets.card_text import (
     key_table,
     why_asked,
 )
-from genie_tui.widgets.key_guard import KeyGuard
+from genie_tui.widgets.key_guard import SOON, KeyGuard
 from genie_tui.widgets.reading import read_on
+
+LOOKING: Final = frozenset({"scroll", "next_card", "previous_card"})
+"""What only shows something else, and is done at once."""
+
+WRITING: Final = frozenset({"allow_for", "deny_because"})
+"""What is answered by a line of text; keys that follow at once belong to the line."""
 
 
 class Writing(Enum):
@@ -136,7 +144,7 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def arm(self) -> None:
-        """Let no key count until the keyboard rested."""
+        """Let no key count until the keyboard has rested."""
         self._guard.arm()
         self._show_keys()
 
@@ -149,8 +157,8 @@ class ApprovalCard(Vertical, can_focus=True):
         self._show_keys()
 
     def on_blur(self) -> None:
-        """Say how to come back."""
-        self._show_keys()
+        """Drop a key that was not acted on yet, and say how to come back."""
+        self.arm()
 
     def on_key(self, event: events.Key) -> None:
         """Do what a key says if the guard admits it; swallow it otherwise.
@@ -172,8 +180,14 @@ class ApprovalCard(Vertical, can_focus=True):
         action = self._KEYS.get(event.key)
         if event.key == "escape":
             self.post_message(self.Dismissed())
-        elif admitted and action is not None and self._view is not None:
-            self._act(action.run, event.key, self._view)
+        elif action is None or self._view is None:
+            pass
+        elif action.run in LOOKING:
+            self._look(action.run, event.key)
+        elif admitted and action.run in WRITING:
+            self._act(action.run, self._view)
+        elif admitted:
+            self._guard.act_alone(self, partial(self._act, action.run, self._view))
         self._show_keys()
 
     def action_through_on_key(self, _run: str) -> None:
@@ -183,7 +197,13 @@ class ApprovalCard(Vertical, can_focus=True):
         """Let the footer offer none of the card's keys while they are typed into its line."""
         return not self._writing
 
-    def _act(self, action: str, key: str, view: CardView) -> None:
+    def _look(self, action: str, key: str) -> None:
+        if action == "scroll":
+            read_on(self.query_one("#card-scroll", VerticalScroll), key)
+        else:
+            self.post_message(self.Stepped(1 if action == "next_card" else -1))
+
+    def _act(self, action: str, view: CardView) -> None:
         match action:
             case "allow_once":
                 self._settle(view, Answer(allow=True))
@@ -202,12 +222,6 @@ class ApprovalCard(Vertical, can_focus=True):
                 self._settle(view, Answer(allow=False, stop=True))
             case "full_view":
                 self.post_message(self.FullView(view))
-            case "next_card":
-                self.post_message(self.Stepped(1))
-            case "previous_card":
-                self.post_message(self.Stepped(-1))
-            case "scroll":
-                read_on(self.query_one("#card-scroll", VerticalScroll), key)
 
     def _settle(self, view: CardView, answer: Answer) -> None:
         self.arm()
@@ -283,7 +297,7 @@ class ApprovalCard(Vertical, can_focus=True):
             return Content("enter denies and tells the agent · esc goes back")
         if not self.has_focus:
             return Content("ctrl+g to answer")
-        return Content("ready in a moment…") if guarded else key_table(self.content_size.width)
+        return Content(SOON) if guarded else key_table(self.content_size.width)
 
 
 def _id(view: CardView | None) -> str | None:

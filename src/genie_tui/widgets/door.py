@@ -18,7 +18,7 @@ from textual.widgets import Static
 from genie_core.room.names import fold_name
 from genie_core.room.seat import Knock
 from genie_core.room.source import LOOPBACK
-from genie_tui.action import Scope
+from genie_tui.action import Action, Scope
 from genie_tui.keymap import bindings
 from genie_tui.text import visible_line
 from genie_tui.widgets.key_words import key_words
@@ -106,7 +106,7 @@ class Door(Vertical, can_focus=True):
         return [each for each in knocks if fold_name(each.name) == wanted]
 
     def arm(self) -> None:
-        """Let no key count until the keyboard rested."""
+        """Let no key count until the keyboard has rested."""
         self._keys.arm()
 
     def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001 - as Widget has it
@@ -121,22 +121,23 @@ class Door(Vertical, can_focus=True):
         if event.key in ("tab", "shift+tab"):
             return
         event.stop()
-        action = self._keys.admit(event)
+        self._keys.take(event, self, self._act)
         if event.key == "escape":
+            self._keys.arm()
             self.post_message(self.Dismissed())
-        elif action is not None and self._callers:
-            self._act(action.run, self._callers[0])
 
     def action_through_on_key(self, _run: str) -> None:
         """Nothing: the bindings are there to be listed, `on_key` takes the keys."""
 
-    def _act(self, run: str, caller: Caller) -> None:
+    def _act(self, action: Action) -> None:
         self._keys.arm()
-        if run == "next":
+        if not self._callers:
+            return
+        if action.run == "next":
             self._callers.append(self._callers.pop(0))
             self._show()
-        elif run in ("allow", "deny"):
-            self.post_message(self.Answered(caller, allow=run == "allow"))
+        elif action.run in ("allow", "deny"):
+            self.post_message(self.Answered(self._callers[0], allow=action.run == "allow"))
 
     def _show(self) -> None:
         had_focus = self.has_focus

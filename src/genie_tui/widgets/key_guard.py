@@ -1,67 +1,77 @@
-"""Keeps keys that were meant for something else from answering an approval.
+"""Keep keys that were meant for something else from answering a question.
 
-Somebody who is typing when a card takes their keys, or when one card gives way to another, hits
-keys that are not meant for it. The guard lets none through until the keyboard has rested.
+A person who is typing when a card or a dialog takes their keys hits keys that are not meant for
+it. A key counts only after a second without any key, and only if it did not arrive in a burst.
 """
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from textual import events
+from textual.widget import Widget
 
-QUIET: Final = 0.425
-"""Seconds without a key after which keys count again."""
+QUIET: Final = 1.0
+"""Seconds without any key before a key counts. Pauses inside a sentence are shorter."""
 
-LIMIT: Final = 1.5
-"""Seconds after which keys count again even if the keyboard never rested."""
+BURST: Final = 0.05
+"""Seconds that no other key may follow within: faster than anybody types, slower than a paste."""
 
-REPEAT: Final = 0.2
-"""Seconds within which the same key again is a key that is held down, not one that is pressed."""
+SOON: Final = "ready in a moment… keys don't count yet"
+"""What is shown in place of the keys while none counts."""
 
 
 class KeyGuard:
-    """Decides for each key whether it counts. It begins closed; `clock` is monotonic seconds."""
+    """Decide for each key whether it counts. `clock` is monotonic seconds.
+
+    Every key begins the quiet time anew, so the guard never opens while keys keep coming, be they
+    typed or repeated by a key that is held down.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._armed_at = self._last_key = clock()
-        self._held = ""
-        self._held_at = self._armed_at
-        self._open = False
+        self._quiet_since = clock()
+        self._held: Callable[[], None] | None = None
 
     def arm(self) -> None:
-        """Close: from now on keys don't count until the keyboard rested."""
-        self._armed_at = self._last_key = self._clock()
-        self._open = False
+        """Let no key count until the keyboard has rested from now on."""
+        self._quiet_since = max(self._clock(), self._quiet_since)
+        self._held = None
 
     def admit_key(self, event: events.Key) -> bool:
-        """Take note of a key as it comes and tell whether it counts; see `admit`."""
-        return self.admit(age_of(event), event.key)
+        """Tell whether a key counts; see `admit`."""
+        return self.admit(age_of(event))
 
-    def admit(self, age: float = 0.0, key: str = "") -> bool:
-        """Take note of a key and tell whether it counts. Once one does, all do until `arm`.
-
-        A key that is held down opens nothing, however long it is held: whoever leans on the key
-        that answered one approval has not seen the next.
+    def admit(self, age: float = 0.0) -> bool:
+        """Tell whether a key counts, and begin the quiet time anew.
 
         `age` is how many seconds ago it was pressed: while the app is busy, keys wait in a queue,
         and that wait is no rest of the keyboard.
         """
-        pressed_at = max(self._clock() - age, self._armed_at)
-        held = bool(key) and key == self._held and pressed_at - self._held_at < REPEAT
-        self._held, self._held_at = key, pressed_at
-        if not held:
-            self._open = self._open or pressed_at >= self._opens_at()
-        self._last_key = pressed_at
-        return self._open
+        pressed_at = max(self._clock() - age, self._quiet_since)
+        rested = pressed_at - self._quiet_since >= QUIET
+        self._quiet_since, self._held = pressed_at, None
+        return rested
+
+    def act_alone(self, widget: Widget, act: Callable[[], None]) -> None:
+        """Do what an admitted key is for, unless another key follows in the same burst.
+
+        The way over the queues of the app and of the widget, which must be the one that gets the
+        keys, lets every key come first that the terminal had sent by then.
+        """
+        self._held = act
+        widget.set_timer(BURST, partial(widget.app.call_later, widget.call_later, self.release))
+
+    def release(self) -> None:
+        """Do what is held back, if it still is."""
+        act, self._held = self._held, None
+        if act is not None:
+            act()
 
     def remaining(self) -> float:
         """Seconds until a key would count if none is pressed before; 0 if it would now."""
-        return 0.0 if self._open else max(self._opens_at() - self._clock(), 0.0)
-
-    def _opens_at(self) -> float:
-        return min(self._last_key + QUIET, self._armed_at + LIMIT)
+        return max(self._quiet_since + QUIET - self._clock(), 0.0)
 
 
 def age_of(event: events.Key) -> float:

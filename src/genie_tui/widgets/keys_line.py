@@ -1,23 +1,26 @@
 """The line of a card that says what keys do, and the guard that says when they do it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from textual import events
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from genie_tui.action import Action, Scope
 from genie_tui.keymap import actions, by_key
-from genie_tui.widgets.key_guard import KeyGuard
+from genie_tui.widgets.key_guard import SOON, KeyGuard
 
-SOON: Final = "ready in a moment…"
+LOOKING: Final = frozenset({"scroll", "next"})
+"""What only shows something else, and is done at once."""
 
 
 class KeysLine(Static):
     """Lists the keys of a scope while they count. `words` says them otherwise than the table does.
 
-    Whoever owns the line passes each key to `admit` and acts on what it returns.
+    The widget that owns the line gets the keys and passes each of them to `take`.
     """
 
     def __init__(self, scope: Scope, clock: Callable[[], float]) -> None:
@@ -36,15 +39,19 @@ class KeysLine(Static):
         self._show()
 
     def arm(self) -> None:
-        """Let no key count until the keyboard rested."""
+        """Let no key count until the keyboard has rested."""
         self._guard.arm()
         self._show()
 
-    def admit(self, event: events.Key) -> Action | None:
-        """Take note of a key; returns what it is for if it counts."""
+    def take(self, event: events.Key, widget: Widget, act: Callable[[Action], None]) -> None:
+        """Do what a key is for if it counts; `widget` is the one that gets the keys."""
         admitted = self._guard.admit_key(event)
         self._show()
-        return self._keys.get(event.key) if admitted else None
+        action = self._keys.get(event.key)
+        if action is not None and action.run in LOOKING:
+            act(action)
+        elif action is not None and admitted:
+            self._guard.act_alone(widget, partial(act, action))
 
     def name_keys(self, words: dict[str, str], left_out: frozenset[str] = frozenset()) -> None:
         """Call the actions by other words, by what they run; leave some out of the line."""

@@ -16,7 +16,7 @@ from genie_core.room.seat import Unsent
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
 from genie_tui.widgets.conversation import Conversation
-from genie_tui.widgets.entry import message_of, said_in
+from genie_tui.widgets.entry import said_in
 from genie_tui.widgets.marked import MarkWanted, exchanged
 from genie_tui.widgets.palette import NAMES, component
 from genie_tui.widgets.past_column import PastColumn
@@ -75,11 +75,14 @@ class Timeline(PastColumn, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.TIMELINE)
 
     class StopRequested(Message):
-        """The person wants work to stop: for one message, or all of it when None."""
+        """The person may want the work on a message to stop."""
 
-        def __init__(self, message: int | None) -> None:
+        def __init__(self, exchange: Exchange) -> None:
             super().__init__()
-            self.message = message
+            self.exchange = exchange
+
+    class Left(Message):
+        """The person is done with reading."""
 
     class DetailsRequested(Message):
         """The person wants to read all of a message, with what it brought along."""
@@ -235,19 +238,18 @@ class Timeline(PastColumn, can_focus=True):
             self.notify("Message copied.", markup=False, timeout=2)
 
     def action_stop(self) -> None:
-        """Ask for the work on the selected message to stop, or for all of it without selection.
+        """Leave, or go back by one step first: stop work on the selected message, or unselect it.
 
-        With a message selected that nobody works on, only the selection goes.
+        Nothing stops by this alone: `StopRequested` is the request to ask.
         """
-        if self._selected is None:
-            self.post_message(self.StopRequested(None))
-            return
-        message = message_of(self._talk[self._selected])
-        if self._talk.is_running(message):
-            self.post_message(self.StopRequested(message))
-        else:
+        exchange = self.chosen
+        if exchange is not None and self._talk.is_running(exchange.seq):
+            self.post_message(self.StopRequested(exchange))
+        elif self._selected is not None:
             self._selected = None
             self.refresh()
+        else:
+            self.post_message(self.Left())
 
     def on_click(self, event: events.Click) -> None:
         """Jump to what is new when its marker is clicked, and read back where more is to come."""

@@ -90,6 +90,7 @@ async def test_a_call_is_changed_shown_and_then_allowed(seat: ScriptedSeat) -> N
             await pilot.press(key)
         assert seat.answers == []
         seat.takes_answers = False
+        clock.rest()
         await pilot.press("enter")
         await until(pilot, lambda: NOT_TAKEN in state_of(edit))
         seat.takes_answers = True
@@ -99,6 +100,26 @@ async def test_a_call_is_changed_shown_and_then_allowed(seat: ScriptedSeat) -> N
         await pilot.press("enter")
         await until(pilot, lambda: pilot.app.screen is screen)
         assert seat.answers == [(approval, Answer(allow=True, arguments={"command": "ls x"}))]
+
+
+async def test_after_an_edited_call_is_allowed_one_is_back_in_the_composer(
+    seat: ScriptedSeat,
+) -> None:
+    clock = HandClock()
+    seat.ask("run", command="rm")
+    seat.ask("other")
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        edit = await begin_edit(screen, pilot, clock)
+        await write(pilot, edit, '{"command": "ls"}', "what the tool takes is not known")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: edit.reviewing)
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await until(pilot, lambda: screen.query_one(Composer).has_focus_within)
+        await pilot.press("a")
+        assert len(seat.answers) == 1
+        assert screen.query_one(Composer).draft == "a"
 
 
 async def test_a_call_that_is_gone_leaves_the_text_and_answers_nothing(seat: ScriptedSeat) -> None:
@@ -143,8 +164,7 @@ async def test_a_tool_is_allowed_so_often_or_so_long(seat: ScriptedSeat) -> None
         await until(pilot, lambda: seat.answers)
         assert seat.answers == [(first, Answer(allow=True, scope="times", count=5))]
         await until(pilot, lambda: card.view is not None and card.view.proposal.id == second)
-        await until(pilot, lambda: card.has_focus)
-        clock.rest()
+        await go_to_card(screen, pilot, clock)
         await pilot.press("t", *"10m")
         third = seat.ask("three")
         seat.feed(Cancelled(seat.state.proposals[second].message, "stopped by bob"))
@@ -178,10 +198,14 @@ async def test_what_was_allowed_is_listed_and_taken_back_and_auto_mode_is_marked
         listed = pilot.app.screen.query_one(OptionList)
         await until(pilot, lambda: listed.option_count == 2)
         assert pilot.app.screen.has_class("-auto")
-        await pilot.press("j", "d")
+        await pilot.press("j", "d")  # still typed on
+        clock.rest()
+        assert seat.revoked == []
+        await pilot.press("d")
         await until(pilot, lambda: listed.option_count == 1)
         assert seat.revoked == [2]
-        await pilot.press("d", "d")
+        clock.rest()
+        await pilot.press("d")
         await until(pilot, lambda: listed.option_count == 0)
         assert seat.revoked == [2, 1]
         await pilot.press("escape")

@@ -3,13 +3,16 @@
 import pytest
 from tests.genie_tui.room_parts import card, editor, notes
 from tests.genie_tui.scripted_seat import (
+    HandClock,
     ScriptedSeat,
     in_room,
     until,
 )
+from textual.widgets import Static
 
 from genie_core.room.event import Decided, Said
 from genie_core.room.seat import Knock
+from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.widgets.door import Door
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.side_panel import SidePanel
@@ -34,15 +37,62 @@ async def test_without_approvals_the_key_leaves_the_focus(seat: ScriptedSeat) ->
         assert editor(screen).has_focus
 
 
-async def test_escape_in_the_conversation_goes_back_when_there_is_nothing_to_stop(
+async def test_escape_in_the_conversation_goes_back_and_stops_no_agent(
     seat: ScriptedSeat,
 ) -> None:
     async with in_room(seat) as (screen, pilot):
-        seat.running = 0
+        for number in range(40):
+            seat.say_here(f"message {number}")
+        timeline = screen.query_one(Timeline)
         await pilot.press("f5")
-        await until(pilot, lambda: screen.query_one(Timeline).has_focus)
+        await until(pilot, lambda: timeline.has_focus)
+        await pilot.press("pageup")
+        await until(pilot, lambda: timeline.reading is not None)
         await pilot.press("escape")
         await until(pilot, lambda: editor(screen).has_focus)
+        assert timeline.reading is None
+        assert seat.stops == []
+        assert "/stop stops them" in notes(pilot)
+
+
+@pytest.mark.parametrize(("key", "stops"), [("escape", False), ("enter", True)])
+async def test_an_agent_is_stopped_from_its_message_after_a_question(
+    seat: ScriptedSeat, key: str, *, stops: bool
+) -> None:
+    clock = HandClock()
+    asked = seat.say_here("@genie work on this")
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        await pilot.press("f5")
+        await until(pilot, lambda: screen.query_one(Timeline).has_focus)
+        await pilot.press("up", "escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        question = str(pilot.app.screen.query_one("#confirm-text", Static).render())
+        assert "@genie work on this" in question
+        assert seat.stops == []
+        clock.rest()
+        await pilot.press(key)
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await pilot.pause()
+        assert seat.stops == ([asked] if stops else [])
+
+
+async def test_the_conversation_is_read_from_the_composer(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (screen, pilot):
+        for number in range(80):
+            seat.say_here(f"message {number}")
+        timeline = screen.query_one(Timeline)
+        await pilot.pause()
+        end = timeline.scroll_offset.y
+        await pilot.press(*"half", "pageup", "pageup")
+        await until(pilot, lambda: timeline.scroll_offset.y < end)
+        assert editor(screen).has_focus
+        before = timeline.scroll_offset.y
+        await pilot.press("pagedown")
+        await until(pilot, lambda: timeline.scroll_offset.y > before)
+        await pilot.press("pageup", "escape")
+        await until(pilot, lambda: timeline.reading is None)
+        assert screen.draft == "half"
+        assert seat.stops == []
 
 
 async def test_the_way_back_leads_to_where_the_first_way_began(seat: ScriptedSeat) -> None:

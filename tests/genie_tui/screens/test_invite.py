@@ -79,6 +79,7 @@ async def test_a_new_one_is_made_after_a_question(seat: ScriptedSeat) -> None:
         assert hosting is not None
         for answer in ("escape", "enter"):
             assert hosting.renewals == []
+            clock.rest()
             await pilot.press("n")
             await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
             await until(pilot, lambda: pilot.app.screen.is_mounted)  # it guards its keys

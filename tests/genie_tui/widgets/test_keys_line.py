@@ -6,9 +6,10 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from genie_tui.action import Scope
+from genie_tui.action import Action, Scope
 from genie_tui.keymap import GUARDED, actions
-from genie_tui.widgets.keys_line import SOON, KeysLine
+from genie_tui.widgets.key_guard import SOON
+from genie_tui.widgets.keys_line import KeysLine
 
 
 class Host(App[None]):
@@ -57,12 +58,23 @@ async def test_asleep_it_says_something_else() -> None:
         await wait_for(app, pilot, "later")
 
 
-async def test_it_admits_a_key_for_what_it_does() -> None:
-    app = Host(Scope.DOOR)
-    async with app.run_test():
-        assert app.line.admit(events.Key("a", "a")) is None
+async def test_a_key_does_what_it_is_for_once_keys_count() -> None:
+    app, done = Host(Scope.DOOR), list[Action]()
+    async with app.run_test() as pilot:
+        app.line.take(events.Key("a", "a"), app.line, done.append)
         app.clock.rest()
-        action = app.line.admit(events.Key("d", "d"))
-        assert action is not None
-        assert action.run == "deny"
-        assert app.line.admit(events.Key("x", "x")) is None
+        app.line.take(events.Key("d", "d"), app.line, done.append)
+        await until(pilot, lambda: done)
+        app.clock.rest()
+        app.line.take(events.Key("x", "x"), app.line, done.append)
+        app.clock.rest()
+        app.line.take(events.Key("a", "a"), app.line, done.append)
+        await until(pilot, lambda: len(done) > 1)
+        assert [action.run for action in done] == ["deny", "allow"]
+
+
+async def test_keys_that_only_show_something_always_count() -> None:
+    app, done = Host(Scope.DOOR), list[Action]()
+    async with app.run_test():
+        app.line.take(events.Key("n", "n"), app.line, done.append)
+        assert [action.run for action in done] == ["next"]

@@ -43,7 +43,8 @@ class Host(App[None]):
         self.broken = ""
         self.place: tuple[int, int] | None = None
         self.reads: list[tuple[int, int]] = []
-        self.stops: list[int | None] = []
+        self.stops: list[int] = []
+        self.lefts = 0
         self.below: list[int] = []
 
     def compose(self) -> ComposeResult:
@@ -70,7 +71,11 @@ class Host(App[None]):
 
     @on(Timeline.StopRequested)
     def _stop(self, message: Timeline.StopRequested) -> None:
-        self.stops.append(message.message)
+        self.stops.append(message.exchange.seq)
+
+    @on(Timeline.Left)
+    def _left(self) -> None:
+        self.lefts += 1
 
     @on(Timeline.NewBelow)
     def _below(self, message: Timeline.NewBelow) -> None:
@@ -452,18 +457,18 @@ async def test_the_selection_is_brought_into_view() -> None:
         assert app.shows("message 199")
 
 
-async def test_escape_stops_the_selected_message_or_everything() -> None:
+async def test_escape_leaves_and_asks_to_stop_only_what_is_selected() -> None:
     log = RoomLog()
     running = log.ask("ann", "@genie work")
     log.say("bob", "idle")
     app = Host(log)
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.press("escape")
-        assert app.stops == [None]
+        assert (app.stops, app.lefts) == ([], 1)
         await pilot.press("up", "escape")  # nobody works on this one: only the selection goes
-        assert app.stops == [None]
+        assert (app.stops, app.lefts) == ([], 1)
         await pilot.press("up", "up", "escape")
-        assert app.stops == [None, running.seq]
+        assert (app.stops, app.lefts) == ([running.seq], 1)
 
 
 async def test_text_is_selected_with_the_mouse() -> None:
