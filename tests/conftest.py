@@ -1,4 +1,7 @@
-from collections.abc import Iterator
+import asyncio
+import sys
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,3 +20,18 @@ def _nothing_known() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(redaction, "_KNOWN", KnownValues())
         yield
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], AbstractEventLoop]]:
+    """Run tests on eager event loops, as Textual makes them, from Python 3.12 on.
+
+    What depends on the order in which tasks begin then fails on one Python or another.
+    """
+    return {"default": _event_loop}
+
+
+def _event_loop() -> AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    if sys.version_info >= (3, 12):
+        loop.set_task_factory(asyncio.eager_task_factory)
+    return loop

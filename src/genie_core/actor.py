@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from genie_core.errors import ActorStopped
 from genie_core.patience import Patience, abandon
 from genie_core.settings import check_timeout
+from genie_core.tasks import start_task
 from genie_core.tenure import CANCEL_GRACE, Tenure
 from genie_core.waiting import first_done
 
@@ -95,7 +96,7 @@ class Actor(ABC, Generic[Request, Reply]):
         reply: Future[Reply] = asyncio.get_running_loop().create_future()
         self._mailbox.append(_Letter(request, reply, copy_context()))
         if self._task is None:
-            self._task = asyncio.create_task(self._work(), name=self._name)
+            self._task = start_task(self._work(), name=self._name)
             self._task.add_done_callback(self._worker_ended)
         else:
             self._wake()
@@ -188,7 +189,7 @@ class Actor(ABC, Generic[Request, Reply]):
 
     async def _serve_letter(self, letter: _Letter[Request, Reply]) -> bool:
         """Serve one request; False if the work had to be left behind."""
-        work = asyncio.create_task(
+        work = start_task(
             self.serve(letter.request), name=f"{self._name}: request", context=letter.context
         )
         self._serving = work

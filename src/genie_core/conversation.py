@@ -14,6 +14,7 @@ from genie_core.carryover import carry_over
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError, InvalidMessage, MissingKey, summary
 from genie_core.message import Message
+from genie_core.tasks import start_task
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +44,8 @@ class Conversation:
         If that is killed on its way, the next call begins anew.
         """
         if not self._is_open and (self._opening is None or self._opening.done()):
-            loop = asyncio.get_running_loop()
-            self._opening = loop.create_task(self._load(), name="loading messages")
+            asyncio.get_running_loop()  # raises before there is anything to be awaited
+            self._opening = start_task(self._load(), name="loading messages")
 
     def when_open(self, action: Callable[[], object]) -> None:
         """Do something now or, in the order of the calls, once everything is taken over.

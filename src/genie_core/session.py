@@ -23,6 +23,7 @@ from genie_core.reasoner.base import Decision, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.reasoner.runner import ReasonerRunner, Ruling
 from genie_core.settings import check_setting
+from genie_core.tasks import start_task
 from genie_core.waiting import first_done
 from genie_core.wishes import Wishes
 
@@ -201,7 +202,7 @@ class GroupSession:
         """
         self.stop()
         if self._shutdown is None or self._shutdown.cancelled():
-            self._shutdown = asyncio.create_task(self._close(), name=f"closing {self.id}")
+            self._shutdown = start_task(self._close(), name=f"closing {self.id}")
         await asyncio.shield(self._shutdown)
 
     async def _close(self) -> None:
@@ -241,7 +242,7 @@ class GroupSession:
     def _start(
         self, execution: Execution, work: _Work, request: "Future[Ruling] | None" = None
     ) -> None:
-        task = asyncio.create_task(self._see_through(execution, work))
+        task = start_task(self._see_through(execution, work))
         self._executions[execution] = task
         execution.run_in(task, request)
         task.add_done_callback(lambda _: self._ended(execution))

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from genie_core.errors import ActorStopped
 from genie_core.patience import abandon
+from genie_core.tasks import start_task
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ class Tenure:
         self._name = name
         self._leaving = asyncio.Event()
         self._started: Future[None] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._hold(context), name=f"{name}: resources")
+        self._task = start_task(self._hold(context), name=f"{name}: resources")
         self._task.add_done_callback(self._note_end)
 
     @property

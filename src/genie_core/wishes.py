@@ -10,6 +10,7 @@ from genie_core.errors import StageFailed
 from genie_core.patience import Patience, abandon
 from genie_core.preferences import PreferencesSource
 from genie_core.stages import stage
+from genie_core.tasks import start_task
 
 
 class Wishes:
@@ -35,7 +36,7 @@ class Wishes:
             yield None
             return
         began = monotonic()
-        lookup = asyncio.create_task(self._look_up(self._source, receiver))
+        lookup = start_task(self._look_up(self._source, receiver))
         lookup.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             async with self._turns[owner]:

@@ -1,5 +1,6 @@
 """The application: which screen is up, what leads to another, and what a breakdown leads to."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -110,6 +111,13 @@ class GenieApp(GuardedApp[Departure]):
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = theme if theme in self.available_themes else DARK.name
+
+    def on_load(self) -> None:
+        """Let workers begin in the same order on every Python: Textual makes them eager from 3.12 on.
+
+        Otherwise one may end inside the call that starts it.
+        """
+        asyncio.get_running_loop().set_task_factory(None)
 
     async def on_mount(self) -> None:
         """Begin where the person wanted to go."""

@@ -8,6 +8,7 @@ from typing import Final
 from genie_core.room.departure import Receipt
 from genie_core.room.errors import LeftInDisorder
 from genie_core.room.seat import Seat
+from genie_core.tasks import start_task
 from genie_tui.amounts import counted
 from genie_tui.screens.room import RoomScreen
 
@@ -34,7 +35,7 @@ class GivingBack:
             return None
         if self._task is None:
             # A task of its own, which outlives the worker that may be cancelled with the screen.
-            self._task = asyncio.create_task(self._give_back(seat, reason, grace))
+            self._task = start_task(self._give_back(seat, reason, grace))
         return await asyncio.shield(self._task)
 
     async def _give_back(self, seat: Seat, reason: str, grace: float | None) -> Receipt:

@@ -9,6 +9,7 @@ from genie_core.archive.lock import holder
 from genie_core.archive.log import OpenedLog
 from genie_core.archive.saved import RECORD_NAME, SavedRoom
 from genie_core.blocking import off_loop
+from genie_core.tasks import start_task
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ async def open_held(saved: SavedRoom, name: str, resources: AsyncExitStack) -> O
         ArchiveError: its log can't be opened.
 
     """
-    opening = asyncio.create_task(asyncio.to_thread(_opened, saved, name))
+    opening = start_task(asyncio.to_thread(_opened, saved, name))
     try:
         held, opened = await asyncio.shield(opening)
     except asyncio.CancelledError:

@@ -27,6 +27,7 @@ from genie_core.room.invite import Invite, write_invite
 from genie_core.room.passes import Pass, Passes
 from genie_core.room.reach import reachable_hosts
 from genie_core.room.seat import Severity
+from genie_core.tasks import start_task
 from genie_tui.locations import Locations
 
 PASSES_NAME: Final = "passes.json"
@@ -322,7 +323,7 @@ class Presence:
             announcer: Announcer | None = None
             if announce:
                 announcer = await resources.enter_async_context(Announcer(self._announced(deed)))
-            watch = asyncio.create_task(self._watch(announcer), name="own addresses")
+            watch = start_task(self._watch(announcer), name="own addresses")
             try:
                 yield
             finally:

@@ -174,9 +174,9 @@ async def test_a_session_whose_closing_was_killed_can_be_joined_again() -> None:
     chat = session()
     before = asyncio.all_tasks()
     joining = asyncio.create_task(chat.join())
-    await asyncio.sleep(0)
-    (closing,) = [t for t in asyncio.all_tasks() - before if t is not joining]
-    closing.cancel()
+    while not (closing := [t for t in asyncio.all_tasks() - before if t is not joining]):
+        await asyncio.sleep(0)
+    closing[0].cancel()
     with pytest.raises(asyncio.CancelledError):
         await joining
     await joined(chat)

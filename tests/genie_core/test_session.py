@@ -47,6 +47,17 @@ async def contents(chat: GroupSession) -> list[str]:
     return [each["content"] for each in json.loads(await chat.get_group_chat_messages())]
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="tasks are never eager before Python 3.12")
+async def test_a_reasoner_that_never_waits_decides_on_an_eager_loop() -> None:
+    if sys.version_info >= (3, 12):  # for the type checker
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+    chat = session()
+    answer = await chat.handle(Message("hi", "alice")).result()
+    await chat.join()
+    assert answer is not None
+    assert answer.content == "echo: hi"
+
+
 async def test_a_delegated_message_is_answered_for_its_receiver() -> None:
     execution = session().handle(Message("hi", "alice", request_id="r1"))
     answer = Message("echo: hi", "system", receiver="alice", request_id="r1")

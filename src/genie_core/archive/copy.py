@@ -9,6 +9,7 @@ from typing import Final
 from genie_core.archive.log import EventLog
 from genie_core.blocking import off_loop
 from genie_core.room.event import Event
+from genie_core.tasks import start_task
 
 CLOSE_TIMEOUT: Final = 5.0
 """Seconds that the last writes may take."""
@@ -46,7 +47,7 @@ class LogCopy:
     def attach(self, log: EventLog) -> None:
         """Begin to write, to this log, which is the copy's from now on."""
         self._log = log
-        self._writer = asyncio.create_task(self._write_forever(log), name="log copy")
+        self._writer = start_task(self._write_forever(log), name="log copy")
 
     def read(self, after: int, most: int) -> list[Event]:
         """The events in the file that follow `after`, at most so many; see `EventLog.read`."""

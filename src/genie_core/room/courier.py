@@ -27,6 +27,7 @@ from genie_core.room.seat import Transfer
 from genie_core.room.telling import Telling
 from genie_core.room.transfer import files_of
 from genie_core.room.uploads import Uploads
+from genie_core.tasks import start_task
 
 KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
 """How much of one room is kept here; a host could fill the disk otherwise."""
@@ -72,7 +73,7 @@ class Courier:
         """Begin: `ask` sends a frame if there is a connection, `report` tells how far files are."""
         self._channel.start(ask)
         self._telling.start(report)
-        self._worker = asyncio.create_task(self._work(), name="room files")
+        self._worker = start_task(self._work(), name="room files")
 
     async def aclose(self) -> None:
         """Finish what is being written and stop."""

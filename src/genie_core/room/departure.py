@@ -22,6 +22,7 @@ from genie_core.room.event import (
     Settled,
 )
 from genie_core.room.exchange import Exchange, Phase, Proposal
+from genie_core.tasks import start_task
 
 if TYPE_CHECKING:
     from genie_core.room.fold import RoomState
@@ -62,7 +63,7 @@ async def take_steps(
 
 async def _take(what: str, step: Callable[[], Awaitable[None]], seconds: float) -> str:
     """Take one step; returns what went wrong."""
-    task = asyncio.create_task(_run(step), name=what)
+    task = start_task(_run(step), name=what)
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
         if not done:
@@ -102,7 +103,7 @@ class Grace:
 
     async def wait_for(self, idle: asyncio.Event) -> bool:
         """Wait until all work has ended, but not longer; returns whether it has."""
-        waits = [asyncio.create_task(each.wait()) for each in (idle, self._over)]
+        waits = [start_task(each.wait()) for each in (idle, self._over)]
         try:
             await asyncio.wait(waits, timeout=self.left, return_when=asyncio.FIRST_COMPLETED)
         finally:

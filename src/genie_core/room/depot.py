@@ -36,6 +36,7 @@ from genie_core.room.frame import (
 from genie_core.room.limits import Limits
 from genie_core.room.media import HEAD_BYTES, media_type
 from genie_core.room.transfer import CHUNK_BYTES
+from genie_core.tasks import start_task
 
 UPLOADS: Final = 8
 """How many files one person may be sending at once, from all their terminals."""
@@ -132,7 +133,7 @@ class Depot:
             queue.append((errand, done))
             return
         self._waiting[errand.peer] = deque([(errand, done)])
-        worker = asyncio.create_task(self._work(errand.peer), name="room files")
+        worker = start_task(self._work(errand.peer), name="room files")
         self._workers.add(worker)
         worker.add_done_callback(self._workers.discard)
 

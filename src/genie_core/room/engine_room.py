@@ -22,6 +22,7 @@ from genie_core.room.recorded import unfinished
 from genie_core.room.reporter import Reporter
 from genie_core.room.seat import Answer, EngineState, EngineStatus
 from genie_core.room.workbench import Workbench
+from genie_core.tasks import start_task
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ class EngineRoom:
         """Begin to load the engine of whoever goes by this name in the room."""
         self._name = name
         if self._plan.loader is not None:
-            self._serving = asyncio.create_task(self._serve(self._plan.loader), name="engine")
+            self._serving = start_task(self._serve(self._plan.loader), name="engine")
 
     def begin(self, live_after: int) -> None:
         """Let the engine work: everything up to the event `live_after`, which is past, is known."""
@@ -192,7 +193,7 @@ class EngineRoom:
             return engine
 
         self._status = replace(self._status, label=engine.label, detail="", offline=engine.offline)
-        self._serving = asyncio.create_task(self._serve(loaded), name="engine")
+        self._serving = start_task(self._serve(loaded), name="engine")
         return engine.label
 
     async def _serve(self, load: EngineLoader) -> None:

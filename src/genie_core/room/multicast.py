@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
+from genie_core.tasks import start_task
+
 if TYPE_CHECKING:
     from zeroconf.asyncio import AsyncZeroconf
 
@@ -42,7 +44,7 @@ class Multicaster(ABC):
         self.available = False
 
     async def __aenter__(self) -> Self:
-        self._task = asyncio.create_task(self._live(), name=type(self).__name__)
+        self._task = start_task(self._live(), name=type(self).__name__)
         self._task.add_done_callback(_report)
         return self
 

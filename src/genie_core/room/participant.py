@@ -41,6 +41,7 @@ from genie_core.room.seat import (
     Unsent,
 )
 from genie_core.room.workbench import Workbench
+from genie_core.tasks import start_task
 
 
 class Participant:
@@ -338,7 +339,7 @@ class Participant:
                 mail=self._mail,
                 seen=lambda: self._seen,
             )
-            self._left = asyncio.create_task(self._leaving.run(reason), name="leaving")
+            self._left = start_task(self._leaving.run(reason), name="leaving")
         return await asyncio.shield(self._left)
 
     def _look(self) -> None:

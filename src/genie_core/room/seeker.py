@@ -10,6 +10,7 @@ from genie_core.room.address import Address, parse_address
 from genie_core.room.connection import ClientConnection
 from genie_core.room.deed import Deed
 from genie_core.room.errors import InvalidAddress, RoomError, Unreachable, WrongPin
+from genie_core.tasks import start_task
 
 STAGGER: Final = 0.25
 """Seconds until the next address is tried beside those before it, as in RFC 8305."""
@@ -120,7 +121,7 @@ class Seeker:
         try:
             for number, candidate in enumerate(candidates):
                 delay = STAGGER * number
-                tasks.append(asyncio.create_task(self._try_one(candidate, delay, failures)))
+                tasks.append(start_task(self._try_one(candidate, delay, failures)))
             waiting = set(tasks)
             while waiting:
                 done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

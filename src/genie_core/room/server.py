@@ -33,6 +33,7 @@ from genie_core.room.outlet import Outlet
 from genie_core.room.passes import Passes
 from genie_core.room.rate import TokenBucket
 from genie_core.room.websocket import bind, listen
+from genie_core.tasks import start_task
 
 RETRY_FIRST: Final = 0.2
 RETRY_LONGEST: Final = 5.0
@@ -201,7 +202,7 @@ class RoomServer:
             copied=self._copied,
             origin=self._origin,
         )
-        self._committer = asyncio.create_task(self._commit_forever(), name="room committer")
+        self._committer = start_task(self._commit_forever(), name="room committer")
         self._committer.add_done_callback(self._note_end)
         self._stir()
 
@@ -246,7 +247,7 @@ class RoomServer:
     def connect_local(self) -> ClientConnection:
         """Connect from inside this process; such a connection is never dropped for being slow."""
         near, far = memory_pair()
-        task = asyncio.create_task(self._care_for(far, patience=None), name="local seat")
+        task = start_task(self._care_for(far, patience=None), name="local seat")
         self._local.add(task)
         task.add_done_callback(self._local.discard)
         return near

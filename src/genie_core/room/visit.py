@@ -9,6 +9,7 @@ from typing import Final
 from genie_core.room.client import RoomClient
 from genie_core.room.errors import Diverged, RoomError
 from genie_core.room.seat import Going, Link, LinkStatus, Parting
+from genie_core.tasks import start_task
 
 logger = logging.getLogger(__name__)
 
@@ -53,8 +54,8 @@ class Visit:
 
         Raises what keeps the person out. Then, and when cancelled, the client has ended.
         """
-        connection = asyncio.create_task(self._stay(), name="room client")
-        entry = asyncio.create_task(self._welcomed.wait())
+        connection = start_task(self._stay(), name="room client")
+        entry = start_task(self._welcomed.wait())
         self._connection = connection
         try:
             await asyncio.wait({connection, entry}, return_when=asyncio.FIRST_COMPLETED)

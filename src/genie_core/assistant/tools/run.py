@@ -18,6 +18,7 @@ from typing import Any, Final
 import genie_core.assistant.tools.keeper as keeper_script
 from genie_core.assistant.tools.clip import Clip
 from genie_core.blocking import off_loop
+from genie_core.tasks import start_task
 
 PATIENCE: Final = 10.0
 """Seconds that ending a command may take; what is not gone by then can't be ended."""
@@ -61,7 +62,7 @@ async def run_to_end(command: Sequence[str], folder: int, seconds: float, limit:
     more. Raises `OSError` if the system can't start anything.
     """
     run = _Run(command, folder, seconds, Clip(limit))
-    work = asyncio.ensure_future(off_loop(run.make, "genie-command"))
+    work = start_task(off_loop(run.make, "genie-command"))
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:

@@ -8,6 +8,7 @@ import pytest
 
 from genie_core.agent.approval import Approval, ApprovalContext
 from genie_core.agent.base import AsyncTool
+from genie_core.tasks import start_task
 from genie_core.testing.contract.rig import Case, Rig, ask, new_lines, through_json
 from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say, Stall
 
@@ -23,7 +24,7 @@ class Ending(Case):
 
     async def test_cancelling_while_the_model_thinks(self, streaming: bool) -> None:
         async with self.opened(Stall()) as rig:
-            run = asyncio.create_task(ask(rig.agent, "think", streaming=streaming))
+            run = start_task(ask(rig.agent, "think", streaming=streaming))
             await _until(rig.model.reached(1), run)
             await self._cancel(run)
             await _works(rig)
@@ -32,7 +33,7 @@ class Ending(Case):
         self.needs("streaming")
         spoken = asyncio.Event()
         async with self.opened(Stall("Once upon a time")) as rig:
-            run = asyncio.create_task(
+            run = start_task(
                 ask(rig.agent, "tell", streaming=True, emit=lambda _piece: spoken.set())
             )
             await _until(spoken.wait(), run)
@@ -44,7 +45,7 @@ class Ending(Case):
         asked: asyncio.Queue[Approval] = asyncio.Queue()
         callback = ApprovalContext(asked).approval_callback("system")
         async with self.opened(WORK, tools=[_worker()]) as rig:
-            run = asyncio.create_task(ask(rig.agent, "work", callback, streaming=streaming))
+            run = start_task(ask(rig.agent, "work", callback, streaming=streaming))
             await _until(asked.get(), run)
             await self._cancel(run)
             await _works(rig)
@@ -53,7 +54,7 @@ class Ending(Case):
         self.needs("tools")
         begun, ended = asyncio.Event(), asyncio.Event()
         async with self.opened(WORK, tools=[_worker(begun, ended)]) as rig:
-            run = asyncio.create_task(ask(rig.agent, "work", streaming=streaming))
+            run = start_task(ask(rig.agent, "work", streaming=streaming))
             await _until(begun.wait(), run)
             await self._cancel(run)
             await ended.wait()
@@ -70,7 +71,7 @@ class Ending(Case):
 
         calls = Calls(Call("rest", {}), WORK)
         async with self.opened(calls, tools=[rest, _worker(begun)]) as rig:
-            run = asyncio.create_task(ask(rig.agent, "work", streaming=streaming))
+            run = start_task(ask(rig.agent, "work", streaming=streaming))
             await _until(rested.wait(), run)
             await _until(begun.wait(), run)
             await self._cancel(run)
@@ -80,7 +81,7 @@ class Ending(Case):
         self.needs("tools")
         begun = asyncio.Event()
         async with self.opened(WORK, tools=[_worker(begun)]) as rig:
-            run = asyncio.create_task(ask(rig.agent, "work"))
+            run = start_task(ask(rig.agent, "work"))
             await _until(begun.wait(), run)
             await self._cancel(run)
             other = rig.again()
@@ -92,7 +93,7 @@ class Ending(Case):
         self.needs("tools")
         begun = asyncio.Event()
         async with self.opened(WORK, tools=[_worker(begun)]) as rig:
-            run = asyncio.create_task(ask(rig.agent, "work"))
+            run = start_task(ask(rig.agent, "work"))
             await _until(begun.wait(), run)
             await self._cancel(run)
             lines = new_lines(rig.agent)
@@ -107,7 +108,7 @@ class Ending(Case):
 
     async def test_cancelling_twice_is_like_once(self) -> None:
         async with self.opened(Stall()) as rig:
-            run = asyncio.create_task(ask(rig.agent, "think"))
+            run = start_task(ask(rig.agent, "think"))
             await _until(rig.model.reached(1), run)
             run.cancel()
             await self._cancel(run)
@@ -166,7 +167,7 @@ class Ending(Case):
 
 async def _until(event: Any, run: "asyncio.Task[str]") -> None:
     """Wait for an event that the run leads to; if the run ends before, tell how."""
-    waiting = asyncio.ensure_future(event)
+    waiting = start_task(event)
     try:
         await asyncio.wait({waiting, run}, return_when=asyncio.FIRST_COMPLETED)
         if not waiting.done():

@@ -26,6 +26,7 @@ from genie_core.agent.provider.outages import (
 )
 from genie_core.errors import StageFailed
 from genie_core.progress import doing
+from genie_core.tasks import start_task
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +129,7 @@ class _ToolServer:
         """Close the connection without waiting for it."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            task = asyncio.create_task(connection.close(), name=f"close {shown(self.name)}")
+            task = start_task(connection.close(), name=f"close {shown(self.name)}")
             self._former.add(task)
             task.add_done_callback(self._former.discard)
 
@@ -173,7 +174,7 @@ class _Connection:
         self._server = server
         self._leave = Event()
         self._opened: Future[None] = asyncio.get_running_loop().create_future()
-        self._task: Task[None] = asyncio.create_task(self._hold(), name=f"mcp {shown(server.name)}")
+        self._task: Task[None] = start_task(self._hold(), name=f"mcp {shown(server.name)}")
 
     async def opened(self) -> None:
         """Wait until the server is there; raises what kept it from starting."""

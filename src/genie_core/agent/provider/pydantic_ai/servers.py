@@ -28,6 +28,7 @@ from genie_core.agent.provider.outages import (
 from genie_core.agent.provider.pydantic_ai.clients import has_gone, is_stale, leaves_of, name_of
 from genie_core.errors import StageFailed
 from genie_core.progress import doing
+from genie_core.tasks import start_task
 
 log = logging.getLogger(__name__)
 
@@ -194,7 +195,7 @@ class _Hold:
         self._leave = Event()
         self.opened: Future[None] = asyncio.get_running_loop().create_future()
         server.health.holds.append(self)
-        self.task: Task[None] = asyncio.create_task(self._keep(), name=f"hold {server.name}")
+        self.task: Task[None] = start_task(self._keep(), name=f"hold {server.name}")
         self.task.add_done_callback(self._ended)
 
     @property

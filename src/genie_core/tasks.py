@@ -1,0 +1,21 @@
+"""Starting tasks in the same order on every event loop."""
+
+import asyncio
+from asyncio import Task
+from collections.abc import Coroutine
+from contextvars import Context
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+def start_task(
+    work: Coroutine[Any, Any, Result], *, name: str | None = None, context: Context | None = None
+) -> "Task[Result]":
+    """Start a task whose first step runs after the caller's current one, never inside this call.
+
+    `asyncio.create_task` runs that step at once on a loop with `asyncio.eager_task_factory`, which
+    Textual sets from Python 3.12 on: the work may then have ended before its task is stored, and
+    changes what its caller is in the middle of changing. No task factory is asked here.
+    """
+    return Task(work, loop=asyncio.get_running_loop(), name=name, context=context)
