@@ -1,6 +1,7 @@
 """The arguments of a tool call, as JSON."""
 
 import json
+from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 from genie_core.agent.provider.schemas import faults_in
@@ -8,6 +9,13 @@ from genie_core.errors import GenieError
 
 LONGEST: Final = 2_000
 """Characters of what is wrong: it quotes the arguments."""
+
+
+DEEPEST: Final = 200
+"""Levels of lists and objects in arguments, as many as pydantic reads for the other provider.
+
+Python itself refuses some depth or other, from a thousand levels to none, depending on its version.
+"""
 
 
 class UnfitArguments(GenieError):
@@ -24,6 +32,8 @@ def parsed(tool: str, text: str) -> dict[str, Any]:
         raise UnfitArguments(f"the arguments of {tool} are no valid JSON: {error}") from error
     if not isinstance(arguments, dict):
         raise UnfitArguments(f"the arguments of {tool} are no JSON object")
+    if _is_too_deep(arguments):
+        raise UnfitArguments(f"the arguments of {tool} are nested too deeply")
     return arguments
 
 
@@ -39,6 +49,21 @@ def objections(schema: dict[str, Any], arguments: dict[str, Any]) -> str:
     except Exception:  # noqa: BLE001 - whatever a server calls a schema
         return ""
     return faults if len(faults) <= LONGEST else f"{faults[:LONGEST]}…"
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [inner for each in level for inner in _members(each)]
+        if not level:
+            return False
+    return any(isinstance(each, dict | list) for each in level)
+
+
+def _members(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _no_number(name: str) -> NoReturn:

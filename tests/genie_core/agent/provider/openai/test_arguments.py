@@ -1,3 +1,4 @@
+import json
 import socket
 import warnings
 from typing import Any
@@ -47,7 +48,12 @@ def test_no_schema_has_anything_fetched() -> None:
             listening.accept()
 
 
-@pytest.mark.parametrize("depth", [3_000, 100_000])
+@pytest.mark.parametrize("depth", [201, 3_000, 100_000])
 def test_arguments_that_go_too_deep_are_unfit(depth: int) -> None:
     with pytest.raises(UnfitArguments, match="too deeply"):
         parsed("tool", '{"a":' * depth + "1" + "}" * depth)
+
+
+def test_arguments_of_200_levels_are_read() -> None:
+    text = '{"a":' * 100 + "[" * 100 + "1" + "]" * 100 + "}" * 100
+    assert json.dumps(parsed("tool", text), separators=(",", ":")) == text
