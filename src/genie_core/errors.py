@@ -12,6 +12,7 @@ GenieError
 │   └── MissingKey (KeyError)      nothing is stored under a key
 ├── SessionStopped                 the session takes no more messages
 ├── ActorStopped                   a worker ended before it came to a request
+├── NotOnEventLoop (RuntimeError)  a call from outside the event loop of what is called
 ├── StageFailed                    one stage of handling a message raised
 └── ExecutionFailed                a delegated message that will get no answer
 """
@@ -227,6 +228,20 @@ class ActorStopped(GenieError):
 
     def __str__(self) -> str:
         return f"{self.name} {self.reason}"
+
+
+class NotOnEventLoop(GenieError, RuntimeError):
+    """A call from another thread, or from another event loop; nothing was changed by it."""
+
+    def __init__(self, call: str) -> None:
+        super().__init__(call)
+        self.call = call
+
+    def __str__(self) -> str:
+        return (
+            f"{self.call} belongs to one event loop and was called outside it; from another "
+            "thread, use loop.call_soon_threadsafe or asyncio.run_coroutine_threadsafe"
+        )
 
 
 class StageFailed(GenieError):

@@ -14,6 +14,7 @@ from genie_core.preferences import PreferencesSource
 from genie_core.progress import Usage, What
 from genie_core.reasoner.base import Decision
 from genie_core.record import Record
+from genie_core.tasks import check_loop, running_loop
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +127,8 @@ class Execution:
     """Follows one message from the reasoner's decision to the agent's answer.
 
     The work is done whether or not anybody reads. Every reader gets everything from the start,
-    at any time and any number of them; leaving early changes nothing.
+    at any time and any number of them; leaving early changes nothing. Reading and cancelling
+    belong to the session's event loop: from elsewhere they raise `NotOnEventLoop`.
     """
 
     def __init__(self, preferences_source: PreferencesSource | None = None) -> None:
@@ -136,6 +138,7 @@ class Execution:
         self._refusal: tuple[str, str] | None = None
         self._work: list[Future[Any]] = []
         self._sealed = False
+        self._loop = running_loop()
 
     @property
     def done(self) -> bool:
@@ -155,6 +158,7 @@ class Execution:
         cancellation. Text deltas and what agents were doing are dropped from the record once there
         is an answer.
         """
+        check_loop(self._loop, "Execution.events")
         async for event in self._record.read():
             yield event
 
@@ -165,6 +169,7 @@ class Execution:
         counts as a decision to ignore; a failure after it raises `ExecutionFailed`, a
         cancellation just ends the stream.
         """
+        check_loop(self._loop, "Execution.stream")
         decided = False
         async for event in self._record.read():
             match event:
@@ -197,6 +202,7 @@ class Execution:
 
         Returns False, and changes nothing, if it has ended or its answer is being saved.
         """
+        check_loop(self._loop, "Execution.cancel")
         if self.done or self._sealed:
             return False
         self.record(Cancelled(reason))

@@ -13,7 +13,7 @@ from genie_core.agent.factory import AgentFactory
 from genie_core.agent.runner import AgentRunner, Query, Reply
 from genie_core.conversation import Conversation, load_messages
 from genie_core.datastore import DataStore
-from genie_core.errors import SessionStopped, StageFailed, StateError, summary
+from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, StateError, summary
 from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
 from genie_core.message import SYSTEM, Attachment, Message
 from genie_core.patience import Patience
@@ -23,7 +23,7 @@ from genie_core.reasoner.base import Decision, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.reasoner.runner import ReasonerRunner, Ruling
 from genie_core.settings import check_setting
-from genie_core.tasks import start_task
+from genie_core.tasks import check_loop, running_loop, start_task
 from genie_core.waiting import first_done
 from genie_core.wishes import Wishes
 
@@ -46,6 +46,9 @@ class GroupSession:
 
     `id` is the key in the store below which everything is kept, as `<id>/session` for the messages
     and `<id>/<owner>/…` for each person's reasoner and agents, so that sessions may share a store.
+
+    A session belongs to the event loop on which it is first used. From elsewhere, also from a
+    thread without one, every call raises `NotOnEventLoop` and changes nothing.
     """
 
     def __init__(
@@ -74,7 +77,8 @@ class GroupSession:
         self._executions: dict[Execution, Task[None] | None] = {}
         self._stopping = False
         self._shutdown: Task[None] | None = None
-        if _loop_is_running():
+        self._loop = running_loop()
+        if self._loop is not None:
             self._conversation.open()
 
     @property
@@ -100,6 +104,7 @@ class GroupSession:
         stored, and for one from "system" in any spelling, since what agents say is not reasoned
         about.
         """
+        self._check_loop("handle")
         check_message(message)
         check_asker(message.sender)
         execution = self._accept()
@@ -115,6 +120,7 @@ class GroupSession:
 
     def append(self, message: Message) -> None:
         """Add a message as context only; it may come from "system"."""
+        self._check_loop("append")
         check_message(message)
         self._refuse_when_stopped()
         self._conversation.when_open(partial(self._conversation.add, message))
@@ -133,6 +139,7 @@ class GroupSession:
 
         The query itself is not added to the chat, its answer is.
         """
+        self._check_loop("delegate")
         origin = Message(query, sender, receiver, request_id=request_id)
         check_message(origin)
         check_asker(sender)
@@ -150,6 +157,7 @@ class GroupSession:
 
     async def get_group_chat_messages(self) -> str:
         """Return the messages of this group chat, oldest first, as a JSON list."""
+        self._check_loop("get_group_chat_messages")
         await self._conversation.opened()
         return await self._conversation.to_json()
 
@@ -158,10 +166,12 @@ class GroupSession:
 
         They are those the session works with, so nothing is read a second time.
         """
+        self._check_loop("remembered")
         return await self._conversation.remembered()
 
     def request_ids(self) -> "Future[set[str]]":
         """Promise the request ids of all messages, those from disk included."""
+        self._check_loop("request_ids")
         promise: Future[set[str]] = asyncio.get_running_loop().create_future()
 
         def collect() -> None:
@@ -187,6 +197,7 @@ class GroupSession:
         `patience.GRACE` from now on: secrets, preferences and tool servers that do not come.
         Calling it again changes nothing.
         """
+        check_loop(self._loop, "GroupSession.stop")
         self._stopping = True
         self._patience.limit()
         for execution in self._executions:
@@ -200,6 +211,7 @@ class GroupSession:
         behind after a few seconds. Cancelling the wait itself changes nothing: the work goes on,
         and `join` can be called again.
         """
+        self._check_loop("join")
         self.stop()
         if self._shutdown is None or self._shutdown.cancelled():
             self._shutdown = start_task(self._close(), name=f"closing {self.id}")
@@ -218,6 +230,14 @@ class GroupSession:
         if self._store is not None:
             with suppress(StateError):  # the store was closed before, which wrote everything
                 await self._store.flush()
+
+    def _check_loop(self, method: str) -> None:
+        """Belong to the loop that runs now, unless the session belongs to another one."""
+        loop = running_loop()
+        if loop is None:
+            raise NotOnEventLoop(f"GroupSession.{method}")
+        check_loop(self._loop, f"GroupSession.{method}")
+        self._loop = loop
 
     def _accept(self) -> Execution:
         self._refuse_when_stopped()
@@ -364,11 +384,3 @@ async def _report_unsaved(execution: Execution, *promises: "Future[None]") -> No
         await first_done(promise)
         if not promise.cancelled() and (error := promise.exception()) is not None:
             execution.record(Unsaved(summary(error), error))
-
-
-def _loop_is_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

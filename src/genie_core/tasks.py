@@ -1,10 +1,12 @@
-"""Starting tasks in the same order on every event loop."""
+"""Starting tasks in the same order on every event loop, and refusing calls from outside it."""
 
 import asyncio
-from asyncio import Task
+from asyncio import AbstractEventLoop, Task
 from collections.abc import Coroutine
 from contextvars import Context
 from typing import Any, TypeVar
+
+from genie_core.errors import NotOnEventLoop
 
 Result = TypeVar("Result")
 
@@ -19,3 +21,17 @@ def start_task(
     changes what its caller is in the middle of changing. No task factory is asked here.
     """
     return Task(work, loop=asyncio.get_running_loop(), name=name, context=context)
+
+
+def running_loop() -> AbstractEventLoop | None:
+    """Return the event loop that runs in this thread, or None."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def check_loop(own: AbstractEventLoop | None, call: str) -> None:
+    """Raise `NotOnEventLoop` unless the caller runs on `own`, or `own` is None or closed."""
+    if own is not None and not own.is_closed() and running_loop() is not own:
+        raise NotOnEventLoop(call)

@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from genie_core.agent import (
     Decision,
 )
 from genie_core.datastore import DataStore
+from genie_core.errors import NotOnEventLoop
 from genie_core.execution import (
     Answered,
 )
@@ -56,6 +58,56 @@ async def test_a_reasoner_that_never_waits_decides_on_an_eager_loop() -> None:
     await chat.join()
     assert answer is not None
     assert answer.content == "echo: hi"
+
+
+CALLS: dict[str, Callable[[GroupSession], Any]] = {
+    "handle": lambda chat: chat.handle(Message("hi", "alice")),
+    "append": lambda chat: chat.append(Message("hi", "alice")),
+    "delegate": lambda chat: chat.delegate("hi", sender="alice"),
+    "request_ids": lambda chat: chat.request_ids(),
+    "get_group_chat_messages": lambda chat: asyncio.run(chat.get_group_chat_messages()),
+    "remembered": lambda chat: asyncio.run(chat.remembered()),
+    "stop": lambda chat: chat.stop(),
+    "join": lambda chat: asyncio.run(chat.join()),
+}
+
+
+@pytest.mark.parametrize("method", CALLS)
+async def test_a_call_from_a_thread_is_refused_and_changes_nothing(
+    method: str, tmp_path: Path
+) -> None:
+    async with DataStore(tmp_path) as store:
+        chat = session(store=store)
+        await chat.handle(Message("before", "alice")).result()
+        with pytest.raises(
+            NotOnEventLoop, match=rf"^GroupSession\.{method} .*call_soon_threadsafe"
+        ):
+            await asyncio.to_thread(CALLS[method], chat)
+        assert chat.running == []
+        await chat.handle(Message("after", "alice")).result()
+        said = await contents(chat)
+        await chat.join()
+    assert said == ["before", "echo: before", "after", "echo: after"]
+
+
+@pytest.mark.parametrize("method", ["handle", "append", "delegate", "request_ids"])
+def test_a_session_needs_a_running_loop_to_take_anything(method: str) -> None:
+    chat = session()
+    with pytest.raises(NotOnEventLoop):
+        CALLS[method](chat)
+    assert asyncio.run(contents(chat)) == []
+
+
+async def test_an_execution_is_neither_read_nor_cancelled_from_a_thread() -> None:
+    chat = session()
+    execution = chat.handle(Message("hi", "alice"))
+    for call in (lambda: asyncio.run(events(execution)), lambda: asyncio.run(execution.result())):
+        with pytest.raises(NotOnEventLoop):
+            await asyncio.to_thread(call)
+    with pytest.raises(NotOnEventLoop):
+        await asyncio.to_thread(execution.cancel)
+    assert await execution.result() is not None
+    await chat.join()
 
 
 async def test_a_delegated_message_is_answered_for_its_receiver() -> None:

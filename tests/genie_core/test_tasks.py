@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from genie_core.tasks import start_task
+from genie_core.errors import NotOnEventLoop
+from genie_core.tasks import check_loop, start_task
 
 VARIABLE = contextvars.ContextVar("VARIABLE", default="unset")
 
@@ -59,3 +60,16 @@ async def test_a_task_has_the_given_context() -> None:
 
     assert await start_task(work(), context=context) == "given"
     assert await start_task(work()) == "unset"
+
+
+async def test_a_call_on_its_own_loop_passes() -> None:
+    check_loop(asyncio.get_running_loop(), "Room.say")
+    check_loop(None, "Room.say")
+
+
+def test_what_belonged_to_a_closed_loop_is_free() -> None:
+    loop = asyncio.new_event_loop()
+    with pytest.raises(NotOnEventLoop, match=r"^Room\.say belongs to one event loop"):
+        check_loop(loop, "Room.say")
+    loop.close()
+    check_loop(loop, "Room.say")
