@@ -9,6 +9,7 @@ from genie_core.room.allegiance import may_host
 from genie_core.room.deed import Deed
 from genie_core.room.fold import RoomState
 from genie_core.room.seat import Listener
+from genie_core.tasks import start_task
 
 AGAIN: Final = 20.0
 """Seconds after which a host that announces the room is asked again whether it does."""
@@ -44,7 +45,7 @@ class Rivals:
     @asynccontextmanager
     async def watched(self, found: Callable[[], Announced]) -> AsyncIterator[None]:
         """Look at who is `found` whenever there is news, for as long as the block lasts."""
-        watch = asyncio.create_task(self._watch(found), name="other hosts")
+        watch = start_task(self._watch(found), name="other hosts")
         try:
             yield
         finally:

@@ -21,6 +21,7 @@ from genie_core.room.invite import looks_like_invite, read_invite
 from genie_core.room.proof import Ticket, new_nonce
 from genie_core.room.seeker import Seeker, Whereabouts
 from genie_core.room.websocket import tls_connect
+from genie_core.tasks import start_task
 
 ANSWER_TIMEOUT: Final = 4.0
 """Seconds in which a host that is there answers."""
@@ -92,9 +93,9 @@ async def host_of(saved: SavedRoom, state: RoomState, *, network: bool) -> HostF
 
     The `state` is what the copy knows: hosts count who may host by it. None if none answers soon.
     """
-    looks = [asyncio.create_task(_look_where_it_was(saved))]
+    looks = [start_task(_look_where_it_was(saved))]
     if network:
-        looks.append(asyncio.create_task(_look_around(state)))
+        looks.append(start_task(_look_around(state)))
     try:
         for look in asyncio.as_completed(looks):
             found = await look

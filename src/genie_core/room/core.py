@@ -351,11 +351,12 @@ class Room:
         reason = whole_text(reason, REASON_CHARS)
         heir, deed = self._moderator.heir
         self._history.record(ROOM, Suspended(reason, heir, deed), now)
+        last = self.durable if self.refuses else self.state.head
         text = f"the host suspended the room: {reason}" if reason else "the host suspended the room"
         for peer in self._roster:
             self._roster.vacate(peer)
             if peer.stage is not Stage.LEAVING:
-                peer.until = self.state.head if peer.stage is Stage.SEATED else 0
+                peer.until = last if peer.stage is Stage.SEATED else 0
                 self._roster.dismiss(peer, "suspended", text, final=True)
 
     def trouble(self, text: str) -> None:
@@ -366,6 +367,16 @@ class Room:
             self._roster.stir()  # those who are put out don't wait for the disk
             for peer in self._roster.seated:
                 self._roster.reply(peer, Trouble(text))
+
+    def refuse_all(self, text: str) -> None:
+        """Take nothing and let nobody in from now on, for this reason: nothing can be written."""
+        self._history.refusal = text
+        self.trouble(text)
+
+    @property
+    def refuses(self) -> bool:
+        """Whether nothing will be written any more."""
+        return bool(self._history.refusal)
 
     def pending(self) -> list[Event]:
         """The events to write to disk next, in order. The same ones come until `commit`."""

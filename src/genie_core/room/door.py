@@ -209,6 +209,8 @@ class Door:
         elif (seconds := self._budget.exclusion(peer.hello.name, now)) > 0:
             why = f"you sent too much that changes nothing; come back in {math.ceil(seconds)} s"
             self._roster.dismiss(peer, "too_fast", why, final=False)
+        elif self._history.refusal:
+            self._turn_away(peer, "disk", self._history.refusal)
         elif self._history.congested:  # this passes, so it is of use to come back
             self._roster.dismiss(peer, "disk", NO_DISK, final=False)
         elif not self._is_consumed(peer, now):

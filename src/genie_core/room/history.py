@@ -45,7 +45,8 @@ class History:
 
     Only safe events are handed out by `after`; peers with the same position share one frame. With
     a `past` to read them from, the older ones are not held in memory. `base` is the room before the
-    first of `events`; it belongs to the history from then on.
+    first of `events`; it belongs to the history from then on. `refusal` says why nothing can be
+    written any more, if that is so.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class History:
         self._before = self.state.head
         self._events = [event for event in events if self.state.apply(event)]
         self.durable = self.head
+        self.refusal = ""
         self._batches: OrderedDict[tuple[int, int], Entries] = OrderedDict()
         self._looked_up: list[Event] = []
 
@@ -71,7 +73,7 @@ class History:
     @property
     def congested(self) -> bool:
         """Whether so much waits for the disk that only departures may still be recorded."""
-        return self.head - self.durable >= PENDING_EVENTS
+        return bool(self.refusal) or self.head - self.durable >= PENDING_EVENTS
 
     def record(self, by: str, body: AnyBody, now: float) -> Event:
         """Add an event. It stays pending until `commit`."""

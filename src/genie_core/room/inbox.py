@@ -131,9 +131,9 @@ class Inbox:
             RoomRefused: there is no point in coming again.
 
         """
-        if refused.final and not (refused.code == "suspended" and self._welcomed):
+        if refused.final and not (refused.code in ("suspended", "disk") and self._welcomed):
             raise RoomRefused(refused.code, refused.text)
-        if refused.code == "suspended":
+        if refused.code in ("suspended", "disk"):
             self._suspended = refused.text  # which says more than that nobody answers
         return refused.text
 

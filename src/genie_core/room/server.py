@@ -1,6 +1,7 @@
 """The host's side of a room: the pure `Room`, with sockets, a disk and a clock around it."""
 
 import asyncio
+import errno
 import logging
 import secrets
 import socket
@@ -52,6 +53,24 @@ DISK_FAILS: Final = (
     "were typed, and none is lost"
 )
 
+LOG_REFUSES: Final = (
+    "the room's log can't be written any more: {}. What is said from now on is not kept: suspend "
+    "the room, mend the cause, and resume it"
+)
+
+FINAL_ERRORS: Final = frozenset(
+    {
+        errno.EACCES,
+        errno.EBADF,
+        errno.ENODEV,
+        errno.ENXIO,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ESTALE,
+    }
+)
+"""Errors after which writing the same to the same file again fails again."""
+
 WRITER_ENDED: Final = (
     "the host's program no longer writes the room's log; what is said from now on is not kept: "
     "suspend the room and resume it"
@@ -67,7 +86,9 @@ class EventSink(Protocol):
         """Write events that follow those written before; durable when it returns.
 
         Raises:
-            OSError: they are not written. The same ones come again, perhaps with more after them.
+            OSError: they are not written. The same ones come again, perhaps with more after them,
+                unless the error is one of `FINAL_ERRORS`.
+            ValueError: they can't be written, now or later. Nothing comes any more.
 
         """
 
@@ -265,7 +286,10 @@ class RoomServer:
         """Close the doors: write and deliver what is left, say farewell, disconnect.
 
         Takes at most `grace` seconds, plus some for closing. Returns whether everything is on disk.
+        A room that is closed already stays as it is.
         """
+        if self._committer is None:
+            return not self._room.pending()
         self._room.suspend(reason, self._clock())
         self._stir()
         with suppress(TimeoutError):
@@ -298,18 +322,20 @@ class RoomServer:
     # -- the log
 
     async def _commit_forever(self) -> None:
-        while True:
+        """Write what is pending, until the log refuses it for good."""
+        while not self._room.refuses:
             await self._unwritten.wait()
             self._unwritten.clear()
             await self._write()
 
     def _note_end(self, committer: asyncio.Task[None]) -> None:
         """Tell everybody if the log's writer ended before the room did; that would be a fault."""
-        if committer is not self._committer:
+        self._written.set()
+        if committer is not self._committer or self._room.refuses:
             return
         error = None if committer.cancelled() else committer.exception()
         logger.critical("the writer of the log ended", exc_info=error)
-        self._room.trouble(WRITER_ENDED)
+        self._room.refuse_all(WRITER_ENDED)
         self._stir()
 
     async def _write(self) -> None:
@@ -321,6 +347,10 @@ class RoomServer:
                 self._room.commit(events[-1].seq)
             except Exception as error:  # whatever it is, the room lives on and tries again
                 logger.warning("writing the log failed", exc_info=True)
+                if _is_final(error):
+                    self._room.refuse_all(LOG_REFUSES.format(_reason(error)))
+                    self._stir()
+                    return
                 self._room.trouble(DISK_FAILS.format(_reason(error)))
                 self._stir()
                 await asyncio.sleep(delay)
@@ -331,8 +361,13 @@ class RoomServer:
                 self._stir()
         self._written.set()
 
+    @property
+    def _writes(self) -> bool:
+        """Whether what is pending will be written as soon as the disk takes it."""
+        return self._committer is not None and not self._committer.done()
+
     async def _all_written(self) -> None:
-        while self._room.pending():
+        while self._room.pending() and self._writes:
             self._written.clear()
             self._unwritten.set()
             await self._written.wait()
@@ -472,6 +507,13 @@ async def _keep(pace: TokenBucket) -> None:
     if not pace.take(loop.time()):
         await asyncio.sleep(pace.wait(loop.time()))
         pace.take(loop.time())
+
+
+def _is_final(error: Exception) -> bool:
+    """Whether writing fails for good, and not only until a disk has space or answers again."""
+    if isinstance(error, OSError):
+        return error.errno in FINAL_ERRORS
+    return isinstance(error, ValueError)
 
 
 def _reason(error: Exception) -> str:

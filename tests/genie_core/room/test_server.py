@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import os
 import socket
 from collections.abc import Sequence
@@ -216,6 +217,81 @@ async def test_suspending_on_a_full_disk_ends_in_time_and_says_so() -> None:
             sink.broken = True
             async with asyncio.timeout(DEADLINE):
                 assert not await server.suspend(grace=0.1)
+
+
+class RefusingSink(FailingSink):
+    """A log that takes nothing from some moment on."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    async def append(self, events: Sequence[Event]) -> None:
+        try:
+            await super().append(events)
+        except OSError:
+            raise self.error from None
+
+
+REFUSALS = {
+    "read-only": OSError(errno.EROFS, "Read-only file system"),
+    "not ours": PermissionError(errno.EACCES, "Permission denied"),
+    "bad descriptor": OSError(errno.EBADF, "Bad file descriptor"),
+    "closed": ValueError("the log is closed"),
+}
+
+
+@pytest.mark.parametrize("how", REFUSALS)
+async def test_a_log_that_refuses_for_good_is_asked_once_and_keeps_people_out(how: str) -> None:
+    sink = RefusingSink(REFUSALS[how])
+    reason = getattr(sink.error, "strerror", None) or str(sink.error)
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            await bob.seen.until(lambda r: "bob" in r.state.people)
+            written = sink.attempts
+            sink.broken = True
+            bob.client.say("hello?")
+            await bob.seen.until(lambda r: r.notices)
+            severity, text = bob.seen.notices[0]
+            assert severity is Severity.ERROR
+            assert f"can't be written any more: {reason}" in text
+            async with participant(ws_connector(str(address)), "eve") as eve:
+                await eve.seen.until(lambda r: r.links and r.links[-1].link is Link.CLOSED)
+                assert eve.refusal is not None
+                assert (eve.refusal.code, str(eve.refusal)) == ("disk", text)
+            assert sink.attempts == written + 1
+            async with asyncio.timeout(DEADLINE):
+                assert not await server.suspend(grace=3600)
+            assert len(bob.client.unsent) == 1
+
+
+@pytest.mark.parametrize("broken", [False, True])
+async def test_suspending_a_closed_room_changes_nothing_and_takes_no_time(*, broken: bool) -> None:
+    sink = FailingSink()
+    async with room_server(sink) as server:
+        address = await server.listen(port=0)
+        async with participant(ws_connector(str(address)), "bob") as bob:
+            await bob.seen.until(lambda r: "bob" in r.state.people)
+            sink.broken = broken
+            bob.client.say("hello")
+            await bob.seen.until(lambda r: r.notices if broken else not r.unsent and r.texts)
+            await server.close()
+            head = server.state.head
+            async with asyncio.timeout(DEADLINE):
+                assert await server.suspend(grace=3600) is not broken
+            assert server.state.head == head
+
+
+async def test_suspending_ends_when_the_room_is_closed_meanwhile() -> None:
+    sink = FailingSink()
+    async with room_server(sink) as server:
+        sink.broken = True
+        suspending = asyncio.create_task(server.suspend(grace=3600))
+        await asyncio.sleep(0)
+        await server.close()
+        async with asyncio.timeout(DEADLINE):
+            assert not await suspending
 
 
 async def test_a_writer_that_dies_is_heard_of(caplog: pytest.LogCaptureFixture) -> None:
