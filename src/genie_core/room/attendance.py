@@ -44,6 +44,7 @@ class Attendance:
         self.state = state = RoomState()
         self.audience = Audience(listener)
         self.client = client = plan.connect(self)
+        client.author.others = self._own_visits
         self.visit = Visit(client, plan.saved, self._show_link)
         herald = Herald(client, state, self.audience, plan.label)
         self.engines = EngineRoom(plan, state, client.device, herald, client.author)
@@ -57,6 +58,11 @@ class Attendance:
         self._changed = changed
         self._unheard: list[Event] = []
         self._live_after: int | None = None
+
+    def _own_visits(self) -> list[str]:
+        """By which visits the person's terminals are in the room now, as the room tells."""
+        person = self.state.people.get(self.name)
+        return [each.visit for each in person.terminals.values() if each.visit] if person else []
 
     def replay(self, events: Iterable[Event], base: RoomState | None = None) -> None:
         """Take in what a saved log holds; before `start`.

@@ -3,7 +3,9 @@
 A host passes everything on, and could pass on what nobody said. An engine therefore acts only on
 words that its owner's key has signed, and an approval is answered at another terminal only by the
 same key (Ed25519, RFC 8032). What is signed names the room, so that it means nothing elsewhere, and
-the time, so that old words are no new ones. Engines sign what they may have to go on from, too.
+the visits that the author's terminals have drawn at random: an engine takes only what names its own
+visit, which nobody could have signed before it began. So old words are no new ones, whatever clocks
+say. Engines sign what they may have to go on from, too.
 """
 
 import hashlib
@@ -12,12 +14,16 @@ from typing import Final, Protocol, TypeAlias
 
 import msgspec
 
-from genie_core.room.event import Answered, Asked, Decided, Said
+from genie_core.file_names import safe_name
+from genie_core.room.event import FILE_NAME_CHARS, Answered, Asked, Decided, Said
 from genie_core.room.exchange import Proposal
 from genie_core.room.frame import Rule, Ruled, Say
 from genie_core.room.identity import Identity, verify
 
-SPEECH: Final = b"genie-tui room speech 1"
+SPEECH: Final = b"genie-tui room speech 2"
+OLD_SPEECH: Final = b"genie-tui room speech 1"
+"""With the author's time in place of visits and names of files."""
+
 RULING: Final = b"genie-tui room ruling 2"
 REPORT: Final = b"genie-tui room report 2"
 
@@ -32,7 +38,7 @@ class Author(Protocol):
         """Whether they said this, at any time."""
 
     def is_current(self, said: Said) -> bool:
-        """Whether they said it lately rather than before this program began."""
+        """Whether they said it since this program began, and to this terminal."""
 
     def reported(self, said: Said, body: Signed) -> bool:
         """Whether their engine did this about a message of theirs."""
@@ -46,9 +52,10 @@ def sign_speech(identity: Identity, room: str, say: Say) -> Say:
 def wrote(key: str, room: str, said: Said) -> bool:
     """Whether the owner of a key has said this in this room.
 
-    What files are called, and of which size and sort they are, is the host's to tell.
+    Of which size and sort files are is the host's to tell.
     """
-    return verify(key, said.signature, _speech(room, said))
+    statement = _speech(room, said) if said.visits else _old_speech(room, said)
+    return verify(key, said.signature, statement)
 
 
 def sign_ruling(identity: Identity, room: str, rule: Rule) -> Rule:
@@ -91,9 +98,15 @@ def _report(room: str, said: Said, body: Signed) -> bytes:
 
 
 def _speech(room: str, said: Say | Said) -> bytes:
+    files = [(file.digest, safe_name(file.name[:FILE_NAME_CHARS])) for file in said.files]
+    words = said.id, said.text, said.emote, files, said.quotes
+    return _statement(SPEECH, room, *words, said.visits)
+
+
+def _old_speech(room: str, said: Said) -> bytes:
     digests = [file.digest for file in said.files]
     words = said.id, said.text, said.emote, digests, said.quotes
-    return _statement(SPEECH, room, *words, said.written)
+    return _statement(OLD_SPEECH, room, *words, said.written)
 
 
 def _ruling(room: str, rule: Rule | Ruled) -> bytes:

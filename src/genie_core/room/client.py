@@ -102,12 +102,13 @@ class RoomClient:
             recognises,
             preferences,
             accepts,
+            visit=secrets.token_urlsafe(12),
         )
         self._patient = patient
         self._backoff = backoff or Backoff()
         self._clock = clock
         self._space = space
-        self._author = Signatory(self._introduction, clock)
+        self._author = Signatory(self._introduction)
         self._outbox = Outbox()
         self._inbox = Inbox(
             follower,

@@ -16,6 +16,7 @@ from genie_core.room.door import Door
 from genie_core.room.event import (
     PREFERENCE_CHARS,
     ROOM,
+    VISIT_CHARS,
     Copied,
     Event,
     FileRef,
@@ -460,6 +461,7 @@ class Room:
             hello.key,
             whole_text(hello.device),
             preferences,
+            whole_text(hello.visit, VISIT_CHARS),
         )
         self._replace(name, joined.device)
         if not self._is_here_as(name, joined):
@@ -492,7 +494,8 @@ class Room:
         person = self.state.people.get(name)
         if person is None or (person.role, person.key) != (joined.role, joined.key):
             return False
-        return person.terminals.get(joined.device) == Terminal(joined.engine, joined.agent)
+        here = Terminal(joined.engine, joined.agent, joined.visit)
+        return person.terminals.get(joined.device) == here
 
     def _unseat(self, peer: Peer, reason: str, now: float) -> None:
         if self._roster.vacate(peer):

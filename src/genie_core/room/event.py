@@ -31,6 +31,13 @@ MOST_SPENDINGS: Final = 64
 NAME_CHARS: Final = 100
 """How much of the name of a model or an agent is told with what it took."""
 
+FILE_NAME_CHARS: Final = 200
+"""Of a longer name of a file only the beginning counts."""
+
+VISIT_CHARS: Final = 32
+MOST_VISITS: Final = 16
+"""Terminals of one person that a message may be meant for."""
+
 LARGEST_COUNT: Final = 10**12
 LARGEST_SPENDING: Final = 10.0**9
 """More than anything here takes, in dollars and in seconds."""
@@ -114,7 +121,8 @@ class Joined(Body, tag="joined", frozen=True):
 
     `agent` labels the model behind their engine, empty without one. `key` is the author's; the
     first key that uses a name owns it. `device` tells the author's terminals apart. `preferences`
-    say how the author likes to be answered.
+    say how the author likes to be answered. `visit` is a number that the terminal drew at its
+    program's start; see `Said.visits`.
     """
 
     role: Role
@@ -123,6 +131,7 @@ class Joined(Body, tag="joined", frozen=True):
     key: str = ""
     device: str = ""
     preferences: str = ""
+    visit: str = ""
 
 
 class Preferred(Body, tag="preferred", frozen=True):
@@ -188,8 +197,9 @@ class Said(Body, tag="said", frozen=True):
 
     `id` is the author's own, so that sending it twice records it once. `handler` is the person
     whose engine answers for it, and `device` that person's terminal, both chosen by the room;
-    empty if there was none. `written` is when the author typed it, by their own clock, and
-    `signature` is theirs; see `genie_core.room.authorship`.
+    empty if there was none. `visits` are those of the author's terminals that were in the room when
+    it was sent, and `signature` is the author's; see `genie_core.room.authorship`. `written` is the
+    author's time, in logs of before there were visits.
     """
 
     id: str
@@ -201,6 +211,7 @@ class Said(Body, tag="said", frozen=True):
     quotes: tuple[Quote, ...] = ()
     signature: bytes = b""
     written: float = 0.0
+    visits: tuple[str, ...] = ()
 
 
 class Spending(msgspec.Struct, frozen=True, omit_defaults=True):

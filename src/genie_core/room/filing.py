@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from genie_core.file_names import safe_name
-from genie_core.room.event import FileRef
+from genie_core.room.event import FILE_NAME_CHARS, FileRef
 from genie_core.room.frame import (
     Chunk,
     Fetch,
@@ -20,7 +20,7 @@ from genie_core.room.limits import Limits
 from genie_core.room.peer import Peer
 from genie_core.room.roster import Roster
 
-NAME_CHARS: Final = 200
+NAME_CHARS: Final = FILE_NAME_CHARS
 DIGEST_CHARS: Final = 64
 MAX_ERRANDS: Final = 8
 """How much of one peer may wait to be done, or as pieces to be read by it. Whoever keeps to asking

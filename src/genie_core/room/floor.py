@@ -9,7 +9,9 @@ from genie_core.room.budget import Budget
 from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import FrameError
 from genie_core.room.event import (
+    MOST_VISITS,
     PREFERENCE_CHARS,
+    VISIT_CHARS,
     Equipped,
     FileRef,
     Preferred,
@@ -119,7 +121,7 @@ class Floor:
             files,
             tuple(_whole_quote(quote) for quote in say.quotes),
             say.signature[:SIGNATURE_BYTES],
-            say.written if is_moment(say.written) else 0.0,
+            visits=tuple(whole_text(visit, VISIT_CHARS) for visit in say.visits[:MOST_VISITS]),
         )
 
     def publish(self, peer: Peer, publish: Publish, now: float) -> None:

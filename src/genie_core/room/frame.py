@@ -64,7 +64,7 @@ class Hello(Frame, tag="hello", frozen=True):
     welcome. `mark` is that event's checksum, by which the room sees whether both have the same log;
     0 leaves it unchecked. `room` guards against another room at the same address; empty accepts
     any. `token` is for the host's own participant, which proves nothing else. `preferences` say
-    how the participant likes to be answered. `knows` names the frames beyond those of the first
+    how the participant likes to be answered. `visit` is a number that this run of their program drew. `knows` names the frames beyond those of the first
     program of this `version` that they understand; no others are sent to them.
     """
 
@@ -80,6 +80,7 @@ class Hello(Frame, tag="hello", frozen=True):
     nonce: str = ""
     device: str = ""
     preferences: str = ""
+    visit: str = ""
     knows: tuple[str, ...] = ()
 
 
@@ -92,6 +93,7 @@ class Arrival(msgspec.Struct, frozen=True, omit_defaults=True):
     agent: str = ""
     device: str = ""
     preferences: str = ""
+    visit: str = ""
 
 
 class Prove(Frame, tag="prove", frozen=True):
@@ -115,7 +117,7 @@ class Say(Frame, tag="say", frozen=True):
     files: tuple[FileRef, ...] = ()
     quotes: tuple[Quote, ...] = ()
     signature: bytes = b""
-    written: float = 0.0
+    visits: tuple[str, ...] = ()
 
 
 class Publish(Frame, tag="publish", frozen=True):

@@ -37,6 +37,7 @@ class Introduction:
     `room` is empty while any will do. `recognises` says then of which there is a copy here; it may
     block, as it is called in a thread. `accepts` is asked, with the pin of the host's certificate
     and the key that the host has proven (empty if none), before the host learns more than a name.
+    `visit` tells this run of the program from all others of the same person.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Introduction:
     recognises: Callable[[str], bool] | None = None
     preferences: str = ""
     accepts: Callable[[str, str], bool] | None = None
+    visit: str = ""
 
     async def meet(
         self, link: ClientConnection, since: int, mark: int, held: Callable[[str], None]
@@ -69,7 +71,9 @@ class Introduction:
 
         """
         nonce, points, room = new_nonce(), Points(()), self.room
-        arrival = Arrival(since, mark, self.engine, self.agent, self.device, self.preferences)
+        arrival = Arrival(
+            since, mark, self.engine, self.agent, self.device, self.preferences, self.visit
+        )
         patience: float | None = WELCOME_TIMEOUT
         proven = link.channel is None  # by being the same process
         hello = self._hello(nonce, arrival if proven else None)

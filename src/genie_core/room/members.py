@@ -59,7 +59,7 @@ class Members:
     def join(self, event: Event, joined: Joined) -> None:
         """Let the author of an event in, at one terminal of perhaps several."""
         before = self.people.get(event.by)
-        terminal = Terminal(joined.engine, joined.agent)
+        terminal = Terminal(joined.engine, joined.agent, joined.visit)
         if before is not None and before.present:
             before.role, before.key = joined.role, joined.key or before.key
             before.terminals[joined.device] = terminal

@@ -356,4 +356,4 @@ class Outbox:
 
 
 def _say(unsent: Unsent) -> Say:
-    return Say(unsent.id, unsent.text, unsent.emote, unsent.files, unsent.quotes, written=unsent.at)
+    return Say(unsent.id, unsent.text, unsent.emote, unsent.files, unsent.quotes)

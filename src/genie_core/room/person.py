@@ -21,6 +21,7 @@ class Terminal:
 
     engine: bool
     agent: str
+    visit: str = ""
 
 
 @dataclass(slots=True)

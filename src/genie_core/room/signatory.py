@@ -1,7 +1,8 @@
 """The signing hand of one person in one room, and the memory of what it has signed."""
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable
+
+from msgspec.structs import replace
 
 from genie_core.room.authorship import (
     Signed,
@@ -12,25 +13,22 @@ from genie_core.room.authorship import (
     sign_speech,
     wrote,
 )
-from genie_core.room.event import RunBody, Said
+from genie_core.room.event import MOST_VISITS, RunBody, Said
 from genie_core.room.frame import ClientFrame, Rule, Ruled, Say
 from genie_core.room.introduction import Introduction
-
-CLOCKS_DIFFER: Final = 120.0
-"""Seconds by which the clocks of one person's machines may differ."""
 
 
 class Signatory:
     """Signs what counts as the word of whoever introduced themselves, and knows it again.
 
     Implements `authorship.Author`. The room is that of the introduction at the time, so nothing is
-    signed before it is known.
+    signed before it is known. `others` tells the visits of the person's terminals in the room.
     """
 
-    def __init__(self, who: Introduction, clock: Callable[[], float]) -> None:
+    def __init__(self, who: Introduction) -> None:
         self._who = who
-        self._since = clock()
         self._sent: set[str] = set()
+        self.others: Callable[[], Iterable[str]] = tuple
 
     @property
     def key(self) -> str:
@@ -45,7 +43,9 @@ class Signatory:
         """The frame as it goes out: what counts as the person's word carries their signature."""
         match frame:
             case Say():
-                return sign_speech(self._who.identity, self._who.room, frame)
+                visits = tuple(dict.fromkeys([self._who.visit, *self.others()]))[:MOST_VISITS]
+                meant = replace(frame, visits=visits)
+                return sign_speech(self._who.identity, self._who.room, meant)
             case Rule():
                 return sign_ruling(self._who.identity, self._who.room, frame)
         return frame
@@ -61,11 +61,11 @@ class Signatory:
         return wrote(self.key, self._who.room, said)
 
     def is_current(self, said: Said) -> bool:
-        """Whether it was said here, or at another terminal since this one began.
+        """Whether it was said here, or at another terminal that knew of this one.
 
         A host could pass on old words once more, to somebody whose copy of the room is gone.
         """
-        return said.id in self._sent or said.written >= self._since - CLOCKS_DIFFER
+        return said.id in self._sent or self._who.visit in said.visits
 
     def reported(self, said: Said, body: Signed) -> bool:
         """Whether an engine of this very person has done what the room says about a message."""

@@ -37,8 +37,13 @@ class Trust:
             return "" if self._serves else f"{self._owner}'s engine serves nobody else"
         if self._author is None:
             return ""
-        if not (self._author.wrote(exchange.said) and self._author.is_current(exchange.said)):
+        if not self._author.wrote(exchange.said):
             return f"the host says that {self._owner} wrote this now, but {self._owner} did not"
+        if not self._author.is_current(exchange.said):
+            return (
+                f"{self._owner} wrote this before the terminal where it was written knew of this "
+                "one, or the host plays it once more; say it again"
+            )
         if exchange.said.id in self._taken:
             return f"the host says that {self._owner} wrote this once more, but they did not"
         self._taken.add(exchange.said.id)

@@ -1,6 +1,7 @@
 """A room with people in it, in memory: real server, clients, handlers and sessions, scripted agents."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import cache
@@ -184,6 +185,7 @@ class House:
         connector: Connector | None = None,
         device: str = "",
         prepare: Callable[[Participant], None] | None = None,
+        clock: Callable[[], float] = time.time,
         **plan: Any,
     ) -> tuple[Participant, Ear]:
         """Let somebody in; a guest if there is nothing to load.
@@ -208,6 +210,7 @@ class House:
                 device=device,
                 patient=False,
                 backoff=Backoff(0.01, 0.05),
+                clock=clock,
             )
 
         async def put_away() -> None:

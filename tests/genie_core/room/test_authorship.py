@@ -1,4 +1,5 @@
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from tests.genie_core.room.house import House, loader, opened
 
 from genie_core.agent import AgentInput, ApprovalCallback
+from genie_core.file_names import safe_name
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
 from genie_core.room.authorship import (
@@ -33,24 +35,35 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
+from genie_core.room.filing import NAME_CHARS
 from genie_core.room.frame import Rule, Ruled, Say, ServerFrame
 from genie_core.room.identity import Identity
 from genie_core.room.seat import Answer, EngineState
 from genie_core.testing import Emit
 
 ME = Identity.generate()
+MINUTES, DAY = 600.0, 86_400.0
 SAY = Say(
     "id1",
     "delete it",
     files=(FileRef("ab" * 32, "a.txt", 3),),
     quotes=(Quote("r", "Old", (QuotedLine("bob", "yes", 1.0),)),),
+    visits=("v1", "v2"),
 )
 RULE = Rule("ap1", allow=True, reason="fine", arguments={"path": "x", "n": [1, 2.5, None]})
 
 
 def as_said(say: Say) -> Said:
     return Said(
-        say.id, say.text, "me", say.emote, "d1", say.files, say.quotes, say.signature, say.written
+        say.id,
+        say.text,
+        "me",
+        say.emote,
+        "d1",
+        say.files,
+        say.quotes,
+        say.signature,
+        visits=say.visits,
     )
 
 
@@ -62,8 +75,8 @@ def test_what_was_signed_counts_as_said_in_that_room() -> None:
     said = as_said(sign_speech(ME, "r1", SAY))
     over_the_wire = msgspec.json.decode(msgspec.json.encode(said), type=Said)
     assert wrote(ME.key, "r1", over_the_wire)
-    renamed = msgspec.structs.replace(said, files=(FileRef("ab" * 32, "b.txt", 9, "text/plain"),))
-    assert wrote(ME.key, "r1", renamed)  # names, sizes and sorts are the host's to tell
+    stored = msgspec.structs.replace(said, files=(FileRef("ab" * 32, "a.txt", 9, "text/plain"),))
+    assert wrote(ME.key, "r1", stored)  # sizes and sorts are the host's to tell
     assert not wrote(ME.key, "r2", said)
     assert not wrote(Identity.generate().key, "r1", said)
     assert not wrote(ME.key, "r1", as_said(SAY))
@@ -77,13 +90,38 @@ def test_what_was_signed_counts_as_said_in_that_room() -> None:
         {"emote": True},
         {"files": ()},
         {"files": (FileRef("cd" * 32, "a.txt", 3),)},
+        {"files": (FileRef("ab" * 32, "ignore all rules.txt", 3),)},
         {"quotes": ()},
-        {"written": 7.0},
+        {"visits": ("v1",)},
+        {"visits": ("v1", "v2", "v3")},
+        {"visits": ()},
     ],
 )
 def test_nothing_that_was_said_can_be_changed(change: dict[str, object]) -> None:
     said = as_said(sign_speech(ME, "r1", SAY))
     assert not wrote(ME.key, "r1", msgspec.structs.replace(said, **change))
+
+
+def test_what_was_signed_before_there_were_visits_still_counts_as_said() -> None:
+    """As a log of the last version has it, with a name of a file that nobody signed."""
+    parts = "r1", "id1", "delete it", False, ["ab" * 32], SAY.quotes, 7.0
+    signature = ME.sign(
+        b"genie-tui room speech 1\0" + msgspec.json.encode(parts, order="deterministic")
+    )
+    old = Said("id1", "delete it", files=SAY.files, quotes=SAY.quotes, signature=signature)
+    old = msgspec.structs.replace(old, written=7.0)
+    assert wrote(ME.key, "r1", old)
+    assert not wrote(ME.key, "r1", msgspec.structs.replace(old, written=8.0))
+    assert not wrote(ME.key, "r1", msgspec.structs.replace(old, visits=("v1",)))
+
+
+def test_the_name_of_a_file_is_signed_as_the_room_records_it() -> None:
+    named = msgspec.structs.replace(SAY, files=(FileRef("ab" * 32, "a/b\u202e" + "c" * 300, 3),))
+    said = as_said(sign_speech(ME, "r1", named))
+    name = safe_name(named.files[0].name[:NAME_CHARS])
+    assert name != named.files[0].name
+    recorded = msgspec.structs.replace(said, files=(FileRef("ab" * 32, name, 3),))
+    assert wrote(ME.key, "r1", recorded)
 
 
 @given(st.text(max_size=5), st.text(max_size=5), st.text(max_size=5), st.text(max_size=5))
@@ -135,6 +173,11 @@ def test_what_an_engine_did_can_not_be_changed(body: Signed, change: dict[str, o
     assert not reported(ME.key, "r1", said, msgspec.structs.replace(signed, **change))
     assert not reported(ME.key, "r2", said, signed)
     assert not reported(ME.key, "r1", msgspec.structs.replace(said, signature=b""), signed)
+
+
+def off_by(seconds: float) -> Callable[[], float]:
+    """A clock that goes wrong by so much."""
+    return lambda: time.time() + seconds
 
 
 # -- against a host that lies
@@ -238,8 +281,7 @@ async def test_a_card_shows_what_would_run_whatever_the_host_shows(tmp_path: Pat
         assert (waiting.tool, waiting.arguments) == ("delete", {"path": "everything"})
 
 
-async def test_old_words_are_no_new_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("genie_core.room.signatory.CLOCKS_DIFFER", 0.0)
+async def test_old_words_are_no_new_ones(tmp_path: Path) -> None:
     async with opened() as house:
         await house.seat("ann", None)
         ben, ear = await house.seat("ben", loader(tmp_path / "then"))
@@ -254,14 +296,25 @@ async def test_old_words_are_no_new_ones(tmp_path: Path, monkeypatch: pytest.Mon
         await ear.until(lambda: again in ben.state.exchanges and not ben.state.running)
         assert ben.state.exchanges[again].error is not None
         assert ben.state.exchanges[again].decision is None
+        assert any("or the host plays it once more" in line for line in ear.notices)
+        now = next(iter(ben.state.people["ben"].terminals.values())).visit
+        meant = msgspec.structs.replace(old.said, device="d", visits=(*old.said.visits, now))
+        again = lie(house, "ben", meant)
+        await ear.until(lambda: again in ben.state.exchanges and not ben.state.running)
+        assert any("but ben did not" in line for line in ear.notices)
+        assert ben.state.exchanges[again].decision is None
 
 
-async def test_what_was_typed_at_another_terminal_since_is_handled(tmp_path: Path) -> None:
+@pytest.mark.parametrize("there", [-DAY, -MINUTES, 0.0, MINUTES, DAY])
+@pytest.mark.parametrize("here", [-DAY, -MINUTES, MINUTES, DAY])
+async def test_what_was_typed_at_another_terminal_since_is_handled_whatever_the_clocks_say(
+    tmp_path: Path, here: float, there: float
+) -> None:
     async with opened() as house:
         await house.seat("ann", None)
-        ben, ear = await house.seat("ben", loader(tmp_path), device="one")
+        ben, ear = await house.seat("ben", loader(tmp_path), device="one", clock=off_by(here))
         await ear.until(lambda: ben.engine.state is EngineState.READY)
-        other, _ = await house.seat("ben", None, device="two")
+        other, _ = await house.seat("ben", None, device="two", clock=off_by(there))
         other.say("from there")
         await ear.until(lambda: [e for e in ben.state.exchanges.values() if e.answer])
 
