@@ -69,11 +69,36 @@ _TROUBLE: Final[dict[ModelTrouble, tuple[str, str]]] = {  # what happened, what 
     "answer": ("gave an answer that cannot be used", "try again or use another model"),
 }
 
+_PUBLIC_TROUBLE: Final[dict[ModelTrouble, str]] = {
+    "key": "the model's provider refused the key",
+    "limit": "the model's provider takes no more requests for now",
+    "quota": "the quota or credit at the model's provider is used up",
+    "model": "the model's provider does not have the model",
+    "length": "the model was sent more than it can read at once",
+    "refused": "the model's provider refused the request",
+    "tools": "the model cannot use tools",
+    "server": "the model's provider failed",
+    "timeout": "the model did not answer in time",
+    "connection": "the model's provider cannot be reached",
+    "cut": "the connection to the model broke off in the middle of an answer",
+    "answer": "the model gave an answer that cannot be used",
+}
+"""The same in words that tell nothing of the owner's key, account and addresses."""
+
 _LONGEST_CAUSE: Final = 400
 
 
 class GenieError(Exception):
     """Root of every error this package raises on purpose; its text is one line to act on."""
+
+    @property
+    def public(self) -> str:
+        """The text for everybody in a room; `str()` is for the owner of the engine.
+
+        Override it where `str()` repeats what a provider, an SDK or the system said, or has an
+        address, a path or part of a key in it.
+        """
+        return str(self)
 
 
 class InvalidMessage(GenieError, ValueError):
@@ -136,6 +161,11 @@ class AttachmentError(GenieError, ValueError):
     def __str__(self) -> str:
         return f"attachment {self.name!r}: {self.reason}"
 
+    @property
+    def public(self) -> str:
+        """Leave out the reason, which may be the system's and have a path in it."""
+        return "an attachment cannot be handed to the agent"
+
 
 class FileNotSaved(GenieError):
     """A file that somebody sent cannot be saved where a person wants it."""
@@ -180,6 +210,11 @@ class ModelFailed(GenieError):
         return f"model {self.model!r} at {self.where} {what}{detail}; {remedy}"
 
     @property
+    def public(self) -> str:
+        """Tell the kind of failure only."""
+        return _PUBLIC_TROUBLE[self.kind]
+
+    @property
     def _when(self) -> str:
         seconds = self.retry_after or 0
         return f"in {seconds:.0f} s" if seconds >= 1 else "later"
@@ -196,6 +231,11 @@ class StateError(GenieError):
 
     def __str__(self) -> str:
         return f"cannot {self.action} {self.what}: {self.reason}"
+
+    @property
+    def public(self) -> str:
+        """Leave out paths and what the system said."""
+        return f"cannot {self.action} saved state"
 
 
 class MissingKey(StateError, KeyError):
@@ -262,6 +302,13 @@ class StageFailed(GenieError):
             return f"{self.subject}: {self.cause}"
         return f"{self.subject}: {summary(self.cause)}"
 
+    @property
+    def public(self) -> str:
+        """Tell of the cause what everybody may know."""
+        if isinstance(self.cause, str):
+            return str(self)
+        return f"{self.subject}: {public_summary(self.cause)}"
+
 
 class ExecutionFailed(GenieError):
     """A delegated message that will get no answer.
@@ -277,11 +324,36 @@ class ExecutionFailed(GenieError):
     def __str__(self) -> str:
         return self.error
 
+    @property
+    def public(self) -> str:
+        """Tell where it failed."""
+        return f"failed in {self.stage}"
+
+
+def public_summary(error: BaseException) -> str:
+    """Describe an exception in one line for everybody in a room.
+
+    Of an exception that is not ours only the class is told: its text may quote a request, with the
+    address and parts of the key.
+    """
+    if not isinstance(error, GenieError):
+        return type(error).__name__
+    return hide_secrets(" ".join(error.public.split()))
+
+
+def tool_failure(error: BaseException) -> str:
+    """Describe what a tool raised to the model that called it, which may repeat it to the room.
+
+    A tool's own words stay, since the model has to act on them.
+    """
+    return public_summary(error) if isinstance(error, GenieError) else summary(error)
+
 
 def summary(error: BaseException) -> str:
     """Describe an exception in one line, with its class unless the text is ours already.
 
-    The line may be shown to everybody in a chat: what looks like a secret is taken out.
+    The line is for the owner of the engine; what looks like a secret is taken out. For other
+    people in a room there is `public_summary`.
     """
     try:
         text = hide_secrets(" ".join(str(error).split()))

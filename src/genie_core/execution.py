@@ -3,12 +3,12 @@
 import logging
 from asyncio import Future, Task
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from genie_core.agent.approval import Approval, ApprovalContext, Verdict
-from genie_core.errors import ExecutionFailed, Stage, StageFailed, summary
+from genie_core.errors import ExecutionFailed, Stage, StageFailed, public_summary, summary
 from genie_core.message import Message
 from genie_core.preferences import PreferencesSource
 from genie_core.progress import Usage, What
@@ -17,6 +17,8 @@ from genie_core.record import Record
 from genie_core.tasks import check_loop, running_loop
 
 log = logging.getLogger(__name__)
+
+_NOBODY_WAITS: Final = "nobody waits for the answer any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,26 +89,40 @@ class Unsaved:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The agent's answer, `elapsed` seconds after it was asked. Nothing follows."""
+    """The agent's answer, `elapsed` seconds after it was asked. Nothing follows.
+
+    `cut` says that the model's length limit ended it before it was complete.
+    """
 
     message: Message
     elapsed: float
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something raised. Nothing follows."""
+    """Something raised. Nothing follows.
+
+    `error` is for the owner of the engine, `public` for everybody else: it has nothing of what a
+    provider said. `text` is as in `Cancelled`.
+    """
 
     stage: Stage
     error: str
     exception: BaseException
+    public: str = "the run failed"
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """Somebody stopped it. Nothing follows."""
+    """Somebody stopped it. Nothing follows.
+
+    `text` is what there was of the answer: all text deltas together.
+    """
 
     reason: str
+    text: str = ""
 
 
 ExecutionEvent: TypeAlias = (
@@ -134,6 +150,7 @@ class Execution:
     def __init__(self, preferences_source: PreferencesSource | None = None) -> None:
         self.preferences_source = preferences_source
         self._record: Record[ExecutionEvent] = Record()
+        self._text: list[str] = []
         self._open: dict[str, Approval] = {}
         self._refusal: tuple[str, str] | None = None
         self._work: list[Future[Any]] = []
@@ -231,7 +248,8 @@ class Execution:
 
     def emit(self, text: str) -> None:
         """Record a piece of the answer."""
-        if text:
+        if text and not self.done:
+            self._text.append(text)
             self.record(TextDelta(text))
 
     def spent(self, agent: str, usage: Usage) -> None:
@@ -252,6 +270,9 @@ class Execution:
         self.refuse_approvals(_why_refused(event))
         if isinstance(event, Answered):
             self._record.forget(lambda past: isinstance(past, TextDelta | Doing))
+        elif isinstance(event, Failed | Cancelled):
+            event = replace(event, text="".join(self._text))
+        self._text.clear()
         self._record.add(event)
         self._record.close()
 
@@ -266,14 +287,14 @@ class Execution:
         if isinstance(error, StageFailed):
             stage = error.stage
             cause = error.cause if isinstance(error.cause, BaseException) else error
-        failed = Failed(stage, summary(error), cause)
+        failed = Failed(stage, summary(error), cause, public_summary(error))
         log.warning("a message could not be dealt with: %s", failed.error)
         self.record(failed)
 
     async def put(self, item: Approval) -> None:
         """Take an agent's request for approval."""
         if self.done:
-            item.deny("nobody waits for the answer any more")
+            item.deny(_NOBODY_WAITS, automatic=True)
             return
         self._open[item.id] = item
         self._record.add(ApprovalRequested(item))
@@ -292,7 +313,7 @@ class Execution:
             each.cancel()
 
     def _refuse(self, approval: Approval, reason: str, by: str) -> None:
-        approval.deny(reason, by=by)
+        approval.deny(reason, by=by, automatic=True)
         self._resolved(approval)
 
     def _resolved(self, approval: Approval) -> None:
@@ -316,4 +337,4 @@ def _is_last(event: ExecutionEvent) -> bool:
 def _why_refused(event: ExecutionEvent) -> str:
     if isinstance(event, Cancelled):
         return f"cancelled: {event.reason}" if event.reason else "cancelled"
-    return "nobody waits for the answer any more"
+    return _NOBODY_WAITS

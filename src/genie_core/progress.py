@@ -10,9 +10,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Protocol, TypeAlias
 
-What: TypeAlias = Literal["asking", "thinking", "writing", "calling", "retrying", "note"]
+Shared: TypeAlias = Literal["asking", "thinking", "writing", "calling", "retrying", "note"]
 """What an agent is at: it waits for its model's first word, the model thinks or writes, a tool runs,
-a request is tried again; or there is something that a person should know about the run."""
+a request is tried again; or there is something that people should know about the run."""
+
+What: TypeAlias = Shared | Literal["detail"]
+"""The same, or a note for the owner of the engine alone, such as what a provider said."""
 
 _MOST: Final = 10**12
 

@@ -17,14 +17,14 @@ from typing import Any, Final
 from genie_core.known_values import HIDDEN, DeltaMask, KnownValues
 
 _BY_ITSELF: Final = r"""(?ix)
-    \b(?: sk | pk | rk | gsk | xai | hf | pplx | tgp )[-_][\w*•.\-]{4,}  # well-known prefixes
+    \b(?: sk | pk | rk | gsk | xai | hf | pplx | tgp )[-_][\w*•….\-]{4,}  # well-known prefixes
     | \b(?: gh[opsu]_ | xox[a-z]- )[\w\-]{8,}
     | \bAIza[\w*•\-]{8,}
     | (?<![\w\-])eyJ[\w\-]+\.[\w.\-]+            # a JSON web token
     | \b(?: bearer | basic )\s+[\w+/=*.\-]{4,}
     | (?<=://)[^\s/?#"']+(?=@)          # user and password in an address
     | (?<![\w.%+\-])(?!(?: mailto | acct | sip ):)[\w.%+\-]+:[^\s:/@"'<>]+(?=@[\w\[])  # or without
-    | (?<![\w\-])[\w\-]*[*•]{3,}[\w*•\-]*          # masked by the provider, with its beginning and end shown
+    | (?<![\w\-])[\w\-]*[*•…]{3,}[\w*•…\-]*       # masked by the provider, with its beginning and end shown
     """
 
 _BEHIND_ITS_NAME: Final = r"""(?ix)

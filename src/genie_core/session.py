@@ -323,7 +323,7 @@ class GroupSession:
             reply.text, SYSTEM, receiver=response.receiver, request_id=message.request_id
         )
         await _report_unsaved(execution, *unsaved, reply.saved, self._conversation.add(answer))
-        execution.record(Answered(answer, reply.elapsed))
+        execution.record(Answered(answer, reply.elapsed, reply.cut))
 
     async def _ask(
         self,

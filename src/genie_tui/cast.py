@@ -14,7 +14,7 @@ from rich.text import Text
 
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import AGENT
-from genie_core.room.event import Answered, Event, Said
+from genie_core.room.event import Event, Said
 from genie_tui.export.story import Passage, story
 from genie_tui.moments import local_time
 from genie_tui.replay.pace import gap
@@ -104,12 +104,14 @@ def _text(passage: Passage) -> Text:
     match told.body:
         case Said() as said:
             return _said(visible_line(told.by), said)
-        case Answered() as answered:
-            to = f" → {passage.receiver}" if passage.receiver else ""
-            return Text.assemble((AGENT, _AGENT), f"{to}: ", visible(answered.text))
     mark, text = passage.line or ("", "")
     # As a part, not as a whole: rich renders no style of a text that has no parts.
-    return Text.assemble((f"{mark} {text}", _STYLES.get(mark, _QUIET)))
+    line = Text.assemble((f"{mark} {text}", _STYLES.get(mark, _QUIET)))
+    if passage.by_agent is None:
+        return line
+    to = f" → {passage.receiver}" if passage.receiver else ""
+    answer = Text.assemble((AGENT, _AGENT), f"{to}: ", visible(passage.by_agent))
+    return answer.append("\n").append_text(line) if passage.line else answer
 
 
 def _said(author: str, said: Said) -> Text:

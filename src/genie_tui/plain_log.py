@@ -5,7 +5,7 @@ from datetime import date
 from typing import Final
 
 from genie_core.archive.spoken import AGENT
-from genie_core.room.event import Answered, Event, Said
+from genie_core.room.event import Event, Said
 from genie_tui.export.story import Passage, story
 from genie_tui.moments import duration, local_time
 from genie_tui.text import visible, visible_line
@@ -39,11 +39,12 @@ def _text(passage: Passage) -> list[str]:
     match told.body:
         case Said() as said:
             return _said(visible_line(told.by), said, vouched)
-        case Answered() as answered:
-            to = f" → {passage.receiver}" if passage.receiver else ""
-            text = f"{AGENT}{to}{vouched}: {visible(answered.text)} ({duration(answered.elapsed)})"
-            return text.split("\n")
     mark, text = passage.line or ("", "")
+    if passage.by_agent is not None:
+        to = f" → {passage.receiver}" if passage.receiver else ""
+        took = duration(passage.took) if passage.took is not None else "incomplete"
+        answer = f"{AGENT}{to}{vouched}: {visible(passage.by_agent)} ({took})".split("\n")
+        return [*answer, f"{mark} {text}"] if passage.line else answer
     if passage.exchange is not None and not passage.voucher:
         return [f"{mark} #{passage.exchange.seq} {text}"]
     return [f"{mark} {text}{vouched}"]

@@ -159,12 +159,13 @@ async def room_of_two(
     ann: AssistantConfig | None = None,
     bob: AssistantConfig | None = None,
     events: Sequence[Event] = (),
+    **options: Any,
 ) -> AsyncIterator[Two]:
     """Open a room in which both engines are ready; settings are for who has an engine.
 
-    With `events` it is one that was suspended after them.
+    With `events` it is one that was suspended after them; `options` are the server's.
     """
-    async with opened(events) as house:
+    async with opened(events, **options) as house:
         address = str(await house.server.listen(port=0))
         here = await house.seat("ann", loader(ann, "ann", folder / "ann") if ann else None)
         there = await house.seat(

@@ -35,6 +35,7 @@ from genie_tui.opening import JoinRoom, NewRoom
 from genie_tui.preferences import keep_preferences, preferences_file
 from genie_tui.screens.room import RoomScreen
 from genie_tui.settings import Settings
+from genie_tui.settings_tables import AgentTable
 
 KEY = "sk-scripted-zq81kd03mv"
 VALUE = 'correct horse/"bättery" 7'
@@ -172,6 +173,74 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
     kept = [file for file in files if file != locations.secrets / "ann" / "secrets.json"]
     assert_nowhere(file.read_bytes().decode(errors="replace") for file in kept)
     assert any("engine" in str(file) and HIDDEN in file.read_text() for file in kept)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
+async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
+    runtime: Runtime, locations: Locations, frames: list[bytes], tmp_path: Path
+) -> None:
+    """Bob is a guest whom ann's engine serves, and shares her room with a member's copy of it."""
+    said = f"Incorrect API key provided: …{KEY[-4:]} (sk-…{KEY[-4:]}, ****{KEY[-4:]}), org-acme"
+    refusals = [Refuse(status, f"{said}, {status}") for status in (401, 403, 400)]
+    agents = {"coder": AgentTable(description="Codes.")}
+    async with FakeOpenAI(api_key=KEY) as model:
+        settings = Settings(
+            model="scripted-1",
+            base_url=model.base_url,
+            runtime=runtime,
+            local=True,
+            agents=agents,
+        )
+        gateway = model.base_url.removeprefix("http://").removesuffix("/v1")
+        private = (KEY[-4:], gateway, "org-acme", "Incorrect")
+        app = GenieApp(House("ann", settings, locations), NewRoom("Lab"), "ann")
+        async with app.run_test(size=(200, 60)) as pilot:
+            ann = await seat_of(app, pilot)
+            home = Locations(tmp_path / "c", tmp_path / "bob", tmp_path / "l")
+            ear = Ear()
+            bob = await Entrance("bob", Settings(local=True), home).enter(
+                JoinRoom(ann.address, guest=True), ear
+            )
+            try:
+                for number, refusal in enumerate(refusals, 1):
+                    model.script(refusal)
+                    who = bob if number == 1 else ann
+                    who.say(f"@genie number {number}")
+                    await until(pilot, lambda number=number: len(ended(ann)) == number)  # type: ignore[misc] # mypy can't infer a lambda with a default
+                model.script(refusals[0])
+                bob.say("good morning to all")  # which the reasoner decides about
+                await until(pilot, lambda: len(ended(ann)) == 4)
+                ask = Call("run_subagent", {"query": "Code!", "subagent_name": "coder"})
+                model.script(ask, refusals[0], Say("oh"))
+                ann.say("@genie code")
+                await until(pilot, lambda: len(ended(ann)) == 5)
+                await until(pilot, lambda: bob.state.head == ann.state.head)
+                await pilot.pause()
+                screen = dump(app)
+                assert all(each in screen for each in private), screen
+                assert ended(bob)[-1] == "oh"
+                for error in ended(bob)[:4]:
+                    assert "the model's provider refused" in error
+                    assert error.endswith("; ann sees the details")
+                assert any("refused the key" in text for *_, text in ear.progress)
+                (result,) = model.requests[-1].tool_results
+                assert "the model's provider refused the key" in result
+            finally:
+                await bob.leave()
+            await ann.leave()
+    told = [repr((ear.events, ear.deltas, ear.progress, ear.notices, ear.engines))]
+    told += [frame.decode() for frame in frames]
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    own = {locations.log_file, locations.secrets / "ann" / "secrets.json"}
+    assert any(file.name == "events.jsonl" for file in files)
+    for file in files:
+        if file not in own:
+            text = file.read_bytes().decode(errors="replace")
+            # What an engine remembers stays on its owner's machine, with the address of its model.
+            told.append(text.replace(gateway, "") if "engine" in file.parts else text)
+    for text in told:
+        assert not [each for each in private if each in text], text
 
 
 def assert_nowhere(texts: Iterable[str]) -> None:

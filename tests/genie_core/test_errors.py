@@ -1,7 +1,10 @@
+from typing import get_args
+
 import pytest
 
 from genie_core import errors
-from genie_core.errors import GenieError, StageFailed, summary
+from genie_core.assistant.errors import WrongAddress
+from genie_core.errors import GenieError, StageFailed, public_summary, summary
 
 
 @pytest.mark.parametrize(
@@ -32,6 +35,39 @@ from genie_core.errors import GenieError, StageFailed, summary
 )
 def test_the_text_is_one_line_that_names_the_thing(error: GenieError, text: str) -> None:
     assert str(error) == text
+
+
+SAID = ("abcd", "gateway", "org-")
+
+
+@pytest.mark.parametrize("kind", get_args(errors.ModelTrouble))
+def test_what_a_provider_said_is_for_the_owner_only(kind: errors.ModelTrouble) -> None:
+    detail = "Incorrect API key …abcd for org-7 at gateway"
+    failed = errors.ModelFailed(kind, "gpt", "https://gateway/v1", detail, "key ending in 'abcd'")
+    for error in (failed, StageFailed("agent", "agent 'system' of ann", failed)):
+        assert not [each for each in SAID if each in public_summary(error)]
+        assert "gateway" in summary(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionError("https://gateway/v1 refused abcd"),
+        errors.StateError("load", "/home/ann/gateway", "abcd"),
+        errors.AttachmentError("a.txt", "[Errno 13] /home/gateway"),
+        errors.ExecutionFailed("agent", "gateway abcd"),
+        WrongAddress("m", "https://gateway/v1", "abcd"),
+    ],
+)
+def test_addresses_paths_and_the_words_of_others_are_for_the_owner_only(error: Exception) -> None:
+    told = public_summary(StageFailed("agent", "agent of ann", error))
+    assert not [each for each in SAID if each in told]
+    assert told.startswith("agent of ann: ")
+
+
+def test_what_is_ours_to_say_everybody_may_read() -> None:
+    assert public_summary(errors.ActorStopped("agent")) == "agent has stopped"
+    assert public_summary(StageFailed("agent", "it", "gave an empty answer")).endswith("answer")
 
 
 def test_a_long_cause_is_shortened() -> None:

@@ -71,7 +71,12 @@ async def test_a_failure_before_the_decision_streams_as_ignored() -> None:
     execution.fail(StageFailed("secrets", "secrets of alice", cause), "reasoner")
     assert await stream(execution) == [Decision.IGNORE]
     assert await events(execution) == [
-        Failed("secrets", "secrets of alice: ConnectionError: away", cause)
+        Failed(
+            "secrets",
+            "secrets of alice: ConnectionError: away",
+            cause,
+            "secrets of alice: ConnectionError",
+        )
     ]
 
 
@@ -84,6 +89,22 @@ async def test_a_failure_after_the_decision_is_raised_by_the_stream() -> None:
             await execution.result()
         assert caught.value.stage == "agent"
         assert isinstance(caught.value.__cause__, ValueError)
+
+
+@pytest.mark.parametrize("error", [None, ValueError("odd")])
+async def test_what_was_said_of_an_answer_is_told_with_its_end(error: ValueError | None) -> None:
+    execution = Execution()
+    execution.record(DELEGATED)
+    execution.emit("Once ")
+    execution.emit("upon")
+    if error is None:
+        execution.cancel("stopped")
+    else:
+        execution.fail(error, "agent")
+    execution.emit(" a time")
+    *_, last = await events(execution)
+    assert isinstance(last, Cancelled | Failed)
+    assert last.text == "Once upon"
 
 
 async def test_approvals_are_recorded_with_who_answered_and_when() -> None:

@@ -47,13 +47,14 @@ async def say_nothing(*_: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("act", "told"), [(fail, "ConnectionError: the model is down"), (say_nothing, "empty answer")]
+    ("act", "told"), [(fail, "ConnectionError"), (say_nothing, "empty answer")]
 )
 async def test_a_subagent_without_an_answer_is_something_to_act_on(act: Any, told: str) -> None:
     runner = root(tree(search=act, math=recall))
     broken, fine = await answers(runner, call("x", "search", "1"), call("x", "math"))
     assert broken["subagent_response"].startswith("Error: agent 'search:1' of alice")
     assert told in broken["subagent_response"]
+    assert "the model is down" not in broken["subagent_response"]  # a model may repeat it to all
     assert broken["subagent_instance"] == "1"
     assert fine["subagent_response"] == "x"
     await put_away(runner)

@@ -20,12 +20,14 @@ class Verdict:
     """The answer to an approval request; true if the tool may run.
 
     `reason` is what a person said when denying. `arguments`, if given, replace the ones the tool
-    was going to be called with.
+    was going to be called with. `automatic` says that no person denied it; `reason` then says why
+    the tool was not run.
     """
 
     approved: bool
     reason: str | None = None
     arguments: dict[str, Any] | None = None
+    automatic: bool = False
 
     def __bool__(self) -> bool:
         return self.approved
@@ -75,12 +77,14 @@ class Approval:
         """
         return self._settle(Verdict(approved=True, arguments=arguments), by)
 
-    def deny(self, reason: str | None = None, *, by: str = "") -> bool:
+    def deny(self, reason: str | None = None, *, by: str = "", automatic: bool = False) -> bool:
         """Keep the tool from running; the agent is told the reason.
+
+        Say `automatic` if no person has decided it, so that the agent is not told that one did.
 
         Returns whether this was the answer that counted.
         """
-        return self._settle(Verdict(approved=False, reason=reason), by)
+        return self._settle(Verdict(approved=False, reason=reason, automatic=automatic), by)
 
     async def approved(self) -> Verdict:
         """Wait for the answer; any number of tasks may.
@@ -168,7 +172,7 @@ class ApprovalContext:
             await self.queue.put(request)
             return await request.approved()
         except asyncio.CancelledError:
-            request.deny(_WITHDRAWN, by=sender)
+            request.deny(_WITHDRAWN, by=sender, automatic=True)
             raise
 
     def approval_callback(self, sender: str) -> ApprovalCallback:
@@ -209,9 +213,10 @@ async def ask_about(
 
 def _verdict_in(ftr: "Future[bool]") -> Verdict:
     if ftr.cancelled():
-        return Verdict(approved=False, reason=_WITHDRAWN)
+        return Verdict(approved=False, reason=_WITHDRAWN, automatic=True)
     if (error := ftr.exception()) is not None:
-        return Verdict(approved=False, reason=f"nobody could be asked: {summary(error)}")
+        why = f"nobody could be asked: {summary(error)}"
+        return Verdict(approved=False, reason=why, automatic=True)
     return Verdict(approved=bool(ftr.result()))
 
 

@@ -14,6 +14,15 @@ AsyncTool: TypeAlias = Callable[..., Awaitable[Any]]
 """A coroutine function whose name, parameters and docstring describe a tool to the model."""
 
 
+class CutAnswer(str):
+    """An answer that the model's length limit ended before it was complete.
+
+    Return one from `run` or `run_streaming`, so that people are told.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(slots=True)
 class AgentInput:
     """One query, with what belongs to it.

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from genie_core.actor import Actor
 from genie_core.agent.approval import Approval, ApprovalContext
-from genie_core.agent.base import Agent, AgentInput, AsyncTool
+from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.instance import Instance
 from genie_core.agent.pool import Pool
@@ -22,6 +22,7 @@ from genie_core.errors import (
     AttachmentError,
     GenieError,
     StageFailed,
+    public_summary,
     summary,
 )
 from genie_core.journal import encode_json
@@ -35,6 +36,9 @@ log = logging.getLogger(__name__)
 
 MOST_ALIKE: Final = 8
 """How many agents of one name may wait for each other, so that a circle of them comes to an end."""
+
+
+_CUT: Final = "This answer is incomplete: the model's length limit ended it."
 
 
 def _discard(_text: str) -> None:
@@ -84,11 +88,15 @@ class _Reports:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the agent said, the seconds it needed, and the promise of its state being saved."""
+    """What the agent said, the seconds it needed, and the promise of its state being saved.
+
+    `cut` says that the model's length limit ended the text.
+    """
 
     text: str
     elapsed: float
     saved: "Future[None]"
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +221,8 @@ class AgentRunner(Actor[Query, Reply]):
             raise ActorStopped(self.name)
         if not isinstance(text, str):
             raise StageFailed("agent", self.name, f"answered with {type(text).__name__}, not text")
-        return Reply(text, perf_counter() - began, self._remember(agent))
+        elapsed, cut = perf_counter() - began, isinstance(text, CutAnswer)
+        return Reply(str(text), elapsed, self._remember(agent), cut)
 
     async def run(self, input: AgentInput) -> AsyncGenerator[Approval | str, None]:  # noqa: A002 - as in Agent.run
         """Put a query and yield the requests for approval as they come, then the answer.
@@ -346,9 +355,14 @@ async def _ask(subagent: AgentRunner, query: Query) -> str:
     except Exception as error:
         # Whatever it was, a model is told of it and can try something else.
         log.warning("%s failed", subagent.name, exc_info=True)
-        doing("note", summary(error))
-        return f"Error: {summary(error)}"
-    return reply.text if reply.text.strip() else f"Error: {subagent.name} gave an empty answer"
+        told = public_summary(error)
+        doing("note", told)
+        if (whole := summary(error)) != told:
+            doing("detail", whole)
+        return f"Error: {told}"
+    if not reply.text.strip():
+        return f"Error: {subagent.name} gave an empty answer"
+    return f"{reply.text}\n\n[{_CUT}]" if reply.cut else reply.text
 
 
 def _described(given: Any) -> list[Attachment]:

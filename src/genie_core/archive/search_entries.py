@@ -8,6 +8,7 @@ from genie_core.archive.spoken import AGENT
 from genie_core.room.event import (
     Answered,
     Asked,
+    Cancelled,
     Decided,
     Event,
     Failed,
@@ -56,8 +57,11 @@ def _entry(seq: int, told: Event) -> Entry | None:
             return Entry(seq, asked.message, told.at, told.by, "approval", _asked(asked))
         case Settled(message=message, reason=reason):
             return Entry(seq, message, told.at, told.by, "approval", _cut(reason))
-        case Failed(message=message, error=error):
-            return Entry(seq, message, told.at, told.by, "failure", _cut(error))
+        case Failed(message=message, error=error, text=text):
+            words = f"{error}\n{text}" if text else error
+            return Entry(seq, message, told.at, told.by, "failure", _cut(words))
+        case Cancelled(message=message, text=text):
+            return Entry(seq, message, told.at, AGENT, "answer", _cut(text))
         case _:
             return None
 

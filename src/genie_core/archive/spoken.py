@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from genie_core.room.event import Answered, Event, Said
+from genie_core.room.event import Answered, Cancelled, Event, Failed, Said
 
 if TYPE_CHECKING:
     from genie_core.archive.reader import LogReader
@@ -35,6 +35,8 @@ def spoken(events: Iterable[Event]) -> Iterator[Line]:
                 shown = text if text.strip() else ", ".join(file.name for file in files)
                 yield Line(event.seq, told.at, f"* {told.by}" if emote else told.by, shown)
             case Answered(text=text):
+                yield Line(event.seq, told.at, AGENT, text)
+            case Failed(text=text) | Cancelled(text=text) if text.strip():  # a part of an answer
                 yield Line(event.seq, told.at, AGENT, text)
 
 

@@ -33,6 +33,11 @@ from genie_core.redaction import hide_secrets
 class AssistantError(GenieError):
     """The assistant cannot be set up as configured."""
 
+    @property
+    def public(self) -> str:
+        """Leave out addresses, paths and what providers said."""
+        return "the assistant cannot be set up as its owner configured it"
+
 
 class ModelError(AssistantError):
     """The model named in the settings cannot be used."""

@@ -15,7 +15,15 @@ from typing import Final, Protocol, TypeAlias
 import msgspec
 
 from genie_core.file_names import safe_name
-from genie_core.room.event import FILE_NAME_CHARS, Answered, Asked, Decided, Said
+from genie_core.room.event import (
+    FILE_NAME_CHARS,
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Failed,
+    Said,
+)
 from genie_core.room.exchange import Proposal
 from genie_core.room.frame import Rule, Ruled, Say
 from genie_core.room.identity import Identity, verify
@@ -27,8 +35,8 @@ OLD_SPEECH: Final = b"genie-tui room speech 1"
 RULING: Final = b"genie-tui room ruling 2"
 REPORT: Final = b"genie-tui room report 2"
 
-Signed: TypeAlias = Decided | Asked | Answered
-"""What engines sign of what they report."""
+Signed: TypeAlias = Decided | Asked | Answered | Failed | Cancelled
+"""What engines sign of what they report; the last two where they hold a part of an answer."""
 
 
 class Author(Protocol):
@@ -93,7 +101,12 @@ def _report(room: str, said: Said, body: Signed) -> bytes:
         case Asked():
             step = body.approval, body.agent, body.tool, body.arguments, body.binding
         case Answered():
-            step = body.text, body.receiver
+            # Longer only where it has to be: older signatures stay good.
+            step = body.text, body.receiver, *(("cut",) if body.cut else ())
+        case Failed():
+            step = body.stage, body.error, body.text
+        case Cancelled():
+            step = body.reason, body.text
     return _statement(REPORT, room, said.signature, type(body).__name__, *step)
 
 

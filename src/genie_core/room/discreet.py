@@ -32,6 +32,11 @@ class Discreet:
         return self._inner.publish(discreet(body))
 
     @property
+    def largest(self) -> int:
+        """How many bytes a step may have."""
+        return self._inner.largest
+
+    @property
     def unrecorded(self) -> Sequence[RunBody]:
         """The published steps that the room's log does not show yet, in order."""
         return self._inner.unrecorded
@@ -65,10 +70,15 @@ def discreet(body: RunBody) -> RunBody:
             return _with(body, reason=reason, arguments=arguments)
         case Answered(text=text):
             return _with(body, text=text)
-        case Failed(error=error):
-            return _with(body, error=error)
-        case Cancelled(reason=reason):
-            return _with(body, reason=reason)
+        case Failed(error=error, text=text):
+            return _with(body, error=error, text=_begun(text))
+        case Cancelled(reason=reason, text=text):
+            return _with(body, reason=reason, text=_begun(text))
+
+
+def _begun(text: str) -> str:
+    """A text that broke off, without an end that could be the beginning of a secret."""
+    return delta_mask().feed(text)
 
 
 def _with(body: RunBody, **fields: object) -> RunBody:

@@ -2,12 +2,14 @@
 
 import logging
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from genie_core.agent.approval import Approval
 from genie_core.execution import ApprovalResolved
+from genie_core.redaction import mask_value
+from genie_core.room.codec import MAX_DEPTH, size_of
 from genie_core.room.consent import Consent, arguments, binding, unmasked
 from genie_core.room.court import Court, Ruling
 from genie_core.room.event import Asked, Outcome, Settled
@@ -23,6 +25,16 @@ from genie_core.room.withheld import Withheld
 logger = logging.getLogger(__name__)
 
 UNKNOWN_CALL: Final = "what this call would do is not known here any more; deny it"
+
+UNSHOWABLE: Final = (
+    "its arguments can't be shown to a person: they hold something that can't be written down, or "
+    f"are nested more than {MAX_DEPTH} levels deep; make a simpler call"
+)
+
+_PREVIEW: Final = 500
+"""Characters of each argument that are recorded of a call that is too large to be shown."""
+
+_MOST_PREVIEWED: Final = 20
 
 
 class Docket:
@@ -65,16 +77,44 @@ class Docket:
         if not self._closing:
             ruling = self._court.ruling(exchange, approval, judgement, auto=self.auto)
         asked = self._asked(exchange, approval, judgement, unasked=ruling is not None)
-        if asked is None or not self._reporter.publish(asked):
+        obstacle = UNSHOWABLE if asked is None else self._too_large(asked)
+        if asked is None or obstacle or not self._reporter.publish(asked):
             # Nobody may allow what nobody can see.
-            current.parked.add(approval.id)
-            approval.deny("the arguments of this call can't be shown to a person")
+            self._refuse(current, approval, asked, obstacle or UNSHOWABLE)
             return
         current.pending[approval.id] = approval
         if self._closing:
             self._park(current)
         elif ruling is not None:
             self._give(current, approval, ruling)
+
+    def _refuse(self, current: Running, approval: Approval, asked: Asked | None, why: str) -> None:
+        """Deny a call that can't be shown, and tell the model, the owner and the log why."""
+        current.parked.add(approval.id)
+        seq, agent, tool = current.exchange.seq, approval.sender, approval.tool_name[:_PREVIEW]
+        shown = _preview(asked.arguments) if asked is not None and why != UNSHOWABLE else {}
+        withheld = current.exchange.author != self._owner and not self._state.sharing
+        row = Asked(seq, approval.id, agent, tool, shown, self._where, withheld, unasked=True)
+        row = msgspec.structs.replace(row, because=why)
+        self._withheld.note(row)
+        if self._reporter.publish(row):
+            self._reporter.publish(Settled(seq, approval.id, "expired", why))
+        self._reporter.warn(f"{tool} was not run: {why}")
+        approval.deny(why, automatic=True)
+
+    def _too_large(self, body: Asked | Settled) -> str:
+        """Why the room can't hold a call or a changed one because of its size; empty if it can."""
+        try:
+            size = size_of(body)
+        except (TypeError, ValueError, RecursionError):
+            return UNSHOWABLE
+        most = self._reporter.largest
+        if size <= most:
+            return ""
+        return (
+            f"its arguments are {size // 1024:,} KB, more than the {most // 1024:,} KB that an "
+            "approval can show; make smaller calls, as by writing a file in parts"
+        )
 
     def settle(self, current: Running, resolved: ApprovalResolved) -> None:
         """Record how a call of a run was answered, unless it was parked."""
@@ -105,6 +145,8 @@ class Docket:
         if approval_id in current.parked or approval_id in current.answers:
             return False
         if answer.allow and self._objects(current.exchange, approval, answer):
+            return False
+        if answer.allow and self._is_too_large(current.exchange.seq, approval_id, answer):
             return False
         settled = self._give(current, approval, Ruling(answer))
         if not settled:
@@ -166,7 +208,19 @@ class Docket:
         if is_hidden or not self._trust.is_own_call(proposal):
             self._reporter.warn(UNKNOWN_CALL)
             return False
+        if self._is_too_large(proposal.message, proposal.id, answer):
+            return False
         return not self._objects(self._state.exchanges[proposal.message], proposal, answer)
+
+    def _is_too_large(self, message: int, approval: str, answer: Answer) -> bool:
+        """Whether the room can't hold what a person made of a call, which they are told then."""
+        if answer.arguments is None or self._withheld.hides(approval):
+            return False
+        edited = mask_value(answer.arguments)
+        why = self._too_large(Settled(message, approval, "approved", arguments=edited))
+        if why:
+            self._reporter.warn(f"it can't be allowed with these changes: {why}")
+        return bool(why)
 
     def _give(self, current: Running, approval: Approval, ruling: Ruling) -> bool:
         """Settle a call; False if something else has settled it before."""
@@ -176,7 +230,8 @@ class Docket:
             given = unmasked(answer.arguments, approval)
             settled = approval.approve(arguments=given, by=self._owner)
         else:
-            settled = approval.deny(answer.reason, by=self._owner)
+            automatic = ruling.how != ""
+            settled = approval.deny(answer.reason, by=self._owner, automatic=automatic)
         if not settled:
             del current.answers[approval.id]
         return settled
@@ -219,3 +274,16 @@ class Docket:
                 current.parked.add(approval.id)
                 self._reporter.publish(Settled(current.exchange.seq, approval.id, "parked"))
         current.execution.cancel(self._closing)
+
+
+def _preview(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The beginnings of arguments that are too large to be shown as they are."""
+    named = list(arguments.items())[:_MOST_PREVIEWED]
+    return {name[:_PREVIEW]: _beginning(value) for name, value in named}
+
+
+def _beginning(value: Any) -> Any:
+    text = value if isinstance(value, str) else repr(value)
+    if len(text) <= _PREVIEW:
+        return value
+    return f"{text[:_PREVIEW]}… ({len(text):,} characters)"

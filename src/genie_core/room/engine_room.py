@@ -26,6 +26,9 @@ from genie_core.tasks import start_task
 
 logger = logging.getLogger(__name__)
 
+NOT_READY: Final = "the engine of {0} is not ready; {0} sees the details"
+"""What a room is told of an engine that can't be loaded."""
+
 BROKE: Final = "your engine broke; the log file has the details"
 
 
@@ -258,4 +261,5 @@ class EngineRoom:
 
     def _refuse_work(self, exchange: Exchange) -> None:
         if self.has(exchange):
-            self._owner.publish(Failed(exchange.seq, "factory", self._status.detail))
+            self._plan.withheld.note_failure(exchange.seq, self._status.detail)
+            self._owner.publish(Failed(exchange.seq, "factory", NOT_READY.format(self._name)))

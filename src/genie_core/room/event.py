@@ -329,7 +329,8 @@ class Answered(Body, tag="answered", frozen=True):
     """The agent's answer to a message; `elapsed` seconds after it was handed over.
 
     `signature` is that of the person whose agent it is. `spent` is what the agents took, those
-    included that it directed; in `Failed` and `Cancelled` likewise.
+    included that it directed; in `Failed` and `Cancelled` likewise. `cut` says that the model's
+    length limit ended the text before it was complete.
     """
 
     message: int
@@ -338,15 +339,23 @@ class Answered(Body, tag="answered", frozen=True):
     elapsed: float = 0.0
     signature: bytes = b""
     spent: tuple[Spending, ...] = ()
+    cut: bool = False
 
 
 class Failed(Body, tag="failed", frozen=True):
-    """The run for a message broke, or was lost with the process that ran it."""
+    """The run for a message broke, or was lost with the process that ran it.
+
+    `error` tells nothing that only the owner of the engine may know. `text` is the part of the
+    answer that was shown by then, and `signature` that of the person whose agent wrote it; without
+    a text there is none. In `Cancelled` likewise.
+    """
 
     message: int
     stage: Stage
     error: str
     spent: tuple[Spending, ...] = ()
+    text: str = ""
+    signature: bytes = b""
 
 
 class Cancelled(Body, tag="cancelled", frozen=True):
@@ -355,6 +364,8 @@ class Cancelled(Body, tag="cancelled", frozen=True):
     message: int
     reason: str = ""
     spent: tuple[Spending, ...] = ()
+    text: str = ""
+    signature: bytes = b""
 
 
 class Moderated(Body, tag="moderated", frozen=True):

@@ -7,6 +7,7 @@ from typing import Any, Final
 from genie_core.room.event import (
     Answered,
     Asked,
+    Cancelled,
     Decided,
     Failed,
     How,
@@ -113,6 +114,13 @@ class Exchange:
     voucher: str = ""
     answer_voucher: str = ""
     spent: tuple[Spending, ...] = ()
+    cancelled: Cancelled | None = None
+
+    @property
+    def partial(self) -> str:
+        """What was shown of an answer whose run ended before it was complete; empty if nothing was."""
+        end = self.error or self.cancelled
+        return end.text if end is not None else ""
 
     @property
     def handler(self) -> str:

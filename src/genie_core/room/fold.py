@@ -297,7 +297,7 @@ class RoomState:
         if found.phase in RUNNING and not event.by == original.by == found.handler:
             return
         found.answer, found.answered_seq = answered, event.seq
-        found.answer_voucher, found.error = event.by, None
+        found.answer_voucher, found.error, found.cancelled = event.by, None, None
         self._end(found, Phase.ANSWERED, original.at)
 
     def _meant(self, message: int, seq: int) -> Exchange | None:
@@ -355,7 +355,8 @@ class RoomState:
                 if body.decision == "ignore":
                     self._end(exchange, Phase.IGNORED, event.at)
                 else:
-                    exchange.phase, exchange.error, exchange.ended_at = Phase.WORKING, None, None
+                    exchange.phase, exchange.ended_at = Phase.WORKING, None
+                    exchange.error = exchange.cancelled = None
                     self.running[exchange.seq] = exchange
             case Asked():
                 self._asked(event, exchange, body)
@@ -369,6 +370,7 @@ class RoomState:
                 exchange.error = body
                 self._end(exchange, Phase.FAILED, event.at)
             case Cancelled():
+                exchange.cancelled = body
                 self._end(exchange, Phase.CANCELLED, event.at)
 
     def _asked(self, event: Event, exchange: Exchange, asked: Asked) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from genie_core.progress import What
+from genie_core.progress import Shared
 from genie_core.room.deed import Deed
 from genie_core.room.event import Event, FileRef, Measure, Quote, Role, RunBody, Scope
 from genie_core.room.limits import Limits
@@ -155,7 +155,7 @@ class Progress(Frame, tag="progress", frozen=True):
 
     message: int
     agent: str
-    what: What
+    what: Shared
     detail: str = ""
 
 
@@ -348,7 +348,7 @@ class Progressed(Frame, tag="progressed", frozen=True):
 
     message: int
     agent: str
-    what: What
+    what: Shared
     detail: str = ""
 
 

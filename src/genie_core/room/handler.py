@@ -11,10 +11,13 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
+import msgspec
+
 from genie_core import execution as run
-from genie_core.errors import GenieError
+from genie_core.errors import GenieError, public_summary, summary
 from genie_core.execution import Execution
 from genie_core.message import Message
+from genie_core.redaction import mask_known
 from genie_core.room.authorship import Author
 from genie_core.room.briefing import Briefing
 from genie_core.room.consent import Consent
@@ -84,6 +87,7 @@ class Handler:
         self._state = state
         self._owner = owner
         self._reporter: Reporter = Discreet(reporter)
+        self._withheld = withheld = withheld or Withheld()
         self._tasks = asyncio.TaskGroup()
         self._runs: dict[int, Running] = {}
         self._consent = Consent()
@@ -95,7 +99,7 @@ class Handler:
             judge=judge or AskAlways(),
             consent=self._consent,
             trust=self._trust,
-            withheld=withheld or Withheld(),
+            withheld=withheld,
             where=where,
         )
         self._watchers: set[asyncio.Task[None]] = set()
@@ -271,7 +275,7 @@ class Handler:
         try:
             execution = self._session.handle(self._briefing.message(exchange))
         except GenieError as error:
-            self._reporter.publish(Failed(exchange.seq, "reasoner", str(error)))
+            self._fail(Failed(exchange.seq, "reasoner", public_summary(error)), summary(error))
         else:
             self._watch(exchange, execution)
             self._briefing.await_files(exchange)
@@ -292,7 +296,7 @@ class Handler:
         except Exception as error:  # the run's watcher is a worker that must survive
             logger.exception("reporting the run for message %s failed", seq)
             current.execution.cancel("it could not be reported")
-            self._reporter.publish(Failed(seq, "agent", str(error) or type(error).__name__))
+            self._fail(Failed(seq, "agent", public_summary(error)), summary(error))
         finally:
             del self._runs[seq]
             if not self._runs:
@@ -327,15 +331,32 @@ class Handler:
                 self._docket.settle(current, resolved)
             case run.Unsaved(error=error):
                 self._reporter.warn(error)
-            case run.Answered(message=message, elapsed=elapsed):
+            case run.Answered(message=message, elapsed=elapsed, cut=cut):
                 spent = current.settle_bill()
-                answer = Answered(seq, message.content, message.receiver, elapsed, spent=spent)
+                answer = Answered(
+                    seq, message.content, message.receiver, elapsed, spent=spent, cut=cut
+                )
                 if not message.content.strip() or not self._reporter.publish(answer):
                     self._reporter.publish(Failed(seq, "agent", UNSHOWABLE_ANSWER, spent))
-            case run.Failed(stage=stage, error=error):
-                self._reporter.publish(Failed(seq, stage, error, current.settle_bill()))
-            case run.Cancelled(reason=reason):
-                self._reporter.publish(Cancelled(seq, reason, current.settle_bill()))
+            case run.Failed(stage=stage, error=error, public=public, text=text):
+                failed = Failed(seq, stage, public, current.settle_bill(), text)
+                self._fail(failed, error)
+            case run.Cancelled(reason=reason, text=text):
+                self._end(Cancelled(seq, reason, current.settle_bill(), text))
+
+    def _fail(self, failed: Failed, details: str) -> None:
+        """Record a failure in words for everybody; only the owner is shown the details."""
+        if details != failed.error:
+            self._withheld.note_failure(failed.message, mask_known(details))
+            told = f"{failed.error}; {self._owner} sees the details"
+            failed = msgspec.structs.replace(failed, error=told)
+        self._end(failed)
+
+    def _end(self, end: Failed | Cancelled) -> None:
+        """Record the end of a run with the text it got to, or without if that can't be recorded."""
+        whole = msgspec.structs.replace(end, text=end.text if end.text.strip() else "")
+        if not self._reporter.publish(whole) and whole.text:
+            self._reporter.publish(msgspec.structs.replace(end, text=""))
 
     def _go_on(self, exchange: Exchange) -> None:
         """Run the agent again for calls that were allowed after a pause and not offered yet."""

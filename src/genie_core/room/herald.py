@@ -9,6 +9,7 @@ from genie_core.room.errors import RoomError
 from genie_core.room.event import RunBody
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import Progress
+from genie_core.room.outbox import ENVELOPE
 from genie_core.room.seat import EngineState, EngineStatus
 
 
@@ -38,6 +39,11 @@ class Herald:
         return True
 
     @property
+    def largest(self) -> int:
+        """How many bytes a step may have, so that the room can hold it with its signature."""
+        return self._client.limits.frame_bytes - 2 * ENVELOPE
+
+    @property
     def unrecorded(self) -> Sequence[RunBody]:
         """The published steps that the room's log does not show yet, in order."""
         return [report.body for report in self._client.unrecorded]
@@ -50,8 +56,12 @@ class Herald:
     def progress(self, message: int, agent: str, what: What, detail: str) -> None:
         """Show what an agent is at, here and to the others.
 
-        A note may quote what a tool was called with, and stays here where that does.
+        A note may quote what a tool was called with, and stays here where that does. A detail is a
+        note that always stays here.
         """
+        if what == "detail":
+            self._audience.listener.on_progress(message, agent, "note", detail)
+            return
         exchange = self._state.exchanges.get(message)
         is_own = exchange is not None and exchange.author == self._client.name
         if what != "note" or is_own or self._state.sharing:

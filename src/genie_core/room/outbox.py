@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+import msgspec
+
 from genie_core.room.budget import WORK_RATE
 from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import TooLong, TooManyUnsent
@@ -277,6 +279,9 @@ class Outbox:
             if isinstance(each.body, Answered):
                 lost = Failed(each.body.message, "agent", TOO_LARGE, each.body.spent)
                 self._reports[each.id] = replace(each, body=lost)
+            elif isinstance(each.body, Failed | Cancelled) and each.body.text:
+                bare = msgspec.structs.replace(each.body, text="", signature=b"")
+                self._reports[each.id] = replace(each, body=bare)
             else:
                 del self._reports[each.id]
         return unfit

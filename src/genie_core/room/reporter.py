@@ -14,6 +14,10 @@ class Reporter(Protocol):
         """Record a step in the room's log; False if the room could not hold it."""
 
     @property
+    def largest(self) -> int:
+        """How many bytes a step may have, so that the room can hold it."""
+
+    @property
     def unrecorded(self) -> Sequence[RunBody]:
         """The published steps that the room's log does not show yet, in order."""
 

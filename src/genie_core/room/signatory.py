@@ -13,7 +13,7 @@ from genie_core.room.authorship import (
     sign_speech,
     wrote,
 )
-from genie_core.room.event import MOST_VISITS, RunBody, Said
+from genie_core.room.event import MOST_VISITS, Cancelled, Failed, RunBody, Said
 from genie_core.room.frame import ClientFrame, Rule, Ruled, Say
 from genie_core.room.introduction import Introduction
 
@@ -52,7 +52,8 @@ class Signatory:
 
     def sign_report(self, said: Said, body: RunBody) -> RunBody:
         """A step of the own engine about what this person `said`; signed if that kind is."""
-        if isinstance(body, Signed):
+        says_nothing = isinstance(body, Failed | Cancelled) and not body.text
+        if isinstance(body, Signed) and not says_nothing:
             return sign_report(self._who.identity, self._who.room, said, body)
         return body
 

@@ -1,8 +1,11 @@
-"""What the calls of the own agents are made with, as only the machine that makes them knows it.
+"""What only the machine of an engine knows: arguments of calls, and how a provider refused.
 
 A guest is served by the host's engine, with the host's files and keys. The log says that a tool is
 called and what became of it; its arguments stay here. And whoever allows a call must see what this
 machine will do, not what a host says it would.
+
+What a model's provider says of a failure is for the owner of the engine, too. It is kept in memory
+only: the room has a sentence without it.
 """
 
 import logging
@@ -14,10 +17,12 @@ from typing import Any, Final
 import msgspec
 
 from genie_core.durable import make_private_folder, replace_file
-from genie_core.room.event import Asked, Event, Settled
+from genie_core.room.event import Asked, Event, Failed, Settled
 from genie_core.room.exchange import Proposal
 
 logger = logging.getLogger(__name__)
+
+_MOST_FAILURES: Final = 256
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -37,6 +42,7 @@ class Withheld:
         self._path = path
         self._own: dict[str, Asked] = {}
         self._kept: dict[str, dict[str, Any]] = {}
+        self._failures: dict[int, str] = {}
 
     def load(self) -> None:
         """Read what earlier processes kept. Blocks; whatever is damaged is left out."""
@@ -76,13 +82,23 @@ class Withheld:
             self._kept[asked.approval] = asked.arguments
             self._write(_Entry(asked.approval, asked.arguments))
 
+    def note_failure(self, message: int, error: str) -> None:
+        """Remember what is told of a failed run to its owner alone, as long as this program runs."""
+        self._failures.pop(message, None)
+        self._failures[message] = error
+        if len(self._failures) > _MOST_FAILURES:
+            del self._failures[next(iter(self._failures))]
+
     def hides(self, approval: str) -> bool:
         """Whether a call is one of those that only this machine can show."""
         return approval in self._kept
 
     def uncover(self, event: Event) -> Event:
-        """The event as this machine may show it: an own call as it is, whoever tells of it."""
+        """The event as this machine may show it: an own call or failure, whoever tells of it."""
         body = event.body
+        if isinstance(body, Failed) and body.message in self._failures:
+            whole = msgspec.structs.replace(body, error=self._failures[body.message])
+            return msgspec.structs.replace(event, body=whole)
         if not isinstance(body, Asked):
             return event
         if body.approval in self._own:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from genie_core.agent.approval import ApprovalCallback, Verdict
-from genie_core.agent.base import AgentInput, AsyncTool
+from genie_core.agent.base import AgentInput, AsyncTool, CutAnswer
 from genie_core.testing.shown import Arrivals, Exchange
 from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say, Stall, Turn, split_words
 
@@ -61,9 +61,9 @@ class Play:
         while True:
             await self._moments.add(Moment(list(_texts(input, exchanges)), list(exchanges)))
             match self._turns.popleft() if self._turns else Say(f"echo: {input.query}"):
-                case Say(text):
+                case Say(text, cut):
                     _stream(text, emit)
-                    return text
+                    return CutAnswer(text) if cut else text
                 case Call() as call:
                     exchanges.append(await self._exchange(call, callback))
                 case Calls(calls):

@@ -7,9 +7,13 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Answer with a text; with JSON in it where structured output is asked for."""
+    """Answer with a text; with JSON in it where structured output is asked for.
+
+    With `cut`, the length limit ends the answer here.
+    """
 
     text: str
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from genie_core.archive.labels import Labels
 from genie_core.archive.reader import LogReader
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import AGENT
-from genie_core.room.event import Answered, FileRef, Quote, Said
+from genie_core.room.event import FileRef, Quote, Said
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
 from genie_tui.export.story import Passage, story
@@ -101,12 +101,16 @@ def _passage(
             yield from _said(said, place)
             yield "".join(map(_details, notes.get(seq, ())))
             yield "</article>\n"
-        case Answered() as answered:
-            took = _span("took", f"after {duration(answered.elapsed)}")
+        case _ if passage.by_agent is not None:
+            duly = f"after {duration(passage.took)}" if passage.took is not None else "incomplete"
             who = _span("who", AGENT)
             yield f'<article class="answer" id="m{seq}">\n'
-            yield f"<h3>{who}{_receiver(passage)} {took}{vouched} {when}</h3>\n"
-            yield f"{_text(answered.text)}</article>\n"
+            yield f"<h3>{who}{_receiver(passage)} {_span('took', duly)}{vouched} {when}</h3>\n"
+            yield _text(passage.by_agent)
+            if passage.line:
+                line = f"{_mark(passage.line.mark)} {escape(passage.line.text)}"
+                yield f'<p class="note"><span>{line}</span></p>\n'
+            yield "</article>\n"
         case _:
             mark, text = passage.line or ("", "")
             line = f"{_mark(mark)} {escape(text)}{vouched}"

@@ -14,7 +14,7 @@ from genie_core.archive.labels import Labels
 from genie_core.archive.reader import LogReader
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import AGENT
-from genie_core.room.event import Answered, FileRef, Quote, Said
+from genie_core.room.event import FileRef, Quote, Said
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
 from genie_tui.export.escaping import BREAK, escape
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
@@ -89,12 +89,14 @@ def _passage(passage: Passage, notes: dict[int, list[Footnote]], when: str, plac
             note = f"[^{passage.event.seq}]" if passage.event.seq in notes else ""
             head = f"**{escape(visible_line(told.by))}** {when}{vouched}{note}"
             return "\n\n".join([_below(head, _said(said)), *_brought(said, place)])
-        case Answered() as answered:
-            to = f" → {escape(passage.receiver)}" if passage.receiver else ""
-            head = f"**{AGENT}**{to} {when}{vouched}, after {duration(answered.elapsed)}"
-            return _below(head, content(answered.text))
     mark, text = passage.line or ("", "")
-    return f"> {mark} {when} {escape(text)}{vouched}"
+    line = f"> {mark} {when} {escape(text)}{vouched}"
+    if passage.by_agent is None:
+        return line
+    to = f" → {escape(passage.receiver)}" if passage.receiver else ""
+    took = f", after {duration(passage.took)}" if passage.took is not None else ", incomplete"
+    answer = _below(f"**{AGENT}**{to} {when}{vouched}{took}", content(passage.by_agent))
+    return f"{answer}\n\n{line}" if passage.line else answer
 
 
 def _said(said: Said) -> str:

@@ -26,7 +26,7 @@ from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.announcement import announcement, because, copied_from
 from genie_tui.widgets.approval_text import allowed, denied
 from genie_tui.widgets.arguments import arguments_line
-from genie_tui.widgets.failure import part, why_failed
+from genie_tui.widgets.failure import CUT, CUT_MARK, part, why_failed
 from genie_tui.widgets.parking import MARK, goes_on, parked_with
 
 
@@ -44,7 +44,7 @@ class Passage:
     `event` is the one in the log, `told` what it tells of: another one if it was recovered, for
     which `event.by` vouches. `exchange` is the message that it is, or is about, and `proposal` the
     tool call, as they are right after it; None where what went before is not known. There is
-    no `line` for what a person or an agent said.
+    no `line` for what a person or an agent said, except for how an incomplete answer ended.
     """
 
     event: Event
@@ -57,6 +57,22 @@ class Passage:
     def voucher(self) -> str:
         """Who vouches for it, empty for what was recorded when it happened."""
         return self.event.by if self.told is not self.event else ""
+
+    @property
+    def by_agent(self) -> str | None:
+        """What an agent said, also if the run ended before that was complete; None if it is no answer."""
+        match self.told.body:
+            case Answered(text=text):
+                return text
+            case Failed(text=text) | Cancelled(text=text) if text.strip():
+                return text
+        return None
+
+    @property
+    def took(self) -> float | None:
+        """The seconds until an answer was complete, None if it is not or this is none."""
+        body = self.told.body
+        return body.elapsed if isinstance(body, Answered) else None
 
     @property
     def receiver(self) -> str:
@@ -102,7 +118,8 @@ def _passage(state: RoomState, event: Event) -> Passage | None:
     if isinstance(told.body, Asked | Settled) and told is event:
         proposal = state.proposals.get(told.body.approval)
     if isinstance(told.body, Said | Answered):
-        return Passage(event, told, exchange)
+        is_cut = isinstance(told.body, Answered) and told.body.cut
+        return Passage(event, told, exchange, line=Line(CUT_MARK, CUT) if is_cut else None)
     waiting = exchange.parked if exchange is not None and told is event else ()
     parked = [state.proposals[call].tool for call in waiting if call in state.proposals]
     line = _line(told, proposal, parked, here, host)

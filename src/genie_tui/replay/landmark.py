@@ -79,5 +79,8 @@ def words_in(event: Event) -> Iterator[str]:
             yield agent
         case Settled(reason=reason):
             yield reason or ""
-        case Failed(error=error):
+        case Failed(error=error, text=text):
             yield error
+            yield text
+        case Cancelled(text=text):
+            yield text

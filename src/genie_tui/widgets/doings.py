@@ -51,7 +51,7 @@ class Doings:
         """Take note of what an agent is at in the run for a message."""
         run = self._run(message)
         detail = visible_line(detail[:LONGEST])
-        if what == "note":
+        if what in ("note", "detail"):
             if detail not in run.notes and len(run.notes) < MOST_NOTES:
                 run.notes.append(detail)
             return
@@ -129,5 +129,5 @@ def _words(run: _Run) -> str:
             return f"calling {run.detail}"
         case "retrying":
             return f"trying again: {run.detail}" if run.detail else "trying again…"
-        case "note":
+        case "note" | "detail":
             return run.detail

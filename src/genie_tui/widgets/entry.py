@@ -98,7 +98,8 @@ class Reply:
 
     `receiver` is who it is for, `owner` whose agent it is where that is somebody else. `quote`
     repeats what was asked if that is not right above. `elapsed` is in seconds, None while the
-    answer is still being written. `voucher` is as in `Speech`.
+    answer is still being written. `voucher` is as in `Speech`. `incomplete` says why it ends where it
+    does, after `mark` and in this `tone`; empty for an answer that is complete.
     """
 
     message: int
@@ -109,6 +110,9 @@ class Reply:
     quote: str
     elapsed: float | None
     voucher: str = ""
+    incomplete: str = ""
+    mark: str = ""
+    tone: Tone = Tone.QUIET
 
 
 @dataclass(frozen=True, slots=True)

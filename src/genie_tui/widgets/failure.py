@@ -5,6 +5,9 @@ from typing import Final
 
 from genie_core.room.event import Stage
 
+CUT: Final = "incomplete: the model's length limit ended this answer"
+CUT_MARK: Final = "✂"
+
 _WHOSE: Final = re.compile(r"(?:agent 'system'|reasoner) of [^:]{1,64}: ")
 _PARTS: Final[dict[Stage, str]] = {"factory": "set-up"}
 

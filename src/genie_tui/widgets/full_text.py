@@ -10,6 +10,7 @@ from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.arguments import plain_arguments
 from genie_tui.widgets.brought import file_lines, quote_name
 from genie_tui.widgets.card_text import CardView, risk_of
+from genie_tui.widgets.failure import CUT
 
 
 def call_text(view: CardView) -> str:
@@ -44,6 +45,9 @@ def message_text(exchange: Exchange) -> str:
     parts += ["\n".join(quote_text(quote)) for quote in said.quotes]
     if exchange.answer is not None:
         parts.append(f"genie answered:\n{visible(exchange.answer.text)}")
+        parts += [f"[{CUT}]"] if exchange.answer.cut else []
+    elif exchange.partial:
+        parts.append(f"genie began to answer:\n{visible(exchange.partial)}\n\n[incomplete]")
     return "\n\n".join(parts) + "\n"
 
 

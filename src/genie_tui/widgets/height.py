@@ -31,8 +31,9 @@ def estimate(entry: Entry, width: int) -> int:
             brought = len(entry.files) + len(entry.quotes)
             said = _rows(text, room) if text or not brought else 0
             return (1 if emote else 2) * opens + said + brought
-        case Reply(quote=quote, text=text):
-            return 2 + bool(quote) + _rows(text, room)
+        case Reply(quote=quote, text=text, incomplete=incomplete):
+            below = _rows(incomplete, room) if incomplete else 0
+            return 2 + bool(quote) + _rows(text, room) + below
 
 
 def _rows(text: str, room: int) -> int:

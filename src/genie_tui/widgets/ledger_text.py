@@ -21,7 +21,7 @@ from genie_tui.widgets.approval_text import allowed, denied, outcome, what_chang
 from genie_tui.widgets.arguments import arguments_line, plain_arguments
 from genie_tui.widgets.card_text import RISKS
 from genie_tui.widgets.costs import short_cost
-from genie_tui.widgets.failure import part, why_failed
+from genie_tui.widgets.failure import CUT, part, why_failed
 from genie_tui.widgets.ledger_log import Kind, Row
 from genie_tui.widgets.parking import MARK, goes_on, parked_with
 from genie_tui.widgets.spent_tree import spent_tree
@@ -107,6 +107,9 @@ def _approval(row: Row) -> Headline:
             return Headline("✗", Tone.ASKS, denied(settled, tool), settled.reason or subject, took)
         case Settled(outcome="parked"):
             return Headline("‖", Tone.ASKS, f"parked {tool}", subject, took)
+        case Settled() as expired:
+            subject = expired.reason or subject
+            return Headline("…", Tone.QUIET, f"expired {tool}", subject, took)
         case Asked():
             return Headline("▲", Tone.ASKS, f"asks for {tool}", subject)
         case _:
@@ -159,10 +162,14 @@ def fields_of(body: object) -> list[tuple[str, str]]:
             reason = "" if body.how == "auto" else body.reason or ""
             return [("outcome", outcome(body)), ("reason", reason)]
         case Answered():
-            return [("answer", body.text), ("took", duration(body.elapsed))]
+            return [
+                ("answer", body.text),
+                ("ended", CUT if body.cut else ""),
+                ("took", duration(body.elapsed)),
+            ]
         case Failed():
-            return [("failed in", body.stage), ("error", body.error)]
+            return [("failed in", body.stage), ("error", body.error), ("answer so far", body.text)]
         case Cancelled():
-            return [("stopped", body.reason or "yes")]
+            return [("stopped", body.reason or "yes"), ("answer so far", body.text)]
         case Said() | _:
             return []

@@ -254,6 +254,10 @@ class Painter:
         else:
             text, missing = beginning(reply.text)
             lines += markdown(text, self._canvas, self._room) + self._folded(missing)
+        if reply.incomplete:
+            style = self._palette["failed" if reply.tone is Tone.FAILED else "waiting"]
+            why = Text(f"{reply.mark} {reply.incomplete}", style)
+            lines += self._canvas.lines(why, self._room)
         return [[], *beside(in_gutter("┏", agent), lines, in_gutter("┃", agent))]
 
 

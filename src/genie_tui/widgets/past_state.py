@@ -113,7 +113,8 @@ def _end(exchange: Exchange) -> Iterator[Event]:
     if exchange.error is not None:
         yield Event(exchange.seq, at, exchange.handler, exchange.error)
     if exchange.phase is Phase.CANCELLED:
-        yield Event(exchange.seq, at, exchange.handler, Cancelled(exchange.seq))
+        cancelled = exchange.cancelled or Cancelled(exchange.seq)
+        yield Event(exchange.seq, at, exchange.handler, cancelled)
 
 
 def _call(proposal: Proposal) -> Iterator[Event]:

@@ -35,13 +35,14 @@ def why_silent(exchange: Exchange) -> str:
     ]
     if decision.query:
         parts.append(f"What it passed on:\n{visible(decision.query)}")
+    none_came = "The answer is incomplete" if exchange.partial else "No answer came"
     if exchange.error is not None:
-        parts.append(f"No answer came: {visible(exchange.error.error)}")
+        parts.append(f"{none_came}: {visible(exchange.error.error)}")
         parts += [f"The work on it was parked: {awaited(exchange)}."] if exchange.parked else []
     elif exchange.parked and exchange.phase is Phase.CANCELLED:
         parts.append(f"No answer came yet, as the work on it was parked: {awaited(exchange)}.")
     elif exchange.phase is Phase.CANCELLED:
-        parts.append("No answer came, as the work on it was stopped.")
+        parts.append(f"{none_came}, as the work on it was stopped.")
     return "\n\n".join(parts) + "\n"
 
 

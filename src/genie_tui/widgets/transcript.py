@@ -27,7 +27,7 @@ from genie_tui.text import visible, visible_line
 from genie_tui.widgets.announcement import announcement, because, copied_from
 from genie_tui.widgets.brought import file_lines, quote_lines
 from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone
-from genie_tui.widgets.failure import part, why_failed
+from genie_tui.widgets.failure import CUT, CUT_MARK, part, why_failed
 from genie_tui.widgets.parking import MARK, goes_on, parked_with
 
 GROUPED: Final = 300.0
@@ -127,13 +127,45 @@ class Transcript:
         self.seqs.append(seq)
 
     def _answer(self, event: Event, answered: Answered) -> Reply:
-        exchange = self._state.exchanges.get(answered.message)
+        reply = self._said_by_agent(event, answered, answered.elapsed, answered.receiver)
+        return replace(reply, incomplete=CUT, mark=CUT_MARK) if answered.cut else reply
+
+    def _said_by_agent(
+        self,
+        event: Event,
+        said: Answered | Cancelled | Failed,
+        elapsed: float,
+        receiver: str | None = None,
+    ) -> Reply:
+        exchange = self._state.exchanges.get(said.message)
         if exchange is not None:
-            return self.reply(exchange, answered.text, event.at, answered.elapsed)
-        by, receiver = visible_line(event.by), visible_line(answered.receiver or event.by)
-        owner = by if by != receiver else ""
-        text = visible(answered.text)
-        return Reply(answered.message, event.at, receiver, owner, text, "", answered.elapsed)
+            return self.reply(exchange, said.text, event.at, elapsed)
+        by, whom = visible_line(event.by), visible_line(receiver or event.by)
+        owner = by if by != whom else ""
+        return Reply(said.message, event.at, whom, owner, visible(said.text), "", elapsed)
+
+    def _ended(self, event: Event, end: Cancelled | Failed) -> Note | Reply:
+        """How a run ended without an answer, below the part of one that there is."""
+        note = self._how_it_ended(event, end)
+        if not end.text.strip():
+            return note
+        reply = self._said_by_agent(event, end, 0.0)
+        why = f"incomplete: {note.text}"
+        return replace(reply, incomplete=why, mark=note.mark, tone=note.tone)
+
+    def _how_it_ended(self, event: Event, end: Cancelled | Failed) -> Note:
+        author, tools = self._author(event, end.message), self._tools_parked(end)
+        match end:
+            case _ if tools is not None:
+                text = f"genie's work for {author} was {parked_with(tools)}"
+                why = end.reason if isinstance(end, Cancelled) else end.error
+                return self._note(event, MARK, because(text, why), message=end.message)
+            case Failed(stage=stage, error=error):
+                why = f"{_where(stage)}{visible_line(why_failed(error))}"
+                text = f"genie could not answer {author}: {why}"
+                return self._note(event, "✗", text, Tone.FAILED, end.message)
+            case Cancelled(reason=reason):
+                return self._note(event, "■", _stopped(author, reason), message=end.message)
 
     def _author(self, event: Event, message: int) -> str:
         """Whose message it is; the name of whoever handled it if that is forgotten."""
@@ -182,19 +214,8 @@ class Transcript:
                 return self._speech(event.seq, event, said)
             case Answered() as answered:
                 return self._answer(event, answered)
-            case Cancelled() | Failed() as end if (tools := self._tools_parked(end)) is not None:
-                author = self._author(event, end.message)
-                text = f"genie's work for {author} was {parked_with(tools)}"
-                why = end.reason if isinstance(end, Cancelled) else end.error
-                return self._note(event, MARK, because(text, why), message=end.message)
-            case Failed(message=message, stage=stage, error=error):
-                author = self._author(event, message)
-                why = f"{_where(stage)}{visible_line(why_failed(error))}"
-                text = f"genie could not answer {author}: {why}"
-                return self._note(event, "✗", text, Tone.FAILED, message)
-            case Cancelled(message=message, reason=reason):
-                author = self._author(event, message)
-                return self._note(event, "■", _stopped(author, reason), message=message)
+            case Cancelled() | Failed() as end:
+                return self._ended(event, end)
             case Settled() as settled:
                 return self._settled(event, settled)
             case Recovered(event=original):
@@ -232,11 +253,13 @@ class Transcript:
         match original.body:
             case Said() as said:
                 return self._speech(event.seq, original, said, event.by)
-            case Answered(message=message, text=text, elapsed=elapsed):
+            case Answered(message=message, text=text, elapsed=elapsed, cut=cut):
                 found = self.exchange_of(message)
                 if found is None:
                     return None
                 reply = self.reply(found, text, original.at, elapsed)
+                if cut:
+                    reply = replace(reply, incomplete=CUT, mark=CUT_MARK)
                 return replace(reply, voucher=visible_line(event.by))
         told = announcement(original, {})
         if told is None:

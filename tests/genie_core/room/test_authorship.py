@@ -25,8 +25,10 @@ from genie_core.room.event import (
     Answered,
     AnyBody,
     Asked,
+    Cancelled,
     Decided,
     Event,
+    Failed,
     FileRef,
     Hosted,
     Joined,
@@ -164,6 +166,11 @@ def test_no_answer_to_an_approval_can_be_changed(change: dict[str, object]) -> N
         (Asked(1, "a", "agent", "rm", {"path": "x"}), {"approval": "b"}),
         (Asked(1, "a", "agent", "rm", {"path": "x"}, binding="b"), {"binding": ""}),
         (Answered(1, "yes"), {"text": "no"}),
+        (Answered(1, "yes"), {"cut": True}),
+        (Answered(1, "yes", cut=True), {"cut": False}),
+        (Failed(1, "agent", "gone", text="y"), {"text": "n"}),
+        (Failed(1, "agent", "gone", text="y"), {"error": "never"}),
+        (Cancelled(1, "stopped", text="y"), {"text": "n"}),
     ],
 )
 def test_what_an_engine_did_can_not_be_changed(body: Signed, change: dict[str, object]) -> None:
@@ -427,3 +434,10 @@ async def test_a_call_is_allowed_elsewhere_only_if_it_is_the_one_that_was_shown_
 
 def _is_whole(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def test_a_signature_of_an_answer_from_before_cuts_were_told_stays_good() -> None:
+    said = as_said(sign_speech(ME, "r1", SAY))
+    step = ("r1", said.signature, "Answered", "yes", None)
+    statement = b"genie-tui room report 2\0" + msgspec.json.encode(step, order="deterministic")
+    assert reported(ME.key, "r1", said, Answered(1, "yes", signature=ME.sign(statement)))

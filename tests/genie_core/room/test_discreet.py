@@ -1,6 +1,7 @@
 import base64
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from genie_core import redaction
@@ -14,6 +15,7 @@ CODED = base64.b64encode(VALUE.encode()).decode()
 
 
 class Room:
+    largest = 100_000
     unrecorded: Sequence[RunBody] = ()
 
     def __init__(self) -> None:
@@ -86,3 +88,16 @@ def test_what_may_begin_a_secret_is_never_shown_when_the_answer_breaks_off() -> 
         reports.delta(1, f"it is {VALUE[:-1]}")
         reports.publish(body)
     assert room.text == "it is it is "
+
+
+def test_a_part_of_an_answer_is_recorded_as_it_was_shown() -> None:
+    room = Room()
+    reports = Discreet(room)
+    begun = f"{VALUE} or {VALUE[:-1]}"
+    for end in (Failed(1, "agent", "gone", text=begun), Cancelled(1, text=begun)):
+        for char in begun:
+            reports.delta(1, char)
+        reports.publish(end)
+        assert room.told[-1] == msgspec.structs.replace(end, text=room.text)
+        assert room.text == f"{HIDDEN} or "
+        room.text = ""

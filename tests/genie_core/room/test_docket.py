@@ -6,11 +6,12 @@ from typing import Any, Literal
 
 import pytest
 
-from genie_core.agent.approval import Approval
+from genie_core.agent.approval import Approval, Verdict
+from genie_core.agent.provider.consent import denial
 from genie_core.execution import ApprovalResolved, Execution
 from genie_core.progress import What
 from genie_core.room.consent import Consent
-from genie_core.room.docket import UNKNOWN_CALL, Docket
+from genie_core.room.docket import UNKNOWN_CALL, UNSHOWABLE, Docket
 from genie_core.room.event import (
     AnyBody,
     Decided,
@@ -33,6 +34,8 @@ from genie_core.room.withheld import Withheld
 
 class Ann:
     """Hosts a room with an engine, in which bob is a guest; what is reported comes back at once."""
+
+    largest = 100_000
 
     def __init__(self, state: RoomState | None = None, withheld: Withheld | None = None) -> None:
         self.effect: Literal["allow", "ask", "deny"] = "ask"
@@ -226,6 +229,46 @@ async def test_what_can_not_be_shown_is_denied() -> None:
     approval = Approval("system", "edit", (), odd)
     ann.docket.ask(current, approval)
     assert approval.verdict is not None
-    assert not approval.verdict
-    assert ann.state.proposals == {}
+    assert approval.verdict == Verdict(approved=False, reason=UNSHOWABLE, automatic=True)
+    (proposal,) = ann.state.proposals.values()
+    assert (proposal.arguments, proposal.unasked) == ({}, True)
+    assert (proposal.outcome, proposal.reason) == ("expired", UNSHOWABLE)
+    assert ann.warnings == [f"edit was not run: {UNSHOWABLE}"]
     assert current.pending == {}
+
+
+async def test_a_call_too_large_to_be_shown_is_not_run_and_everybody_knows_why() -> None:
+    ann = Ann()
+    current = ann.run()
+    approval = ann.ask(current, "x" * 300_000)
+    why = "its arguments are 293 KB, more than the 97 KB that an approval can show"
+    assert approval.verdict is not None
+    assert approval.verdict.automatic
+    told = approval.verdict.reason or ""
+    assert told.startswith(why)
+    assert "in parts" in told
+    assert denial(approval.verdict) == f"This tool call was not run: {told}"
+    (proposal,) = ann.state.proposals.values()
+    assert (proposal.outcome, proposal.reason, proposal.unasked) == ("expired", told, True)
+    assert proposal.arguments == {"path": f"{'x' * 500}… (300,000 characters)"}
+    assert ann.warnings == [f"edit was not run: {told}"]
+    assert ann.state.pending_for("ann") == []
+    assert current.pending == {}
+
+
+async def test_changes_too_large_to_be_recorded_allow_nothing() -> None:
+    ann = Ann()
+    current = ann.run()
+    approval = ann.ask(current)
+    large = Answer(allow=True, arguments={"path": "x" * 300_000})
+    assert not ann.docket.answer(current, approval.id, large)
+    assert approval.verdict is None
+    assert "more than the 97 KB" in ann.warnings[-1]
+    assert ann.docket.answer(current, approval.id, Answer(allow=True))
+
+
+async def test_a_rule_that_denies_is_not_put_down_to_the_user() -> None:
+    ann = Ann()
+    approval = ann.ask(ann.run(), "secret")
+    assert approval.verdict is not None
+    assert denial(approval.verdict) == "This tool call was not run: secrets stay"

@@ -80,6 +80,8 @@ async def test_what_is_said_at_a_terminal_without_an_engine_runs_where_there_is_
 class Ben:
     """The owner of an engine that never gets to work."""
 
+    largest = 100_000
+
     def __init__(self, unrecorded: list[RunBody]) -> None:
         self.unrecorded = unrecorded
         self.published: list[RunBody] = []
@@ -137,7 +139,8 @@ async def test_an_engine_that_fails_ends_no_run_that_has_ended(
     ben = Ben(unrecorded)
     async with engine_of(ben, load), asyncio.timeout(60):
         await ben.failed.wait()
-        assert ben.published == [Failed(4, "factory", "no such model")] * given_up
+        told = "the engine of ben is not ready; ben sees the details"
+        assert ben.published == [Failed(4, "factory", told)] * given_up
         ben.unrecorded = ben.published + unrecorded
     assert len(ben.published) == given_up
 

@@ -517,6 +517,7 @@ async def test_what_each_step_took_is_recorded_with_it(tmp_path: Path) -> None:
 class Log:
     """The room's end of a handler, without a room: what is published is the case at once."""
 
+    largest = 100_000
     unrecorded: Sequence[RunBody] = ()
 
     def __init__(self) -> None:

@@ -10,6 +10,7 @@ from genie_core.errors import GenieError
 from genie_core.redaction import mask_known
 
 _DENIED: Final = "The user did not allow this tool call."
+_NOT_RUN: Final = "This tool call was not run"
 
 
 @dataclass
@@ -34,7 +35,12 @@ def as_verdict(answer: Verdict | bool) -> Verdict:  # noqa: FBT001 - what callba
 
 
 def denial(verdict: Verdict) -> str:
-    """Write the result that the model reads instead of the tool's."""
+    """Write the result that the model reads instead of the tool's.
+
+    What no person has decided is not put down to one.
+    """
+    if verdict.automatic:
+        return f"{_NOT_RUN}: {mask_known(verdict.reason)}" if verdict.reason else f"{_NOT_RUN}."
     if not verdict.reason:
         return _DENIED
     return f"{_DENIED} Reason given: {mask_known(verdict.reason)}"

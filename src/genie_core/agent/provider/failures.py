@@ -52,6 +52,9 @@ _SHOWN: Final = 4
 
 _TOKEN: Final = re.compile(r"[\w*•.\-]{6,}")
 
+_MASKED: Final = re.compile(r"(?<![\w\-])[\w\-]*(?:[*•…]|\.\.)[*•….]*\w+")
+"""A text with its middle or beginning left out, as providers write keys."""
+
 _MAY_BE_TOOLS: Final = frozenset({"refused", "model", "server"})
 _NO_TOOLS: Final = re.compile(
     r"(?i)(?:does|do) not support (?:\w+ ){0,2}(?:tool|function)"  # Ollama, and most others
@@ -201,6 +204,7 @@ def without_secrets(text: str, key: str | None = None) -> str:
     if key := (key or "").strip():
         text = text.replace(key, HIDDEN)
         text = _TOKEN.sub(lambda token: HIDDEN if _resembles(token[0], key) else token[0], text)
+        text = _MASKED.sub(lambda mask: HIDDEN if _ends_like(mask[0], key) else mask[0], text)
     text = hide_secrets(" ".join(text.split()))
     return text if len(text) <= _LONGEST_DETAIL else f"{text[:_LONGEST_DETAIL]}…"
 
@@ -216,6 +220,11 @@ def bare_address(address: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")).rstrip(
         "/"
     )
+
+
+def _ends_like(masked: str, key: str) -> bool:
+    """Tell whether a masked text shows the last characters of the key."""
+    return len(key) >= 2 * _SHOWN and masked.endswith(key[-_SHOWN:])
 
 
 def _resembles(token: str, key: str) -> bool:

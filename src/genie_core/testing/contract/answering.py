@@ -3,6 +3,7 @@
 
 import pytest
 
+from genie_core.agent.base import CutAnswer
 from genie_core.errors import ModelFailed
 from genie_core.testing.contract.rig import Case, ask
 from genie_core.testing.turns import Call, Say
@@ -41,6 +42,14 @@ class Answering(Case):
             done = True
         assert early
         assert all(early)
+
+    async def test_an_answer_that_the_length_limit_ends_is_marked(self) -> None:
+        self.needs("streaming", "limits")
+        async with self.opened(Say(ANSWER, cut=True), Say(ANSWER)) as rig:
+            cut = await ask(rig.agent, streaming=True)
+            assert (cut, isinstance(cut, CutAnswer)) == (ANSWER, True)
+            whole = await ask(rig.agent, streaming=True)
+            assert (whole, isinstance(whole, CutAnswer)) == (ANSWER, False)
 
     async def test_silence_is_no_answer(self, streaming: bool) -> None:
         self.needs("insistence")

@@ -12,6 +12,7 @@ from genie_core.tasks import start_task
 from genie_core.testing.contract.rig import Case, Rig, ask, new_lines, through_json
 from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say, Stall
 
+BEGINNING = "Once upon a time"
 WORK = Call("work", {"hours": 8})
 
 
@@ -39,6 +40,38 @@ class Ending(Case):
             await _until(spoken.wait(), run)
             await self._cancel(run)
             await _works(rig)
+
+    async def test_what_was_said_before_a_cancel_was_streamed_and_is_known(self) -> None:
+        self.needs("streaming", "memory")
+        pieces: list[str] = []
+        complete = asyncio.Event()
+
+        def emit(piece: str) -> None:
+            pieces.append(piece)
+            if "".join(pieces) == BEGINNING:
+                complete.set()
+
+        async with self.opened(Stall(BEGINNING)) as rig:
+            run = asyncio.create_task(ask(rig.agent, "tell", streaming=True, emit=emit))
+            await _until(complete.wait(), run)
+            await self._cancel(run)
+            await _works(rig)
+            assert "".join(pieces) == BEGINNING
+            assert BEGINNING in "\n".join(rig.last.texts)
+
+    async def test_what_was_said_before_a_stream_breaks_off_was_streamed_and_is_known(self) -> None:
+        """If the request is repeated, what the first attempt said need not be known."""
+        self.needs("streaming", "memory")
+        pieces: list[str] = []
+        async with self.opened(Cut(BEGINNING), Say("The whole story.")) as rig:
+            try:
+                await ask(rig.agent, "tell", streaming=True, emit=pieces.append)
+            except Exception:  # noqa: BLE001 - whatever it is, the run has failed
+                assert "".join(pieces) == BEGINNING
+                await ask(rig.agent, "tell")
+                assert BEGINNING in "\n".join(rig.last.texts)
+            else:
+                assert BEGINNING in "".join(pieces)
 
     async def test_cancelling_while_an_approval_is_pending(self, streaming: bool) -> None:
         self.needs("tools")

@@ -23,12 +23,14 @@ Feature: TypeAlias = Literal[
     "attachments",
     "retries",
     "insistence",
+    "limits",
 ]
 """What an agent may do without.
 
 "schemas" means that arguments are checked before a tool gets them, "memory" that the model is shown
-the runs before, "retries" that a request is repeated when a provider is busy, and "insistence" that
-a model that says nothing is asked again, and a run fails in which it never says anything.
+the runs before, "retries" that a request is repeated when a provider is busy, "insistence" that
+a model that says nothing is asked again, and a run fails in which it never says anything, and
+"limits" that a streamed answer that the model's length limit ended is a `CutAnswer`.
 """
 
 

@@ -109,6 +109,8 @@ def _call(call: WrittenCall) -> dict[str, Any]:
 
 
 def _reason(reply: Reply) -> str:
+    if reply.cut:
+        return "length"
     return "tool_calls" if reply.calls else "stop"
 
 

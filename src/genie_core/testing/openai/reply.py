@@ -26,7 +26,8 @@ class WrittenCall:
 class Reply:
     """A text, or none, and calls.
 
-    `tag` makes ids unique, also among servers; `body` is what the client sent.
+    `tag` makes ids unique, also among servers; `body` is what the client sent. `cut` says that the
+    length limit ended the text.
     """
 
     tag: str
@@ -34,6 +35,7 @@ class Reply:
     text: str | None
     calls: list[WrittenCall]
     tokens_in: int
+    cut: bool = False
     created: int = field(default_factory=lambda: int(time.time()))
     sequence: Iterator[int] = field(default_factory=itertools.count)
 
@@ -49,7 +51,8 @@ def reply_to(request: ModelRequest, tag: str, turn: Say | Call | Calls | Stall |
     text, calls = _spoken(turn)
     written = [_written(f"call_{tag}_{index}", call) for index, call in enumerate(calls)]
     words = sum(len(split_words(each)) for each in request.texts)
-    return Reply(tag, request.body, text, written, tokens_in=words)
+    cut = isinstance(turn, Say) and turn.cut
+    return Reply(tag, request.body, text, written, tokens_in=words, cut=cut)
 
 
 def split_text(text: str) -> list[str]:

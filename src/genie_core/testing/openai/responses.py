@@ -53,8 +53,12 @@ class ResponsesApi:
 
     def whole(self, reply: Reply) -> dict[str, Any]:
         """Write the answer in one piece."""
+        ending: dict[str, Any] = _response(reply, "completed")
+        if reply.cut:
+            details = {"reason": "max_output_tokens"}
+            ending = {**_response(reply, "incomplete"), "incomplete_details": details}
         return {
-            **_response(reply, "completed"),
+            **ending,
             "output": [*_messages(reply), *_calls(reply)],
             "usage": _usage(reply),
         }
@@ -83,7 +87,8 @@ class ResponsesApi:
             yield _event(reply, "response.output_item.done", output_index=0, item=message)
         for index, item in enumerate(_calls(reply), start=len(_messages(reply))):
             yield from _call_events(reply, index, item)
-        yield _event(reply, "response.completed", response=self.whole(reply))
+        kind = "response.incomplete" if reply.cut else "response.completed"
+        yield _event(reply, kind, response=self.whole(reply))
 
 
 def _entry(item: dict[str, Any]) -> Iterator[Entry]:

@@ -107,6 +107,11 @@ def test_whatever_looks_like_a_key_is_taken_out_of_the_providers_words(said: str
         assert secret not in text
 
 
+@pytest.mark.parametrize("mask", ["sk-…", "sk-proj-…", "…", "****", "sk-...", "•••", "sk-**"])
+def test_a_masked_key_does_not_show_its_end(mask: str) -> None:
+    assert KEY[-4:] not in without_secrets(f"Incorrect API key ({mask}{KEY[-4:]}) given", KEY)
+
+
 def test_ordinary_words_stay_and_long_ones_end_on_one_line() -> None:
     assert (
         without_secrets("a monkey asked\n for task-lists", KEY) == "a monkey asked for task-lists"

@@ -54,6 +54,11 @@ class Curt(SoundAgent):
         super().__init__(system_prompt, model, max_turns=1, **options)
 
 
+class Unmarked(SoundAgent):
+    async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
+        return "".join(await super().answer(given, callback, emit))
+
+
 class Repeating(SoundAgent):
     async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
         answer = await super().answer(given, callback, emit)
@@ -75,6 +80,7 @@ class Repeating(SoundAgent):
         (Mute, "test_pieces_come_before_the_answer_is_complete"),
         (InOnePiece, "test_the_pieces_that_are_streamed_add_up_to_the_answer"),
         (Stuttering, "test_the_pieces_that_are_streamed_add_up_to_the_answer"),
+        (Unmarked, "test_an_answer_that_the_length_limit_ends_is_marked"),
         (Silent, "test_silence_is_no_answer"),
         (Curt, "test_a_model_that_once_says_nothing_is_asked_again"),
         (Repeating, "test_nothing_said_after_a_tool_ran_runs_it_no_second_time"),

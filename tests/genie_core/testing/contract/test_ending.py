@@ -85,6 +85,29 @@ class Hasty(SoundAgent):
             return "".join(heard)
 
 
+class Mute(SoundAgent):
+    """Passes on no text before it knows the end of it, and forgets what has none."""
+
+    async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
+        if emit is None:
+            return await super().answer(given, callback, None)
+        answer = await super().answer(given, callback, lambda _piece: None)
+        emit(answer)
+        return answer
+
+
+class Forgetful(SoundAgent):
+    """Remembers no run that has not come to its end."""
+
+    async def answer(self, given: AgentInput, callback: ApprovalCallback, emit: Emit | None) -> str:
+        before = list(self._history.messages)
+        try:
+            return await super().answer(given, callback, emit)
+        except BaseException:
+            self._history.messages = before
+            raise
+
+
 CANCELLATIONS = [
     "test_cancelling_while_the_model_thinks",
     "test_cancelling_while_text_is_streamed",
@@ -92,6 +115,10 @@ CANCELLATIONS = [
     "test_cancelling_while_a_tool_runs_ends_the_tool",
     "test_cancelling_when_one_of_two_calls_is_done",
     "test_cancelling_twice_is_like_once",
+]
+BEGUN = [
+    "test_what_was_said_before_a_cancel_was_streamed_and_is_known",
+    "test_what_was_said_before_a_stream_breaks_off_was_streamed_and_is_known",
 ]
 REFUSALS = [
     "test_a_refused_request_fails_the_run_and_says_why",
@@ -109,6 +136,7 @@ REFUSALS = [
         (Unwritten, "test_what_a_cancelled_run_leaves_can_be_journalled"),
         *((kind, test) for test in REFUSALS for kind in (Cheerful, Vague)),
         (Broken, "test_a_refused_request_fails_the_run_and_says_why"),
+        *((kind, test) for test in BEGUN for kind in (Mute, Forgetful)),
         (Hasty, "test_half_an_answer_is_no_answer"),
         (Cheerful, "test_half_an_answer_is_no_answer"),
     ],

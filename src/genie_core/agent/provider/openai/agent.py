@@ -22,7 +22,7 @@ from agents.tracing import get_trace_provider
 from openai import DEFAULT_TIMEOUT, Timeout
 
 from genie_core.agent.approval import ApprovalCallback
-from genie_core.agent.base import Agent, AgentInput, AsyncTool
+from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.failures import MAX_TURNS, STALL_TIMEOUT, would_fail_again
 from genie_core.agent.provider.instructions import preferring
 from genie_core.agent.provider.openai.attachments import Item, message_with
@@ -140,7 +140,8 @@ class DefaultAgent(Agent):
             # The SDK's `trace` would warn of the one that a parent's run has begun.
             with get_trace_provider().create_trace("genie", disabled=True):
                 gate = ApprovalGate(callback, ledger)
-                agent = await self._prepared(query, gate)
+                model = WatchedModel(self._resolved(), self._model_name, self._cut)
+                agent = await self._prepared(query, gate, model)
                 answer, items = await self._begun(agent, message, gate).answer(emit)
         except asyncio.CancelledError:
             self._keep([message, *ledger.items()])
@@ -158,7 +159,7 @@ class DefaultAgent(Agent):
             if not self._kept_open:
                 await self._close()
         self._keep(items)
-        return answer
+        return CutAnswer(answer) if model.was_cut else answer
 
     def _keep(self, items: list[Any]) -> None:
         """Remember a run, and of the conversation before what the model still has room for."""
@@ -178,14 +179,15 @@ class DefaultAgent(Agent):
             ),
         )
 
-    async def _prepared(self, query: AgentInput, gate: ApprovalGate) -> agents.Agent[Any]:
+    async def _prepared(
+        self, query: AgentInput, gate: ApprovalGate, model: WatchedModel
+    ) -> agents.Agent[Any]:
         """Make the SDK's agent for one run: all tools behind the gate, and its own instructions."""
         offer = await self._servers.offer(self._agent)
-        model = self._resolved()
         return self._agent.clone(
             instructions="\n\n".join(self._instructions(query, offer)),
-            model=WatchedModel(model, self._model_name, self._cut),
-            model_settings=_with_usage(_with_timeout(self._agent.model_settings, model)),
+            model=model,
+            model_settings=_with_usage(_with_timeout(self._agent.model_settings, model.wrapped)),
             tools=[gate.around(tool) for tool in (*offer.tools, *self._agent.tools)],
         )
 

@@ -32,7 +32,8 @@ from genie_core.agent.provider.openai.arguments import UnfitArguments, objection
 from genie_core.agent.provider.openai.ledger import Ledger
 from genie_core.agent.provider.openai.offhand import OffhandGate
 from genie_core.agent.provider.openai.tools import PlainFunction
-from genie_core.errors import summary
+from genie_core.agent.provider.openai.trouble import run_failed
+from genie_core.errors import tool_failure
 from genie_core.progress import doing
 from genie_core.redaction import mask_known
 
@@ -91,7 +92,7 @@ class ApprovalGate:
             arguments = parsed(tool.name, context.tool_arguments)
             wrong = objections(tool.params_json_schema, arguments) or failure.error.message
             return f"Error: the arguments do not fit {tool.name}: {mask_known(wrong)}"
-        return f"Error: {summary(failure.error)}"
+        return f"Error: {tool_failure(run_failed(failure.error, failure.tool_name))}"
 
     def _function(self, tool: FunctionTool) -> FunctionTool:
         """Ask in a guardrail, since the SDK waits for those outside the tool's own time limit."""

@@ -1,17 +1,18 @@
 """A model whose requests are told of, paid for, and kept within its window."""
 
-from collections.abc import AsyncIterator, Sequence
+import copy
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 import agents
-from agents import Model, ModelResponse
+from agents import Model, ModelResponse, OpenAIChatCompletionsModel
 from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
 from openai import OpenAIError
-from openai.types.responses import Response
+from openai.types.responses import Response, ResponseCompletedEvent, ResponseIncompleteEvent
 
 from genie_core.agent.provider.openai.attachments import Item
 from genie_core.agent.provider.openai.history import count_turns, without_turns
@@ -34,18 +35,27 @@ _PARAMETERS: Final = (
 )
 """What a request consists of, in the order in which the SDK may give it."""
 
+_SPOKEN: Final = frozenset({"message", "reasoning"})
+
 
 class WatchedModel(Model):
     """Reports each request and what it took, and leaves out old turns that have no room.
 
     Belongs to one run, which asks for `turns_left_out` in the end. What the agent itself keeps of
-    the conversation is not touched here.
+    the conversation is not touched here. `was_cut` says whether the length limit ended the latest
+    response, which the SDK tells nowhere, or only by an error.
     """
 
     def __init__(self, wrapped: Model, name: str, cut: Cut) -> None:
-        self._wrapped = wrapped
+        self.was_cut = False
+        self._wrapped = self._telling(wrapped)
         self._name = name
         self._cut = cut
+
+    @property
+    def wrapped(self) -> Model:
+        """The model inside."""
+        return self._wrapped
 
     async def _cleanup_on_run_end(self, owner: object) -> None:
         await self._wrapped._cleanup_on_run_end(owner)  # noqa: SLF001 - as the SDK calls it
@@ -87,6 +97,10 @@ class WatchedModel(Model):
                 async with aclosing(stream):
                     async for event in stream:
                         follower.take(event)
+                        if _is_cut_text(event):
+                            self.was_cut = True
+                            yield _completed(event)
+                            return
                         yield event
             except OpenAIError as error:
                 if follower.began or not self._gives_way(error, items):
@@ -103,7 +117,31 @@ class WatchedModel(Model):
         if self._cut.is_too_long(self._name, _PROVIDER, [*map(_size, items)]):
             self._cut.deepen(count_turns(items))
         doing("asking")
+        self.was_cut = False
         return perf_counter()
+
+    def _telling(self, model: Model) -> Model:
+        """Listen for the reason for which a chat completion ends."""
+        if not isinstance(model, OpenAIChatCompletionsModel):
+            return model
+        telling: Any = copy.copy(model)
+        fetch = telling._fetch_response  # noqa: SLF001 - the SDK tells the reason nowhere else
+
+        async def fetch_response(*given: Any, **options: Any) -> Any:
+            fetched = await fetch(*given, **options)
+            if isinstance(fetched, tuple):
+                response, stream = fetched
+                return response, _Overheard(stream, self._ended)
+            self._ended(fetched)
+            return fetched
+
+        telling._fetch_response = fetch_response  # noqa: SLF001 - as above
+        return cast("Model", telling)
+
+    def _ended(self, part: Any) -> None:
+        for choice in part.choices or ():
+            if choice.finish_reason is not None:
+                self.was_cut = choice.finish_reason == "length"
 
     def _sent(self, items: list[Item]) -> list[Any]:
         return without_turns(items, self._cut.turns)
@@ -143,6 +181,22 @@ class WatchedModel(Model):
         return address if urlsplit(address).hostname else ""
 
 
+class _Overheard:
+    """A stream whose parts are shown to somebody else on their way."""
+
+    def __init__(self, stream: Any, show: Callable[[Any], None]) -> None:
+        self._stream = stream
+        self._show = show
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        async for part in self._stream:
+            self._show(part)
+            yield part
+
+
 class _Follower:
     """Reads along in a stream of events."""
 
@@ -171,6 +225,24 @@ class _Follower:
                 total_tokens=response.usage.total_tokens,
                 input_tokens_details=response.usage.input_tokens_details,
             )
+
+
+def _is_cut_text(event: Any) -> bool:
+    """Whether the length limit ended a response that says something and calls nothing."""
+    if not isinstance(event, ResponseIncompleteEvent):
+        return False
+    details, output = event.response.incomplete_details, event.response.output
+    is_length = details is not None and details.reason == "max_output_tokens"
+    return is_length and bool(output) and all(each.type in _SPOKEN for each in output)
+
+
+def _completed(event: ResponseIncompleteEvent) -> ResponseCompletedEvent:
+    """The event that the SDK takes for the end of an answer, where it would raise."""
+    return ResponseCompletedEvent(
+        type="response.completed",
+        response=event.response,
+        sequence_number=event.sequence_number,
+    )
 
 
 def _items(given: str | list[Any]) -> list[Item]:

@@ -13,6 +13,8 @@ from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import (
     AgentStreamEvent,
     ModelMessage,
+    ModelRequest,
+    ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
@@ -31,7 +33,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import UsageLimits
 
 from genie_core.agent.approval import ApprovalCallback
-from genie_core.agent.base import Agent, AgentInput, AsyncTool
+from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.failures import MAX_TURNS, would_fail_again
 from genie_core.agent.provider.instructions import preferring
 from genie_core.agent.provider.pulse import CALL, Pulse
@@ -154,6 +156,7 @@ class DefaultAgent(Agent):
     ) -> str:
         prompt = await prompt_with(query.query, query.attachments)
         self._watched.begin()
+        voice = _Voice(emit) if emit else None
         with capture_run_messages() as messages:
             try:
                 async with self._opened():
@@ -166,28 +169,35 @@ class DefaultAgent(Agent):
                             else None,
                             capabilities=[ApprovalGate(callback)],
                             usage_limits=self._limits,
-                            event_stream_handler=_text_handler(emit) if emit else None,
+                            event_stream_handler=voice.follow if voice else None,
                         )
             except BaseException as error:
-                self._remember_unfinished(messages, error)
+                self._remember_unfinished(messages, error, voice.begun if voice else "")
                 raise
         self._keep(result.all_messages())
-        return result.output
+        return CutAnswer(result.output) if _was_cut(result.response) else result.output
 
     def _keep(self, messages: list[ModelMessage]) -> None:
         """Remember a conversation, as far as the model still has room for it."""
         self._history.update(messages)
         self._history.forget(self._watched.turns_left_out)
 
-    def _remember_unfinished(self, messages: list[ModelMessage], error: BaseException) -> None:
-        """Keep what was said and done, unless it is why the model refused to go on."""
+    def _remember_unfinished(
+        self, messages: list[ModelMessage], error: BaseException, begun: str
+    ) -> None:
+        """Keep what was said and done, unless it is why the model refused to go on.
+
+        `begun` is the text of a response that broke off: people have read it.
+        """
         if isinstance(error, asyncio.CancelledError | RunCancelled):
             if (cancelled := RunCancelled.from_cancellation(error)) is not None:
                 self._keep(cancelled.all_messages())
-        elif not would_fail_again(error) and any(
-            map(_has_results, messages[len(self._history.messages) :])
-        ):
-            self._keep(messages)
+        elif not would_fail_again(error):
+            if begun and messages and isinstance(messages[-1], ModelRequest):
+                messages = [*messages, ModelResponse(parts=[TextPart(begun)])]
+            added = messages[len(self._history.messages) :]
+            if begun or any(map(_has_results, added)):
+                self._keep(messages)
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[None]:
@@ -206,30 +216,36 @@ class DefaultAgent(Agent):
                     log.warning("an agent's model or tools did not close cleanly", exc_info=True)
 
 
-def _text_handler(
-    emit: Callable[[str], None],
-) -> Callable[[RunContext[Any], AsyncIterable[AgentStreamEvent]], Any]:
-    """Pass on the text of one or more responses, with a blank line between two of them.
+class _Voice:
+    """Passes on the text of one or more responses, with a blank line between two of them.
 
-    What else a model is at is reported on the way.
+    What else a model is at is reported on the way. `begun` is the text so far of the response that
+    is being streamed; empty between two of them.
     """
-    began = False
-    pulse = Pulse()
 
-    async def follow(_ctx: RunContext[Any], events: AsyncIterable[AgentStreamEvent]) -> None:
-        nonlocal began
+    def __init__(self, emit: Callable[[str], None]) -> None:
+        self.begun = ""
+        self._emit = emit
+        self._spoke = False
+        self._pulse = Pulse()
+
+    async def follow(self, _ctx: RunContext[Any], events: AsyncIterable[AgentStreamEvent]) -> None:
+        """Pass on the text of one response."""
         async for event in events:
-            _feel(pulse, event)
+            _feel(self._pulse, event)
             match event:
                 case PartStartEvent(part=TextPart(content=text)):
-                    emit(f"\n\n{text}" if began else text)
-                    began = True
+                    self._say(text, f"\n\n{text}" if self._spoke else text)
                 case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                    emit(text)
+                    self._say(text, text)
                 case _:
                     pass
+        self.begun = ""
 
-    return follow
+    def _say(self, text: str, shown: str) -> None:
+        self.begun += text
+        self._spoke = True
+        self._emit(shown)
 
 
 def _feel(pulse: Pulse, event: AgentStreamEvent) -> None:
@@ -249,6 +265,10 @@ def _can_stream(model: Model) -> bool:
     if getattr(model, "stream_function", True) is None:  # a FunctionModel without one
         return False
     return type(model).request_stream is not Model.request_stream
+
+
+def _was_cut(response: ModelResponse) -> bool:
+    return response.finish_reason == "length"
 
 
 def _has_results(message: ModelMessage) -> bool:

@@ -29,7 +29,7 @@ from genie_core.agent.provider.consent import (
 )
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.pydantic_ai.servers import ServerOut
-from genie_core.errors import GenieError, summary
+from genie_core.errors import GenieError, summary, tool_failure
 from genie_core.progress import doing
 from genie_core.redaction import mask_known
 
@@ -97,8 +97,8 @@ class _GatedToolset(WrapperToolset[Any]):
         except _PASSED_ON:
             raise
         except GenieError as error:  # such as an unknown subagent: for the model to put right
-            doing("note", f"{name}: {error}")
-            raise ToolFailed(mask_known(str(error))) from error
+            doing("note", f"{name}: {tool_failure(error)}")
+            raise ToolFailed(tool_failure(error)) from error
         except Exception as error:
             log.warning("tool %s raised", name, exc_info=True)
             doing("note", f"{name}: {summary(error)}")

@@ -1,0 +1,116 @@
+"""What people have read of an answer stays, marked, and a call that was not run says why."""
+
+from pathlib import Path
+
+import pytest
+from tests.contract.assisted import KEY, Guest, config, room_of_two
+
+from genie_core.assistant.config import Rule, Runtime
+from genie_core.room.authorship import reported
+from genie_core.room.event import Answered, Asked, Cancelled, Failed, Settled
+from genie_core.room.exchange import Phase
+from genie_core.room.limits import Limits
+from genie_core.testing.openai import FakeOpenAI
+from genie_core.testing.turns import Call, Cut, Say, Stall
+
+pytestmark = pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
+
+BEGINNING = "Once upon a time there was"
+
+
+def streamed(guest: Guest) -> str:
+    return "".join(text for _, text in guest.ear.deltas)
+
+
+async def test_a_stopped_answer_stays_and_is_marked_for_everybody(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    async with FakeOpenAI(api_key=KEY) as server:
+        settings = config(server, runtime=runtime)
+        async with room_of_two(tmp_path / "room", settings) as two:
+            server.script(Stall(BEGINNING))
+            two.ann.seat.say("@genie tell a story")
+            await two.bob.ear.until(lambda: streamed(two.bob) == BEGINNING)
+            (message,) = two.ann.seat.state.running
+            assert two.ann.seat.stop(message) == 1
+            exchange = await two.bob.ended("@genie tell a story")
+            assert (exchange.phase, exchange.partial) == (Phase.CANCELLED, BEGINNING)
+            (cancelled,) = two.bob.bodies(Cancelled)
+            assert (cancelled.reason, cancelled.text) == ("stopped by ann", BEGINNING)
+            key = two.bob.seat.state.keys["ann"]
+            room = two.bob.seat.state.room
+            assert reported(key, room, exchange.said, cancelled)
+            await two.ann.caught_up(two.bob)
+            assert two.ann.said("@genie tell a story") == exchange
+
+            server.script(Say("The end."))
+            two.ann.seat.say("@genie go on")
+            exchange = await two.bob.ended("@genie go on")
+            assert exchange.answer is not None, exchange.error
+            assert BEGINNING in "\n".join(server.requests[-1].texts)
+
+
+async def test_an_answer_whose_connection_broke_stays_and_is_marked(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    async with FakeOpenAI(api_key=KEY) as server:
+        settings = config(server, runtime=runtime)
+        async with room_of_two(tmp_path / "room", settings) as two:
+            server.script(*[Cut(BEGINNING)] * 5)
+            two.ann.seat.say("@genie tell a story")
+            exchange = await two.bob.ended("@genie tell a story")
+            assert (exchange.phase, exchange.partial) == (Phase.FAILED, BEGINNING)
+            (failed,) = two.bob.bodies(Failed)
+            assert failed.text == BEGINNING
+            assert "the connection to the model broke off" in failed.error
+            assert failed.error.endswith("; ann sees the details")
+            assert server.base_url not in failed.error
+            await two.ann.caught_up(two.bob)
+            own = two.ann.said("@genie tell a story")
+            assert own is not None
+            assert own.error is not None
+            assert server.base_url in own.error.error
+
+
+async def test_an_answer_that_the_length_limit_ended_is_marked(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    async with FakeOpenAI(api_key=KEY) as server:
+        settings = config(server, runtime=runtime)
+        async with room_of_two(tmp_path / "room", settings) as two:
+            for text, cut in ((BEGINNING, True), ("The end.", False)):
+                server.script(Say(text, cut=cut))
+                two.ann.seat.say(f"@genie {text}")
+                exchange = await two.bob.ended(f"@genie {text}")
+                assert exchange.answer is not None, exchange.error
+                assert (exchange.answer.text, exchange.answer.cut) == (text, cut)
+            assert [each.cut for each in two.bob.bodies(Answered)] == [True, False]
+
+
+async def test_a_call_too_large_to_be_shown_says_so_to_model_owner_and_room(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    async with FakeOpenAI(api_key=KEY) as server:
+        settings = config(server, runtime=runtime, workspace=workspace, rules=(Rule("allow"),))
+        limits = Limits(frame_bytes=16 * 1024)
+        async with room_of_two(tmp_path / "room", settings, limits=limits) as two:
+            large = Call("write_file", {"path": "large.txt", "content": "x" * 20_000})
+            server.script(large, Say("I will write it in parts."))
+            two.ann.seat.say("@genie write it down")
+            exchange = await two.bob.ended("@genie write it down")
+            assert exchange.answer is not None, exchange.error
+            (told,) = server.requests[-1].tool_results
+            why = "its arguments are 19 KB, more than the 14 KB that an approval can show"
+            assert told.startswith(f"This tool call was not run: {why}")
+            assert "did not allow" not in told
+            assert any(f"write_file was not run: {why}" in each for each in two.ann.ear.notices)
+            (asked,) = two.bob.bodies(Asked)
+            assert asked.unasked
+            assert asked.arguments["path"] == "large.txt"
+            (settled,) = two.bob.bodies(Settled)
+            assert settled.outcome == "expired"
+            assert settled.reason is not None
+            assert settled.reason.startswith(why)
+            assert not list(workspace.iterdir())
