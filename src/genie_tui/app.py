@@ -185,7 +185,7 @@ class GenieApp(GuardedApp[Departure]):
                 await self._go_back_from(room, error)
 
         text = Content(visible(question.text))
-        await self.push_screen(ConfirmScreen(question.title, text, question.yes, self._clock), act)
+        await self.push_screen(ConfirmScreen(question.title, text, question.yes, self.clock), act)
 
     async def _go_back_from(self, screen: Screen[None] | None, error: str = "") -> None:
         """Take a screen down and be where one came from; without such a place, end."""

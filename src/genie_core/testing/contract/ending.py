@@ -52,7 +52,7 @@ class Ending(Case):
                 complete.set()
 
         async with self.opened(Stall(BEGINNING)) as rig:
-            run = asyncio.create_task(ask(rig.agent, "tell", streaming=True, emit=emit))
+            run = start_task(ask(rig.agent, "tell", streaming=True, emit=emit))
             await _until(complete.wait(), run)
             await self._cancel(run)
             await _works(rig)
