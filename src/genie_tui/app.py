@@ -267,6 +267,11 @@ class GenieApp(GuardedApp[Departure]):
 
     # Ending
 
+    @property
+    def to_print(self) -> Sequence[str]:
+        """Lines for the terminal after the end: what a person wrote that no disk took."""
+        return self._suspension.to_print
+
     def request_suspend(self, reason: str = "") -> None:
         """Leave the room in good order and end, quickly and without a word: nobody may be there.
 

@@ -25,7 +25,8 @@ class Departure:
 
     `waiting` counts the tool calls that this person had not answered. `copy` is the name of the
     folder if it is a copy of what somebody else opened, empty without one. `saved_to` is where all
-    of it is, and `draft` the beginning of what was written, not sent and kept there.
+    of it is, and `draft` the beginning of what was written, not sent and kept there. `elsewhere`
+    says where what the room's disk did not take is instead.
     """
 
     room: str
@@ -36,6 +37,7 @@ class Departure:
     receipt: Receipt = field(default_factory=Receipt)
     saved_to: str = ""
     draft: str = ""
+    elsewhere: str = ""
 
     @property
     def what(self) -> str:
@@ -90,6 +92,8 @@ def receipt_lines(departure: Departure) -> Iterator[Line]:
         yield Line("unsent", _unsent(receipt.unsent))
     for problem in receipt.problems:
         yield Line("problem", visible_line(problem))
+    if departure.elsewhere:
+        yield Line("not saved", visible_line(departure.elsewhere))
     if departure.draft:
         yield Line(DRAFT, f"kept: {visible_line(departure.draft)}")
     if departure.saved_to:

@@ -11,6 +11,7 @@ from genie_core.room.seat import Seat
 from genie_core.tasks import start_task
 from genie_tui.amounts import counted
 from genie_tui.screens.room import RoomScreen
+from genie_tui.unsaved import UnsentText
 
 VIEW_TIMEOUT: Final = 5.0
 """Seconds that a disk gets for a draft when the room is left."""
@@ -40,25 +41,28 @@ class GivingBack:
 
     async def _give_back(self, seat: Seat, reason: str, grace: float | None) -> Receipt:
         """Keep what the view is like, leave, and keep what has not been sent by then."""
-        await self._keep_view()
+        await self.keep_view()
         problems: tuple[str, ...] = ()
         try:
             receipt = await seat.leave(reason, grace)
         except LeftInDisorder as error:
             receipt, problems = error.receipt, error.receipt.problems
-        kept = await self._keep_view()
+        kept = await self.keep_view()
+        unsaved = self._room.views.unsaved
         if receipt.unheard and seat.saved and not kept:
             what = counted(len(receipt.unheard), "message")
             problems += (f"how the work on {what} ended never reached the disk",)
         if receipt.unsent and seat.saved and not kept:
             problems += (f"{receipt.unsent} of your messages never reached the room's disk",)
-        elif receipt.unsent and seat.saved and problems:
+        if unsaved is not None and unsaved.draft != UnsentText(""):
+            problems += ("your draft never reached the room's disk",)
+        if receipt.unsent and seat.saved and kept and problems:
             problems += (f"{receipt.unsent} of your messages go out when you are back",)
         if problems:
             raise LeftInDisorder(replace(receipt, problems=problems))
         return receipt
 
-    async def _keep_view(self) -> bool:
+    async def keep_view(self) -> bool:
         """Write the view down, if that is possible soon. Nothing depends on it."""
         try:
             async with asyncio.timeout(VIEW_TIMEOUT):

@@ -66,6 +66,25 @@ ACTIONS: Final = (
         "scroll",
         display="↑ ↓",
     ),
+    Action(Scope.UNSAVED, ("escape",), "stay in the room", "Stay", "choose('stay')"),
+    Action(
+        Scope.UNSAVED,
+        ("w",),
+        "write it to a file",
+        "Write it to a new file elsewhere, and leave",
+        "choose('write')",
+    ),
+    Action(
+        Scope.UNSAVED,
+        ("p",),
+        "print it",
+        "Leave, and print it on the terminal afterwards",
+        "choose('print')",
+    ),
+    Action(
+        Scope.UNSAVED, ("up",), "scroll", "Scroll what is not saved", "scroll(-1)", display="↑ ↓"
+    ),
+    Action(Scope.UNSAVED, ("down",), "scroll", "Scroll on what is not saved", "scroll(1)"),
     Action(
         Scope.PREFERENCES,
         ("ctrl+s",),

@@ -143,7 +143,7 @@ ROOM_ACTIONS: Final = (
         Scope.TIMELINE,
         ("escape",),
         "back",
-        "Back to the composer; on a message that an agent works on, ask whether to stop it",
+        "Back; on a message that an agent works on, ask whether to stop it",
         "stop",
     ),
     Action(Scope.CARD, ("a",), "allow once", "Allow this one call", "allow_once", shown=True),

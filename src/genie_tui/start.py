@@ -131,8 +131,12 @@ def _heed_no_more(loop: asyncio.AbstractEventLoop) -> None:
 def _farewell(app: GenieApp, departure: Departure | None) -> int:
     _forget_lost_terminal()
     if app.failure:
+        for line in app.to_print:
+            _say(sys.stdout.fileno(), line)
         _say(sys.stderr.fileno(), f"genie-tui: {visible_line(app.failure)}")
         return 1
+    for line in app.to_print:
+        _say(sys.stdout.fileno(), line)
     if departure is not None:
         for line in last_words(departure):
             _say(sys.stdout.fileno(), line)

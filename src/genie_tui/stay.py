@@ -6,6 +6,7 @@ from genie_tui.bridge import Doorman
 from genie_tui.departure import Departure
 from genie_tui.giving_back import GivingBack
 from genie_tui.screens.room import RoomScreen
+from genie_tui.unsaved import Unsaved
 
 
 class Stay:
@@ -30,6 +31,10 @@ class Stay:
         """End what still runs while the room is left."""
         if self.seat is not None:
             self.seat.hurry()
+
+    async def unsaved(self) -> Unsaved | None:
+        """Keep what was written here, and return what the room's disk did not take of it."""
+        return None if await self._giving_back.keep_view() else self.screen.views.unsaved
 
     async def leave(self, reason: str, grace: float | None) -> Departure | None:
         """Give the seat back, if there is one; the first to ask says why and how quickly.

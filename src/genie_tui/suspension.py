@@ -1,18 +1,36 @@
 """How the app ends: the room is left in good order, and whoever is there is told how that went."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final, TypeVar
 
 from textual.app import App
+from textual.content import Content
+from textual.screen import Screen
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.errors import GenieError
 from genie_core.room.departure import QUICK_GRACE, Ending
 from genie_core.room.errors import LeftInDisorder
+from genie_core.room.seat import Seat
 from genie_tui.departure import Departure, receipt_lines
+from genie_tui.screens.ask_line import AskLineScreen
+from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.leaving import LeavingScreen
+from genie_tui.screens.manifest import others_here
 from genie_tui.screens.receipt import ReceiptScreen
+from genie_tui.screens.unsaved import Rescue, UnsavedScreen
 from genie_tui.stay import Stay
+from genie_tui.unsaved import NotWritten, Unsaved, default_path, write_unsaved
+
+LONGEST: Final = 4_096
+"""Characters that a path may have."""
+
+NEW_FILE: Final = "A new file that only you can read. A name that is taken is not overwritten."
+
+T = TypeVar("T")
 
 
 class Suspension:
@@ -33,7 +51,11 @@ class Suspension:
         self._end = end
         self._clock = clock
         self._attended = True
+        self._question: Screen[Any] | None = None
+        self._rescued: Unsaved | None = None
+        self._elsewhere = ""
         self.began = False
+        self.to_print: list[str] = []
 
     def quickly(self, reason: str) -> None:
         """End soon and without a word, since nobody may be there.
@@ -47,11 +69,82 @@ class Suspension:
             self._begin_or_hurry(reason, QUICK_GRACE)
 
     def patiently(self) -> None:
-        """End as the person wants it; asked again, wait for no agent any more."""
+        """End as the person wants it; asked again, wait for no agent any more.
+
+        Before it begins, the person is asked whether they want to suspend the room for others, and
+        what becomes of what they wrote if no disk takes it. They may stay.
+        """
         if isinstance(self._app.screen, ReceiptScreen):
             self._app.screen.end()
-        else:
+        elif self.began:
             self._begin_or_hurry("", None)
+        elif self._question not in self._app.screen_stack:
+            self._app.run_worker(self._ask(), group="asking before the end", exclusive=True)
+
+    async def _ask(self) -> None:
+        stay = self._stay()
+        if stay is None or stay.seat is None or await self._may_leave(stay, stay.seat):
+            self._begin_or_hurry("", None)
+
+    async def _may_leave(self, stay: Stay, seat: Seat) -> bool:
+        """Ask what there is to ask; True if the person leaves."""
+        others = others_here(seat.state, seat.name) if stay.hosts else []
+        if others and not await self._put(
+            ConfirmScreen("Suspend the room for everyone?", _about(others), "suspend", self._clock)
+        ):
+            return False
+        unsaved = await stay.unsaved()
+        return unsaved is None or await self._rescue(unsaved, can_stay=True)
+
+    async def _rescue(self, unsaved: Unsaved, *, can_stay: bool) -> bool:
+        """Ask what becomes of what no disk took, and do it; False if the person stays."""
+        problem = ""
+        while True:
+            match await self._put(UnsavedScreen(unsaved, can_stay=can_stay, problem=problem)):
+                case Rescue.WRITE:
+                    path, problem = await self._write(unsaved)
+                    if not path:
+                        continue
+                    self.to_print.clear()
+                    self._elsewhere = f"{unsaved.what}: written to {path}"
+                case Rescue.PRINT:
+                    self.to_print[:] = unsaved.lines()
+                    self._elsewhere = f"{unsaved.what}: printed on the terminal when this ends"
+                case _:
+                    return False
+            self._rescued = unsaved
+            return True
+
+    async def _write(self, unsaved: Unsaved) -> tuple[str, str]:
+        """Write it where the person wants; returns where, or what went wrong."""
+        line = AskLineScreen(
+            f"Write {unsaved.what} to", default_path(unsaved.title), NEW_FILE, LONGEST
+        )
+        answer = await self._put(line)
+        if not answer:
+            return "", ""
+        try:
+            return str(await asyncio.to_thread(write_unsaved, answer, unsaved)), ""
+        except NotWritten as error:
+            return "", str(error)
+
+    async def _put(self, question: Screen[T]) -> T | None:
+        self._question = question
+        return await self._app.push_screen_wait(question)
+
+    async def _rescue_the_rest(self, stay: Stay) -> None:
+        """Save elsewhere what was not asked about, since the room has been left by now."""
+        unsaved = await stay.unsaved()
+        if unsaved is None or (self._rescued is not None and _same(unsaved, self._rescued)):
+            return
+        if self._attended:
+            await self._rescue(unsaved, can_stay=False)
+            return
+        try:
+            path = await asyncio.to_thread(write_unsaved, default_path(unsaved.title), unsaved)
+            self._elsewhere = f"{unsaved.what}: written to {path}"
+        except NotWritten:
+            self.to_print[:] = unsaved.lines()
 
     def _begin_or_hurry(self, reason: str, grace: float | None) -> None:
         if not self.began:
@@ -69,6 +162,10 @@ class Suspension:
         departure, problem = None, ""
         if stay is not None:
             departure, problem = await _left(stay, reason, grace)
+            await self._rescue_the_rest(stay)
+        if departure is not None and self._elsewhere:
+            departure = replace(departure, elsewhere=self._elsewhere)
+            problem = f"{problem}; {self._elsewhere}" if problem else ""
         if departure is not None and self._attended:
             await self._show_receipt(departure)
         self._end(departure, problem)
@@ -94,6 +191,19 @@ async def _left(stay: Stay, reason: str, grace: float | None) -> tuple[Departure
         return stay.departure(error.receipt), str(error)
     except GenieError as error:
         return None, str(error)
+
+
+def _about(others: Sequence[str]) -> Content:
+    *most, last = others
+    names = f"{', '.join(most)} and {last} are" if most else f"{last} is"
+    return Content(
+        f"{names} here. They can't write or read on until you resume it.\n\n"
+        f"To let the room go on without you, stay and hand it over: /host {others[0]}"
+    )
+
+
+def _same(one: Unsaved, other: Unsaved) -> bool:
+    return (one.messages, one.draft) == (other.messages, other.draft)
 
 
 def _leaving_screen(stay: Stay) -> LeavingScreen:

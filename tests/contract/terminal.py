@@ -178,11 +178,20 @@ class Terminal:
             os.close(self._master)
 
     def leave(self) -> int:
-        """Leave the room by key, put the receipt away, and wait for the end."""
-        self.press("ctrl+q")
+        """Leave the room by key, also if others are in it, put the receipt away, wait for the end."""
+        self.quit()
         self.wait_for("any key ends")
         self.press("enter")
         return self.exit_code()
+
+    def quit(self) -> None:
+        """Begin to leave by key; a host with others in the room says that it is meant."""
+        self.press("ctrl+q")
+        asked = "Suspend the room for everyone?"
+        began = ("any key ends", "suspending", "leaving", asked)
+        if asked in self.wait_until(lambda text: any(each in text for each in began), str(began)):
+            self.wait_for("suspend", gone="ready in a moment")
+            self.press("enter")
 
     def exit_code(self) -> int:
         """Wait for the program to end by itself."""

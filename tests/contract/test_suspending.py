@@ -73,7 +73,7 @@ def test_work_gets_its_grace_and_messages_wait_for_the_room_to_be_back(
         ann.wait_for("s allow for session")
         ann.press("a")
         ann.wait_for("calling run_command", gone="1 approval")
-        ann.press("ctrl+q")
+        ann.quit()
         ann.wait_for("1 agent is still working")
         bob.wait_for("The host suspends the room in")
         bob.say("one more thing")

@@ -1,31 +1,49 @@
 """How the app ends: what is waited for, what is told, what hurries it."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import pytest
 from tests.genie_tui.scripted_seat import (
     HandClock,
     ScriptedDoorman,
+    ScriptedHosting,
     ScriptedSeat,
     in_room,
     until,
 )
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from genie_core.errors import GenieError
 from genie_core.room.departure import QUICK_GRACE, Ending, Item, Receipt
 from genie_core.room.errors import LeftInDisorder
-from genie_core.room.event import FileRef
+from genie_core.room.event import FileRef, Joined, Left
+from genie_core.room.seat import Unsent
 from genie_tui.app import GenieApp
 from genie_tui.departure import Departure, last_words
+from genie_tui.screens.ask_line import AskLineScreen
+from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.leaving import HURRY, LeavingScreen
 from genie_tui.screens.receipt import ReceiptScreen
+from genie_tui.screens.room import RoomScreen
+from genie_tui.screens.unsaved import UnsavedScreen
 from genie_tui.view_state import View
 
 WAY_OUT = "~/sessions/2026-11-21-garden-abcd"
+
+
+@pytest.fixture
+def seat() -> ScriptedSeat:
+    """A host's seat in a room where nobody else is."""
+    made = ScriptedSeat(hosting=ScriptedHosting())
+    made.open_room()
+    made.feed(Left("bob"), by="bob")
+    return made
 
 
 async def receipt_of(pilot: Pilot[Any]) -> str:
@@ -259,9 +277,14 @@ async def told_on_leaving(seat: ScriptedSeat, *, kept: bool) -> tuple[str, str]:
             doorman.view_error = GenieError("the disk is full")
             screen.draft = "so that there is something to write"
         await pilot.press("ctrl+q")
+        if not kept:
+            await choose(pilot, clock, "p")
         told = await receipt_of(pilot)
         await put_away(pilot, clock)
     return told, app.failure
+
+
+PRINTED = "printed on the terminal when this ends"
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -269,8 +292,10 @@ async def test_messages_that_were_not_sent_are_told_of(seat: ScriptedSeat, kept:
     seat.receipt = Receipt(unsent=1)
     told, failure = await told_on_leaving(seat, kept=kept)
     assert ("kept, and sent when you are back" in told) is kept
-    never = "left the room, but 1 of your messages never reached the room's disk"
-    assert failure == ("" if kept else never)
+    assert ("1 of your messages never reached the room's disk" in failure) is not kept
+    assert ("your draft never reached the room's disk" in failure) is not kept
+    assert (PRINTED in failure) is not kept
+    assert (f"not saved  your draft: {PRINTED}" in told) is not kept
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -283,7 +308,192 @@ async def test_work_that_the_room_has_not_heard_of_is_told_of(
     assert ("the room hears of it when you are back" in told) is kept
     assert ("the room has not heard of it" in told) is not kept
     never = "left the room, but how the work on 1 message ended never reached the disk"
-    assert failure == ("" if kept else never)
+    assert failure.startswith(never) is not kept
+
+
+# Asked before it begins
+
+
+async def choose(pilot: Pilot[Any], clock: HandClock, key: str) -> None:
+    """Press a key on the question about what is not saved, once keys count."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, UnsavedScreen))
+    await until(pilot, lambda: pilot.app.screen.is_mounted)
+    clock.rest()
+    await pilot.press(key)
+
+
+@asynccontextmanager
+async def full_disk(
+    seat: ScriptedSeat, clock: HandClock
+) -> AsyncIterator[tuple[RoomScreen, Pilot[Any], GenieApp]]:
+    """A room whose disk takes nothing any more, with two messages and a draft."""
+    doorman = ScriptedDoorman(seat)
+    plan = FileRef("ab" * 32, "plan\x1b.pdf", 5)
+    async with in_room(seat, doorman=doorman, clock=clock) as (screen, pilot):
+        await until(pilot, lambda: seat.saved in doorman.views)
+        doorman.view_error = GenieError("your draft can't be kept: No space left on device")
+        seat.unsent = (Unsent("1", "first\nwords", emote=False, at=1.0, files=(plan,)),)
+        screen.draft = "half a [b]sen"
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        yield screen, pilot, app
+
+
+async def test_who_would_lose_words_is_asked_and_may_stay(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with full_disk(seat, clock) as (screen, pilot, app):
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, UnsavedScreen))
+        await until(pilot, lambda: app.screen.is_mounted)
+        told = "\n".join(str(each.visual) for each in app.screen.query(Static))
+        assert "1 unsent message and your draft" in told
+        assert "No space left on device" in told
+        assert "first\nwords\n[attached: plan␛.pdf]" in told
+        assert "half a [b]sen" in told
+        for key in ("x", "enter", "space", "q", "ctrl+q"):
+            clock.rest()
+            await pilot.press(key)
+        assert isinstance(app.screen, UnsavedScreen)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen)
+        assert seat.leaves == []
+        assert screen.draft == "half a [b]sen"
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, UnsavedScreen))
+
+
+async def test_what_the_disk_does_not_take_is_written_elsewhere(
+    seat: ScriptedSeat, tmp_path: Path
+) -> None:
+    clock = HandClock()
+    taken, fresh = tmp_path / "taken", tmp_path / "fresh"
+    taken.write_text("mine")
+    async with full_disk(seat, clock) as (_, pilot, app):
+        await pilot.press("ctrl+q")
+        for path in (taken, fresh):
+            await choose(pilot, clock, "w")
+            await until(pilot, lambda: isinstance(app.screen, AskLineScreen))
+            line = app.screen.query_one(Input)
+            await until(pilot, lambda: line.has_focus)  # noqa: B023 - it is awaited here
+            assert line.value.startswith(gettempdir())
+            line.value = str(path)
+            clock.rest()
+            await pilot.press("enter")
+        told = await receipt_of(pilot)
+        assert f"your draft: written to {fresh}" in told.replace("\n", "")
+        await put_away(pilot, clock)
+    assert taken.read_text() == "mine"
+    assert fresh.stat().st_mode & 0o777 == 0o600
+    text = fresh.read_text()
+    assert "first\nwords\n[attached: plan\x1b.pdf]" in text
+    assert "half a [b]sen" in text
+    assert seat.leaves == [""]
+    assert str(fresh) in app.failure
+    assert app.to_print == []
+
+
+async def test_what_the_disk_does_not_take_is_printed(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with full_disk(seat, clock) as (_, pilot, app):
+        await pilot.press("ctrl+q")
+        await choose(pilot, clock, "p")
+        await put_away(pilot, clock)
+    assert {"first", "words", "[attached: plan␛.pdf]", "half a [b]sen"} <= set(app.to_print)
+
+
+async def test_with_nobody_there_it_is_written_to_a_temporary_file(
+    seat: ScriptedSeat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    async with full_disk(seat, HandClock()) as (_, pilot, app):
+        app.request_suspend("SIGTERM")
+        await until(pilot, lambda: app.failure)
+    (written,) = tmp_path.glob("genie-tui-Garden-*.txt")
+    assert "half a [b]sen" in written.read_text()
+    assert str(written) in app.failure
+
+
+async def test_with_nobody_there_and_no_disk_at_all_it_is_printed(
+    seat: ScriptedSeat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    async with full_disk(seat, HandClock()) as (_, pilot, app):
+        app.request_suspend("SIGTERM")
+        await until(pilot, lambda: app.failure)
+    assert "half a [b]sen" in app.to_print
+
+
+async def test_a_disk_that_fills_while_leaving_loses_nothing_either(seat: ScriptedSeat) -> None:
+    clock, doorman = HandClock(), ScriptedDoorman(seat)
+    seat.leaving.clear()
+    async with in_room(seat, doorman=doorman, clock=clock) as (_, pilot):
+        await until(pilot, lambda: seat.saved in doorman.views)
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: seat.leaves)
+        doorman.view_error = GenieError("No space left on device")
+        seat.unsent = (Unsent("1", "late words", emote=False, at=1.0),)
+        seat.leaving.set()
+        await until(pilot, lambda: isinstance(app.screen, UnsavedScreen))
+        await pilot.press("escape")  # it is too late to stay
+        assert isinstance(app.screen, UnsavedScreen)
+        await choose(pilot, clock, "p")
+        await put_away(pilot, clock)
+    assert "late words" in app.to_print
+
+
+@pytest.fixture
+def crowd(seat: ScriptedSeat) -> ScriptedSeat:
+    """The same with bob and carol."""
+    for name in ("bob", "carol"):
+        seat.feed(Joined("member"), by=name)
+    return seat
+
+
+@pytest.mark.parametrize(("key", "leaves"), [("escape", []), ("enter", [""])])
+async def test_a_host_is_asked_before_everybody_is_suspended(
+    crowd: ScriptedSeat, key: str, leaves: list[str]
+) -> None:
+    clock = HandClock()
+    async with in_room(crowd, clock=clock) as (screen, pilot):
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        await until(pilot, lambda: pilot.app.screen.is_mounted)
+        question = str(pilot.app.screen.query_one("#confirm-text", Static).render())
+        assert "bob and carol are here" in question
+        assert "/host bob" in question
+        await pilot.press("ctrl+q", "enter")  # typed on
+        assert crowd.leaves == []
+        clock.rest()
+        await pilot.press(key)
+        if leaves:
+            await put_away(pilot, clock)
+        else:
+            await until(pilot, lambda: pilot.app.screen is screen)
+            await pilot.press("ctrl+q")
+            await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        assert crowd.leaves == leaves
+
+
+async def test_a_signal_asks_nobody_and_ends_a_question(crowd: ScriptedSeat) -> None:
+    async with in_room(crowd) as (_, pilot):
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
+        app.request_suspend("SIGTERM")
+        await until(pilot, lambda: app.return_value is not None)
+    assert crowd.leaves == ["SIGTERM"]
+
+
+async def test_a_member_leaves_without_a_question(crowd: ScriptedSeat) -> None:
+    crowd.hosting = None
+    clock = HandClock()
+    async with in_room(crowd, clock=clock) as (_, pilot):
+        await pilot.press("ctrl+q")
+        await put_away(pilot, clock)
+    assert crowd.leaves == [""]
 
 
 async def test_suspending_in_the_lobby_ends_well() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -10,12 +10,15 @@ from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.redaction import mask_known
+from genie_core.room.event import FileRef, Quote
 from genie_core.room.seat import Seat
 from genie_tui.amounts import counted
 from genie_tui.bridge import Doorman
 from genie_tui.screens.cargo_desk import CargoDesk
+from genie_tui.unsaved import Unsaved, UnsentText
 from genie_tui.view_state import View
 from genie_tui.widgets.activity import Activity
+from genie_tui.widgets.brought import quote_name
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.ledger_log import Filter
 from genie_tui.widgets.side_panel import SidePanel, Tab
@@ -56,6 +59,7 @@ class ViewDesk:
         self._seen = 0
         self._writing = asyncio.Lock()
         self._told = False
+        self._why = ""
 
     def begin(self, seat: Seat) -> None:
         """Bring back what was kept, once everything that is known of the room is shown."""
@@ -86,6 +90,20 @@ class ViewDesk:
             return True
 
     @property
+    def unsaved(self) -> Unsaved | None:
+        """What was written here and is on no disk; None if there is nothing like that."""
+        seat, view = self._seat(), self._view()
+        kept = self._kept
+        if seat is None or view is None or kept is None:  # what was kept before is there still
+            return None
+        written = (view.draft, view.unsent, view.files, view.quotes)
+        if not any(written) or written == (kept.draft, kept.unsent, kept.files, kept.quotes):
+            return None
+        messages = (_text(each.text, each.files, each.quotes) for each in view.unsent)
+        draft = _text(view.draft, view.files, view.quotes)
+        return Unsaved(seat.state.title, tuple(messages), draft, self._why)
+
+    @property
     def draft_kept(self) -> str:
         """The beginning of the draft that was written down, and what goes with it; in one line."""
         view = self._kept or View()
@@ -98,6 +116,7 @@ class ViewDesk:
 
     def _tell(self, error: GenieError) -> None:
         logger.warning("%s", error)
+        self._why = str(error)
         if not self._told and self._screen.is_running:
             self._told = True
             self._screen.notify(str(error), severity="warning", markup=False)
@@ -161,6 +180,11 @@ class ViewDesk:
             files=tuple(self._cargo.cargo.files),
             quotes=tuple(self._cargo.cargo.quotes),
         )
+
+
+def _text(text: str, files: Sequence[FileRef], quotes: Sequence[Quote]) -> UnsentText:
+    names = [*(file.name for file in files), *(quote_name(quote) for quote in quotes)]
+    return UnsentText(text, tuple(names))
 
 
 def _joined(kept: str, typed: str) -> str:
