@@ -29,7 +29,6 @@ Stage: TypeAlias = Literal[
 
 ModelTrouble: TypeAlias = Literal[
     "key",
-    "keyless",
     "limit",
     "quota",
     "model",
@@ -46,10 +45,6 @@ ModelTrouble: TypeAlias = Literal[
 
 _TROUBLE: Final[dict[ModelTrouble, tuple[str, str]]] = {  # what happened, what to do about it
     "key": ("does not accept the {key}", "use a valid key that may use this model"),
-    "keyless": (
-        "asks for a key, and none is sent to this address",
-        "name the secret to send there: api_key_env in the settings, or --api-key-env NAME",
-    ),
     "limit": ("takes no more requests for now", "try again {when}"),
     "quota": (
         "is out of reach: the account's quota or credit is used up",
@@ -84,6 +79,12 @@ _PUBLIC_TROUBLE: Final[dict[ModelTrouble, str]] = {
     "answer": "the model gave an answer that cannot be used",
 }
 """The same in words that tell nothing of the owner's key, account and addresses."""
+
+_KEYLESS: Final = (
+    "asks for a key, and none is sent to this address",
+    "name the secret to send there: api_key_env in the settings, or --api-key-env NAME",
+)
+"""What is told of a "key" that was not sent."""
 
 _LONGEST_CAUSE: Final = 400
 
@@ -184,7 +185,8 @@ class ModelFailed(GenieError):
     """A request to a model that got no usable answer, after the retries that its kind allows.
 
     `where` is the address or the provider's name, `detail` what the provider said of it, `key`
-    says which key was used without giving it away, and `retry_after` is in seconds.
+    says which key was used without giving it away, empty if none was, and `retry_after` is in
+    seconds.
     """
 
     def __init__(
@@ -205,7 +207,8 @@ class ModelFailed(GenieError):
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        what, remedy = (text.format(key=self.key, when=self._when) for text in _TROUBLE[self.kind])
+        trouble = _KEYLESS if self.kind == "key" and not self.key else _TROUBLE[self.kind]
+        what, remedy = (text.format(key=self.key, when=self._when) for text in trouble)
         detail = f": {self.detail.rstrip('.')}" if self.detail else ""
         return f"model {self.model!r} at {self.where} {what}{detail}; {remedy}"
 

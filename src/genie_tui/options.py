@@ -57,9 +57,25 @@ _USED: Final[Mapping[str, frozenset[str]]] = {
     "id": frozenset({"name"}),
     "invite": _NONE,
     "secrets": _NONE,
-    "sessions": frozenset({"name", "retention"}),
+    "sessions": frozenset({"retention"}),
+    **{
+        f"sessions {part}": _NONE
+        for part in (
+            "show", "search", "rename", "tag", "fork", "check", "delete", "export", "import"
+        )
+    },
 }  # fmt: skip
 """Settings that a command uses, by their first part; commands that are not here use all of them."""
+
+
+_ENGINE: Final = frozenset(
+    {
+        "model", "base_url", "api_key_env", "runtime", "reasoner_model", "reasoner_base_url",
+        "reasoner_api_key_env", "template", "workspace", "tools", "mcp", "servers", "rules",
+        "agents", "budget", "tool_limits",
+    }
+)  # fmt: skip
+"""Settings of an engine, which a guest does not bring."""
 
 
 class _AskModel(argparse.Action):
@@ -127,11 +143,23 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     options = top.parse_args(arguments)
     name = command.prog.removeprefix(top.prog).strip()
     for setting, value in settings_in(options).items():
-        if value is not None and not _is_used(setting, name):
+        way = _way_without(setting, name, options)
+        if value is not None and way:
             own = f"--{setting.replace('_', '-')}"
             spelt = own if own in top._option_string_actions else f"--set {setting}"  # noqa: SLF001 - argparse has no public way to read them
-            command.error(f"{spelt} has no effect on {command.prog!r}; leave it out")
+            command.error(f"{spelt} has no effect on '{top.prog} {way}'; leave it out")
     return options
+
+
+def _way_without(setting: str, command: str, options: argparse.Namespace) -> str:
+    """Name the command, with the option of it, that does not use a setting; "" if it does."""
+    if not _is_used(setting, command):
+        return command
+    if getattr(options, "guest", False) and setting.partition(".")[0] in _ENGINE:
+        return f"{command} --guest"
+    if command == "replay" and (options.print or options.json):
+        return f"{command} {'--print' if options.print else '--json'}"
+    return ""
 
 
 def _command_in(arguments: list[str], top: argparse.ArgumentParser) -> argparse.ArgumentParser:

@@ -62,7 +62,7 @@ def locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Locat
     monkeypatch.setenv("GENIE_HOME", str(tmp_path / "ann"))
     for name, value in (("OPENAI_API_KEY", KEY), ("ECHO_SECRET", VALUE)):
         monkeypatch.setattr(sys, "stdin", io.StringIO(f"{value}\n"))
-        assert main(["secrets", "set", name, "--name", "ann"]) == 0
+        assert main(["secrets", "set", name]) == 0
     monkeypatch.setattr(redaction, "_KNOWN", KnownValues())  # as in the next process
     found = find_locations(os.environ)
     found.config.mkdir()

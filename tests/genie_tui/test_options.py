@@ -36,6 +36,8 @@ def test_options_before_a_command_count_for_it_too() -> None:
     listed = parse(["sessions", "--json", "--sort", "size", "--tag", "a", "list"])
     assert (listed.json, listed.sort, listed.tag) == (True, "size", ["a"])
     assert parse(["sessions", "list"]).sort == "activity"
+    assert parse(["--name", "ann", "join", ":1", "--guest"]).name == "ann"
+    assert parse(["replay", "--model", "x:y"]).model == "x:y"
     assert parse(["--set", "retention.max_age_days=3", "sessions", "prune"]).part == "prune"
 
 
@@ -58,6 +60,11 @@ def test_options_may_stand_before_and_after_the_command() -> None:
         (["--model", "x:y", "id"], ["--model has no effect on 'genie-tui id'; leave it out"]),
         (["id", "--model", "x:y"], ["there is no option --model"]),
         (["--base-url", "http://x", "sessions"], ["--base-url has no effect"]),
+        (["--name", "ann", "sessions"], ["--name has no effect on 'genie-tui sessions'"]),
+        (["--set", "retention.max_age_days=3", "sessions", "show", "x"], ["no effect"]),
+        (["--model", "x:y", "join", ":1", "--guest"], ["--model", "'genie-tui join --guest'"]),
+        (["join", ":1", "--guest", "--set", "budget.money=1"], ["--set budget.money has no"]),
+        (["replay", "--model", "x:y", "--print"], ["--model", "'genie-tui replay --print'"]),
         (["--theme", "x", "sessions", "list"], ["--theme has no effect on 'genie-tui sessions"]),
         (["--name", "ann", "secrets", "list"], ["--name has no effect"]),
         (["--name", "ann", "invite"], ["--name has no effect"]),

@@ -103,9 +103,7 @@ class Asked:
 
         A key that cannot be sent is what is to blame, however that came out.
         """
-        if kind == "key" and self.key == NO_KEY:
-            kind = "keyless"
-        elif unsendable(self.key):
+        if unsendable(self.key):
             kind, detail = "key", "it has a line break or another character that cannot be sent"
         elif kind in _MAY_BE_TOOLS and _NO_TOOLS.search(detail):
             kind = "tools"
@@ -114,7 +112,7 @@ class Asked:
             self.model,
             bare_address(self.where) or self.provider or "its provider",
             without_secrets(detail, self.key),
-            describe_key(self.key, self.provider),
+            "" if self.key == NO_KEY else describe_key(self.key, self.provider),
             retry_after,
         )
 

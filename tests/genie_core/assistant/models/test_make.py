@@ -108,7 +108,7 @@ async def test_a_server_that_wants_a_key_and_gets_none_is_told_with_what_to_set(
         keys = {"OPENAI_API_KEY": server.api_key}
         with pytest.raises(ModelFailed, match="api_key_env") as failure:
             await Chat(agent_on(ModelChoice("m", server.base_url), keys, runtime)).ask()
-    assert failure.value.kind == "keyless"
+    assert failure.value.kind == "key"
     line = str(failure.value)
     assert "asks for a key, and none is sent to this address" in line
     assert "none'" not in line
