@@ -20,6 +20,7 @@ from textual.pilot import Pilot
 
 from genie_core import redaction
 from genie_core.assistant.config import Runtime
+from genie_core.assistant.secrets import SHARED
 from genie_core.known_values import HIDDEN, KnownValues
 from genie_core.logging import DiscreetFormatter
 from genie_core.room import codec
@@ -170,7 +171,7 @@ async def test_a_secret_that_everybody_repeats_is_nowhere_to_be_found(
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     names = {file.name for file in files}
     assert {"events.jsonl", "genie-tui.log", "secrets.json"} <= names
-    kept = [file for file in files if file != locations.secrets / "ann" / "secrets.json"]
+    kept = [file for file in files if file != locations.secrets / SHARED / "secrets.json"]
     assert_nowhere(file.read_bytes().decode(errors="replace") for file in kept)
     assert any("engine" in str(file) and HIDDEN in file.read_text() for file in kept)
 
