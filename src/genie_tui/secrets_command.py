@@ -1,6 +1,7 @@
 """`genie-tui secrets`: keep, list and delete what your assistant needs to know and nobody else."""
 
 import argparse
+from collections.abc import Sequence
 from typing import Final, TextIO, TypeVar
 
 from genie_core.errors import GenieError
@@ -57,10 +58,18 @@ def keep_secrets(
                 )
             own.check_name(options.secret)
             value = _ask(options.secret) if given.isatty() else _read(given)
+            replaced = [
+                name
+                for each in secrets.entries()
+                if each.name == options.secret
+                for name in each.others
+            ]
             where = secrets.set(options.secret, value)
             out.write(f"{options.secret} is kept in {safe_line(where)}\n")
             if where != own.KEYRING:
                 out.write("(a file that only you can read: this session has no keyring)\n")
+            if replaced:
+                out.write(f"(in place of what was kept for {_listed(replaced)})\n")
             if not own.is_hidden(value):
                 out.write("(it is too short to be hidden where a tool or a model repeats it)\n")
         case "delete":
@@ -74,12 +83,15 @@ def keep_secrets(
                 out.write("no secrets are kept\n")
             for each in entries:
                 if each.others:
-                    names = " and for ".join(map(safe_line, each.others))
                     out.write(
-                        f"{each.name} was kept for {names} with a value of its own, which is not "
+                        f"{each.name} was kept for {_listed(each.others)} with a value of its own, which is not "
                         f"used; to keep one for all names: genie-tui secrets set {each.name}\n"
                     )
     return 0
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and for ".join(map(safe_line, names))
 
 
 def _read(given: TextIO) -> str:

@@ -63,6 +63,22 @@ def test_values_that_differ_by_name_are_told(
         )
 
 
+def test_what_setting_a_secret_replaces_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("ann", "ben"):
+        folder = tmp_path / "data" / "secrets" / name
+        folder.mkdir(parents=True)
+        (folder / "secrets.json").write_text(f'{{"A_KEY": "{VALUE} of {name}"}}')
+    monkeypatch.setenv("GENIE_NAME", "zoe")
+    piped(monkeypatch, VALUE)
+    assert main(["secrets", "set", "A_KEY"]) == 0
+    assert "(in place of what was kept for ann and for ben)\n" in capsys.readouterr().out
+    piped(monkeypatch, VALUE)
+    assert main(["secrets", "set", "A_KEY"]) == 0
+    assert "in place of" not in capsys.readouterr().out
+
+
 def test_a_short_value_is_kept_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
