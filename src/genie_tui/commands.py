@@ -121,6 +121,12 @@ COMMANDS: Final = (
         "Allow what your agents do for your own messages without a question, or no longer",
         order=ordering.read_auto,
     ),
+    Command(
+        "backlog",
+        "/backlog all|latest|none",
+        "Host: answer messages from before the room was resumed, or only each person's latest",
+        order=ordering.read_backlog,
+    ),
     Command("reasons", "/reasons", "Show or hide why an agent stayed silent", "screen.reasons"),
     Command(
         "invite",

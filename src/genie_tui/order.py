@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from genie_core.room.backlog import BacklogChoice
 from genie_core.room.event import Measure, Role
 
 USUALLY_QUOTED: Final = 50
@@ -45,6 +46,13 @@ class Auto:
     """Allow calls for one's own messages without a question, or no longer."""
 
     on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBacklog:
+    """Say which messages from before the room was resumed are answered."""
+
+    choice: BacklogChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +156,7 @@ Order: TypeAlias = (
     | Thread
     | Who
     | Auto
+    | AnswerBacklog
     | UseModel
     | Prefs
 )

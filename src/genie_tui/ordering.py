@@ -7,10 +7,12 @@ import re
 import shlex
 from typing import Final
 
+from genie_core.room.backlog import BacklogChoice
 from genie_core.room.event import Measure, Role
 from genie_tui.order import (
     USUALLY_QUOTED,
     Admission,
+    AnswerBacklog,
     Attach,
     Auto,
     Detach,
@@ -35,6 +37,7 @@ MOST_DOLLARS: Final = 10_000
 MOST_TOKENS: Final = 1_000_000_000
 
 _ROLES: Final[dict[str, Role]] = {"member": "member", "guest": "guest", "observer": "observer"}
+_CHOICES: Final[dict[str, BacklogChoice]] = {"all": "all", "latest": "latest", "none": "none"}
 _UNITS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _POWERS: Final = {"": 1, "k": 1_000, "m": 1_000_000}
 _AMOUNT: Final = re.compile(
@@ -96,6 +99,14 @@ def read_share(rest: str) -> Share:
 def read_auto(rest: str) -> Auto:
     """`on` or `off`."""
     return Auto(_is_on(rest))
+
+
+def read_backlog(rest: str) -> AnswerBacklog:
+    """`all`, `latest` or `none`."""
+    choice = _CHOICES.get(rest.lower())
+    if choice is None:
+        raise Misuse("say all, latest or none")
+    return AnswerBacklog(choice)
 
 
 def read_host(rest: str) -> Host:

@@ -16,6 +16,7 @@ from textual.worker import WorkerCancelled, WorkerFailed
 from genie_core.archive.labels import Labels
 from genie_core.assistant.whatif_report import Report
 from genie_core.errors import GenieError
+from genie_core.room.backlog import BacklogChoice
 from genie_core.room.deed import Deed
 from genie_core.room.departure import Ending, Receipt
 from genie_core.room.event import (
@@ -121,6 +122,7 @@ class ScriptedSeat:
     grants: tuple[Grant, ...] = ()
     revoked: list[int] = field(default_factory=list)
     autos: list[bool] = field(default_factory=list)
+    backlog: int | None = None
     workbench: Workbench | None = None
     models: list[str] = field(default_factory=list)
     model_error: GenieError | None = None
@@ -269,6 +271,10 @@ class ScriptedSeat:
         kept = tuple(each for each in self.grants if each.id != grant)
         found, self.grants = len(kept) < len(self.grants), kept
         return found
+
+    def answer_backlog(self, choice: BacklogChoice) -> int | None:
+        backlog, self.backlog = self.backlog, None
+        return {"all": backlog, "latest": 1, "none": 0}[choice] if backlog else None
 
     def auto(self, on: bool) -> bool:
         self.autos.append(on)

@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 from genie_core.errors import GenieError
 from genie_core.redaction import mask_known
 from genie_core.room.authorship import Author
+from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Grace
 from genie_core.room.errors import NoEngine
 from genie_core.room.event import Event, Failed, Said
@@ -115,6 +116,10 @@ class EngineRoom:
         """The schema of the arguments of a call that waits here; None if it is not known."""
         return self._handler.schema(approval) if self._handler is not None else None
 
+    def choose(self, choice: BacklogChoice) -> int | None:
+        """Say which messages from before are answered; returns how many. None if none wait."""
+        return self._handler.choose(choice) if self._handler is not None else None
+
     def auto(self, on: bool) -> bool:  # noqa: FBT001 - the one thing there is to say
         """Allow the owner's own calls without a question, or no longer; False without an engine."""
         if self._handler is None:
@@ -147,7 +152,9 @@ class EngineRoom:
     @property
     def runs(self) -> list[Exchange]:
         """The messages that this terminal's engine is at work on, oldest first."""
-        return [exchange for exchange in self._state.running.values() if self.has(exchange)]
+        waiting = self._handler.waiting if self._handler is not None else ()
+        running = self._state.running.values()
+        return [each for each in running if each.seq not in waiting and self.has(each)]
 
     def has(self, exchange: Exchange) -> bool:
         """Whether a run is the business of this very terminal."""

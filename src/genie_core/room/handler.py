@@ -7,7 +7,7 @@ back to the room.
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -19,9 +19,17 @@ from genie_core.execution import Execution
 from genie_core.message import Message
 from genie_core.redaction import mask_known
 from genie_core.room.authorship import Author
+from genie_core.room.backlog import (
+    AT_ONCE,
+    HANDFUL,
+    IN_FLIGHT,
+    MOST_OWED,
+    Backlog,
+    BacklogChoice,
+)
 from genie_core.room.briefing import Briefing
 from genie_core.room.consent import Consent
-from genie_core.room.context import Place, missing
+from genie_core.room.context import Missing, Place, missing
 from genie_core.room.departure import Grace
 from genie_core.room.discreet import Discreet
 from genie_core.room.docket import Docket
@@ -35,7 +43,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.exchange import Exchange
+from genie_core.room.exchange import Exchange, Phase
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
 from genie_core.room.judge import AskAlways, Judge
@@ -51,6 +59,8 @@ logger = logging.getLogger(__name__)
 
 END_TIMEOUT: Final = 5.0
 """Seconds that ending runs, and then saving, may take before the handler leaves them behind."""
+
+ENDS: Final = (Settled, Failed, Cancelled)
 
 UNSHOWABLE_ANSWER: Final = "the answer is empty, too large for this room, or can't be sent"
 
@@ -102,6 +112,9 @@ class Handler:
             withheld=withheld,
             where=where,
         )
+        self._backlog = Backlog(owner)
+        self._untold: dict[int, Missing] = {}
+        self._serves = serves
         self._watchers: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -124,9 +137,16 @@ class Handler:
 
         `remembered` is what the session has saved. Messages up to `live_after` are history: those
         that still count as running belonged to a process that is gone, and are reported as lost,
-        unless it told how they ended and the room has yet to hear of it.
+        unless it told how they ended and the room has yet to hear of it. Many that nothing was
+        decided about wait for the owner's word: see `choose`.
         """
         self._trust.begin(live_after)
+        unfinished_ = {
+            seq: approvals
+            for seq, approvals in unfinished(self._state, self._reporter.unrecorded).items()
+            if seq <= live_after and self._is_here(self._state.exchanges[seq])
+        }
+        self._hold_back(unfinished_)
         running = self._state.running.items()
         waiting = {seq: run for seq, run in running if seq > live_after and self._is_here(run)}
         for item in missing(self._state, self._owner, remembered, place=self._place):
@@ -134,16 +154,65 @@ class Handler:
                 # Those before it that context has no place for are handled all the same.
                 while waiting and next(iter(waiting)) <= item.exchange.seq:
                     self._take(waiting.pop(next(iter(waiting))))
+            elif item.said and item.exchange.seq in self._backlog.waiting:
+                self._untold[item.exchange.seq] = item
             else:
                 self._briefing.catch_up(item)
         for exchange in waiting.values():
             self._take(exchange)
-        for seq, approvals in unfinished(self._state, self._reporter.unrecorded).items():
-            if seq <= live_after and self._is_here(self._state.exchanges[seq]):
+        for seq, approvals in unfinished_.items():
+            if seq not in self._backlog.waiting:
                 self._give_up(self._state.exchanges[seq], approvals)
+        self._report_owed(IN_FLIGHT)
+        if self._backlog.question:
+            self._reporter.warn(self._backlog.question)
+
+    def _hold_back(self, unfinished_: Iterable[int]) -> None:
+        """Let messages of others wait that nothing was decided about, if they are many."""
+        begun = {body.message for body in self._reporter.unrecorded}
+        runs = [self._state.exchanges[seq] for seq in unfinished_ if seq not in begun]
+        undecided = [
+            each
+            for each in runs
+            if each.phase is Phase.DECIDING and each.author != self._owner and self._serves
+        ]
+        if len(undecided) > HANDFUL:
+            self._backlog.hold(undecided)
+
+    @property
+    def waiting(self) -> Collection[int]:
+        """The messages from before on which nothing is done yet."""
+        return {*self._backlog.waiting, *(each.seq for each in self._backlog.due)}
+
+    def choose(self, choice: BacklogChoice) -> int | None:
+        """Say which messages from before are answered; returns how many. None if none wait."""
+        if not self._backlog.waiting or self._closing:
+            return None
+        for exchange in self._backlog.choose(choice):
+            if exchange.seq in self._untold:
+                self._briefing.catch_up(self._untold.pop(exchange.seq))
+        self._untold.clear()
+        answered = len(self._backlog.due)
+        self._report_owed(IN_FLIGHT)
+        self._take_due()
+        return answered
+
+    def _take_due(self) -> None:
+        """Handle messages from before, a few at once."""
+        due = self._backlog.due
+        while due and len(self._runs) < AT_ONCE and not self._closing:
+            self._take(due.popleft())
+
+    def _report_owed(self, most: int) -> None:
+        """Report steps about messages from before; the room records few at once."""
+        owed = self._backlog.owed
+        for _ in range(min(most, len(owed))):
+            self._reporter.publish(owed.popleft())
 
     def accept(self, event: Event) -> None:
         """Act on an event that has just been applied to the state."""
+        if self._backlog.owed and event.by == self._owner and isinstance(event.body, ENDS):
+            self._report_owed(1)
         match event.body:
             case Said() if self._is_here(self._state.exchanges[event.seq]):
                 self._take(self._state.exchanges[event.seq])
@@ -224,6 +293,7 @@ class Handler:
         Returns the messages whose agents did not end though they were told to.
         """
         self._closing = reason
+        self._report_owed(MOST_OWED)
         self._docket.close(list(self._runs.values()), reason)
         ran: dict[Execution, int] = {}
         if not await grace.wait_for(self._idle):
@@ -257,11 +327,9 @@ class Handler:
         return True
 
     def _give_up(self, exchange: Exchange, waiting: Iterable[str]) -> None:
-        for approval in waiting:
-            self._reporter.publish(Settled(exchange.seq, approval, "parked"))
-        self._reporter.publish(
-            Failed(exchange.seq, "lost", f"{self._owner}'s program ended during this run")
-        )
+        owed = self._backlog.owed
+        owed.extend(Settled(exchange.seq, approval, "parked") for approval in waiting)
+        owed.append(Failed(exchange.seq, "lost", f"{self._owner}'s program ended during this run"))
 
     def file_arrived(self, digest: str) -> None:
         """Give the engine a file that it has only heard of so far."""
@@ -299,6 +367,7 @@ class Handler:
             self._fail(Failed(seq, "agent", public_summary(error)), summary(error))
         finally:
             del self._runs[seq]
+            self._take_due()
             if not self._runs:
                 self._idle.set()
         self._consent.forget(seq, current.offered)

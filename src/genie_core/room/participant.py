@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_core.room.attendance import Attendance
+from genie_core.room.backlog import BacklogChoice
 from genie_core.room.deed import Deed
 from genie_core.room.departure import Ending, Receipt
 from genie_core.room.event import (
@@ -251,6 +252,10 @@ class Participant:
     def revoke(self, grant: int) -> bool:
         """Take an allowance back; False if there is none with this id."""
         return self._engines.revoke(grant)
+
+    def answer_backlog(self, choice: BacklogChoice) -> int | None:
+        """Say which messages from before are answered; returns how many. None if none wait."""
+        return self._engines.choose(choice)
 
     def auto(self, on: bool) -> bool:  # noqa: FBT001 - the one thing there is to say
         """Allow calls for one's own messages without a question, as far as no rule denies them."""

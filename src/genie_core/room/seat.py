@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from genie_core.progress import What
+from genie_core.room.backlog import BacklogChoice
 from genie_core.room.deed import Deed
 from genie_core.room.departure import Ending, Receipt
 from genie_core.room.event import Event, FileRef, Measure, Quote, Role, RunBody, Scope
@@ -343,6 +344,12 @@ class Seat(Protocol):
 
     def revoke(self, grant: int) -> bool:
         """Take an allowance back; False if there is none with this id."""
+
+    def answer_backlog(self, choice: BacklogChoice) -> int | None:
+        """Say which of the messages are answered that were undecided when the room was resumed.
+
+        Returns how many that are; None if none wait for this person's word.
+        """
 
     def auto(self, on: bool) -> bool:  # noqa: FBT001 - the one thing there is to say
         """Allow calls for one's own messages without a question, as far as no rule denies them.

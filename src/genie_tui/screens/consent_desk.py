@@ -6,9 +6,11 @@ from typing import Any, Final
 from textual.content import Content
 from textual.screen import Screen
 
+from genie_core.room.backlog import BacklogChoice
 from genie_core.room.exchange import Proposal
 from genie_core.room.fold import RoomState
 from genie_core.room.seat import Answer, EngineState, Seat
+from genie_tui.amounts import counted
 from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.edit_call import EditCallScreen
 from genie_tui.screens.grants import GrantsScreen
@@ -102,6 +104,18 @@ class ConsentDesk:
         else:
             seat.auto(False)  # noqa: FBT003 - a seat's one argument
             self._screen.notify("Auto mode is off: tool calls are asked about again.")
+
+    def answer_backlog(self, seat: Seat, choice: BacklogChoice) -> None:
+        """Let messages from before be answered, or not, and say what becomes of them."""
+        answered = seat.answer_backlog(choice)
+        if answered is None:
+            why = _NOT_TAKEN.get(seat.engine.state, "No messages from before wait to be answered.")
+            self._screen.notify(why, severity="warning")
+        elif answered:
+            messages = counted(answered, "message")
+            self._screen.notify(f"Agents look at {messages} from before now.")
+        else:
+            self._screen.notify("The messages from before stay unanswered, and the log says so.")
 
     async def _turn_on(self, seat: Seat) -> None:
         ask = ConfirmScreen(

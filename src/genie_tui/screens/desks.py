@@ -8,6 +8,7 @@ from genie_core.room.seat import Seat
 from genie_tui.bridge import Doorman
 from genie_tui.order import (
     Admission,
+    AnswerBacklog,
     Attach,
     Auto,
     Detach,
@@ -89,6 +90,8 @@ class Desks:
                 self.costs.carry_out(seat, order)
             case Auto(on=on):
                 self.consent.auto(seat, on=on)
+            case AnswerBacklog(choice=choice):
+                self.consent.answer_backlog(seat, choice)
             case UseModel():
                 self.models.carry_out(seat, order)
             case Who(name=name):

@@ -15,6 +15,7 @@ from tests.genie_core.room.house import Ear, House, loader, opened
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
 from genie_core.progress import Usage, doing, spent
+from genie_core.room.backlog import HANDFUL, IN_FLIGHT, BacklogChoice
 from genie_core.room.consent import CHANGED
 from genie_core.room.court import UNJUDGED
 from genie_core.room.departure import Grace
@@ -635,3 +636,76 @@ def _do(log: Log, handler: Handler, what: Answer | str) -> bool:
     for approval in [*log.state.open, *log.state.parked][:1]:
         handler.answer(approval, what)
     return False
+
+
+# -- messages from before
+
+
+def from_before(count: int) -> list[Event]:
+    """A room whose host crashed before anything was decided about these messages of two guests."""
+    said = [
+        Event(seq, 2.0, ("gus", "eve")[seq % 2], Said(str(seq), f"look {seq}", "ann", device="d0"))
+        for seq in range(5, 5 + count)
+    ]
+    return [
+        Event(1, 1.0, "", Opened("r", "Room")),
+        Event(2, 1.0, "", Hosted("ann")),
+        Event(3, 1.0, "gus", Joined("guest")),
+        Event(4, 1.0, "eve", Joined("guest")),
+        *said,
+    ]
+
+
+async def echo(query: AgentInput, _callback: ApprovalCallback, _emit: Emit) -> str:
+    return query.query
+
+
+@pytest.mark.parametrize(
+    ("choice", "answered"),
+    [("all", [*range(5, 25)]), ("latest", [23, 24]), ("none", [])],
+)
+async def test_many_undecided_messages_wait_for_the_hosts_word(
+    tmp_path: Path, choice: BacklogChoice, answered: list[int]
+) -> None:
+    async with opened(from_before(20)) as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=echo))
+        await ear.until(lambda: any("not looked at 20 messages" in each for each in ear.notices))
+        ann.say("look now")  # what is said now waits for nothing
+        await ear.until(lambda: answers_in(ann) == ["look now"])
+        assert len(ann.state.running) == 20
+        assert ann.answer_backlog(choice) == len(answered)
+        assert ann.answer_backlog(choice) is None
+        await ear.until(lambda: not ann.state.running)
+        old = [each for each in ann.state.exchanges.values() if each.author != "ann"]
+        assert [each.seq for each in old if each.phase is Phase.ANSWERED] == answered
+        left = [each for each in old if each.seq not in answered]
+        assert all(each.phase is Phase.CANCELLED for each in left)
+        told = [e.body.reason for e in ear.events if isinstance(e.body, Cancelled)]
+        assert len(told) == len(left)
+        assert all("ann chose not to have it answered" in each for each in told)
+
+
+def answers_in(person: Participant) -> list[str]:
+    return [each.answer.text for each in person.state.exchanges.values() if each.answer]
+
+
+async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Path) -> None:
+    async with opened(from_before(HANDFUL)) as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=echo))
+        await ear.until(lambda: not ann.state.running and ann.engine.state is EngineState.READY)
+        assert {type(each.error) for each in ann.state.exchanges.values()} == {Failed}
+        assert ann.answer_backlog("all") is None
+        assert ear.notices == []
+
+
+async def test_a_backlog_delays_nothing_and_floods_nothing(tmp_path: Path) -> None:
+    count = 11_000  # more than may wait to be reported
+    async with opened(from_before(count)) as house:
+        ann, ear = await house.seat("ann", loader(tmp_path, run=echo))
+        await ear.until(lambda: len(ear.notices) == 1)
+        assert ann.answer_backlog("none") == 0
+        assert len(ann.unrecorded) <= IN_FLIGHT
+        ann.say("look now")
+        await ear.until(lambda: answers_in(ann) == ["look now"])
+        assert len(ann.state.running) > count / 2
+        assert len(ear.notices) == 1

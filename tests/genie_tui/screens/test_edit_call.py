@@ -1,6 +1,7 @@
 """Changing a call, allowing it for a while, taking that back, and auto mode."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
@@ -9,7 +10,7 @@ from textual.widgets import OptionList, Static, TextArea
 
 from genie_core.room.event import Cancelled
 from genie_core.room.grants import Grant
-from genie_core.room.seat import Answer
+from genie_core.room.seat import Answer, EngineState
 from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.edit_call import GONE, NOT_TAKEN, SURE, UNCHANGED, EditCallScreen
 from genie_tui.screens.grants import GrantsScreen, grant_lines
@@ -225,3 +226,23 @@ def test_a_grant_says_whose_it_is_how_far_it_goes_and_when_it_was_used() -> None
     assert "used 3 times" in once.plain
     minutes = Grant(1, "ann", "coder:1a2b3c4d", "rm", "minutes", 0.0, until=90.0)
     assert "from now" in grant_lines(minutes, 30.0).plain
+
+
+async def test_the_host_says_what_becomes_of_messages_from_before(seat: ScriptedSeat) -> None:
+    async with in_room(seat, (80, 24)) as (screen, pilot):
+        composer = screen.query_one(Composer)
+
+        async def told(command: str) -> str:
+            pilot.app.clear_notifications()
+            composer.post_message(Composer.Submitted(command))
+            await until(pilot, lambda: len(pilot.app._notifications) == 1)
+            return next(each.message for each in pilot.app._notifications)
+
+        assert "No messages from before wait" in await told("/backlog all")
+        seat.backlog = 1_200
+        assert "all, latest or none" in await told("/backlog")
+        assert "look at 1,200 messages" in await told("/backlog ALL")
+        seat.backlog = 1_200
+        assert "stay unanswered" in await told("/backlog none")
+        seat.engine = replace(seat.engine, state=EngineState.LOADING)
+        assert "still loading" in await told("/backlog none")

@@ -1,0 +1,32 @@
+from genie_core.room.backlog import Backlog
+from genie_core.room.event import Cancelled, Said
+from genie_core.room.exchange import Exchange, Phase
+
+
+def waiting() -> Backlog:
+    backlog = Backlog("ann")
+    authors = {5: "gus", 6: "eve", 7: "gus"}
+    backlog.hold(
+        Exchange(seq, 1.0, author, Said(str(seq), "hi", "ann"), Phase.DECIDING)
+        for seq, author in authors.items()
+    )
+    return backlog
+
+
+def test_what_waits_is_asked_about_once() -> None:
+    backlog = waiting()
+    assert "not looked at 3 messages" in backlog.question
+    assert [each.seq for each in backlog.choose("latest")] == [5]
+    assert [each.seq for each in backlog.due] == [6, 7]
+    assert [type(each) for each in backlog.owed] == [Cancelled]
+    assert backlog.question == ""
+    assert backlog.choose("none") == []
+
+
+def test_all_are_answered_in_order_or_none() -> None:
+    backlog = waiting()
+    assert backlog.choose("all") == []
+    assert [each.seq for each in backlog.due] == [5, 6, 7]
+    backlog = waiting()
+    assert [each.seq for each in backlog.choose("none")] == [5, 6, 7]
+    assert not backlog.due
