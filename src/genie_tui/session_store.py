@@ -224,7 +224,7 @@ class SessionStore:
         record = listing.record
         if record is None:
             return Way.WATCH
-        if record.kind == "hosted":
+        if record.is_own:
             return Way.HOST
         return Way.JOIN if record.leads_back(self._name) else Way.WATCH
 

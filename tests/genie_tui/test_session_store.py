@@ -43,6 +43,7 @@ def test_how_one_gets_in_depends_on_whose_it_is(recorded: Recorded) -> None:
     theirs = catalogue.copy_of("r1", "Theirs", "ann", NOW, address="127.0.0.1:7").id
     others = catalogue.copy_of("r1", "Theirs", "bob", NOW, address="127.0.0.1:7").id
     aside = catalogue.copy_of("r2", "Aside", "ann", NOW).id
+    imported = catalogue.copy_of("r3", "Far", "bob", NOW, copied="import", origin="r3").id
     broken = recorded.said("Broken", "hi")
     (broken.folder / "room.json").write_text("{")
     ways = {row.id: row.way for row in recorded.store.rows()}
@@ -51,6 +52,7 @@ def test_how_one_gets_in_depends_on_whose_it_is(recorded: Recorded) -> None:
         theirs: Way.JOIN,
         others: Way.WATCH,
         aside: Way.WATCH,
+        imported: Way.HOST,
         broken.id: Way.WATCH,
     }
     notes = [row.note for row in recorded.store.rows() if row.id == broken.id]

@@ -191,20 +191,24 @@ class EventLog:
             write_whole(descriptor, data)
             sync_data(descriptor)
             size = self._index.size + len(data)
-            return "" if self._is_in_place(descriptor, size) else self._restore(events, data)
+            return "" if self._is_in_place(descriptor, size, data) else self._restore(events, data)
         except OSError:
             self._torn = True
             self._cut_back(descriptor)
             raise
 
-    def _is_in_place(self, descriptor: int, size: int) -> bool:
-        """Whether the open file is the one that has the log's name, and is as long as it should be."""
+    def _is_in_place(self, descriptor: int, size: int, end: bytes) -> bool:
+        """Whether the open file is the one that has the log's name, and is as long as it should be.
+
+        Where the system gives one file different numbers, it is known by its `end`.
+        """
         try:
             named = self._path.lstat()
         except FileNotFoundError:
             return False
-        opened = os.fstat(descriptor)
-        return os.path.samestat(named, opened) and opened.st_size == size
+        if named.st_size != size or os.fstat(descriptor).st_size != size:
+            return False
+        return os.path.samestat(named, os.fstat(descriptor)) or _ends_with(self._path, end)
 
     def _restore(self, events: Sequence[Event], data: bytes) -> str:
         """Make the file anew, with what was just written; returns what to tell of it."""
@@ -312,6 +316,14 @@ def keep_aside(path: Path) -> Path | None:
         aside.hardlink_to(path)
         return aside
     return None
+
+
+def _ends_with(path: Path, end: bytes) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        file.seek(-len(end), os.SEEK_END)
+        return file.read() == end
 
 
 def _check_end(path: Path, descriptor: int, index: LogIndex) -> None:

@@ -73,9 +73,14 @@ class RoomRecord(msgspec.Struct, frozen=True, kw_only=True):
         """The name that this person has in the room."""
         return self.name or self.host
 
+    @property
+    def is_own(self) -> bool:
+        """Whether this person goes on with it by hosting it, which is so for any import."""
+        return self.kind == "hosted" or bool(self.copied)
+
     def leads_back(self, name: str) -> bool:
         """Whether a person of that name can host it again, or knows where to join it again."""
-        if self.kind == "hosted" or self.copied:
+        if self.is_own:
             return True
         return self.name == name and bool(self.address or self.addresses)
 

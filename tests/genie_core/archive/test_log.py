@@ -523,3 +523,21 @@ async def test_nothing_is_acknowledged_until_it_is_on_disk_again(
         path.parent.unlink()
         await log.append(events(10, 13))
     assert read_lines(path.read_bytes()).events == events(1, 13)
+
+
+async def test_a_file_whose_number_changes_is_the_same_file(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    with EventLog.open(path).log as log:
+        log.on_restored.append(told.append)
+        monkeypatch.setattr(os.path, "samestat", lambda _one, _other: False)
+        await log.append(events(1, 10))
+        await log.append(events(10, 12))
+        assert told == []
+        size = len(path.read_bytes()) + len(encode_line(events(12, 13)[0]))
+        path.with_name("other").write_bytes(b"?" * size)
+        path.with_name("other").replace(path)
+        await log.append(events(12, 13))
+        assert len(told) == 1
+    assert read_lines(path.read_bytes()).events == events(1, 13)
