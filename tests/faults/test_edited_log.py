@@ -107,7 +107,7 @@ def _pretty(lines: list[bytes]) -> list[bytes]:
 EDITS: Final[dict[str, tuple[Callable[[list[bytes]], bytes], str]]] = {
     "text edited": (lambda lines: b"".join(_edited(lines)), "line 7 is damaged"),
     "formatted anew": (lambda lines: b"".join(_pretty(lines)), "damaged"),
-    "reordered": (lambda lines: b"".join(_swapped(lines)), "repeats event"),
+    "reordered": (lambda lines: b"".join(_swapped(lines)), "out of place"),
     "duplicated": (lambda lines: b"".join(each * 2 for each in lines), "repeats event"),
     "all of it twice": (lambda lines: b"".join(lines * 2), "repeats event"),
     "line deleted": (lambda lines: b"".join(lines[:4] + lines[5:]), "can't be read"),
@@ -183,6 +183,8 @@ async def test_a_log_edited_by_hand_opens_says_so_and_goes_on(
     intact = before[: before.rfind(b"\n") + 1]
     assert saved.log_path.read_bytes().startswith(intact.rstrip(b"\0")), "what can be read stays"
     assert after == [*said, "and now?"]
+    if edit in ("reordered", "duplicated", "all of it twice"):
+        assert said[:-1] == [f"message {n}" for n in range(3, 13)]
     assert "unfinished" not in "\n".join(again)
 
 
