@@ -47,7 +47,7 @@ from genie_tui.settings_form import SettingsForm
 from genie_tui.stay import Stay
 from genie_tui.suspension import Suspension
 from genie_tui.text import TerminalSafe, visible
-from genie_tui.themes import DARK, LIGHT
+from genie_tui.themes import DARK, LIGHT, selection_colours
 
 logger = logging.getLogger(__name__)
 
@@ -125,6 +125,13 @@ class GenieApp(GuardedApp[Departure]):
             await self.push_screen(LobbyScreen(self._doorman, self._person, self._counsel))
         else:
             await self.open(self._opening)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Let selected text be readable in every theme."""
+        variables = super().get_css_variables()
+        variables |= selection_colours(variables)
+        self.theme_variables = variables
+        return variables
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Let no line reach the terminal with anything in it that commands it."""

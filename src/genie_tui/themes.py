@@ -1,8 +1,10 @@
 """The two themes of the house. Every colour of the app comes from a theme's variables."""
 
 import difflib
+from collections.abc import Mapping
 from typing import Final
 
+from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
 DARK: Final = Theme(
@@ -36,7 +38,6 @@ DARK: Final = Theme(
         "block-cursor-text-style": "none",
         "block-cursor-blurred-foreground": "#d5dae4",
         "block-cursor-blurred-background": "#1d2430",
-        "input-selection-background": "#82aaff 35%",
     },
 )
 
@@ -71,7 +72,6 @@ LIGHT: Final = Theme(
         "block-cursor-text-style": "none",
         "block-cursor-blurred-foreground": "#2b2f38",
         "block-cursor-blurred-background": "#ebe9e3",
-        "input-selection-background": "#2f5fb8 25%",
     },
 )
 
@@ -79,6 +79,41 @@ LIGHT: Final = Theme(
 def theme_names() -> list[str]:
     """Every theme that can be set, our own first."""
     return [DARK.name, LIGHT.name, *sorted(BUILTIN_THEMES)]
+
+
+def selection_colours(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables for text that is selected, such that it can be read in any theme.
+
+    The defaults of Textual keep the colour of the text, or take that of the ground for it. Themes
+    in the terminal's own colours say what they need.
+    """
+    try:
+        ground = Color.parse(variables["primary"])
+    except ColorParseError:
+        return {}
+    if ground.ansi is not None:
+        return {}
+    black, white = Color(0, 0, 0), Color(255, 255, 255)
+    text = max(black, white, key=lambda each: contrast(each, ground))
+    return {
+        f"{of}-selection-{part}": colour.hex
+        for of in ("screen", "input")
+        for part, colour in (("background", ground), ("foreground", text))
+    }
+
+
+def contrast(one: Color, other: Color) -> float:
+    """The contrast ratio of two opaque colours, from 1 to 21, as WCAG 2 defines it."""
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: Color) -> float:
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in colour.normalized
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def theme_problem(wanted: str) -> str | None:

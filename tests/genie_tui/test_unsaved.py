@@ -1,5 +1,6 @@
 import os
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 
@@ -61,5 +62,5 @@ def test_a_part_of_it_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_file_of_its_own_is_offered() -> None:
     path = Path(default_path("../../[Garden]\x1b"))
-    assert path.parent == Path(genie_tui.unsaved.tempfile.gettempdir())
+    assert path.parent == Path(gettempdir())
     assert path.suffix == ".txt"
