@@ -27,6 +27,7 @@ from genie_tui.entrance import Entrance
 from genie_tui.opening import NewRoom
 from genie_tui.screens.invite import InviteScreen, Terms
 from genie_tui.settings import Settings
+from genie_tui.widgets.key_guard import QUIET
 from screenshots.assistant import assistant
 from screenshots.sessions import sessions
 from screenshots.stage import (
@@ -101,7 +102,7 @@ async def room(folder: Path) -> None:
         await said(cleo, '@genie save "The freeze is at noon." as changes.md')
         await until(lambda: bool(ann.state.pending_for("ann")), pilot)
         await pilot.press("ctrl+g")
-        await pilot.pause(1.0)
+        await pilot.pause(QUIET + 0.5)
         shoot(app, "room")
 
         await pilot.press("a")

@@ -19,6 +19,7 @@ from genie_tui.departure import Departure
 from genie_tui.entrance import Entrance
 from genie_tui.opening import NewRoom, ReplayRoom
 from genie_tui.options import parser
+from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen
@@ -27,6 +28,7 @@ from genie_tui.screens.whatif import WhatIfScreen
 from genie_tui.settings import Settings
 from genie_tui.settings_source import SettingsSource
 from genie_tui.whatif_command import what_if
+from genie_tui.widgets.key_guard import QUIET
 from screenshots.stage import WIDE, Nobody, app_for, places, seated, shoot, until, visitor
 
 NOTES = """# Release 2.4
@@ -72,6 +74,9 @@ async def recorded(folder: Path) -> str:
         answer(ann, Answer(allow=True))
         await ask(dan, ann, '@genie save "Cut at 14:00." as done.md', pilot)
         await pilot.press("ctrl+q")
+        await until(lambda: isinstance(app.screen, ConfirmScreen), pilot)
+        await pilot.pause(QUIET + 0.5)
+        await pilot.press("enter")
         await until(lambda: len(ann.state.running) < 2, pilot)
         await pilot.press("ctrl+q")
         await until(lambda: isinstance(app.screen, ReceiptScreen), pilot)

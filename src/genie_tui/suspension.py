@@ -197,8 +197,8 @@ def _about(others: Sequence[str]) -> Content:
     *most, last = others
     names = f"{', '.join(most)} and {last} are" if most else f"{last} is"
     return Content(
-        f"{names} here. They can't write or read on until you resume it.\n\n"
-        f"To let the room go on without you, stay and hand it over: /host {others[0]}"
+        f"{names} here. What they write waits until you resume the room.\n\n"
+        "To let it go on without you, go back and hand it over: /host NAME"
     )
 
 

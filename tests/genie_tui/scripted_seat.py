@@ -419,6 +419,17 @@ class HandClock:
         self.now += seconds
 
 
+class Ticking:
+    """A clock on which the keyboard always has rested."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 10.0
+        return self.now
+
+
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """Let the app work until something holds; fail after a generous deadline."""
     async with asyncio.timeout(DEADLINE):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.genie_tui.recorded import NOW, Recorded
-from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, until
+from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, Ticking, until
 from textual.events import Key
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -55,23 +55,14 @@ class Chosen(SessionsScreen):
         self.chosen.append(message.opening)
 
 
-class Ticking:
-    """A clock on which the keyboard always has rested."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 10.0
-        return self.now
-
-
 @asynccontextmanager
 async def listed(
     recorded: Recorded, size: tuple[int, int] = (120, 40)
 ) -> AsyncIterator[tuple[Chosen, Pilot[Any]]]:
     """The screen over what is recorded, all of it listed."""
-    app = GenieApp(ScriptedDoorman(ScriptedSeat()), None, "ann", store=recorded.store)
+    app = GenieApp(
+        ScriptedDoorman(ScriptedSeat()), None, "ann", store=recorded.store, clock=Ticking()
+    )
     async with app.run_test(size=size) as pilot:
         screen = Chosen(recorded.store, Ticking())
         await app.push_screen(screen)
@@ -108,7 +99,9 @@ def recorded(tmp_path: Path) -> Recorded:
 
 async def test_the_lobby_leads_to_all_sessions_and_back(recorded: Recorded) -> None:
     recorded.said("Garden", "hi")
-    app = GenieApp(ScriptedDoorman(ScriptedSeat()), None, "ann", store=recorded.store)
+    app = GenieApp(
+        ScriptedDoorman(ScriptedSeat()), None, "ann", store=recorded.store, clock=Ticking()
+    )
     async with app.run_test() as pilot:
         await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
         await pilot.press("f3")
@@ -128,7 +121,7 @@ async def test_limits_that_were_changed_count_in_the_list_that_is_shown(
     used: list[Settings] = []
     form = SettingsForm(source, recorded.locations, "ann", used.append)
     door = ScriptedDoorman(ScriptedSeat())
-    app = GenieApp(door, None, "ann", store=recorded.store, form=form)
+    app = GenieApp(door, None, "ann", store=recorded.store, form=form, clock=Ticking())
     async with app.run_test(size=WIDE) as pilot:
         await pilot.press("f3")
         await until(pilot, lambda: isinstance(app.screen, SessionsScreen) and app.screen.is_mounted)
@@ -152,7 +145,7 @@ async def test_limits_that_were_changed_count_in_the_list_that_is_shown(
 async def test_a_failed_way_in_comes_back_to_the_list(recorded: Recorded) -> None:
     recorded.said("Garden", "hi")
     door = ScriptedDoorman(ScriptedSeat(), GenieError("the room is open in process 7"))
-    app = GenieApp(door, None, "ann", store=recorded.store)
+    app = GenieApp(door, None, "ann", store=recorded.store, clock=Ticking())
     async with app.run_test(notifications=True) as pilot:
         await until(pilot, lambda: isinstance(app.screen, LobbyScreen))
         await pilot.press("f3")
@@ -511,7 +504,9 @@ async def test_an_export_that_fails_is_asked_for_again_and_replaces_nothing_unas
 async def test_trouble_with_the_disk_is_told(recorded: Recorded) -> None:
     recorded.locations.sessions.parent.mkdir(parents=True)
     recorded.locations.sessions.write_text("a file stands here")
-    app = GenieApp(ScriptedDoorman(ScriptedSeat()), None, "ann", store=recorded.store)
+    app = GenieApp(
+        ScriptedDoorman(ScriptedSeat()), None, "ann", store=recorded.store, clock=Ticking()
+    )
     async with app.run_test() as pilot:
         screen = SessionsScreen(recorded.store, Ticking())
         await app.push_screen(screen)
