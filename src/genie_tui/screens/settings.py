@@ -39,6 +39,7 @@ class SettingsScreen(Dialog[Settings | None]):
 
     CSS_PATH = "settings.tcss"
     BINDINGS = bindings(Scope.SETTINGS)
+    FREE = frozenset({"space", "enter"})
 
     def __init__(self, form: SettingsForm) -> None:
         super().__init__()

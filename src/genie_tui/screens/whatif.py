@@ -27,6 +27,7 @@ class WhatIfScreen(Dialog[int | None]):
 
     CSS_PATH = "whatif.tcss"
     BINDINGS = bindings(Scope.WHATIF)
+    FREE = frozenset({"j", "k"})
 
     def __init__(self, reports: Sequence[Report]) -> None:
         super().__init__()

@@ -503,7 +503,8 @@ def replace_at(event: Event, at: float) -> Event:
 async def test_reports_of_other_reasoners_lead_to_the_messages(
     places: Locations, saved: SavedRoom
 ) -> None:
-    async with watching(places, ReplayRoom(saved.id, at=END)) as (screen, pilot):
+    clock = HandClock()
+    async with watching(places, ReplayRoom(saved.id, at=END), clock) as (screen, pilot):
         await pilot.press("r")
         await until(pilot, lambda: any("--reasoner" in each.message for each in toasts(screen)))
         message = next(each for each in a_day().events if isinstance(each.body, Said))
@@ -516,6 +517,9 @@ async def test_reports_of_other_reasoners_lead_to_the_messages(
         save_report(report, saved.folder)
         await pilot.press("r")
         await until(pilot, lambda: isinstance(screen.app.screen, WhatIfScreen))
+        await until(pilot, lambda: screen.app.screen.is_mounted)
+        await pilot.pause()
+        clock.rest()
         await pilot.press("enter")
         await until(pilot, lambda: place(screen) == message.seq)
 
