@@ -26,8 +26,8 @@ from genie_core.tasks import start_task
 ANSWER_TIMEOUT: Final = 4.0
 """Seconds in which a host that is there answers."""
 
-LOOK: Final = 1.5
-"""Seconds for which the network is asked who hosts a room, before it is hosted once more."""
+LOOK: Final = 2.0
+"""Seconds in which a host has to be found before its room is hosted once more."""
 
 
 class NowhereToLook(GenieError):
@@ -118,42 +118,51 @@ async def _look_where_it_was(saved: SavedRoom) -> HostFound | None:
     if record.kind != "joined":  # then it was here
         return None
     addresses = tuple(dict.fromkeys(each for each in (record.address, *record.addresses) if each))
-    is_there = await answers(record.id, record.pin, addresses)
+    is_there = await answers(record.id, record.pin, addresses, LOOK)
     return HostFound(addresses, record.pin, record.host) if is_there else None
 
 
 async def _look_around(state: RoomState) -> HostFound | None:
-    changed, asked = asyncio.Event(), set[tuple[str, str]]()
+    changed = asyncio.Event()
 
     def prefers(announced: Announcement) -> bool:
         return announced.deed.room == state.room
 
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LOOK), Browser(changed.set, prefers=prefers) as browser:
-            while True:
-                changed.clear()
-                for deed, addresses in browser.found(state.room):
-                    known = deed.key, deed.pin
-                    if known in asked or not may_host(state, deed):
-                        continue
-                    asked.add(known)
-                    if await answers(state.room, deed.pin, addresses):
-                        return HostFound(addresses, deed.pin, deed.host)
-                await changed.wait()
+    async with Browser(changed.set, prefers=prefers) as browser:
+        await browser.settle()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK):
+                return await _first_answering(state, browser, changed)
     return None
 
 
-async def answers(room: str, pin: str, addresses: Sequence[str]) -> bool:
+async def _first_answering(state: RoomState, browser: Browser, changed: asyncio.Event) -> HostFound:
+    """Ask each who may host and announces the room, once, until one answers."""
+    asked = set[tuple[str, str]]()
+    while True:
+        changed.clear()
+        for deed, addresses in browser.found(state.room):
+            known = deed.key, deed.pin
+            if known not in asked and may_host(state, deed):
+                asked.add(known)
+                if await answers(state.room, deed.pin, addresses):
+                    return HostFound(addresses, deed.pin, deed.host)
+        await changed.wait()
+
+
+async def answers(
+    room: str, pin: str, addresses: Sequence[str], within: float = ANSWER_TIMEOUT
+) -> bool:
     """Whether a host of this certificate hosts the room at one of these addresses.
 
-    It is asked as a stranger, and learns nothing of who wants to know.
+    It is asked as a stranger, and learns nothing of who wants to know. `within` is in seconds.
     """
     places = _places(addresses, pin)
     if not places:
         return False
     hello = Hello("visitor", room=room, key=Identity.generate().key, nonce=new_nonce())
     try:
-        async with asyncio.timeout(ANSWER_TIMEOUT):
+        async with asyncio.timeout(within):
             link = await Seeker(places, tls_connect)()
             try:
                 await link.send([hello])

@@ -41,6 +41,7 @@ from genie_core.room.frame import (
     Hello,
     Moderate,
     Offer,
+    Prove,
     Refused,
     Say,
     Share,
@@ -341,13 +342,17 @@ async def test_a_host_with_a_shorter_log_tells_where_the_logs_may_have_parted() 
 
 
 class ScriptedRoom:
-    """The room's end of memory connections, played by the test."""
+    """The room's end of memory connections, played by the test.
 
-    def __init__(self) -> None:
+    With `pins` they look like connections to hosts of these certificates, one after the other.
+    """
+
+    def __init__(self, *pins: str) -> None:
         self._ends: asyncio.Queue[PeerConnection] = asyncio.Queue()
+        self._pins = list(pins)
 
     async def connector(self) -> ClientConnection:
-        near, far = memory_pair()
+        near, far = memory_pair(channel=self._pins.pop(0) if self._pins else None)
         await self._ends.put(far)
         return near
 
@@ -412,6 +417,36 @@ async def test_the_same_log_is_recognised_after_a_restart() -> None:
         async with joining as bob:
             await bob.seen.until(lambda r: r.events)
             assert bob.seen.events[0].seq == len(past) + 1
+
+
+async def test_who_reconnects_says_nothing_to_a_host_whom_they_do_not_accept() -> None:
+    room = ScriptedRoom("right", "wrong", "right")
+    welcome = Welcome("r", "t", "bob", "guest", "hana", 0, Limits())
+
+    def accepts(pin: str, _key: str) -> bool:
+        return pin == "right"
+
+    async with participant(room.connector, "bob", accepts=accepts, agent="secret model") as bob:
+        for pin in ("right", "wrong", "right"):
+            end = await room.knocked()
+            hello = await end.receive()
+            assert isinstance(hello, Hello)
+            told = hello.room, hello.key, hello.nonce
+            assert hello == Hello("bob", room=told[0], key=told[1], nonce=told[2], knows=KNOWN)
+            await end.send([Challenge("theirs", "r")])
+            if pin == "wrong":
+                with pytest.raises(ConnectionLost):
+                    await end.receive()
+                continue
+            assert isinstance(await end.receive(), Prove)
+            await end.send([welcome])
+            await bob.seen.until(lambda r: r.links[-1].link is Link.ONLINE)
+            if bob.client.unsent:
+                assert isinstance(await end.receive(), Say)
+            else:
+                bob.client.say("waits for the right one")
+                end.abort()
+                await bob.seen.until(lambda r: r.links[-1].link is not Link.ONLINE)
 
 
 async def test_nothing_is_sent_again_before_it_is_known_what_has_arrived() -> None:
