@@ -37,7 +37,9 @@ SLUG_CHARS: Final = 24
 MOST_NEAR: Final = 3
 """This many ids are proposed in place of one that there is not."""
 
-_APART: Final = "+"
+APART: Final = "+"
+"""Before what tells copies of rooms from each other whose hosts claim the same id."""
+
 _DAY: Final = re.compile(r"\A\d{4}-\d\d-\d\d-?")
 _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misread
 
@@ -132,7 +134,7 @@ class Catalogue:
         tells rooms from each other whose hosts claim the same id; see `apart_by`.
         """
         own = f"{path_name(room)}@{path_name(name)}"
-        folder = self._base / (f"{own}{_APART}{apart}" if apart else own)
+        folder = self._base / (f"{own}{APART}{apart}" if apart else own)
         with disk_access("make the folder", folder):
             make_private_folder(folder)
         with in_turn(self._base):  # several terminals of theirs may come in at the same moment
@@ -279,7 +281,7 @@ def apart_by(pin: str) -> str:
 
 def apart_of(saved: SavedRoom) -> str:
     """By what a copy is kept apart from others of the same id; empty for the usual one."""
-    return saved.id.partition("~")[0].partition(_APART)[2]
+    return saved.id.partition("~")[0].partition(APART)[2]
 
 
 def extent(folder: Path) -> int:

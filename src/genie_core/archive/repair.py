@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from genie_core.archive.blobs import BLOBS_NAME, BlobStore
+from genie_core.archive.catalogue import APART
 from genie_core.archive.check import CheckedLog, examine, scanned
 from genie_core.archive.errors import disk_access
 from genie_core.archive.index import INDEX_NAME
@@ -101,7 +102,7 @@ def _mend_record(folder: Path, record: RoomRecord | None, log: CheckedLog) -> li
 
 def _record_from(id_: str, log: CheckedLog) -> RoomRecord:
     """What the log and the name of the folder tell of a room."""
-    room, copy, owner = id_.partition("~")[0].partition("@")
+    room, copy, owner = id_.partition("~")[0].partition(APART)[0].partition("@")
     state = log.state
     names = [name for name in state.people if path_name(name) == owner]
     name = names[0] if names else state.host

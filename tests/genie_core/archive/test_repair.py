@@ -93,8 +93,9 @@ def test_a_record_is_made_anew_from_the_log(saved: SavedRoom, damage: str | None
     assert (kept.read_text() if kept.exists() else None) == damage
 
 
-def test_the_record_of_a_copy_knows_whose_it_is(saved: SavedRoom) -> None:
-    copy = saved.folder.rename(saved.folder.with_name("r1@bob"))
+@pytest.mark.parametrize("folder", ["r1@bob", "r1@bob~1", "r1@bob+1a2b3c4d", "r1@bob+1a2b3c4d~2"])
+def test_the_record_of_a_copy_knows_whose_it_is(saved: SavedRoom, folder: str) -> None:
+    copy = saved.folder.rename(saved.folder.with_name(folder))
     (copy / "room.json").unlink()
     repair(copy)
     record = SavedRoom.load(copy).record
