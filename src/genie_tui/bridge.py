@@ -258,7 +258,7 @@ class HostingAccepted(SeatMessage):
 
 
 class RivalsChanged(SeatMessage):
-    """Others host this room at the same time, or nobody does any more."""
+    """Other hosts of this room appeared or ended."""
 
     def __init__(self, hosts: tuple[str, ...]) -> None:
         super().__init__()

@@ -42,7 +42,7 @@ class NothingToResume(GenieError):
 
 
 class StillHosted(OtherWay):
-    """Somebody asks to host a room that has a host already."""
+    """The room to host has a host already."""
 
     def __init__(self, saved: SavedRoom, found: HostFound, opening: ResumeRoom) -> None:
         title, host = saved.record.shown_title, found.host or saved.record.host
@@ -126,7 +126,7 @@ class Entrance:
         return bool(record.copied) and not has_key(record.owner, self._person.locations)
 
     async def _find_host(self, saved: SavedRoom, opening: ResumeRoom) -> None:
-        """Look whether somebody who may host the room does, so that there are not two."""
+        """Raise `StillHosted` if a host that the copy knows answers."""
         state = await asyncio.to_thread(known_state, saved)
         network = not self._person.settings.local
         found = await host_of(saved, state, network=network)

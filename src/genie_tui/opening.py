@@ -34,7 +34,7 @@ class ResumeRoom:
 class JoinRoom:
     """Join a room by an invite, or at HOST:PORT; a guest brings no engine of their own.
 
-    With `separate` it gets a folder of its own if its host claims the id of a room of which there is a copy.
+    With `separate` the room gets a folder of its own if its host claims the id of another copy.
     """
 
     way: str

@@ -277,9 +277,7 @@ def _add_commands(commands: "argparse._SubParsersAction[_Parser]") -> None:
 
     resume = commands.add_parser("resume", help="host a saved room again", parents=[shared])
     resume.add_argument("id", metavar="ID", nargs="?", default="", help=_ID_HELP)
-    resume.add_argument(
-        "--force", action="store_true", help="host it even if somebody else hosts it now"
-    )
+    resume.add_argument("--force", action="store_true", help="host it even if another host answers")
     resume.set_defaults(command="resume")
 
     for hosting in (host, resume):

@@ -22,7 +22,7 @@ Answers: TypeAlias = Callable[[str, Deed, Sequence[str]], Awaitable[bool]]
 
 
 class Rivals:
-    """Tells a person who else hosts their room now, and when nobody else does any more.
+    """Tells a person which others host their room, and when none does any more.
 
     Others count who may host the room, and who answer for it where they say that they are:
     `answers` is asked for the room, what they have signed, and addresses. The room's `state` says

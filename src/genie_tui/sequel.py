@@ -38,7 +38,7 @@ def question_after(error: GenieError, opening: Opening) -> Question | None:
     if isinstance(error, OtherHost) and isinstance(opening, JoinRoom):
         text = (
             f"You already have a copy of the room “{error.title}” with this id, hosted by "
-            f"{error.host}. This invite leads to another host, whom your copy doesn't know: it may "
+            f"{error.host}. This invite leads to another host, which your copy does not know: it may "
             "be another room that only claims to be that one.\n\nNothing of your copy was sent. "
             "If you go on, the room gets a folder of its own, and your copy stays as it is."
         )

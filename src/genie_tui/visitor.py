@@ -52,12 +52,12 @@ logger = logging.getLogger(__name__)
 
 
 class NowhereHosted(GenieError):
-    """Somebody asks to join a room that they have hosted themselves, and nobody else hosts it."""
+    """The room to join was hosted here, and no other host answers."""
 
     def __init__(self, saved: SavedRoom) -> None:
         super().__init__(
-            f"nobody is found who hosts {saved.record.shown_title!r} now; host it again: genie-tui "
-            f"resume {saved.id}; or join it by an invite of whoever hosts it"
+            f"no host of {saved.record.shown_title!r} was found; host it again: genie-tui resume "
+            f"{saved.id}; or join it by an invite of its host"
         )
 
 

@@ -350,7 +350,7 @@ async def test_a_former_host_who_joins_is_told_if_nobody_hosts_it(tmp_path: Path
     async with seat("ann", NewRoom("One"), tmp_path):
         pass
     join = JoinRoom(saved(tmp_path).name)
-    with pytest.raises(NowhereHosted, match=r"nobody is found who hosts 'One'.*resume"):
+    with pytest.raises(NowhereHosted, match=r"no host of 'One' was found.*resume"):
         await Entrance("ann", LOCAL, places(tmp_path)).enter(join, Ear())
 
 

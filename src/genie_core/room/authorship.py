@@ -4,7 +4,7 @@ A host passes everything on, and could pass on what nobody said. An engine there
 words that its owner's key has signed, and an approval is answered at another terminal only by the
 same key (Ed25519, RFC 8032). What is signed names the room, so that it means nothing elsewhere, and
 the visits that the author's terminals have drawn at random: an engine takes only what names its own
-visit, which nobody could have signed before it began. So old words are no new ones, whatever clocks
+visit, which no signature from before its start can do. So old words are no new ones, whatever clocks
 say. Engines sign what they may have to go on from, too.
 """
 
@@ -60,7 +60,7 @@ def sign_speech(identity: Identity, room: str, say: Say) -> Say:
 def wrote(key: str, room: str, said: Said) -> bool:
     """Whether the owner of a key has said this in this room.
 
-    Of which size and sort files are is the host's to tell.
+    The signature doesn't cover the size and type of files, which the host determines.
     """
     statement = _speech(room, said) if said.visits else _old_speech(room, said)
     return verify(key, said.signature, statement)

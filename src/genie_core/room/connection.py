@@ -29,7 +29,7 @@ class Connection(Protocol[Out_contra, In_co]):
     def channel(self) -> str | None:
         """The pin of the host's certificate as this end sees it; empty without TLS.
 
-        None inside one process, where nobody can be between the two ends.
+        None if both ends are in one process, where nothing has to be proven.
         """
 
     async def send(self, frames: Sequence[Out_contra]) -> None:

@@ -89,8 +89,8 @@ class Room:
     """A room, built from its past events; they don't decide about its id and title.
 
     A long log need not be given whole: `base` is the room before the first of `events` then, and
-    `past` is where those before can be read. With the host's `identity` the room shows to whoever
-    comes that it is hosted by its owner.
+    `past` is where those before can be read. With an `identity`, the host's, each challenge
+    is signed by the host's key.
 
     Call `open` once, then `connect`, `receive` and `disconnect` for each connection. After any
     call, `stirred` names the peers to `pull` for, and `pending` the events to write; `commit` tells

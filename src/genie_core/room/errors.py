@@ -169,7 +169,7 @@ class KnownRoom(RoomError):
 
 
 class OtherHost(RoomError):
-    """A host claims to host a room of which there is a copy, and that copy says otherwise.
+    """A host that a copy does not know claims the id of that copy's room.
 
     Nothing but the person's name and key was sent to it. `title` and `host` are those of the copy.
     """
@@ -177,8 +177,8 @@ class OtherHost(RoomError):
     def __init__(self, room: str, title: str = "", host: str = "") -> None:
         super().__init__(
             f"you already have a copy of the room {title or room!r} with this id, hosted by "
-            f"{host or 'another host'}. This invite or address leads to another host, whom your "
-            "copy doesn't know as one; your copy was not opened, and nothing of it was sent. To "
+            f"{host or 'another host'}. This invite or address leads to another host, which your "
+            "copy does not know; your copy was not opened, and nothing of it was sent. To "
             "open it as a separate room: genie-tui join --separate INVITE"
         )
         self.room = room

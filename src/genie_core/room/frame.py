@@ -280,7 +280,7 @@ class Challenge(Frame, tag="challenge", frozen=True):
     """The room's part of what a participant has to sign, and which room it is.
 
     `key` is the host's, and `signature` its signature over the meeting; see
-    `genie_core.room.proof`. Whoever has a copy of the room checks both before saying more.
+    `genie_core.room.proof`. A participant with a copy of the room checks both before sending more.
     """
 
     nonce: str

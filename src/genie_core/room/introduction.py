@@ -65,7 +65,7 @@ class Introduction:
             ConnectionLost: it ended before there was an answer, or none came in time.
             FrameError: what came is no frame.
             RoomRefused: it is another room, or the welcome is for somebody else.
-            OtherHost: the room is hosted by someone whom the copy does not know as a host.
+            OtherHost: `accepts` refused the host.
             Diverged: the room's log has another event where the known one is.
             KnownRoom: there is a copy of the room, from which to go on.
 

@@ -1,4 +1,4 @@
-"""How the people whom one engine answers like to be answered."""
+"""Preferences for the people whom one engine answers."""
 
 from collections.abc import Awaitable, Callable
 

@@ -231,7 +231,7 @@ class Listener(Protocol):
         """Take note of how far a file has come."""
 
     def on_rivals(self, hosts: tuple[str, ...]) -> None:
-        """Take note of who else hosts this room at the same time; nobody if there is none."""
+        """Show which others host this room at the same time; an empty tuple if none does any more."""
 
 
 class Seat(Protocol):

@@ -42,9 +42,8 @@ class Seeker:
 
     Known whereabouts come first, in order. If none answers as it should, the network is asked for
     the room: the same host at another address is found by its certificate, somebody else must
-    have a deed that `trusts` says yes to. `room` may be set once it is known. Whoever meets the
-    host says whether it was the right one: `approve` makes its place the `current` one, `forget`
-    drops it.
+    have a deed that `trusts` says yes to. `room` may be set once it is known. The caller
+    checks the host: `approve` makes its place the `current` one, `forget` drops it.
     """
 
     def __init__(
