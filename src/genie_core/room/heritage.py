@@ -24,7 +24,7 @@ from genie_core.room.frame import (
 )
 from genie_core.room.history import NO_DISK, UNREADABLE, History
 from genie_core.room.limits import Limits
-from genie_core.room.names import check_name
+from genie_core.room.names import check_name, fold_name
 from genie_core.room.outbox import BEQUEST_REF
 from genie_core.room.peer import Peer
 from genie_core.room.roster import Roster
@@ -51,7 +51,8 @@ class Heritage:
     def take(self, peer: Peer, events: tuple[Event, ...], now: float) -> None:
         """Take in events that somebody's copy has, in their order."""
         state = self._history.state
-        if not peer.key or peer.name in state.muted or state.people[peer.name].role == "observer":
+        muted = fold_name(peer.name) in state.muted
+        if not peer.key or muted or state.people[peer.name].role == "observer":
             self._refuse(peer, "not_allowed", "you may not add to this room's past")
             return
         for event in events:

@@ -197,8 +197,10 @@ def test_observers_the_muted_and_who_has_no_key_add_nothing(estate: Estate) -> N
     bench = estate.bench
     nobody = bench.join("dave")
     carol = bench.seat("carol")
+    zoe = bench.seat("Zoe")
     bench.send(estate.alice, Moderate("role", "carol", "observer"), Moderate("mute", "bob"))
-    for peer in (nobody, carol, estate.bob):
+    bench.send(estate.alice, Moderate("mute", "zoe"))
+    for peer in (nobody, carol, zoe, estate.bob):
         refusal = only_refusal(estate.bequeath(*estate.lost, by=peer))
         assert (refusal.code, refusal.ref) == ("not_allowed", BEQUEST_REF)
     assert estate.recovered() == []
