@@ -21,7 +21,6 @@ from genie_core.room.event import (
     is_moment,
 )
 from genie_core.room.frame import ClientFrame, Entries, ServerFrame
-from genie_core.room.names import is_blank
 
 T = TypeVar("T")
 
@@ -185,9 +184,9 @@ def _decode(decoder: "msgspec.json.Decoder[T]", data: bytes, limit: int) -> T:
 
 def _check_not_blank(body: RunBody) -> None:
     match body:
-        case Answered(text=text) if is_blank(text):
+        case Answered(text=text) if not text.strip():
             raise FrameError("malformed", "the answer is blank")
-        case Decided(decision="delegate", query=query) if is_blank(query or ""):
+        case Decided(decision="delegate", query=query) if not (query or "").strip():
             raise FrameError("malformed", "work is delegated with a blank query")
 
 

@@ -12,6 +12,7 @@ from genie_core.room.event import (
     MOST_VISITS,
     PREFERENCE_CHARS,
     VISIT_CHARS,
+    Answered,
     Equipped,
     FileRef,
     Preferred,
@@ -143,6 +144,9 @@ class Floor:
             body = normal(publish.body, self._limits.frame_bytes)
         except FrameError as error:
             self._roster.refuse(peer, error.code, str(error), ref)
+            return
+        if isinstance(body, Answered) and is_blank(body.text):
+            self._roster.refuse(peer, "malformed", "the answer is blank", ref)
             return
         objection = self._state.objection(body, peer.name, peer.device)
         if objection is not None:

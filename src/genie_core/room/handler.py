@@ -47,6 +47,7 @@ from genie_core.room.exchange import Exchange, Phase
 from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
 from genie_core.room.judge import AskAlways, Judge
+from genie_core.room.names import is_blank
 from genie_core.room.recorded import unfinished
 from genie_core.room.reporter import Reporter
 from genie_core.room.running import Running
@@ -405,7 +406,7 @@ class Handler:
                 answer = Answered(
                     seq, message.content, message.receiver, elapsed, spent=spent, cut=cut
                 )
-                if not message.content.strip() or not self._reporter.publish(answer):
+                if is_blank(message.content) or not self._reporter.publish(answer):
                     self._reporter.publish(Failed(seq, "agent", UNSHOWABLE_ANSWER, spent))
             case run.Failed(stage=stage, error=error, public=public, text=text):
                 failed = Failed(seq, stage, public, current.settle_bill(), text)
