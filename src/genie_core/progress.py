@@ -128,3 +128,10 @@ def doing(what: What, detail: str = "") -> None:
     """Report what the present run is at."""
     if (sink := _sink.get()) is not None:
         sink.doing(what, detail)
+
+
+def note(public: str, whole: str) -> None:
+    """Report something that people should know: `public` to everybody, `whole` to the owner alone."""
+    doing("note", public)
+    if whole != public:
+        doing("detail", whole)

@@ -124,7 +124,11 @@ async def test_what_tools_refuse_and_cut_short_is_told_to_people_too(
                 "does not accept the key",
                 "calculate: the arguments entered by the user do not fit calculate",
             )
+            await two.bob.noted("coder:", "the model's provider refused the key")
+            assert not any("does not accept" in note for note in two.bob.notes)
             told = "".join(server.requests[-1].tool_results)
+            assert "the model's provider refused the key" in told
+            assert other.base_url not in told
             assert "not to be read" not in told
             assert len(told) < 200_000
 

@@ -4,7 +4,7 @@ from genie_core.agent import AgentInput
 from genie_core.agent.approval import Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
 from genie_core.assistant.offline.model import OfflineModel
-from genie_core.progress import Usage, also_reporting_to, doing, reporting_to, spent
+from genie_core.progress import Usage, also_reporting_to, doing, note, reporting_to, spent
 
 
 @dataclass
@@ -34,6 +34,14 @@ def test_reports_go_where_the_run_says_and_nowhere_outside_of_it() -> None:
     assert outer.said == ["calling look", "m", "writing"]
     assert inner.said == ["calling look", "m"]
     assert other.said == ["asking", "thinking"]
+
+
+def test_of_a_note_the_owner_is_told_what_others_are_not() -> None:
+    heard = Heard()
+    with reporting_to(heard):
+        note("it failed", "it failed: at gateway")
+        note("gone", "gone")
+    assert heard.said == ["note it failed", "detail it failed: at gateway", "note gone"]
 
 
 def test_usages_add_up_and_an_unknown_cost_adds_nothing() -> None:

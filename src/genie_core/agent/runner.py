@@ -28,7 +28,7 @@ from genie_core.errors import (
 from genie_core.journal import encode_json
 from genie_core.message import Attachment
 from genie_core.patience import Patience, raise_if_cancelled
-from genie_core.progress import Usage, What, doing, reporting_to
+from genie_core.progress import Usage, What, note, reporting_to
 from genie_core.stages import stage
 from genie_core.state import StateKeeper
 
@@ -356,9 +356,7 @@ async def _ask(subagent: AgentRunner, query: Query) -> str:
         # Whatever it was, a model is told of it and can try something else.
         log.warning("%s failed", subagent.name, exc_info=True)
         told = public_summary(error)
-        doing("note", told)
-        if (whole := summary(error)) != told:
-            doing("detail", whole)
+        note(told, summary(error))
         return f"Error: {told}"
     if not reply.text.strip():
         return f"Error: {subagent.name} gave an empty answer"

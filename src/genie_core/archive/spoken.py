@@ -36,7 +36,7 @@ def spoken(events: Iterable[Event]) -> Iterator[Line]:
                 yield Line(event.seq, told.at, f"* {told.by}" if emote else told.by, shown)
             case Answered(text=text):
                 yield Line(event.seq, told.at, AGENT, text)
-            case Failed(text=text) | Cancelled(text=text) if text.strip():  # a part of an answer
+            case Failed(text=text) | Cancelled(text=text) if text:  # a part of an answer
                 yield Line(event.seq, told.at, AGENT, text)
 
 

@@ -31,7 +31,7 @@ UNSHOWABLE: Final = (
     f"are nested more than {MAX_DEPTH} levels deep; make a simpler call"
 )
 
-_PREVIEW: Final = 500
+_PREVIEW: Final = 200
 """Characters of each argument that are recorded of a call that is too large to be shown."""
 
 _MOST_PREVIEWED: Final = 20

@@ -268,5 +268,6 @@ class EngineRoom:
 
     def _refuse_work(self, exchange: Exchange) -> None:
         if self.has(exchange):
-            self._plan.withheld.note_failure(exchange.seq, self._status.detail)
-            self._owner.publish(Failed(exchange.seq, "factory", NOT_READY.format(self._name)))
+            failed = Failed(exchange.seq, "factory", NOT_READY.format(self._name))
+            self._plan.withheld.note_failure(failed, self._status.detail)
+            self._owner.publish(failed)

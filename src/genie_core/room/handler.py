@@ -417,9 +417,9 @@ class Handler:
     def _fail(self, failed: Failed, details: str) -> None:
         """Record a failure in words for everybody; only the owner is shown the details."""
         if details != failed.error:
-            self._withheld.note_failure(failed.message, mask_known(details))
             told = f"{failed.error}; {self._owner} sees the details"
             failed = msgspec.structs.replace(failed, error=told)
+            self._withheld.note_failure(failed, mask_known(details))
         self._end(failed)
 
     def _end(self, end: Failed | Cancelled) -> None:

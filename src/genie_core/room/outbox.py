@@ -15,7 +15,17 @@ import msgspec
 from genie_core.room.budget import WORK_RATE
 from genie_core.room.codec import normal, size_of, whole_text
 from genie_core.room.errors import TooLong, TooManyUnsent
-from genie_core.room.event import Answered, Cancelled, Event, Failed, RunBody, Said
+from genie_core.room.event import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    RunBody,
+    Said,
+    Settled,
+)
 from genie_core.room.frame import (
     Bequeath,
     ClientFrame,
@@ -272,16 +282,13 @@ class Outbox:
         return unfit
 
     def _unfit_reports(self) -> list[Unrecorded]:
-        """Take out the steps that would be too much; a run still gets an end."""
+        """Make the steps that would be too much smaller, or take them out; returns them as they were."""
         most = self._limits.frame_bytes - ENVELOPE
         unfit = [each for each in self._reports.values() if size_of(each.body) > most]
         for each in unfit:
-            if isinstance(each.body, Answered):
-                lost = Failed(each.body.message, "agent", TOO_LARGE, each.body.spent)
-                self._reports[each.id] = replace(each, body=lost)
-            elif isinstance(each.body, Failed | Cancelled) and each.body.text:
-                bare = msgspec.structs.replace(each.body, text="", signature=b"")
-                self._reports[each.id] = replace(each, body=bare)
+            smaller = _smaller(each.body)
+            if smaller is not None and size_of(smaller) <= most:
+                self._reports[each.id] = replace(each, body=smaller)
             else:
                 del self._reports[each.id]
         return unfit
@@ -362,3 +369,21 @@ class Outbox:
 
 def _say(unsent: Unsent) -> Say:
     return Say(unsent.id, unsent.text, unsent.emote, unsent.files, unsent.quotes)
+
+
+def _smaller(body: RunBody) -> RunBody | None:
+    """What is left of a step that is too large, so that no run waits for ever; None if nothing is.
+
+    What a tool is called with stays with the person who is asked, whose own screen has it.
+    """
+    match body:
+        case Answered(message=message, spent=spent):
+            return Failed(message, "agent", TOO_LARGE, spent)
+        case Failed() | Cancelled():
+            return msgspec.structs.replace(body, text="", signature=b"")
+        case Asked():
+            return msgspec.structs.replace(body, arguments={}, withheld=True)
+        case Settled():
+            return msgspec.structs.replace(body, arguments=None)
+        case Decided():
+            return None

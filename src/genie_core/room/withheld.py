@@ -42,7 +42,7 @@ class Withheld:
         self._path = path
         self._own: dict[str, Asked] = {}
         self._kept: dict[str, dict[str, Any]] = {}
-        self._failures: dict[int, str] = {}
+        self._failures: dict[tuple[int, str], str] = {}
 
     def load(self) -> None:
         """Read what earlier processes kept. Blocks; whatever is damaged is left out."""
@@ -82,10 +82,10 @@ class Withheld:
             self._kept[asked.approval] = asked.arguments
             self._write(_Entry(asked.approval, asked.arguments))
 
-    def note_failure(self, message: int, error: str) -> None:
+    def note_failure(self, failed: Failed, details: str) -> None:
         """Remember what is told of a failed run to its owner alone, as long as this program runs."""
-        self._failures.pop(message, None)
-        self._failures[message] = error
+        self._failures.pop((failed.message, failed.error), None)
+        self._failures[failed.message, failed.error] = details
         if len(self._failures) > _MOST_FAILURES:
             del self._failures[next(iter(self._failures))]
 
@@ -96,8 +96,9 @@ class Withheld:
     def uncover(self, event: Event) -> Event:
         """The event as this machine may show it: an own call or failure, whoever tells of it."""
         body = event.body
-        if isinstance(body, Failed) and body.message in self._failures:
-            whole = msgspec.structs.replace(body, error=self._failures[body.message])
+        if isinstance(body, Failed):
+            details = self._failures.get((body.message, body.error), body.error)
+            whole = msgspec.structs.replace(body, error=details)
             return msgspec.structs.replace(event, body=whole)
         if not isinstance(body, Asked):
             return event

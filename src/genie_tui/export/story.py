@@ -64,7 +64,7 @@ class Passage:
         match self.told.body:
             case Answered(text=text):
                 return text
-            case Failed(text=text) | Cancelled(text=text) if text.strip():
+            case Failed(text=text) | Cancelled(text=text) if text:
                 return text
         return None
 

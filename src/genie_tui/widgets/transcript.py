@@ -147,7 +147,7 @@ class Transcript:
     def _ended(self, event: Event, end: Cancelled | Failed) -> Note | Reply:
         """How a run ended without an answer, below the part of one that there is."""
         note = self._how_it_ended(event, end)
-        if not end.text.strip():
+        if not end.text:
             return note
         reply = self._said_by_agent(event, end, 0.0)
         why = f"incomplete: {note.text}"

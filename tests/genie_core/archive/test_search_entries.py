@@ -51,6 +51,11 @@ def test_what_became_of_a_message_can_be_found() -> None:
     assert texts(Opened("r", "t"), Cancelled(1), Unreadable("why"), Decided(1, "ignore")) == []
 
 
+def test_a_part_of_an_answer_can_be_found() -> None:
+    found = texts(Failed(1, "agent", "cut off", text="Once"), Cancelled(1, "stopped", text="Twice"))
+    assert [text for *_, text in found] == ["cut off\nOnce", "Twice"]
+
+
 def test_what_was_withheld_can_not() -> None:
     asked = Asked(1, "a", "genie", "read_file", {"path": "private.txt"}, withheld=True)
     assert texts(asked) == [(1, "approval", "read_file")]

@@ -8,6 +8,7 @@ from genie_core.archive.spoken import LOOKED_AT, last_spoken, spoken
 from genie_core.room.event import (
     Answered,
     AnyBody,
+    Cancelled,
     Decided,
     Event,
     FileRef,
@@ -25,6 +26,8 @@ def test_what_is_spoken_is_told_as_in_a_conversation() -> None:
         Said("2", "waves", emote=True),
         Said("3", "", files=(file, file)),
         Answered(1, "Yes."),
+        Cancelled(1, "stopped", text="Perhaps"),
+        Cancelled(1, "stopped"),
         Recovered(Event(9, 0.5, "bob", Said("4", "late"))),
     ]
     events = [Event(seq, float(seq), "ann", body) for seq, body in enumerate(bodies, 1)]
@@ -33,7 +36,8 @@ def test_what_is_spoken_is_told_as_in_a_conversation() -> None:
         (3, "* ann", "waves"),
         (4, "ann", "plan.pdf, plan.pdf"),
         (5, "genie", "Yes."),
-        (6, "bob", "late"),
+        (6, "genie", "Perhaps"),
+        (8, "bob", "late"),
     ]
 
 

@@ -250,7 +250,7 @@ async def test_a_call_too_large_to_be_shown_is_not_run_and_everybody_knows_why()
     assert denial(approval.verdict) == f"This tool call was not run: {told}"
     (proposal,) = ann.state.proposals.values()
     assert (proposal.outcome, proposal.reason, proposal.unasked) == ("expired", told, True)
-    assert proposal.arguments == {"path": f"{'x' * 500}… (300,000 characters)"}
+    assert proposal.arguments == {"path": f"{'x' * 200}… (300,000 characters)"}
     assert ann.warnings == [f"edit was not run: {told}"]
     assert ann.state.pending_for("ann") == []
     assert current.pending == {}

@@ -7,7 +7,7 @@ from tests.genie_core.room.doubles import Guest, local_connector, participant, r
 from tests.genie_core.room.house import Ear
 
 from genie_core.room.audience import Audience
-from genie_core.room.event import Answered, Decided, Equipped
+from genie_core.room.event import Answered, Cancelled, Decided, Equipped
 from genie_core.room.herald import Herald
 from genie_core.room.seat import EngineState, EngineStatus
 from genie_core.room.server import RoomServer
@@ -71,6 +71,30 @@ async def test_text_in_the_making_is_shown_here_and_there() -> None:
         herald.delta(message, "half")
         assert ear.deltas == [(message, "half")]
         await bob.seen.until(lambda seen: seen.deltas == [(message, "half")])
+
+
+async def test_a_detail_always_stays_here() -> None:
+    async with two() as (hana, bob, herald, ear):
+        message = await asked(hana, bob)
+        herald.progress(message, "system", "detail", "refused at gateway")
+        herald.progress(message, "system", "note", "refused")
+        await bob.seen.until(lambda seen: seen.progress)
+        assert ear.progress == [
+            (message, "system", "note", "refused at gateway"),
+            (message, "system", "note", "refused"),
+        ]
+        assert [each.detail for each in bob.seen.progress] == ["refused"]
+
+
+async def test_the_end_of_a_run_is_signed_if_it_holds_a_part_of_an_answer() -> None:
+    for text in ("Once", ""):
+        async with two() as (hana, bob, herald, _):
+            message = await asked(hana, bob)
+            assert herald.publish(Cancelled(message, "stopped", text=text))
+            await bob.seen.until(lambda seen: isinstance(seen.events[-1].body, Cancelled))
+            cancelled = bob.seen.events[-1].body
+            assert isinstance(cancelled, Cancelled)
+            assert bool(cancelled.signature) is bool(text)
 
 
 async def test_a_note_about_the_words_of_somebody_else_stays_here() -> None:

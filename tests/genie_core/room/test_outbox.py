@@ -321,9 +321,27 @@ def test_what_a_smaller_room_can_not_take_is_given_up_and_holds_nothing_up() -> 
     assert outbox.connected(small) == lost
     assert [each.id for each in outbox.unsent] == ["2"]
     end = Failed(3, "agent", TOO_LARGE)  # so that nobody is left waiting
-    assert [each.body for each in outbox.unrecorded] == [end, short]
-    assert [type(frame) for frame in outbox.take(0.0)] == [Say, Publish, Publish]
+    hidden = Asked(4, "x", "main", "write", {}, "ann's machine", withheld=True)
+    assert [each.body for each in outbox.unrecorded] == [end, hidden, short]
+    assert [type(frame) for frame in outbox.take(0.0)] == [Say, Publish, Publish, Publish]
     assert outbox.connected(small) == ([], [])
+
+
+def test_the_end_of_a_run_loses_only_a_text_that_is_too_large_for_another_host() -> None:
+    outbox = Outbox()
+    ends: list[RunBody] = [
+        Failed(3, "agent", "cut off", text="y" * 40_000, signature=b"s" * 64),
+        Cancelled(4, "stopped", text="z" * 40_000, signature=b"s" * 64),
+        Cancelled(5, "stopped", text="short", signature=b"s" * 64),
+    ]
+    for number, end in enumerate(ends):
+        outbox.keep(Unrecorded(str(number), end, 2))
+    outbox.connected(Limits(frame_bytes=16 * 1024))
+    assert [each.body for each in outbox.unrecorded] == [
+        Failed(3, "agent", "cut off"),
+        Cancelled(4, "stopped"),
+        ends[2],
+    ]
 
 
 def test_quotes_count_as_well() -> None:

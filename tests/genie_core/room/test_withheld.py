@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from genie_core.room.event import Asked, Event, Said, Settled
+from genie_core.room.event import Asked, Event, Failed, Said, Settled
 from genie_core.room.withheld import Withheld
 
 ARGUMENTS = {"path": "/home/hana/secret"}
@@ -32,6 +32,20 @@ def test_only_who_kept_the_arguments_sees_them() -> None:
     assert shown(other.uncover(asked())) == {}
     said = Event(8, 1.0, "bob", Said("1", "hi"))
     assert kept.uncover(said) is said
+
+
+def test_only_who_noted_the_details_of_a_failure_sees_them() -> None:
+    own = Withheld()
+    told = Failed(3, "agent", "the model's provider refused the key; hana sees the details")
+    own.note_failure(told, "refused at gateway")
+    shown = own.uncover(Event(8, 1.0, "hana", told)).body
+    assert shown == Failed(3, "agent", "refused at gateway")
+    for other in (Failed(4, "agent", told.error), Failed(3, "lost", "it ended")):
+        assert own.uncover(Event(9, 1.0, "hana", other)).body == other
+    assert Withheld().uncover(Event(8, 1.0, "hana", told)).body == told
+    for message in range(1_000):
+        own.note_failure(Failed(message, "agent", "gone"), "gone for good")
+    assert own.uncover(Event(8, 1.0, "hana", told)).body == told
 
 
 def test_an_own_call_is_shown_as_it_is_whatever_the_host_says() -> None:

@@ -1,5 +1,6 @@
 """What happened in a room, as passages."""
 
+import pytest
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
 from genie_core.room.event import (
@@ -22,6 +23,8 @@ from genie_core.room.event import (
 )
 from genie_core.room.fold import WINDOW
 from genie_tui.export.story import Passage, story
+from genie_tui.plain_log import lines
+from genie_tui.widgets.failure import CUT, CUT_MARK
 
 
 def told(log: RoomLog, first: int = 1) -> list[str]:
@@ -87,6 +90,28 @@ def test_ends_say_how() -> None:
     assert last(("ann", failed)) == "✗ ann's agent failed in set-up: no such model"
     stopped = ("ann", Cancelled(2, "stopped by ann"))
     assert last(TAKEN_UP, stopped) == "■ the work on it was stopped: stopped by ann"
+
+
+@pytest.mark.parametrize(
+    ("end", "line"),
+    [
+        (Answered(2, "Once", cut=True), f"{CUT_MARK} {CUT}"),
+        (Failed(2, "agent", "cut off", text="Once"), "✗ ann's agent failed: cut off"),
+        (
+            Cancelled(2, "stopped by ann", text="Once"),
+            "■ the work on it was stopped: stopped by ann",
+        ),
+    ],
+)
+def test_a_part_of_an_answer_is_told_with_its_end(end: AnyBody, line: str) -> None:
+    log = RoomLog()
+    log.add(Opened("r", "Room"))
+    log.ask("ann", "tell")
+    log.add(end, "ann")
+    *_, passage = story(log.events)
+    assert (passage.by_agent, line_of(passage)) == ("Once", line)
+    assert (passage.took is None) == (not isinstance(end, Answered))
+    assert "\n".join(text for _, text in lines(log.events)).endswith(line)
 
 
 def test_people_are_seen_to_come_and_go_and_to_host() -> None:

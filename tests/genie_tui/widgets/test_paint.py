@@ -70,6 +70,13 @@ def test_an_answer_says_whose_it_is_and_how_long_it_took() -> None:
     assert head.endswith(" · 2.0 s")
 
 
+def test_below_a_part_of_an_answer_stands_how_it_ended() -> None:
+    reply = Reply(1, 0.0, "ann", "", "Once upon", "", 0.0, incomplete="stopped", mark="■")
+    lines = drawn(reply)
+    assert "Once upon" in lines[-2]
+    assert lines[-1].rstrip().endswith("■ stopped")
+
+
 def test_only_the_name_in_an_emote_has_the_colour_of_its_author() -> None:
     palette = Palette({name: Style(meta={"name": name}) for name in NAMES})
     emote = replace(SPEECH, text="waves", emote=True)

@@ -81,9 +81,10 @@ def test_what_was_parked_is_no_failure() -> None:
 def test_a_state_that_was_read_again_says_the_same() -> None:
     log, _ = interrupted(suspended, "write_file")
     assert notes(log, told(log.state)) == [
-        "‖ genie's work for ann was parked with write_file to answer"
+        "‖ genie's work for ann was parked with write_file to answer: the room was suspended"
     ]
-    assert rows(told(log.state)) == ["‖ parked with write_file to answer"]
+    again = ["‖ parked with write_file to answer: the room was suspended"]
+    assert rows(told(log.state)) == again
 
 
 def test_what_was_parked_once_still_reads_so_when_it_went_on() -> None:

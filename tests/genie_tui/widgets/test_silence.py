@@ -61,3 +61,6 @@ def test_it_says_why_no_answer_came_of_what_was_acted_on() -> None:
         log.add(replace(end, message=said.seq), "ann")
     assert why_silent(exchange(log, lost)).endswith("No answer came: it broke ␛[1m\n")
     assert why_silent(exchange(log, stopped)).endswith("as the work on it was stopped.\n")
+    begun = log.ask("ann", "three")
+    log.add(Cancelled(begun.seq, text="Once"), "ann")
+    assert "The answer is incomplete, as the work" in why_silent(exchange(log, begun))

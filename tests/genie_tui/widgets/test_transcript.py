@@ -9,6 +9,7 @@ from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.event import (
     Answered,
+    Asked,
     Cancelled,
     Decided,
     Equipped,
@@ -25,10 +26,12 @@ from genie_core.room.event import (
     Recovered,
     Said,
     Settled,
+    Stage,
     Suspended,
     Unreadable,
 )
 from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone
+from genie_tui.widgets.failure import CUT
 from genie_tui.widgets.past_state import told
 from genie_tui.widgets.transcript import GROUPED, Transcript
 
@@ -162,6 +165,39 @@ def test_failing_is_not_silence() -> None:
     assert notes[0].text == "genie could not answer ann: reasoner failed: no␛[31mkey"
     assert "stopped: by bob" in notes[1].text
     assert [note.message for note in notes] == [failed.seq, stopped.seq]
+
+
+@pytest.mark.parametrize("parked", [False, True])
+def test_a_part_of_an_answer_stays_and_says_how_it_ended(*, parked: bool) -> None:
+    log = RoomLog()
+    failed, stopped = log.ask("ann", "one"), log.ask("ann", "two")
+    if parked:
+        log.add(Asked(failed.seq, "a1", "system", "rm", {}), "ann")
+        log.add(Settled(failed.seq, "a1", "parked"), "ann")
+    stage: Stage = "lost" if parked else "agent"
+    log.add(Failed(failed.seq, stage, "cut off", text="Once\x1b[31m"), "ann")
+    log.add(Cancelled(stopped.seq, "stopped by bob", text="Twice"), "ann")
+    shown = entries(log)
+    again = Transcript(log.state)
+    again.read(told(log.state), head=log.state.head)
+    replies = [entry for entry in shown if isinstance(entry, Reply)]
+    assert [reply.text for reply in replies] == ["Once␛[31m", "Twice"]
+    why = "was parked with rm to answer: cut off" if parked else "could not answer ann: cut off"
+    assert why in replies[0].incomplete
+    assert replies[0].tone is (Tone.QUIET if parked else Tone.FAILED)
+    assert replies[1].incomplete == "incomplete: genie's work for ann was stopped by bob"
+    assert [each.incomplete for each in again.entries if isinstance(each, Reply)] == [
+        reply.incomplete for reply in replies
+    ]
+
+
+def test_an_answer_that_the_length_limit_ended_says_so() -> None:
+    log = RoomLog()
+    said = log.ask("ann", "one")
+    log.add(Answered(said.seq, "Once", cut=True), "ann")
+    reply = entries(log)[-1]
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.incomplete) == ("Once", CUT)
 
 
 def test_text_and_names_are_spelt_out() -> None:

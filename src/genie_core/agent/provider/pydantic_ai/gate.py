@@ -30,7 +30,7 @@ from genie_core.agent.provider.consent import (
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.pydantic_ai.servers import ServerOut
 from genie_core.errors import GenieError, summary, tool_failure
-from genie_core.progress import doing
+from genie_core.progress import doing, note
 from genie_core.redaction import mask_known
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class _GatedToolset(WrapperToolset[Any]):
         except _PASSED_ON:
             raise
         except GenieError as error:  # such as an unknown subagent: for the model to put right
-            doing("note", f"{name}: {tool_failure(error)}")
+            note(f"{name}: {tool_failure(error)}", f"{name}: {summary(error)}")
             raise ToolFailed(tool_failure(error)) from error
         except Exception as error:
             log.warning("tool %s raised", name, exc_info=True)
