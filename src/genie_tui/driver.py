@@ -3,24 +3,38 @@
 When a terminal window is closed, writing to it fails. Textual's writer thread would end there and
 leave the app waiting for it forever, with approvals unparked and the room's doors open. Its reading
 thread would end the app at the first byte that is no UTF-8, as in a text of another encoding that
-is pasted. And when the process goes on after somebody else has stopped it, a second reading thread
-would begin beside the first, and what is typed be torn apart.
+is pasted, and would read an empty end of file again and again once the terminal is gone. And when
+the process goes on after somebody else has stopped it, a second reading thread would begin beside
+the first, and what is typed be torn apart.
 """
 
+import logging
+import os
+import select
+import signal
+import threading
 from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
+
+LOOK: Final = 1.0
+"""Seconds between two looks at whether the terminal is still there."""
+
+LAST_RESORT: Final = 120.0
+"""Seconds after which a program without a terminal is cut off: more than leaving a room may take."""
+
+logger = logging.getLogger(__name__)
 
 
 class HangupDriver(LinuxDriver):
     """Textual's driver for POSIX terminals; output to a terminal that is gone goes nowhere.
 
-    What is no text in the input is read as replacement characters.
+    What is no text in the input is read as replacement characters. At the end of the input the
+    process gets the SIGHUP that the terminal may not have sent it.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -31,7 +45,11 @@ class HangupDriver(LinuxDriver):
         """Wait for input and pass it on, until the driver is told to stop."""
         # Textual looks its decoder up in its module, and reads on only if that never raises.
         vars(linux_driver)["getincrementaldecoder"] = _forgiving
-        super().run_input_thread()
+        try:
+            super().run_input_thread()
+        except (EOFError, OSError) as error:
+            logger.info("the terminal can't be read any more: %s", str(error) or "end of file")
+            hang_up()
 
     def _sigcont_application(self, *_: Any) -> None:
         """Set the terminal up again, but not here: what it takes may be in use at this moment."""
@@ -51,8 +69,72 @@ class HangupDriver(LinuxDriver):
         self._app.refresh(layout=True)
 
 
+class TerminalWatch:
+    """Ends the process in good order when its terminal, or the process that started it, is gone.
+
+    It does so as a context, in a thread of its own, whatever the event loop is busy with, and
+    whether or not the system has told the process. One that does not end is cut off.
+    """
+
+    def __init__(self, descriptor: int, last_resort: float = LAST_RESORT) -> None:
+        self._descriptor = descriptor
+        self._last_resort = last_resort
+        self._parent = os.getppid()
+        self._over = threading.Event()
+
+    def __enter__(self) -> None:
+        threading.Thread(target=self._watch, name="terminal watch", daemon=True).start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    def _watch(self) -> None:
+        while not (reason := self._loss()):
+            if self._over.wait(LOOK):
+                return
+        logger.info("%s", reason)
+        hang_up()
+        if not self._over.wait(self._last_resort):
+            logger.critical("the program did not end without its terminal and was cut off")
+            logging.shutdown()
+            os._exit(1)
+
+    def _loss(self) -> str:
+        """What is gone; empty if nothing is."""
+        if os.getppid() != self._parent:
+            return "the process that started this one is gone"
+        return "the terminal is gone" if _is_hung_up(self._descriptor) else ""
+
+
+def hang_up() -> None:
+    """Send this process the signal of a terminal that was closed."""
+    os.kill(os.getpid(), signal.SIGHUP)
+
+
+def _is_hung_up(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, 0)  # what is asked for: nothing but the end, which is always told
+    return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
+
+
 def _forgiving(encoding: str) -> Callable[[], IncrementalDecoder]:
-    return partial(getincrementaldecoder(encoding), errors="replace")
+    def decoder() -> IncrementalDecoder:
+        return _UntilEnd(getincrementaldecoder(encoding)(errors="replace"))
+
+    return decoder
+
+
+class _UntilEnd(IncrementalDecoder):
+    """A decoder that raises `EOFError` where nothing more can be read."""
+
+    def __init__(self, inner: IncrementalDecoder) -> None:
+        super().__init__()
+        self._inner = inner
+
+    def decode(self, data: Any, final: bool = False) -> str:  # noqa: FBT001, FBT002 - as inherited
+        if not (data or final):
+            raise EOFError
+        return self._inner.decode(data, final)
 
 
 class _Lossy:

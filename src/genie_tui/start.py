@@ -25,7 +25,7 @@ from genie_tui.credentials import hide_own_secrets, names_at_hand
 from genie_tui.departure import Departure, last_words
 from genie_tui.doctor import terminal_problem
 from genie_tui.doorman import House
-from genie_tui.driver import HangupDriver
+from genie_tui.driver import HangupDriver, TerminalWatch
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, Opening, ReplayRoom
 from genie_tui.session_store import SessionStore
@@ -92,12 +92,14 @@ def start(
     )
     if settings.theme:
         app.theme = settings.theme
-    with asyncio.Runner() as runner:
+    with TerminalWatch(sys.stdin.fileno()), asyncio.Runner() as runner:
         departure = runner.run(app.run_async())
         _heed_no_more(runner.get_loop())
-        code = _farewell(app, departure)
-        # Everything is saved. A tool that does not end when told to must not keep the terminal.
+        code = 1 if app.failure else app.return_code or 0
+        # Everything is saved. Neither a terminal that takes nothing nor a tool that does not end
+        # when told to may keep the process.
         _end_in(PATIENCE, code)
+        _farewell(app, departure)
     return code
 
 
@@ -128,19 +130,15 @@ def _heed_no_more(loop: asyncio.AbstractEventLoop) -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _farewell(app: GenieApp, departure: Departure | None) -> int:
+def _farewell(app: GenieApp, departure: Departure | None) -> None:
     _forget_lost_terminal()
-    if app.failure:
-        for line in app.to_print:
-            _say(sys.stdout.fileno(), line)
-        _say(sys.stderr.fileno(), f"genie-tui: {visible_line(app.failure)}")
-        return 1
     for line in app.to_print:
         _say(sys.stdout.fileno(), line)
-    if departure is not None:
+    if app.failure:
+        _say(sys.stderr.fileno(), f"genie-tui: {visible_line(app.failure)}")
+    elif departure is not None:
         for line in last_words(departure):
             _say(sys.stdout.fileno(), line)
-    return app.return_code or 0
 
 
 def _end_in(seconds: float, code: int) -> None:
@@ -157,13 +155,23 @@ def _end_in(seconds: float, code: int) -> None:
 class _SignalledApp(GenieApp):
     """The app, ending in good order also when it is told to from outside."""
 
+    _hung_up = False
+
     def get_driver_class(self) -> type[Driver]:
         return HangupDriver
 
     async def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
         for number, reason in SIGNALS.items():
-            loop.add_signal_handler(number, self.request_suspend, reason)
+            loop.add_signal_handler(number, self._heed, number, reason)
+
+    def _heed(self, number: signal.Signals, reason: str) -> None:
+        """End; several may tell of a lost terminal, which is no reason to hurry."""
+        if number is signal.SIGHUP:
+            if self._hung_up:
+                return
+            self._hung_up = True
+        self.request_suspend(reason)
 
 
 def _forget_lost_terminal() -> None:

@@ -50,7 +50,8 @@ class Suspension:
         self._stay = stay
         self._end = end
         self._clock = clock
-        self._attended = True
+        self._unattended = asyncio.Event()
+        self._shows_receipt = False
         self._question: Screen[Any] | None = None
         self._rescued: Unsaved | None = None
         self._elsewhere = ""
@@ -61,12 +62,16 @@ class Suspension:
         """End soon and without a word, since nobody may be there.
 
         Asking again while it goes on ends what still runs, and puts a receipt away that is shown.
+        A question that stands open is not waited for.
         """
-        self._attended = False
-        if isinstance(self._app.screen, ReceiptScreen):
-            _ = self._app.screen.dismiss(None)
-        else:
-            self._begin_or_hurry(reason, QUICK_GRACE)
+        self._unattended.set()
+        if self._shows_receipt:
+            return
+        if self._question is not None and self._asks:
+            while self._app.screen is not self._question:
+                _ = self._app.pop_screen()
+            _ = self._question.dismiss(None)
+        self._begin_or_hurry(reason, QUICK_GRACE)
 
     def patiently(self) -> None:
         """End as the person wants it; asked again, wait for no agent any more.
@@ -78,8 +83,13 @@ class Suspension:
             self._app.screen.end()
         elif self.began:
             self._begin_or_hurry("", None)
-        elif self._question not in self._app.screen_stack:
+        elif not self._asks:
             self._app.run_worker(self._ask(), group="asking before the end", exclusive=True)
+
+    @property
+    def _asks(self) -> bool:
+        """Whether a question stands open, be it that the room has been left meanwhile."""
+        return self._question in self._app.screen_stack
 
     async def _ask(self) -> None:
         stay = self._stay()
@@ -99,7 +109,7 @@ class Suspension:
     async def _rescue(self, unsaved: Unsaved, *, can_stay: bool) -> bool:
         """Ask what becomes of what no disk took, and do it; False if the person stays."""
         problem = ""
-        while True:
+        while not self._unattended.is_set():
             match await self._put(UnsavedScreen(unsaved, can_stay=can_stay, problem=problem)):
                 case Rescue.WRITE:
                     path, problem = await self._write(unsaved)
@@ -114,6 +124,7 @@ class Suspension:
                     return False
             self._rescued = unsaved
             return True
+        return False  # a signal came
 
     async def _write(self, unsaved: Unsaved) -> tuple[str, str]:
         """Write it where the person wants; returns where, or what went wrong."""
@@ -137,8 +148,7 @@ class Suspension:
         unsaved = await stay.unsaved()
         if unsaved is None or (self._rescued is not None and _same(unsaved, self._rescued)):
             return
-        if self._attended:
-            await self._rescue(unsaved, can_stay=False)
+        if await self._rescue(unsaved, can_stay=False):
             return
         try:
             path = await asyncio.to_thread(write_unsaved, default_path(unsaved.title), unsaved)
@@ -166,7 +176,7 @@ class Suspension:
         if departure is not None and self._elsewhere:
             departure = replace(departure, elsewhere=self._elsewhere)
             problem = f"{problem}; {self._elsewhere}" if problem else ""
-        if departure is not None and self._attended:
+        if departure is not None:
             await self._show_receipt(departure)
         self._end(departure, problem)
 
@@ -178,9 +188,14 @@ class Suspension:
                 await self._app.workers.wait_for_complete([w for w in workers if not w.is_finished])
 
     async def _show_receipt(self, departure: Departure) -> None:
+        """Show it until the person has put it away, or nobody may be there any more."""
+        if self._unattended.is_set():
+            return
+        self._shows_receipt = True
         lines = list(receipt_lines(departure))
         screen = ReceiptScreen(departure.what, lines, departure.again, self._clock)
-        await self._app.push_screen_wait(screen)
+        await self._app.push_screen(screen, lambda _: self._unattended.set())
+        await self._unattended.wait()
 
 
 async def _left(stay: Stay, reason: str, grace: float | None) -> tuple[Departure | None, str]:

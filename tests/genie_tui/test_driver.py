@@ -1,17 +1,20 @@
 """What a terminal may send, as the app gets it."""
 
 import asyncio
+import logging
 import os
+import pty
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from textual.app import App
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.message import Message
 
-from genie_tui.driver import HangupDriver
+from genie_tui.driver import HangupDriver, TerminalWatch
 
 
 @pytest.fixture(autouse=True)
@@ -115,3 +118,78 @@ async def test_going_on_after_the_end_is_no_error() -> None:
     driver._loop.close()
     signal.raise_signal(signal.SIGCONT)
     assert driver.steps == []
+
+
+@pytest.fixture
+def hung_up(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set when the process would get the signal of a closed terminal."""
+    told = threading.Event()
+    monkeypatch.setattr("genie_tui.driver.hang_up", told.set)
+    return told
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    """The two ends of a pseudo-terminal; the first may be closed."""
+    master, slave = pty.openpty()
+    yield master, slave
+    for descriptor in (master, slave):
+        with suppress(OSError):
+            os.close(descriptor)
+
+
+async def test_reading_ends_with_the_input_and_hangs_up(hung_up: threading.Event) -> None:
+    source, writer = os.pipe()
+    os.write(writer, b"abc")
+    os.close(writer)
+    driver = Listening(App(), source)
+    try:
+        async with asyncio.timeout(60):
+            await asyncio.to_thread(driver.run_input_thread)
+    finally:
+        os.close(source)
+    assert hung_up.is_set()
+    assert [each.character for each in driver.heard if isinstance(each, Key)] == list("abc")
+
+
+async def test_reading_ends_with_the_terminal_and_hangs_up(
+    terminal: tuple[int, int], hung_up: threading.Event
+) -> None:
+    master, slave = terminal
+    os.close(master)
+    async with asyncio.timeout(60):
+        await asyncio.to_thread(Listening(App(), slave).run_input_thread)
+    assert hung_up.is_set()
+
+
+def test_a_terminal_that_goes_away_is_noticed_without_anything_being_read(
+    terminal: tuple[int, int], hung_up: threading.Event
+) -> None:
+    master, slave = terminal
+    with TerminalWatch(slave):
+        os.write(master, b"typed")
+        assert not hung_up.is_set()
+        os.close(master)
+        assert hung_up.wait(60)
+
+
+def test_a_parent_that_goes_away_is_noticed(
+    terminal: tuple[int, int], hung_up: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with TerminalWatch(terminal[1]):
+        assert not hung_up.is_set()
+        monkeypatch.setattr(os, "getppid", lambda: 1)
+        assert hung_up.wait(60)
+
+
+def test_a_program_that_does_not_end_without_its_terminal_is_cut_off(
+    terminal: tuple[int, int], hung_up: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_off = threading.Event()
+    monkeypatch.setattr(os, "_exit", lambda _: cut_off.set())
+    monkeypatch.setattr(logging, "shutdown", lambda: None)
+    master, slave = terminal
+    with TerminalWatch(slave, last_resort=0.01):
+        os.close(master)
+        assert hung_up.wait(60)
+        assert cut_off.wait(60)

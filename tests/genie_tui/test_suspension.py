@@ -28,6 +28,7 @@ from genie_tui.app import GenieApp
 from genie_tui.departure import Departure, last_words
 from genie_tui.screens.ask_line import AskLineScreen
 from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.help import HelpScreen
 from genie_tui.screens.leaving import HURRY, LeavingScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
@@ -143,6 +144,23 @@ async def test_a_receipt_is_put_away_by_what_asks_to_end(seat: ScriptedSeat, way
             await until(pilot, lambda: app.return_value is not None)
         else:
             await put_away(pilot, clock, "ctrl+q")
+    assert app.return_code == 0
+
+
+@pytest.mark.parametrize("covered", [False, True])
+async def test_a_signal_ends_whatever_is_above_or_about_to_be_the_receipt(
+    seat: ScriptedSeat, *, covered: bool
+) -> None:
+    async with in_room(seat) as (_, pilot):
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: any(isinstance(e, ReceiptScreen) for e in app.screen_stack))
+        if covered:
+            await app.push_screen(LeavingScreen(hosts=True))
+            assert not isinstance(app.screen, ReceiptScreen)
+        app.request_suspend("SIGHUP")
+        await until(pilot, lambda: app.return_value is not None)
     assert app.return_code == 0
 
 
@@ -441,6 +459,31 @@ async def test_a_disk_that_fills_while_leaving_loses_nothing_either(seat: Script
         await choose(pilot, clock, "p")
         await put_away(pilot, clock)
     assert "late words" in app.to_print
+
+
+async def test_a_signal_does_not_wait_for_an_answer(
+    seat: ScriptedSeat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    clock, doorman = HandClock(), ScriptedDoorman(seat)
+    seat.leaving.clear()
+    async with in_room(seat, doorman=doorman, clock=clock) as (_, pilot):
+        await until(pilot, lambda: seat.saved in doorman.views)
+        app = pilot.app
+        assert isinstance(app, GenieApp)
+        await pilot.press("ctrl+q")
+        await until(pilot, lambda: seat.leaves)
+        doorman.view_error = GenieError("No space left on device")
+        seat.unsent = (Unsent("1", "late words", emote=False, at=1.0),)
+        seat.leaving.set()
+        await choose(pilot, clock, "w")
+        await until(pilot, lambda: isinstance(app.screen, AskLineScreen))
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        app.request_suspend("SIGHUP")
+        await until(pilot, lambda: app.return_value is not None or app.failure)
+    (written,) = tmp_path.glob("genie-tui-*.txt")
+    assert "late words" in written.read_text()
 
 
 @pytest.fixture
