@@ -8,7 +8,7 @@ JOBS   ?= 2
 PEER   := .venv-bench/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench shots lock clean
+.PHONY: help run test check pythons smoke format bench shots lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,12 @@ check: $(READY) ## Lint, formatting, types, layering
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+pythons: $(READY) ## Try the built wheel on every Python found, and run contract and engine tests on those after 3.11
+	$(BIN)/python .ci/pythons.py --tests
+
+smoke: $(READY) ## Try the built wheel on every Python found
+	$(BIN)/python .ci/pythons.py
 
 format: $(READY) ## Format the code and apply safe fixes
 	$(BIN)/ruff format .
@@ -44,7 +50,7 @@ lock: $(READY) ## Resolve the pinned versions in constraints.txt anew
 	    --no-emit-find-links --no-emit-options --output-file constraints.txt $(VENV)/requirements.in
 
 clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) $(dir $(PEER)) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # constraints.txt names everything, dependencies of dependencies too, so pip has nothing to resolve.
 # The stamp is newer than the pins, so a second run starts in the time the program itself needs.

@@ -22,6 +22,22 @@ def _nothing_known() -> Iterator[None]:
         yield
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--drills",
+        type=float,
+        default=1.0,
+        help="share of the kills, closes and damages that drills repeat (default: all of them)",
+    )
+
+
+@pytest.fixture
+def drills(pytestconfig: pytest.Config) -> Callable[[int], int]:
+    """How often a drill is to be repeated that is repeated so often by default."""
+    share = float(pytestconfig.getoption("--drills"))
+    return lambda times: max(1, round(times * share))
+
+
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], AbstractEventLoop]]:
     """Run tests on eager event loops, as Textual makes them, from Python 3.12 on.
 

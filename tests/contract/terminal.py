@@ -13,7 +13,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -52,7 +52,7 @@ class Terminal:
 
     A thread reads whatever the program writes, so that it never blocks on a full buffer, and
     keeps the screen that a person would see, never with half of a frame. `largest_file` is in
-    bytes: writing more to a file fails, as on a disk that is full.
+    bytes: writing more to a file fails, as on a disk that is full. `command` starts the program.
     """
 
     def __init__(
@@ -63,6 +63,8 @@ class Terminal:
         rows: int = 40,
         env: Mapping[str, str] | None = None,
         largest_file: int = resource.RLIM_INFINITY,
+        command: Sequence[str] = (sys.executable, "-m", "genie_tui"),
+        cwd: Path | None = None,
     ) -> None:
         self._master, slave = pty.openpty()
         size = struct.pack("HHHH", rows, columns, 0, 0)
@@ -75,7 +77,8 @@ class Terminal:
         self._shows_whole_frames = False
         self._closing = threading.Event()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "genie_tui", *arguments],
+            [*command, *arguments],
+            cwd=cwd,
             stdin=slave,
             stdout=slave,
             stderr=slave,

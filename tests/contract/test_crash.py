@@ -224,7 +224,9 @@ def strike(crowd: Crowd, chance: random.Random) -> list[str]:
 
 
 @pytest.mark.timeout(300)
-def test_whatever_was_shown_to_anybody_outlives_any_crash(tmp_path: Path) -> None:
+def test_whatever_was_shown_to_anybody_outlives_any_crash(
+    tmp_path: Path, drills: Callable[[int], int]
+) -> None:
     """GENIE_CRASH_SEED gives other victims and moments; "any" is another one each time."""
     given = os.environ.get("GENIE_CRASH_SEED", "1")
     seed = secrets.randbelow(1_000_000) if given == "any" else int(given)
@@ -239,7 +241,7 @@ def test_whatever_was_shown_to_anybody_outlives_any_crash(tmp_path: Path) -> Non
         for name in MEMBERS:
             crowd.begin(name, "join", way=address, guest=True)
         copies = {name: sessions[name] / crowd.seated(name) for name in MEMBERS}
-        for _ in range(MOMENTS):
+        for _ in range(drills(MOMENTS)):
             victims = strike(crowd, chance)
             if HOST in victims:
                 log.check()

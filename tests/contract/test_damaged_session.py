@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -45,12 +45,12 @@ async def memories(folder: Path) -> dict[str, list[str]]:
     return found
 
 
-def damages(content: bytes) -> Iterator[bytes]:
+def damages(content: bytes, places: int) -> Iterator[bytes]:
     """Cut a file, and flip bits of it, all over.
 
     That no bit may flip unnoticed is shown where the format is tested.
     """
-    for at in range(0, len(content), max(1, len(content) // PLACES)):
+    for at in range(0, len(content), max(1, len(content) // places)):
         yield content[:at]
         yield content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :]
 
@@ -85,12 +85,12 @@ async def test_all_the_files_are_known(whole: Path) -> None:
 
 @pytest.mark.parametrize("file", FILES)
 async def test_damage_anywhere_costs_what_was_there_and_nothing_else(
-    whole: Path, tmp_path: Path, file: str
+    whole: Path, tmp_path: Path, file: str, drills: Callable[[int], int]
 ) -> None:
     content = (whole / file).read_bytes()
     expected = await memories(whole)
     folder = tmp_path / "damaged"
-    for damaged in damages(content):
+    for damaged in damages(content, drills(PLACES)):
         shutil.copytree(whole, folder)
         (folder / file).write_bytes(damaged)
         store = DataStore(folder)

@@ -1,0 +1,127 @@
+"""Try the program on every Python that it names, as far as this machine has them.
+
+The wheel is built once. For each interpreter a fresh environment gets the wheel with what it
+depends on, and a smoke test asks the offline helper a question in a real terminal. With `--tests`,
+contract and engine tests follow on all but the first, on which everything has run; drills there
+repeat a tenth of what they do otherwise.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+VERSIONS: Final = ("3.11", "3.12", "3.13", "3.14")
+
+ROOT: Final = Path(__file__).parents[1]
+PINS: Final = ROOT / "constraints.txt"
+
+DRILLS: Final = "0.1"
+ENGINE: Final = ("agent", "reasoner", "testing")
+"""What belongs to the engine in tests/genie_core, beside the modules there."""
+
+PROBE: Final = "import ensurepip, sys, venv; sys.stdout.write('%d.%d' % sys.version_info[:2])"
+
+
+def main() -> int:
+    """Try all there are, and say how that went; 0 if nothing failed."""
+    with_tests = "--tests" in sys.argv[1:]
+    found = interpreters()
+    missing = [each for each in VERSIONS if each not in found]
+    say(f"Pythons of this machine: {', '.join(found)}; missing: {', '.join(missing) or 'none'}")
+    failed = []
+    with tempfile.TemporaryDirectory() as scratch:
+        wheel = built(Path(scratch))
+        pins = versions_only(Path(scratch) / "pins.txt")
+        for version, python in found.items():
+            say(f"Python {version}: the built wheel, in an environment of its own")
+            own = environment(version, python)
+            install(own, "-c", str(pins), str(wheel))
+            if call([sys.executable, ".ci/smoke.py", str(own.with_name("genie-tui"))]):
+                failed.append(f"the smoke test on {version}")
+            elif with_tests and version != VERSIONS[0] and tested(own, version):
+                failed.append(f"tests on {version}")
+    say(f"Failed: {', '.join(failed)}" if failed else f"Passed on {', '.join(found)}")
+    return 1 if failed else 0
+
+
+def interpreters() -> dict[str, str]:
+    """Find one interpreter that runs for each version; a name on PATH may be a mere shim."""
+    found = {}
+    for version in VERSIONS:
+        places = [f"python{version}"]
+        places += sorted(map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python")))
+        for place in places:
+            if shutil.which(place) and answer(place) == version:
+                found[version] = place
+                break
+    return found
+
+
+def answer(python: str) -> str:
+    """What an interpreter says its version is; empty if it does not run."""
+    return subprocess.run(
+        [python, "-c", PROBE], capture_output=True, text=True, check=False
+    ).stdout.strip()
+
+
+def built(folder: Path) -> Path:
+    """Build the wheel there."""
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=ROOT,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def versions_only(file: Path) -> Path:
+    """Write the pins without their hashes, which pip would demand of the wheel as well."""
+    file.write_text("\n".join(re.findall(r"^[\w.-]+==[^\s\\]+", PINS.read_text(), re.MULTILINE)))
+    return file
+
+
+def environment(version: str, python: str) -> Path:
+    """Make a fresh environment; returns its interpreter."""
+    folder = ROOT / f".venv-{version}"
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([python, "-m", "venv", str(folder)], check=True)
+    return folder / "bin" / "python"
+
+
+def tested(python: Path, version: str) -> int:
+    """Run contract and engine tests against the installed wheel."""
+    say(f"Python {version}: contract and engine tests, drills at {DRILLS} of their repetitions")
+    install(python, "--no-deps", "--require-hashes", "-r", str(PINS))
+    core = ROOT / "tests" / "genie_core"
+    modules = [*sorted(core.glob("test_*.py")), *(core / each for each in ENGINE)]
+    folders = [ROOT / "tests" / each for each in ("contract", "faults", "hierarchies")]
+    places = [str(each.relative_to(ROOT)) for each in (*folders, *modules)]
+    pytest = [str(python), "-m", "pytest", "-q", "-n", "4", "--dist", "loadfile"]
+    return call([*pytest, "--drills", DRILLS, *places])
+
+
+def install(python: Path, *what: str) -> None:
+    """Install into an environment; what is imported is compiled then, the rest need not be."""
+    pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+    subprocess.run([str(python), *pip, *what], cwd=ROOT, check=True)
+
+
+def call(command: list[str]) -> int:
+    """Run a command; returns its exit code."""
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+def say(line: str) -> None:
+    """Print a line before what the next program prints."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
