@@ -118,7 +118,10 @@ class EngineRoom:
 
     def choose(self, choice: BacklogChoice) -> int | None:
         """Say which messages from before are answered; returns how many. None if none wait."""
-        return self._handler.choose(choice) if self._handler is not None else None
+        answered = self._handler.choose(choice) if self._handler is not None else None
+        if answered is not None:
+            self._show(replace(self._status, backlog=0))
+        return answered
 
     def auto(self, on: bool) -> bool:  # noqa: FBT001 - the one thing there is to say
         """Allow the owner's own calls without a question, or no longer; False without an engine."""
@@ -240,7 +243,8 @@ class EngineRoom:
                 engine.workbench.begin(self._state.costs.of(self._name))
             handler.begin(engine.remembered, self._live_after)
             self._handler, self._workbench = handler, engine.workbench
-            self._show(EngineStatus(EngineState.READY, engine.label, engine.offline))
+            ready = EngineStatus(EngineState.READY, engine.label, engine.offline)
+            self._show(replace(ready, backlog=len(handler.waiting)))
             for line in (*engine.notices, *engine.session.problems):
                 self._owner.warn(line)
             await self._putting_away.wait()

@@ -57,7 +57,8 @@ class EngineState(Enum):
 class EngineStatus:
     """The participant's engine; `label` is the model, `offline` that it is no language model.
 
-    `auto` says that calls for the owner's own messages are allowed without a question.
+    `auto` says that calls for the owner's own messages are allowed without a question. `backlog`
+    counts messages from before that wait for the owner's word.
     """
 
     state: EngineState
@@ -65,6 +66,7 @@ class EngineStatus:
     offline: bool = False
     detail: str = ""
     auto: bool = False
+    backlog: int = 0
 
 
 class Severity(Enum):

@@ -283,6 +283,7 @@ class RoomScreen(Screen[None]):
     @on(EngineChanged)
     def _engine_changed(self, message: EngineChanged) -> None:
         self._status.show_engine(message.status)
+        self.query_one(HintLine).show_backlog(message.status.backlog)
 
     @on(UnsentChanged)
     def _unsent_changed(self, message: UnsentChanged) -> None:

@@ -27,6 +27,7 @@ class HintLine(Widget):
         self._until: dict[str, float] = {}
         self._spoke: dict[str, float] = {}
         self._waiting = 0
+        self._backlog = 0
 
     @property
     def typing(self) -> frozenset[str]:
@@ -76,6 +77,11 @@ class HintLine(Widget):
         self._waiting = count
         self.refresh()
 
+    def show_backlog(self, count: int) -> None:
+        """Say how many messages from before wait for the host's word."""
+        self._backlog = count
+        self.refresh()
+
     def render(self) -> Content:
         """Writers on the left, approvals on the right."""
         left = Content.styled(self._writers(), "$foreground-muted italic")
@@ -88,6 +94,8 @@ class HintLine(Widget):
     def _writers(self) -> str:
         names = [visible_line(name) for name in self._until]
         match names:
+            case [] if self._backlog:
+                return f"{self._backlog:,} unanswered from before: /backlog all, latest or none"
             case []:
                 return ""
             case [name]:

@@ -673,8 +673,10 @@ async def test_many_undecided_messages_wait_for_the_hosts_word(
         ann.say("look now")  # what is said now waits for nothing
         await ear.until(lambda: answers_in(ann) == ["look now"])
         assert len(ann.state.running) == 20
+        assert ann.engine.backlog == 20
         assert ann.answer_backlog(choice) == len(answered)
         assert ann.answer_backlog(choice) is None
+        assert ann.engine.backlog == 0
         await ear.until(lambda: not ann.state.running)
         old = [each for each in ann.state.exchanges.values() if each.author != "ann"]
         assert [each.seq for each in old if each.phase is Phase.ANSWERED] == answered

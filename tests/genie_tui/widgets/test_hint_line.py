@@ -88,3 +88,16 @@ async def test_those_who_spoke_or_left_are_not_typing() -> None:
         said, left = Event(1, 0.0, "bob", Said("1", "hi")), Event(2, 0.0, "", Left("cleo"))
         line.take_note([said, left])
         assert line.typing == {"dan"}
+
+
+async def test_messages_from_before_are_told_until_the_host_has_chosen() -> None:
+    app = Host()
+    async with app.run_test():
+        line = app.query_one(HintLine)
+        line.show_backlog(1_200)
+        assert line.render().plain.startswith("1,200 unanswered from before: /backlog all")
+        line.somebody_types("bob")
+        assert line.render().plain.startswith("bob is typing")
+        line.nobody_types()
+        line.show_backlog(0)
+        assert not line.render().plain.strip()
