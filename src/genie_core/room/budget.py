@@ -36,9 +36,12 @@ Nobody who keeps to the other limits needs more, except for files, which arrive 
 READ_FRAMES: Final = 32
 """So many frames of the largest size are read at once from anybody, however small the volume."""
 
-MILLISECONDS: Final = 250.0
-MILLISECONDS_REGAINED: Final = 100.0
-"""Processor time that the frames of one person may take at once, and per second."""
+MILLISECONDS: Final = 100.0
+MILLISECONDS_REGAINED: Final = 50.0
+"""How long the frames of one person may keep the event loop busy at once, and per second.
+
+By the clock on the wall, so that their share stays the same on a machine that has other work.
+"""
 
 
 class Budget:
@@ -120,7 +123,7 @@ class Budget:
             self._reading.charge(fold_name(peer.name), now, size)
 
     def spend(self, peer: Peer, seconds: float, now: float) -> None:
-        """Charge the processor time that a frame took."""
+        """Charge the time for which a frame kept the event loop busy."""
         if peer.source and peer.name:
             self._time.charge(fold_name(peer.name), now, seconds * 1000)
 

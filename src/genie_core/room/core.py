@@ -298,7 +298,7 @@ class Room:
         return True
 
     def took(self, peer_id: int, seconds: float, now: float) -> None:
-        """Charge the processor time that decoding and handling a frame took."""
+        """Charge the time for which decoding and handling a frame kept the event loop busy."""
         peer = self._roster.get(peer_id)
         if peer is not None:
             self._budget.spend(peer, seconds, now)

@@ -491,13 +491,13 @@ class _Meter:
             if not seconds:
                 break
             await asyncio.sleep(min(seconds, LONGEST_PAUSE))
-        self._began = time.thread_time()
+        self._began = time.perf_counter()
         return self._room.arrived(self._peer, size, self._clock())
 
     def stop(self) -> None:
         """Charge the time that the frame took, if there was one."""
         if self._began is not None:
-            self._room.took(self._peer, time.thread_time() - self._began, self._clock())
+            self._room.took(self._peer, time.perf_counter() - self._began, self._clock())
             self._began = None
 
 

@@ -102,9 +102,9 @@ def test_all_that_arrives_from_a_person_is_charged_over_all_connections() -> Non
 def test_so_is_the_time_that_it_takes_whatever_its_size() -> None:
     budget = Budget(Limits())
     ann = person("ann")
-    budget.spend(ann, 0.2, 0.0)
+    budget.spend(ann, 0.08, 0.0)
     assert budget.pause(ann, 0.0) == 0.0
-    budget.spend(ann, 0.2, 0.0)
+    budget.spend(ann, 0.08, 0.0)
     assert 1.0 < budget.pause(ann, 0.0) < 2.0
 
 
