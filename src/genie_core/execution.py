@@ -18,7 +18,7 @@ from genie_core.tasks import check_loop, running_loop
 
 log = logging.getLogger(__name__)
 
-_NOBODY_WAITS: Final = "nobody waits for the answer any more"
+_NOT_WAITED_FOR: Final = "nobody waits for the answer any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """Somebody stopped it. Nothing follows.
+    """It was stopped. Nothing follows.
 
     `text` is what there was of the answer: all text deltas together.
     """
@@ -294,7 +294,7 @@ class Execution:
     async def put(self, item: Approval) -> None:
         """Take an agent's request for approval."""
         if self.done:
-            item.deny(_NOBODY_WAITS, automatic=True)
+            item.deny(_NOT_WAITED_FOR, automatic=True)
             return
         self._open[item.id] = item
         self._record.add(ApprovalRequested(item))
@@ -337,4 +337,4 @@ def _is_last(event: ExecutionEvent) -> bool:
 def _why_refused(event: ExecutionEvent) -> str:
     if isinstance(event, Cancelled):
         return f"cancelled: {event.reason}" if event.reason else "cancelled"
-    return _NOBODY_WAITS
+    return _NOT_WAITED_FOR

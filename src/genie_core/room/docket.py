@@ -9,9 +9,10 @@ import msgspec
 from genie_core.agent.approval import Approval
 from genie_core.execution import ApprovalResolved
 from genie_core.redaction import mask_value
-from genie_core.room.codec import MAX_DEPTH, size_of
+from genie_core.room.codec import MAX_DEPTH, normal, size_of
 from genie_core.room.consent import Consent, arguments, binding, unmasked
 from genie_core.room.court import Court, Ruling
+from genie_core.room.errors import FrameError
 from genie_core.room.event import Asked, Outcome, Settled
 from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.fold import RoomState
@@ -30,6 +31,8 @@ UNSHOWABLE: Final = (
     "its arguments can't be shown to a person: they hold something that can't be written down, or "
     f"are nested more than {MAX_DEPTH} levels deep; make a simpler call"
 )
+
+UNRECORDED: Final = "it can't be recorded now, as too much waits for the connection to the room"
 
 _PREVIEW: Final = 200
 """Characters of each argument that are recorded of a call that is too large to be shown."""
@@ -77,10 +80,10 @@ class Docket:
         if not self._closing:
             ruling = self._court.ruling(exchange, approval, judgement, auto=self.auto)
         asked = self._asked(exchange, approval, judgement, unasked=ruling is not None)
-        obstacle = UNSHOWABLE if asked is None else self._too_large(asked)
+        obstacle = UNSHOWABLE if asked is None else self._obstacle(asked)
         if asked is None or obstacle or not self._reporter.publish(asked):
             # Nobody may allow what nobody can see.
-            self._refuse(current, approval, asked, obstacle or UNSHOWABLE)
+            self._refuse(current, approval, asked, obstacle or UNRECORDED)
             return
         current.pending[approval.id] = approval
         if self._closing:
@@ -102,18 +105,19 @@ class Docket:
         self._reporter.warn(f"{tool} was not run: {why}")
         approval.deny(why, automatic=True)
 
-    def _too_large(self, body: Asked | Settled) -> str:
-        """Why the room can't hold a call or a changed one because of its size; empty if it can."""
-        try:
-            size = size_of(body)
-        except (TypeError, ValueError, RecursionError):
-            return UNSHOWABLE
+    def _obstacle(self, body: Asked | Settled) -> str:
+        """Why the room can't hold a call or a changed one; empty if it can."""
         most = self._reporter.largest
-        if size <= most:
+        try:
+            normal(body, most)
+        except FrameError as error:
+            if error.code != "too_large":
+                return UNSHOWABLE
+        else:
             return ""
         return (
-            f"its arguments are {size // 1024:,} KB, more than the {most // 1024:,} KB that an "
-            "approval can show; make smaller calls, as by writing a file in parts"
+            f"its arguments are {size_of(body) // 1024:,} KB, more than the {most // 1024:,} KB "
+            "that an approval can show; make smaller calls, as by writing a file in parts"
         )
 
     def settle(self, current: Running, resolved: ApprovalResolved) -> None:
@@ -146,7 +150,7 @@ class Docket:
             return False
         if answer.allow and self._objects(current.exchange, approval, answer):
             return False
-        if answer.allow and self._is_too_large(current.exchange.seq, approval_id, answer):
+        if answer.allow and self._is_unrecordable(current.exchange.seq, approval_id, answer):
             return False
         settled = self._give(current, approval, Ruling(answer))
         if not settled:
@@ -208,16 +212,16 @@ class Docket:
         if is_hidden or not self._trust.is_own_call(proposal):
             self._reporter.warn(UNKNOWN_CALL)
             return False
-        if self._is_too_large(proposal.message, proposal.id, answer):
+        if self._is_unrecordable(proposal.message, proposal.id, answer):
             return False
         return not self._objects(self._state.exchanges[proposal.message], proposal, answer)
 
-    def _is_too_large(self, message: int, approval: str, answer: Answer) -> bool:
+    def _is_unrecordable(self, message: int, approval: str, answer: Answer) -> bool:
         """Whether the room can't hold what a person made of a call, which they are told then."""
         if answer.arguments is None or self._withheld.hides(approval):
             return False
         edited = mask_value(answer.arguments)
-        why = self._too_large(Settled(message, approval, "approved", arguments=edited))
+        why = self._obstacle(Settled(message, approval, "approved", arguments=edited))
         if why:
             self._reporter.warn(f"it can't be allowed with these changes: {why}")
         return bool(why)

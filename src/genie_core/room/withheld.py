@@ -94,7 +94,7 @@ class Withheld:
         return approval in self._kept
 
     def uncover(self, event: Event) -> Event:
-        """The event as this machine may show it: an own call or failure, whoever tells of it."""
+        """The event as this machine may show it: an own call or failure with all there is to it."""
         body = event.body
         if isinstance(body, Failed):
             details = self._failures.get((body.message, body.error), body.error)

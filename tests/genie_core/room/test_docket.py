@@ -11,7 +11,7 @@ from genie_core.agent.provider.consent import denial
 from genie_core.execution import ApprovalResolved, Execution
 from genie_core.progress import What
 from genie_core.room.consent import Consent
-from genie_core.room.docket import UNKNOWN_CALL, UNSHOWABLE, Docket
+from genie_core.room.docket import UNKNOWN_CALL, UNRECORDED, UNSHOWABLE, Docket
 from genie_core.room.event import (
     AnyBody,
     Decided,
@@ -254,6 +254,17 @@ async def test_a_call_too_large_to_be_shown_is_not_run_and_everybody_knows_why()
     assert ann.warnings == [f"edit was not run: {told}"]
     assert ann.state.pending_for("ann") == []
     assert current.pending == {}
+
+
+async def test_a_call_that_the_room_does_not_take_now_is_not_run_and_the_owner_knows_why() -> None:
+    class Full(Ann):
+        def publish(self, body: RunBody) -> bool:
+            return False
+
+    ann = Full()
+    approval = ann.ask(ann.run())
+    assert approval.verdict == Verdict(approved=False, reason=UNRECORDED, automatic=True)
+    assert ann.warnings == [f"edit was not run: {UNRECORDED}"]
 
 
 async def test_changes_too_large_to_be_recorded_allow_nothing() -> None:

@@ -366,8 +366,10 @@ async def test_a_call_that_nobody_can_see_is_denied_and_the_agent_goes_on(tmp_pa
         await ear.until(lambda: any(e.answer for e in ann.state.exchanges.values()))
         (exchange,) = ann.state.exchanges.values()
         assert exchange.answer is not None
-        assert exchange.answer.text.startswith("False: the arguments")
-        assert not ann.state.proposals
+        assert exchange.answer.text.startswith("False: its arguments")
+        (proposal,) = ann.state.proposals.values()
+        assert (proposal.outcome, proposal.unasked) == ("expired", True)
+        assert ann.state.pending_for("ann") == []
 
 
 async def test_leaving_before_the_engine_came_ends_what_waited_for_it(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ class WatchedModel(Model):
 
 
 class _Overheard:
-    """A stream whose parts are shown to somebody else on their way."""
+    """A stream that calls `show` with each part on its way."""
 
     def __init__(self, stream: Any, show: Callable[[Any], None]) -> None:
         self._stream = stream
