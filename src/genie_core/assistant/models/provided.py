@@ -5,7 +5,7 @@ at the end of a run, as soon as no other one needs them.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
@@ -13,6 +13,8 @@ from agents import Model, ModelResponse, OpenAIChatCompletionsModel, OpenAIRespo
 from agents.items import TResponseStreamEvent
 from openai import AsyncOpenAI
 from pydantic_ai.providers import Provider
+
+from genie_core.tasks import start_task
 
 
 class Line:
@@ -42,7 +44,7 @@ class Line:
         async with self._turn:
             if self._open and not self._requests:
                 self._open = False
-                await self._provider.__aexit__(None, None, None)
+                await _finished(self._provider.__aexit__(None, None, None))
 
 
 class _Provided(Model):
@@ -84,3 +86,13 @@ class ProvidedChatModel(_Provided, OpenAIChatCompletionsModel):
 
 class ProvidedResponsesModel(_Provided, OpenAIResponsesModel):
     """A model asked by way of responses."""
+
+
+async def _finished(closing: Coroutine[Any, Any, object]) -> None:
+    """Close to the end, also where the run that ends is cancelled; nobody else would close it."""
+    task = start_task(closing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise

@@ -77,3 +77,23 @@ async def test_a_run_that_fails_closes_them_too() -> None:
         with pytest.raises(Exception, match="refused the request"):
             await chat_on(provider).ask()
         assert (provider.opened, provider.closed) == (1, 1)
+
+
+async def test_a_run_that_is_cancelled_while_it_closes_them_closes_them_all_the_same() -> None:
+    class Slow(Watched):
+        closing, may_close = asyncio.Event(), asyncio.Event()
+
+        async def __aexit__(self, *details: Any) -> bool | None:  # noqa: PYI036 - they are passed on
+            self.closing.set()
+            await self.may_close.wait()
+            return await super().__aexit__(*details)
+
+    async with FakeOpenAI(Say("one")) as server:
+        provider = Slow(base_url=server.base_url, api_key=server.api_key)
+        asking = asyncio.create_task(chat_on(provider).ask())
+        await provider.closing.wait()
+        asking.cancel()
+        provider.may_close.set()
+        await asyncio.wait({asking})
+        assert provider.closed == 1
+        assert is_closed(provider.client)
