@@ -15,7 +15,7 @@ from genie_core.testing.turns import Call, Cut, Say, Stall
 
 pytestmark = pytest.mark.parametrize("runtime", ["pydantic-ai", "openai-agents"])
 
-BEGINNING = "Once upon a time there was"
+BEGINNING = "Once upon a time there lived"  # no key begins as it ends
 
 
 def streamed(guest: Guest) -> str:

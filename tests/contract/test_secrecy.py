@@ -189,6 +189,7 @@ async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
         settings = Settings(
             model="scripted-1",
             base_url=model.base_url,
+            api_key_env="OPENAI_API_KEY",
             runtime=runtime,
             local=True,
             agents=agents,
@@ -233,7 +234,7 @@ async def test_what_a_provider_says_is_shown_to_the_owner_and_nobody_else(
     told = [repr((ear.events, ear.deltas, ear.progress, ear.notices, ear.engines))]
     told += [frame.decode() for frame in frames]
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
-    own = {locations.log_file, locations.secrets / "ann" / "secrets.json"}
+    own = {locations.log_file, locations.secrets / SHARED / "secrets.json"}
     assert any(file.name == "events.jsonl" for file in files)
     for file in files:
         if file not in own:
