@@ -174,6 +174,7 @@ class RoomServer:
         self._listeners: list[Server] = []
         self._outlets: dict[int, Outlet] = {}
         self._local: set[asyncio.Task[None]] = set()
+        self._closing = False
         self._written = asyncio.Event()
         self._unwritten = asyncio.Event()
         self._empty = asyncio.Event()
@@ -268,6 +269,9 @@ class RoomServer:
     def connect_local(self) -> ClientConnection:
         """Connect from inside this process; such a connection is never dropped for being slow."""
         near, far = memory_pair()
+        if self._closing:
+            far.abort()
+            return near
         task = start_task(self._care_for(far, patience=None), name="local seat")
         self._local.add(task)
         task.add_done_callback(self._local.discard)
@@ -301,6 +305,7 @@ class RoomServer:
 
     async def close(self) -> None:
         """Stop at once. What is not on disk by now never was acknowledged."""
+        self._closing = True
         await self._gate.shut()
         for server in self._listeners:
             server.close()
@@ -414,6 +419,8 @@ class RoomServer:
         peer = self._room.connect(source, channel)
         outlet = self._outlets[peer] = Outlet(self._room, peer, link)
         self._empty.clear()
+        if self._closing:  # one that began before, and was not there yet to be ended
+            link.abort()
         reason = "connection lost"
         try:
             reason = await self._serve(peer, outlet, patience, let_in)

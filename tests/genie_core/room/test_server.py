@@ -25,7 +25,7 @@ from tests.genie_core.room.wire import (
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from genie_core.room.core import Room
-from genie_core.room.errors import AddressInUse, InvalidName, NotLoopback
+from genie_core.room.errors import AddressInUse, ConnectionLost, InvalidName, NotLoopback
 from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Moderated, Said, Suspended
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
@@ -572,3 +572,15 @@ async def test_deltas_never_reach_the_log() -> None:
             host.client.delta(host.seen.state.head, "streamed")
             await receive_until(ws, lambda frame: isinstance(frame, Streamed))
     assert "streamed" not in repr(sink.events)
+
+
+async def test_local_connections_that_begin_while_it_closes_do_not_hold_it_up() -> None:
+    async with room_server() as server:
+        await server.listen(port=0)
+        closing = asyncio.create_task(server.close())
+        early = server.connect_local()
+        async with asyncio.timeout(60):
+            await closing
+        for link in (early, server.connect_local()):
+            with pytest.raises(ConnectionLost):
+                await link.receive()
