@@ -48,6 +48,9 @@ SIGNALS: Final = {
 PATIENCE: Final = 5.0
 """Seconds that leftover tasks and threads get once the room is saved and the screen restored."""
 
+PRINTING: Final = 60.0
+"""Seconds for a terminal that is paused, where it has to take what a person wrote."""
+
 
 class CannotStart(GenieError):
     """Something outside the program keeps it from starting."""
@@ -98,7 +101,7 @@ def start(
         code = 1 if app.failure else app.return_code or 0
         # Everything is saved. Neither a terminal that takes nothing nor a tool that does not end
         # when told to may keep the process.
-        _end_in(PATIENCE, code)
+        _end_in(PRINTING if app.to_print else PATIENCE, code)
         _farewell(app, departure)
     return code
 

@@ -1,7 +1,8 @@
 """How the app ends: the room is left in good order, and whoever is there is told how that went."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -32,6 +33,8 @@ NEW_FILE: Final = "A new file that only you can read. A name that is taken is no
 
 T = TypeVar("T")
 
+logger = logging.getLogger(__name__)
+
 
 class Suspension:
     """Leaves the room that `stay` returns, if there is one, and lets the app end after it.
@@ -55,6 +58,7 @@ class Suspension:
         self._question: Screen[Any] | None = None
         self._rescued: Unsaved | None = None
         self._elsewhere = ""
+        self._writing = False
         self.began = False
         self.to_print: list[str] = []
 
@@ -83,7 +87,7 @@ class Suspension:
             self._app.screen.end()
         elif self.began:
             self._begin_or_hurry("", None)
-        elif not self._asks:
+        elif not (self._asks or self._writing):
             self._app.run_worker(self._ask(), group="asking before the end", exclusive=True)
 
     @property
@@ -103,7 +107,7 @@ class Suspension:
             ConfirmScreen("Suspend the room for everyone?", _about(others), "suspend", self._clock)
         ):
             return False
-        unsaved = await stay.unsaved()
+        unsaved = await self._written(stay.unsaved())
         return unsaved is None or await self._rescue(unsaved, can_stay=True)
 
     async def _rescue(self, unsaved: Unsaved, *, can_stay: bool) -> bool:
@@ -112,7 +116,7 @@ class Suspension:
         while not self._unattended.is_set():
             match await self._put(UnsavedScreen(unsaved, can_stay=can_stay, problem=problem)):
                 case Rescue.WRITE:
-                    path, problem = await self._write(unsaved)
+                    path, problem = await self._written(self._write(unsaved))
                     if not path:
                         continue
                     self.to_print.clear()
@@ -139,6 +143,14 @@ class Suspension:
         except NotWritten as error:
             return "", str(error)
 
+    async def _written(self, writing: Awaitable[T]) -> T:
+        """Wait for a disk; being asked to end once more does not begin it again."""
+        self._writing = True
+        try:
+            return await writing
+        finally:
+            self._writing = False
+
     async def _put(self, question: Screen[T]) -> T | None:
         self._question = question
         return await self._app.push_screen_wait(question)
@@ -153,8 +165,10 @@ class Suspension:
         try:
             path = await asyncio.to_thread(write_unsaved, default_path(unsaved.title), unsaved)
             self._elsewhere = f"{unsaved.what}: written to {path}"
-        except NotWritten:
+        except NotWritten as error:
+            self._elsewhere = f"{unsaved.what}: printed on the terminal when this ends; {error}"
             self.to_print[:] = unsaved.lines()
+        logger.warning("%s", self._elsewhere)  # there may be no terminal to say it on
 
     def _begin_or_hurry(self, reason: str, grace: float | None) -> None:
         if not self.began:

@@ -461,6 +461,29 @@ async def test_a_disk_that_fills_while_leaving_loses_nothing_either(seat: Script
     assert "late words" in app.to_print
 
 
+async def test_asking_again_while_a_disk_is_slow_does_not_begin_anew(seat: ScriptedSeat) -> None:
+    clock, doorman = HandClock(), ScriptedDoorman(seat)
+    async with in_room(seat, doorman=doorman, clock=clock) as (screen, pilot):
+        await until(pilot, lambda: seat.saved in doorman.views)
+        writes, disk = 0, asyncio.Event()
+
+        async def keep() -> bool:
+            nonlocal writes
+            writes += 1
+            await disk.wait()
+            return True
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(screen.views, "keep", keep)
+            await pilot.press("ctrl+q")
+            await until(pilot, lambda: writes)
+            for _ in range(3):
+                await pilot.press("ctrl+q")
+            assert writes == 1
+            disk.set()
+            await until(pilot, lambda: seat.leaves)
+
+
 async def test_a_signal_does_not_wait_for_an_answer(
     seat: ScriptedSeat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,10 @@ DRAFT_CHARS: Final = 48
 logger = logging.getLogger(__name__)
 
 
+DISK_HANGS: Final = "the disk does not answer"
+"""Why a view was not written in time, if nothing failed."""
+
+
 class ViewDesk:
     """Draft and what goes with it, place in the conversation, panel and filters of one screen.
 
@@ -101,7 +105,7 @@ class ViewDesk:
             return None
         messages = (_text(each.text, each.files, each.quotes) for each in view.unsent)
         draft = _text(view.draft, view.files, view.quotes)
-        return Unsaved(seat.state.title, tuple(messages), draft, self._why)
+        return Unsaved(seat.state.title, tuple(messages), draft, self._why or DISK_HANGS)
 
     @property
     def draft_kept(self) -> str:
