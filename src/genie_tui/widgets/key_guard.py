@@ -47,9 +47,12 @@ class KeyGuard:
         """Tell whether a key counts, and begin the quiet time anew.
 
         `age` is how many seconds ago it was pressed: while the app is busy, keys wait in a queue,
-        and that wait is no rest of the keyboard.
+        and that wait is no rest of the keyboard. What an earlier key is for is done first if this
+        one was pressed too late for a burst, so a busy app does not lose an answer.
         """
         pressed_at = max(self._clock() - age, self._quiet_since)
+        if pressed_at - self._quiet_since >= BURST:
+            self.release()
         rested = pressed_at - self._quiet_since >= QUIET
         self._quiet_since, self._held = pressed_at, None
         return rested

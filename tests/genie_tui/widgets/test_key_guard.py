@@ -144,3 +144,15 @@ async def test_no_key_of_a_burst_is_acted_on(burst: str) -> None:
         await pilot.press("d")
         await until(pilot, lambda: keyboard.keys)
         assert keyboard.keys == ["d"]
+
+
+async def test_a_key_is_acted_on_though_the_app_was_busy_until_the_next_came() -> None:
+    async with Host().run_test() as pilot:
+        keyboard = pilot.app.query_one(Keyboard)
+        keyboard.focus()
+        await pilot.pause()
+        keyboard.clock.rest()
+        keyboard.on_key(events.Key("a", "a"))  # before any timer of its own can have run
+        keyboard.clock.rest(0.11)
+        keyboard.on_key(events.Key("w", "w"))
+        assert keyboard.keys == ["a"]
