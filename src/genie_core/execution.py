@@ -18,7 +18,7 @@ from genie_core.tasks import check_loop, running_loop
 
 log = logging.getLogger(__name__)
 
-_NOT_WAITED_FOR: Final = "nobody waits for the answer any more"
+_NOT_WAITED_FOR: Final = "the run has already ended"
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class Scope(Enum):
     SESSIONS = "All sessions"
     SESSION_LIST = "All sessions, row by row"
     ASK = "Answering a question"
-    UNSAVED = "When the disk does not take what you wrote"
+    UNSAVED = "Unsaved messages"
     EXPORT = "Exporting a session"
     OFFERS = "Choosing a model in the lobby"
     REPLAY = "Watching a replay"

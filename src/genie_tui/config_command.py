@@ -146,8 +146,9 @@ def _keep_keys_from_new_addresses(
         )
         if key and old and new and old != new and key_name not in given:
             raise SettingsError(
-                f"{key_name} names a key for the {address} that is set now; say which key the new "
-                f"one gets: genie-tui config set {address} ADDRESS {key_name} NAME; nothing was changed"
+                f"{key_name} names a key for the {address} that is set now; name the key for the "
+                f"new address: genie-tui config set {address} ADDRESS {key_name} NAME; nothing was "
+                "changed"
             )
 
 

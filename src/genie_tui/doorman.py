@@ -155,5 +155,5 @@ def _summary(listing: "Listing") -> SavedSummary:
         listing.people,
         listing.messages,
         listing.note,
-        host=record.host or "somebody" if record and not record.is_own else None,
+        host=record.host or "another person" if record and not record.is_own else None,
     )

@@ -226,7 +226,7 @@ def _about(others: Sequence[str]) -> Content:
     *most, last = others
     names = f"{', '.join(most)} and {last} are" if most else f"{last} is"
     return Content(
-        f"{names} here. What they write waits until you resume the room.\n\n"
+        f"{names} here. Their messages wait until you resume the room.\n\n"
         "To let it go on without you, go back and hand it over: /host NAME"
     )
 

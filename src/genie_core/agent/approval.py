@@ -215,7 +215,7 @@ def _verdict_in(ftr: "Future[bool]") -> Verdict:
     if ftr.cancelled():
         return Verdict(approved=False, reason=_WITHDRAWN, automatic=True)
     if (error := ftr.exception()) is not None:
-        why = f"nobody could be asked: {summary(error)}"
+        why = f"the request for approval failed: {summary(error)}"
         return Verdict(approved=False, reason=why, automatic=True)
     return Verdict(approved=bool(ftr.result()))
 

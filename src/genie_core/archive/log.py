@@ -238,7 +238,7 @@ class EventLog:
         if old is not None:
             os.close(old)
         missing = f"; {lost:,} events could not be restored" if lost else ", complete"
-        kept = f" What stood there is kept as {aside.name}." if aside is not None else ""
+        kept = f" The file found there is kept as {aside.name}." if aside is not None else ""
         return (
             "Another program deleted, replaced or changed the log of this room while it is open. "
             f"It is written anew{missing}: {self._path}.{kept}"

@@ -23,8 +23,8 @@ MOST_OWED: Final = 1_000
 """Steps that are still reported when the engine is put away; the next one reports the rest."""
 
 ASK: Final = (
-    "Agents have not looked at {:,} messages from before. None is answered until you say so: "
-    "/backlog all, /backlog latest (only the latest of each person), /backlog none"
+    "{:,} messages from before the restart have no decision yet. None is answered until you "
+    "choose: /backlog all, /backlog latest (only the latest of each person), /backlog none"
 )
 LEFT_OUT: Final = "sent before the room was resumed; {} chose not to have it answered"
 

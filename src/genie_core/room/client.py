@@ -41,7 +41,7 @@ from genie_core.room.websocket import Connector
 
 BYE_GRACE: Final = 3.0
 
-OTHER_HOST: Final = "who answers there is no host that your copy of the room knows"
+OTHER_HOST: Final = "the host at this address is not one that your copy of the room knows"
 
 STEADY: Final = 10.0
 """Seconds after which a connection counts as good, so that the next attempts come quickly again."""

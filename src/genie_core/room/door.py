@@ -286,7 +286,7 @@ class Door:
             )
         for other in known:
             if skeletons(other) & skeletons(wanted):
-                why = f"the name {wanted} looks like {other}, who is known in this room"
+                why = f"the name {wanted} looks like {other}, a name already used in this room"
                 return "name_taken", f"{why}; choose another with --name"
         return None
 

@@ -14,7 +14,7 @@ RoomError
 ├── Diverged        the host's log and the copy here contradict each other
 ├── Contradiction   the host's log can't be true, so it can't be followed
 ├── KnownRoom       the room met is one of which there is a copy
-├── OtherHost       who answers for a room is no host that the copy of it knows
+├── OtherHost       the host is not one that the copy of the room knows
 ├── LeftInDisorder  leaving did not go as it should
 ├── TooLong         a text that is longer than the room takes
 ├── TooManyUnsent   more waits to be sent than is kept
@@ -150,8 +150,8 @@ class Contradiction(RoomError):
 
     def __init__(self, why: str) -> None:
         super().__init__(
-            f"the host's log of this room contradicts itself, so it can't be followed: {why}. What "
-            "came before is in your copy; tell the host, or host the room from your copy"
+            f"the host's log of this room contradicts itself, so it can't be followed: {why}. Your "
+            "copy has everything before that; tell the host, or host the room from your copy"
         )
 
 

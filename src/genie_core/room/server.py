@@ -54,8 +54,8 @@ DISK_FAILS: Final = (
 )
 
 LOG_REFUSES: Final = (
-    "the room's log can't be written any more: {}. What is said from now on is not kept: suspend "
-    "the room, mend the cause, and resume it"
+    "the room's log can't be written any more: {}. New messages are not kept: suspend the room, "
+    "fix the cause, and resume it"
 )
 
 FINAL_ERRORS: Final = frozenset(
@@ -72,8 +72,8 @@ FINAL_ERRORS: Final = frozenset(
 """Errors after which writing the same to the same file again fails again."""
 
 WRITER_ENDED: Final = (
-    "the host's program no longer writes the room's log; what is said from now on is not kept: "
-    "suspend the room and resume it"
+    "the host's program no longer writes the room's log. New messages are not kept: suspend the "
+    "room and resume it"
 )
 
 logger = logging.getLogger(__name__)

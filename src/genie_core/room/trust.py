@@ -41,8 +41,8 @@ class Trust:
             return f"the host says that {self._owner} wrote this now, but {self._owner} did not"
         if not self._author.is_current(exchange.said):
             return (
-                f"{self._owner} wrote this before the terminal where it was written knew of this "
-                "one, or the host plays it once more; say it again"
+                f"{self._owner}'s other terminal sent this before it knew this terminal, or the "
+                "host repeats an old message; send it again"
             )
         if exchange.said.id in self._taken:
             return f"the host says that {self._owner} wrote this once more, but they did not"

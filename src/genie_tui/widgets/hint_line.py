@@ -95,7 +95,10 @@ class HintLine(Widget):
         names = [visible_line(name) for name in self._until]
         match names:
             case [] if self._backlog:
-                return f"{self._backlog:,} unanswered from before: /backlog all, latest or none"
+                return (
+                    f"{self._backlog:,} messages from before the restart wait: "
+                    "/backlog all, latest or none"
+                )
             case []:
                 return ""
             case [name]:

@@ -303,7 +303,7 @@ async def test_old_words_are_no_new_ones(tmp_path: Path) -> None:
         await ear.until(lambda: again in ben.state.exchanges and not ben.state.running)
         assert ben.state.exchanges[again].error is not None
         assert ben.state.exchanges[again].decision is None
-        assert any("or the host plays it once more" in line for line in ear.notices)
+        assert any("or the host repeats an old message" in line for line in ear.notices)
         now = next(iter(ben.state.people["ben"].terminals.values())).visit
         meant = msgspec.structs.replace(old.said, device="d", visits=(*old.said.visits, now))
         again = lie(house, "ben", meant)

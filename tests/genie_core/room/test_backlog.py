@@ -15,7 +15,7 @@ def waiting() -> Backlog:
 
 def test_what_waits_is_asked_about_once() -> None:
     backlog = waiting()
-    assert "not looked at 3 messages" in backlog.question
+    assert "3 messages from before the restart" in backlog.question
     assert [each.seq for each in backlog.choose("latest")] == [5]
     assert [each.seq for each in backlog.due] == [6, 7]
     assert [type(each) for each in backlog.owed] == [Cancelled]

@@ -669,7 +669,9 @@ async def test_many_undecided_messages_wait_for_the_hosts_word(
 ) -> None:
     async with opened(from_before(20)) as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=echo))
-        await ear.until(lambda: any("not looked at 20 messages" in each for each in ear.notices))
+        await ear.until(
+            lambda: any("20 messages from before the restart" in each for each in ear.notices)
+        )
         ann.say("look now")  # what is said now waits for nothing
         await ear.until(lambda: answers_in(ann) == ["look now"])
         assert len(ann.state.running) == 20

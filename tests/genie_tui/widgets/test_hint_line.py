@@ -95,7 +95,7 @@ async def test_messages_from_before_are_told_until_the_host_has_chosen() -> None
     async with app.run_test():
         line = app.query_one(HintLine)
         line.show_backlog(1_200)
-        assert line.render().plain.startswith("1,200 unanswered from before: /backlog all")
+        assert line.render().plain.startswith("1,200 messages from before the restart wait:")
         line.somebody_types("bob")
         assert line.render().plain.startswith("bob is typing")
         line.nobody_types()
