@@ -84,7 +84,7 @@ _KEYLESS: Final = (
     "asks for a key, and none is sent to this address",
     "name the secret to send there: api_key_env in the settings, or --api-key-env NAME",
 )
-"""What is told of a "key" that was not sent."""
+"""Explanation and advice for a "key" that was not sent."""
 
 _LONGEST_CAUSE: Final = 400
 

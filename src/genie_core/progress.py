@@ -131,7 +131,7 @@ def doing(what: What, detail: str = "") -> None:
 
 
 def note(public: str, whole: str) -> None:
-    """Report something that people should know: `public` to everybody, `whole` to the owner alone."""
+    """Report something that people should know: `public` to all, `whole` to the owner alone."""
     doing("note", public)
     if whole != public:
         doing("detail", whole)

@@ -113,7 +113,7 @@ class GenieApp(GuardedApp[Departure]):
         self.theme = theme if theme in self.available_themes else DARK.name
 
     def on_load(self) -> None:
-        """Let workers begin in the same order on every Python: Textual makes them eager from 3.12 on.
+        """Let workers begin in the same order on all Pythons: Textual makes them eager from 3.12.
 
         Otherwise one may end inside the call that starts it.
         """

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class House:
     """The `Doorman` of the real program: rooms in this person's folders, and on the network.
 
-    `interfaces` are the addresses of those on which to look for rooms, all by default. With `renamed` the
-    name was chosen for this run, and wins over those that saved rooms were hosted under.
+    `interfaces` are the addresses of those on which to look for rooms, all by default. With
+    `renamed` the name was chosen for this run, and wins over those that saved rooms were hosted
+    under.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ LOOK: Final = 1.0
 """Seconds between two looks at whether the terminal is still there."""
 
 LAST_RESORT: Final = 120.0
-"""Seconds after which a program without a terminal is cut off: more than leaving a room may take."""
+"""Seconds after which a program without a terminal is cut off; leaving a room takes less."""
 
 logger = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ class TerminalWatch:
             os._exit(1)
 
     def _loss(self) -> str:
-        """What is gone; empty if nothing is."""
+        """Say what is gone; empty if nothing is."""
         if os.getppid() != self._parent:
             return "the process that started this one is gone"
         return "the terminal is gone" if _is_hung_up(self._descriptor) else ""

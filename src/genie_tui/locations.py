@@ -81,7 +81,7 @@ class Locations:
 
     @property
     def secrets(self) -> Path:
-        """What is kept secret for every name here, where there is no keyring."""
+        """Return the file of secrets for every name here, where there is no keyring."""
         return self.data / "secrets"
 
     @property

@@ -63,7 +63,7 @@ class Neighbourhood:
         )
 
     def _copy_for(self, deed: Deed) -> str:
-        """The folder of the copy that knows this host by the key, which alone signs what is announced.
+        """Return the folder of the copy that knows this host by its key, which signs announcements.
 
         Where the copy's log is lost there is only the certificate, which is checked when joining.
         """

@@ -77,7 +77,7 @@ class ReplayRoom:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Whether to enter in another way than was wanted; `yes` is what agreeing does, in a word or two."""
+    """Ask whether to enter in another way than was wanted; `yes` names what agreeing does."""
 
     title: str
     text: str

@@ -32,7 +32,7 @@ def to_take_over(seat: Seat) -> Opening | None:
 
 
 def question_after(error: GenieError, opening: Opening) -> Question | None:
-    """What to ask a person who can't enter as they wanted; None if there is no other way."""
+    """Return the question for a person who can't enter as they wanted; None without a choice."""
     if isinstance(error, OtherWay):
         return error.question
     if isinstance(error, OtherHost) and isinstance(opening, JoinRoom):
@@ -48,7 +48,7 @@ def question_after(error: GenieError, opening: Opening) -> Question | None:
 
 
 def rivals_line(others: Sequence[str], *, hosts: bool) -> str:
-    """What to tell a person while others host their room, too; `hosts` says that they do."""
+    """Tell a person that others host their room, too; `hosts` says that they do."""
     if not others:
         return ""
     names = " and ".join(others)

@@ -22,7 +22,7 @@ from genie_tui.settings_source import SettingsSource
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong, in one line.
+    """Describe a problem in one line.
 
     `lacking` is what the settings may say already, though the machine does not have it yet: a
     secret, a package, a program.
@@ -48,7 +48,12 @@ def review(source: SettingsSource, locations: Locations) -> list[Problem]:
 
 
 def review_file(written: Written, locations: Locations, env: Mapping[str, str]) -> list[Problem]:
-    """Find every problem in what a file says, whatever overrides it now. `SettingsError` as in `combine`."""
+    """Find every problem in a file's settings, whatever overrides them now.
+
+    Raises:
+        SettingsError: as in `combine`.
+
+    """
     return _in_values(combine(written, {}, {}), locations, env)
 
 

@@ -1,4 +1,4 @@
-"""What a person wrote in a room that no disk has taken, and where else it can go."""
+"""Messages and drafts that the room's disk did not take, and where else they can go."""
 
 import os
 import tempfile
@@ -45,7 +45,7 @@ class Unsaved:
 
     @property
     def what(self) -> str:
-        """What there is, in a few words."""
+        """Summarize it in a few words."""
         parts = [counted(len(self.messages), "unsent message")] if self.messages else []
         if self.draft.text:
             parts.append("your draft")

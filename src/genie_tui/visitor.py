@@ -146,7 +146,7 @@ class Visitor:
             raise NowhereHosted(saved) from None
 
     def _way_back(self, saved: SavedRoom, way: RejoinRoom) -> Way:
-        """Where a room may be; one that this person has hosted is elsewhere, unless it is open here."""
+        """Find where a room may be; one that this person hosted is elsewhere unless open here."""
         was_here = saved.record.kind == "hosted" and self._person.catalogue.holder(saved.id) is None
         if not was_here:
             return way_back(saved, way.addresses, way.pin)

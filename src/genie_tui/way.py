@@ -81,7 +81,7 @@ def way_back(saved: SavedRoom, found: Sequence[str] = (), pin: str = "") -> Way:
 
 @dataclass(frozen=True, slots=True)
 class HostFound:
-    """Who hosts a room now; `host` is empty if only the certificate is known."""
+    """Describe the present host; `host` is empty if only the certificate is known."""
 
     addresses: tuple[str, ...]
     pin: str
@@ -89,7 +89,7 @@ class HostFound:
 
 
 async def host_of(saved: SavedRoom, state: RoomState, *, network: bool) -> HostFound | None:
-    """Who hosts a saved room now: where it was joined, or, with `network`, wherever it is announced.
+    """Find the host of a saved room where it was joined or, with `network`, is announced.
 
     The `state` is what the copy knows: hosts count who may host by it. None if none answers soon.
     """
@@ -185,7 +185,7 @@ async def finder_for(
     resources: AsyncExitStack,
     on_change: Callable[[], None] | None = None,
 ) -> Browser | None:
-    """What finds a host that has moved. One on this machine stays where it is.
+    """Return a finder for a host that has moved. One on this machine stays where it is.
 
     `on_change` is called whenever others announce rooms.
     """

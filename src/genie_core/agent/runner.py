@@ -88,7 +88,7 @@ class _Reports:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the agent said, the seconds it needed, and the promise of its state being saved.
+    """Hold the agent's text, the seconds it needed, and the promise of its state being saved.
 
     `cut` says that the model's length limit ended the text.
     """

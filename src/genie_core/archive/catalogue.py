@@ -207,7 +207,8 @@ class Catalogue:
     def catch_up(self) -> None:
         """Bring the records of rooms up to their logs whose programs crashed, where possible.
 
-        What imports and forks left behind that were killed is removed. Quick if there was no crash since the last time.
+        Remove what killed imports and forks left behind. Quick if there was no crash since the last
+        time.
         """
         with suppress(ArchiveError):
             sweep(self._base)
@@ -275,7 +276,7 @@ class Catalogue:
 
 
 def apart_by(pin: str) -> str:
-    """What the folder of a room ends in that is kept apart by the pin of its host's certificate."""
+    """Return the end of the folder of a room kept apart by the pin of its host's certificate."""
     return hashlib.sha256(pin.encode()).hexdigest()[:8]
 
 

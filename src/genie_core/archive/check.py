@@ -72,8 +72,8 @@ class Checkup:
 
     `problems` are lines for a person, usually none; `remarks` tell what is unusual, but in order.
     `skipped` says why nothing was looked at. Of what was looked at, `log` is what the log holds,
-    None if it can't be read, `record` what is known of the room, None if that can't be read, and `spoilt` are the digests of
-    files that are not what they should be.
+    None if it can't be read, `record` what is known of the room, None if that can't be read, and
+    `spoilt` are the digests of files that are not what they should be.
     """
 
     id: str

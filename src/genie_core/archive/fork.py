@@ -60,7 +60,7 @@ def fork(catalogue: Catalogue, saved: SavedRoom, now: float, at: int | None = No
 
 
 def _copy_log(saved: SavedRoom, target: Path, at: int | None) -> RoomState:
-    """Write the log up to an event, in order and with lines for what is lost; returns the room by then."""
+    """Write the log up to an event in order, with lines for lost ones; return the room by then."""
     state, damages = RoomState(), Damages()
     with disk_access("read", saved.log_path):
         if not saved.log_path.exists():

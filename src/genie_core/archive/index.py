@@ -102,7 +102,7 @@ class LogIndex:
 
     @property
     def is_indexed(self) -> bool:
-        """Whether `crc` is the checksum of the file up to `size`, so that an index can be written."""
+        """Tell whether an index can be written: `crc` is the file's checksum up to `size`."""
         return self.order is None and self.whole
 
     def restart(self) -> None:

@@ -54,8 +54,8 @@ _event: "Final[msgspec.json.Decoder[Event]]" = msgspec.json.Decoder(Event)
 class Damages(msgspec.Struct):
     """What is wrong with a log: the first few problems in words, and how many there are.
 
-    `torn` counts the bytes of an unfinished last line. `holes` are the ranges of bytes that the disk
-    refused to read, with its reason; the end is not part of a range.
+    `torn` counts the bytes of an unfinished last line. `holes` are the ranges of bytes that the
+    disk refused to read, with its reason; the end is not part of a range.
     """
 
     lines: list[tuple[int, str]] = []
@@ -298,9 +298,9 @@ class LineScan(LogScan):
 class SortedLog:
     """The events of a log whose lines are out of order, by their numbers.
 
-    The longest run of lines with rising numbers is what the log was; the lines beside it are repeats
-    or were moved. A jump in the numbers is believed of a line of the run. Of a moved line beyond its
-    end it is believed only if as many lines are damaged.
+    The longest run of lines with rising numbers is what the log was; the lines beside it are
+    repeats or were moved. A jump in the numbers is believed of a line of the run. Of a moved line
+    beyond its end it is believed only if as many lines are damaged.
     """
 
     def __init__(self, scan: LineScan) -> None:

@@ -25,8 +25,9 @@ def repair(folder: Path) -> list[str]:
 
     Of the log every line that can be read stays as it is, in the order of the events; a line stands
     in the place of each event that is lost, and a torn end is cut off. The record is brought up to
-    the log, or made anew from it; if the log can't be read, nothing is changed. Files that are not what they should be are put aside, so that they can be fetched again.
-    What was there before is kept under names that end in `.damaged-` and a number.
+    the log, or made anew from it; if the log can't be read, nothing is changed. Files that are not
+    what they should be are put aside, so that they can be fetched again. What was there before is
+    kept under names that end in `.damaged-` and a number.
 
     Raises:
         RoomInUse: somebody has opened it.

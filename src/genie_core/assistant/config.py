@@ -99,9 +99,9 @@ class AssistantConfig:
     `reasoner/`. `workspace` is the one folder that the file tools may use; without it there are no
     file tools. `prompts_dir` is the person's own folder of prompts, with `reasoner/` and `agent/`
     below it; it may be absent. `base_url` is that of any OpenAI-compatible server, and
-    `key_name` names the key for it. The reasoner has a model of its own if `reasoner` names one. `servers_file` is a JSON file with `mcpServers`;
-    `tools` and `servers` are those of the agent that answers, None for all. `rooms` is the folder
-    of saved rooms, which may be searched.
+    `key_name` names the key for it. The reasoner has a model of its own if `reasoner` names one.
+    `servers_file` is a JSON file with `mcpServers`; `tools` and `servers` are those of the agent
+    that answers, None for all. `rooms` is the folder of saved rooms, which may be searched.
     """
 
     model: str | None = None

@@ -123,7 +123,7 @@ class WrongAddress(ModelError):
 
 
 class WrongKeyName(ModelError):
-    """What should name the key for an address does not, or there is no address."""
+    """The setting that names the key for an address does not name one, or there is no address."""
 
     def __init__(self, model: str, reason: str) -> None:
         super().__init__(model)

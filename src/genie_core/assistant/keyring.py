@@ -36,7 +36,7 @@ def system_keyring() -> Keyring | None:
 
 
 class Ring:
-    """An installation's part of a keyring, or of none. What a backend raises becomes `KeyringFailed`.
+    """An installation's part of a keyring, or of none. Errors of a backend become `KeyringFailed`.
 
     Earlier versions kept what is for one name only under `person`; without one it is for all.
     """

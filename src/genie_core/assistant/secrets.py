@@ -166,7 +166,7 @@ class OwnSecrets(SecretsProvider):
         return " and ".join(dict.fromkeys(each.where for each in held[name]))
 
     def _held(self) -> dict[str, list["_Held"]]:
-        """What is kept, by name: for all names first, then for this one, then for others."""
+        """Return stored secrets by name: for all names first, then for this one, then others."""
         found: dict[str, list[_Held]] = {}
         for store in self._stores():
             values, in_keyring = store.file.read(), store.index.read()
@@ -223,7 +223,7 @@ def is_hidden(value: str) -> bool:
 
 
 def _person_of(folder: str) -> str:
-    """Undo `path_name`; a name so long that it was cut stays as it is, and is in no keyring then."""
+    """Undo `path_name`; a name that was cut for its length stays cut, and is in no keyring."""
     if "%%" in folder:
         return folder
     raw = re.sub(r"%([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), folder)

@@ -4,8 +4,8 @@ A host passes everything on, and could pass on what nobody said. An engine there
 words that its owner's key has signed, and an approval is answered at another terminal only by the
 same key (Ed25519, RFC 8032). What is signed names the room, so that it means nothing elsewhere, and
 the visits that the author's terminals have drawn at random: an engine takes only what names its own
-visit, which no signature from before its start can do. So old words are no new ones, whatever clocks
-say. Engines sign what they may have to go on from, too.
+visit, which no signature from before its start can do. So old words are no new ones, whatever
+clocks say. Engines sign what they may have to go on from, too.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ RULING: Final = b"genie-tui room ruling 2"
 REPORT: Final = b"genie-tui room report 2"
 
 Signed: TypeAlias = Decided | Asked | Answered | Failed | Cancelled
-"""What engines sign of what they report; the last two where they hold a part of an answer."""
+"""Reports that engines sign; the last two where they hold a part of an answer."""
 
 
 class Author(Protocol):

@@ -1,4 +1,4 @@
-"""Messages that an engine found undecided when it came back, and what its owner wants done. Pure."""
+"""Messages that an engine found undecided when it came back, and its owner's choice. Pure."""
 
 from collections import deque
 from collections.abc import Collection, Iterable
@@ -30,7 +30,7 @@ LEFT_OUT: Final = "sent before the room was resumed; {} chose not to have it ans
 
 
 class Backlog:
-    """What is still to be done about messages from before, in order.
+    """Track what is still to be done about messages from before a restart, in order.
 
     `waiting` are those for which the owner's word is missing, `due` those to be handled, and `owed`
     the steps to be reported.
@@ -48,7 +48,7 @@ class Backlog:
 
     @property
     def question(self) -> str:
-        """What to ask the owner; empty if nothing waits."""
+        """Return the question for the owner; empty if nothing waits."""
         return ASK.format(len(self.waiting)) if self.waiting else ""
 
     def choose(self, choice: BacklogChoice) -> list[Exchange]:

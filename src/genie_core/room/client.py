@@ -60,9 +60,9 @@ class RoomClient:
     room can't tell whether it is the same event there. `identity` is who proves to be here, somebody
     new without one; `ticket` the pass of an invite; where no room is named and `recognises` says yes
     to the one that is met, `KnownRoom` ends the visit before it has begun. `accepts` decides by a
-    host's pin and proven key whether to go on with it, at each connection. `token` gets the host's seat inside the host's
-    process. `preferences` say how this person likes to be answered. `space` is awaited before
-    anything is received, so that what comes is not more than can be put away.
+    host's pin and proven key whether to go on with it, at each connection. `token` gets the host's
+    seat inside the host's process. `preferences` say how this person likes to be answered. `space`
+    is awaited before anything is received, so that what comes is not more than can be put away.
     """
 
     def __init__(

@@ -164,8 +164,8 @@ class Room:
     ) -> None:
         """Open the doors.
 
-        The host's seat is for whoever says hello with `host_token` from inside this process, and
-        for whoever proves `key`. `pin` is that of the certificate, empty without TLS. A room that was
+        The host's seat is for a hello with `host_token` from inside this process, and for a person
+        who proves `key`. `pin` is that of the certificate, empty without TLS. A room that was
         `copied` from the room `origin` becomes the host's own.
 
         Raises:
@@ -289,7 +289,7 @@ class Room:
             self._door.forget_knock(peer)
 
     def arrived(self, peer_id: int, size: int, now: float) -> bool:
-        """Charge a frame of so many bytes to its sender, before it is decoded; no if it is useless."""
+        """Charge a frame of this size to its sender before it is decoded; no if it is useless."""
         peer = self._roster.get(peer_id)
         if peer is None or peer.stage is Stage.LEAVING:
             return False

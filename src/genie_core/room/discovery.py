@@ -211,7 +211,7 @@ class Browser(Multicaster):
                     self._take(name, info)
 
     async def _verify_forever(self, network: "AsyncZeroconf") -> None:
-        """Ask hosts whether they are still there before what they announced ends, and forget others.
+        """Ask hosts whether they are still there before their announcements end; forget others.
 
         Those that are listed and don't answer are asked on, as they may come back.
         """

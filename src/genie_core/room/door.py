@@ -274,7 +274,7 @@ class Door:
         return self._likeness(peer, name) or self._lack_of_space(peer, here)
 
     def _likeness(self, peer: Peer, name: str) -> tuple[Refusal, str] | None:
-        """Whom somebody new could be taken for; those who have been here keep their names."""
+        """Refuse a new name that reads like another; those who have been here keep theirs."""
         state, wanted = self._history.state, check_name(peer.hello.name)
         known = {*(person.name for person in state.people.values()), state.host} - {""}
         if any(fold_name(other) == name for other in known):

@@ -28,7 +28,7 @@ from genie_core.tasks import start_task
 logger = logging.getLogger(__name__)
 
 NOT_READY: Final = "the engine of {0} is not ready; {0} sees the details"
-"""What a room is told of an engine that can't be loaded."""
+"""Message to the room about an engine that can't be loaded."""
 
 BROKE: Final = "your engine broke; the log file has the details"
 

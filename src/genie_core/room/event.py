@@ -121,8 +121,8 @@ class Joined(Body, tag="joined", frozen=True):
 
     `agent` labels the model behind their engine, empty without one. `key` is the author's; the
     first key that uses a name owns it. `device` tells the author's terminals apart. `preferences`
-    say how the author likes to be answered. `visit` is a number that the terminal drew at its
-    program's start; see `Said.visits`.
+    say how the author likes to be answered. `visit` is a random id that the program draws
+    when it starts; see `Said.visits`.
     """
 
     role: Role

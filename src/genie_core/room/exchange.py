@@ -118,7 +118,7 @@ class Exchange:
 
     @property
     def partial(self) -> str:
-        """What was shown of an answer whose run ended before it was complete; empty if nothing was."""
+        """Return the part of an incomplete answer that was shown; empty if nothing was."""
         end = self.error or self.cancelled
         return end.text if end is not None else ""
 

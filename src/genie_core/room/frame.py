@@ -59,13 +59,14 @@ class Hello(Frame, tag="hello", frozen=True):
     """First frame of a participant.
 
     Over a network it names only the person; the rest follows in `Prove.arrival`, once the host has
-    shown who it is. `key` is who they are, `nonce` their part of what they will sign, and `device` tells their
-    terminals apart. `since` is the last sequence number they have; everything after it follows the
-    welcome. `mark` is that event's checksum, by which the room sees whether both have the same log;
-    0 leaves it unchecked. `room` guards against another room at the same address; empty accepts
-    any. `token` is for the host's own participant, which proves nothing else. `preferences` say
-    how the participant likes to be answered. `visit` is a number that this run of their program drew. `knows` names the frames beyond those of the first
-    program of this `version` that they understand; no others are sent to them.
+    shown who it is. `key` is who they are, `nonce` their part of what they will sign, and `device`
+    tells their terminals apart. `since` is the last sequence number they have; everything after it
+    follows the welcome. `mark` is that event's checksum, by which the room sees whether both have
+    the same log; 0 leaves it unchecked. `room` guards against another room at the same address;
+    empty accepts any. `token` is for the host's own participant, which proves nothing else.
+    `preferences` say how the participant likes to be answered. `visit` is a random id that the
+    program draws when it starts. `knows` names the frames beyond those of the first program of this
+    `version` that they understand; no others are sent to them.
     """
 
     name: str
@@ -85,7 +86,7 @@ class Hello(Frame, tag="hello", frozen=True):
 
 
 class Arrival(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a host learns of a participant only after its challenge: fields of `Hello`."""
+    """Fields of `Hello` that a host learns only after its challenge."""
 
     since: int = 0
     mark: int = 0

@@ -34,10 +34,10 @@ KNOWN_SOURCES: Final = 1024
 class Gate:
     """Counts the connections of strangers, for all sockets of a host that it guards.
 
-    Of `most` that stand there, a newcomer displaces the oldest of whoever has the most, unless that
-    is their own source. So one machine that opens thousands is in nobody's way but its own. One that
+    Of `most` that stand there, a newcomer displaces the oldest of the source that has the most,
+    unless that is their own. So one machine that opens thousands is only in its own way. One that
     has as many addresses as it likes can have no more than all of the places: the oldest gives way
-    to each newcomer then. Sources from which somebody was let in have places of their own.
+    to each newcomer then. Sources from which a person was let in have places of their own.
     """
 
     def __init__(self, most: int) -> None:

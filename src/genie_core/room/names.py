@@ -117,7 +117,7 @@ def _skeleton(name: str) -> str:
 
 
 def _prototype(char: str) -> str:
-    """What all characters that look like this one have in common, which may be several letters."""
+    """Return what all characters that look like this one share, maybe several letters."""
     if char.isascii():
         return char
     alike = _confusables().get(char, ())

@@ -282,7 +282,7 @@ class Outbox:
         return unfit
 
     def _unfit_reports(self) -> list[Unrecorded]:
-        """Make the steps that would be too much smaller, or take them out; returns them as they were."""
+        """Shrink the steps that would be too large, or take them out; return the originals."""
         most = self._limits.frame_bytes - ENVELOPE
         unfit = [each for each in self._reports.values() if size_of(each.body) > most]
         for each in unfit:
@@ -372,7 +372,7 @@ def _say(unsent: Unsent) -> Say:
 
 
 def _smaller(body: RunBody) -> RunBody | None:
-    """What is left of a step that is too large, so that no run waits for ever; None if nothing is.
+    """Shrink a step that is too large, so that no run waits for ever; None if nothing is left.
 
     What a tool is called with stays with the person who is asked, whose own screen has it.
     """

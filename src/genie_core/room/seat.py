@@ -233,7 +233,7 @@ class Listener(Protocol):
         """Take note of how far a file has come."""
 
     def on_rivals(self, hosts: tuple[str, ...]) -> None:
-        """Show which others host this room at the same time; an empty tuple if none does any more."""
+        """Show which others host this room at the same time; an empty tuple if none does now."""
 
 
 class Seat(Protocol):

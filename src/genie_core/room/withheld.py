@@ -1,4 +1,4 @@
-"""What only the machine of an engine knows: arguments of calls, and how a provider refused.
+"""Data that stays on an engine's machine: arguments of calls, and a provider's messages.
 
 A guest is served by the host's engine, with the host's files and keys. The log says that a tool is
 called and what became of it; its arguments stay here. And whoever allows a call must see what this
@@ -83,7 +83,7 @@ class Withheld:
             self._write(_Entry(asked.approval, asked.arguments))
 
     def note_failure(self, failed: Failed, details: str) -> None:
-        """Remember what is told of a failed run to its owner alone, as long as this program runs."""
+        """Remember what only the owner is told of a failed run, while this program runs."""
         self._failures.pop((failed.message, failed.error), None)
         self._failures[failed.message, failed.error] = details
         if len(self._failures) > _MOST_FAILURES:

@@ -60,7 +60,7 @@ class Passage:
 
     @property
     def by_agent(self) -> str | None:
-        """What an agent said, also if the run ended before that was complete; None if it is no answer."""
+        """Return an agent's text, complete or not; None if this is no answer."""
         match self.told.body:
             case Answered(text=text):
                 return text

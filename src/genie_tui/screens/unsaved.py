@@ -15,7 +15,7 @@ from genie_tui.unsaved import Unsaved
 
 
 class Rescue(Enum):
-    """What shall become of it."""
+    """Choices for messages that are not saved."""
 
     STAY = "stay"
     WRITE = "write"
@@ -38,7 +38,7 @@ class UnsavedScreen(Dialog[Rescue]):
         self._problem = problem
 
     def compose(self) -> ComposeResult:
-        """What would be lost and why, all of it, and the keys."""
+        """Show all that would be lost and why, and the keys."""
         what = self._unsaved.what
         with Vertical(id="unsaved"):
             yield Static(f"Not saved: {what}", id="unsaved-title", markup=False)
@@ -55,7 +55,7 @@ class UnsavedScreen(Dialog[Rescue]):
         return self._can_stay or parameters != (Rescue.STAY.value,)
 
     def action_choose(self, rescue: str) -> None:
-        """Return what shall become of it."""
+        """Return the person's choice."""
         _ = self.dismiss(Rescue(rescue))
 
     def action_scroll(self, lines: int) -> None:

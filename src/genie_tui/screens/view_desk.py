@@ -95,7 +95,7 @@ class ViewDesk:
 
     @property
     def unsaved(self) -> Unsaved | None:
-        """What was written here and is on no disk; None if there is nothing like that."""
+        """Return what was written here and is on no disk; None if there is nothing."""
         seat, view = self._seat(), self._view()
         kept = self._kept
         if seat is None or view is None or kept is None:  # what was kept before is there still

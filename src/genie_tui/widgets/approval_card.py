@@ -33,10 +33,10 @@ from genie_tui.widgets.key_guard import SOON, KeyGuard
 from genie_tui.widgets.reading import read_on
 
 LOOKING: Final = frozenset({"scroll", "next_card", "previous_card"})
-"""What only shows something else, and is done at once."""
+"""Actions that only show something; they need no guard."""
 
 WRITING: Final = frozenset({"allow_for", "deny_because"})
-"""What is answered by a line of text; keys that follow at once belong to the line."""
+"""Actions that open a line of text; keys that follow at once belong to the line."""
 
 
 class Writing(Enum):

@@ -98,8 +98,8 @@ class Reply:
 
     `receiver` is who it is for, `owner` whose agent it is where that is somebody else. `quote`
     repeats what was asked if that is not right above. `elapsed` is in seconds, None while the
-    answer is still being written. `voucher` is as in `Speech`. `incomplete` says why it ends where it
-    does, after `mark` and in this `tone`; empty for an answer that is complete.
+    answer is still being written. `voucher` is as in `Speech`. `incomplete` says why it ends where
+    it does, after `mark` and in this `tone`; empty for an answer that is complete.
     """
 
     message: int

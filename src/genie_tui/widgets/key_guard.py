@@ -19,7 +19,7 @@ BURST: Final = 0.05
 """Seconds that no other key may follow within: faster than anybody types, slower than a paste."""
 
 SOON: Final = "ready in a moment… keys don't count yet"
-"""What is shown in place of the keys while none counts."""
+"""Text in place of the keys while none counts."""
 
 
 class KeyGuard:

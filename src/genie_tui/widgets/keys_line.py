@@ -14,7 +14,7 @@ from genie_tui.keymap import actions, by_key
 from genie_tui.widgets.key_guard import SOON, KeyGuard
 
 LOOKING: Final = frozenset({"scroll", "next"})
-"""What only shows something else, and is done at once."""
+"""Actions that only show something; they need no guard."""
 
 
 class KeysLine(Static):

@@ -58,7 +58,7 @@ def brief(row: SessionRow) -> Content:
 
 
 def _way(row: SessionRow) -> str:
-    return _WAYS[row.way].format(host=visible_line(row.host) or "somebody")
+    return _WAYS[row.way].format(host=visible_line(row.host) or "another person")
 
 
 def _facts(row: SessionRow) -> Content:

@@ -26,7 +26,7 @@ _OWN_HOSTS: Final[Mapping[str, str]] = {
     "openai-chat": "api.openai.com",
     "openai-responses": "api.openai.com",
 }
-"""Where providers are that may also be asked at another address; hosts below them are theirs, too."""
+"""Hosts of providers that may also be asked at another address; their subdomains count, too."""
 
 ARGUMENTS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "azure": _AZURE,

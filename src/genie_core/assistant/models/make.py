@@ -124,6 +124,6 @@ def _served(name: str, choice: ModelChoice, keys: Mapping[str, str]) -> "Provide
 
 
 def _forget_environment(client: "AsyncOpenAI") -> None:
-    """Take out of a client what it has from the environment for OpenAI: headers, account, project."""
+    """Remove what a client has from the environment for OpenAI: headers, account, project."""
     client.organization = client.project = None
     client._custom_headers = {}  # noqa: SLF001 - the SDK reads OPENAI_CUSTOM_HEADERS unasked

@@ -15,10 +15,10 @@ _SPECIAL: Final = (
     IPv4Network("192.88.99.0/24"),  # relays for 6to4, withdrawn (RFC 7526)
     IPv6Network("3fff::/20"),  # documentation (RFC 9637)
 )
-"""What the standard library takes, at least in some versions, for a part of the internet."""
+"""Networks that some versions of the standard library take for a part of the internet."""
 
 _ISATAP: Final = (bytes.fromhex("00005efe"), bytes.fromhex("02005efe"))
-"""What comes before the IPv4 address in an interface identifier of ISATAP (RFC 5214)."""
+"""Bytes before the IPv4 address in an interface identifier of ISATAP (RFC 5214)."""
 
 _METADATA: Final = frozenset(
     map(
@@ -89,7 +89,7 @@ def is_metadata(address: str) -> bool:
 
 
 def _stood_for(address: IPv6Address) -> Iterator[IPv4Address]:
-    """Yield the IPv4 addresses that an address stands for, in the usual ways; they may be several."""
+    """Yield the IPv4 addresses that an address stands for, in the usual ways; maybe several."""
     if inner := address.ipv4_mapped:
         yield inner
     if inner := address.sixtofour:
