@@ -12,8 +12,16 @@ MAX_CELLS: Final = 32
 MAX_POINTS: Final = 64
 """Most code points in a name; combining marks take no cells but do take space."""
 
+LONGEST_RAW: Final = 4 * MAX_POINTS
+"""Most code points that are normalised, which takes time in proportion to their square.
+
+No name that may be used is longer, even where all its letters are decomposed.
+"""
+
 MAX_MARKS: Final = 4
 """Most combining marks in a row; no living script needs more."""
+
+_TOO_LONG: Final = f"it is longer than {MAX_CELLS} cells"
 
 RESERVED: Final = frozenset({"system", "genie"})
 """Names that speak for the program itself."""
@@ -69,30 +77,44 @@ def check_name(raw: str) -> str:
         InvalidName: nobody may use it; the error says why.
 
     """
-    name = unicodedata.normalize("NFC", raw.strip())
+    trimmed = raw.strip()
+    if len(trimmed) > LONGEST_RAW:
+        raise InvalidName(f"{trimmed[:MAX_CELLS]}…", _TOO_LONG)
+    name = unicodedata.normalize("NFC", trimmed)
     why = _fault(name)
     if why is not None:
-        raise InvalidName(raw, why)
+        raise InvalidName(trimmed, why)
     return name
 
 
-@lru_cache(maxsize=4096)
 def fold_name(name: str) -> str:
-    """The form in which two names that a reader could confuse are equal."""
+    """The form in which two names that a reader could confuse are equal.
+
+    What is too long for a name stays as it is.
+    """
+    return _fold(name) if len(name) <= LONGEST_RAW else name
+
+
+@lru_cache(maxsize=4096)
+def _fold(name: str) -> str:
     # Some lookalikes decompose into letters that look different, so they are replaced first.
     folded = unicodedata.normalize("NFKD", name.casefold().translate(_LOOKS_LIKE))
     bare = "".join(char for char in folded.casefold() if not _is_accent(char))
     return unicodedata.normalize("NFKC", bare.translate(_LOOKS_LIKE))
 
 
-@lru_cache(maxsize=4096)
 def skeletons(name: str) -> frozenset[str]:
     """The forms of which two names have one in common if a reader could take one for the other.
 
     Wider than `fold_name`, by which people are told apart and which stays as it is: this is for
     names that are new in a room. Source: the skeleton of UTS #39, without regard to case, accents
-    and punctuation, and with all of 1, l and i alike.
+    and punctuation, and with all of 1, l and i alike. What is too long for a name stays as it is.
     """
+    return _skeletons(name) if len(name) <= LONGEST_RAW else frozenset({name})
+
+
+@lru_cache(maxsize=4096)
+def _skeletons(name: str) -> frozenset[str]:
     return frozenset(_skeleton(form) for form in (name, name.casefold(), fold_name(name)))
 
 
@@ -160,7 +182,7 @@ def _fault(name: str) -> str | None:
     if not name:
         return "it is empty"
     if len(name) > MAX_POINTS or cells(name) > MAX_CELLS:
-        return f"it is longer than {MAX_CELLS} cells"
+        return _TOO_LONG
     for char in name:
         if why := _FORBIDDEN.get(unicodedata.category(char)):
             return why

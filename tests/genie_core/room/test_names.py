@@ -1,6 +1,8 @@
 import itertools
 import subprocess
 import sys
+import unicodedata
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from genie_core.room.errors import InvalidName
 from genie_core.room.names import (
+    LONGEST_RAW,
     MAX_CELLS,
     RESERVED,
     cells,
@@ -90,6 +93,32 @@ def test_unusable_names_are_refused_with_the_reason(raw: str, why: str) -> None:
     with pytest.raises(InvalidName) as refusal:
         check_name(raw)
     assert why in refusal.value.why
+
+
+@pytest.mark.parametrize("marks", [LONGEST_RAW // 2, 60_000])
+def test_nothing_is_normalised_that_is_too_long_for_a_name(
+    marks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    normalised: list[int] = []
+    normalize = unicodedata.normalize
+
+    def record(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+        normalised.append(len(text))
+        return normalize(form, text[:LONGEST_RAW])
+
+    monkeypatch.setattr(unicodedata, "normalize", record)
+    raw = "a" + "\u0315\u0300" * marks
+    with pytest.raises(InvalidName, match="longer") as refusal:
+        check_name(raw)
+    assert len(str(refusal.value)) < 200
+    assert fold_name(raw) == raw
+    assert skeletons(raw) == {raw}
+    assert normalised == []
+
+
+def test_a_decomposed_name_may_be_as_long_as_any() -> None:
+    name = "\u1e69" * MAX_CELLS
+    assert check_name(f"  {unicodedata.normalize('NFD', name)}{' ' * LONGEST_RAW}") == name
 
 
 @given(st.text(max_size=40))
