@@ -1,7 +1,8 @@
-"""WebSockets that take only what rooms and participants send: whole messages, and few pings.
+"""WebSockets that take only what rooms and participants send: whole messages, and few pings and pongs.
 
 The protocol allows more. A message may come in any number of parts, empty ones too, all of which
-are kept until the last one; and each ping is answered at once, whether or not anybody reads.
+are kept until the last one; and each ping is answered at once, whether or not anybody reads. A pong
+needs no ping, and costs as much to read as one.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
 
 PINGS_AT_ONCE: Final = 32
 PINGS_PER_SECOND: Final = 4.0
-"""A participant sends one per second, a host fewer."""
+"""A participant sends one per second, a host fewer; each is answered with one pong."""
 
 HANGING_UP: Final = 1.0
 """Seconds in which whoever does not keep to this may still read why."""
 
 
 class PlainSocket(Connection):
-    """Ends when the other end sends parts of messages, or many pings."""
+    """Ends when the other end sends parts of messages, or many pings or pongs."""
 
     _pings: TokenBucket | None = None
     _failed = False
@@ -43,11 +44,11 @@ class PlainSocket(Connection):
     def _objection(self, frame: Frame) -> str:
         if frame.opcode is Opcode.CONT or not frame.fin:
             return "messages come in one piece here"
-        if frame.opcode is Opcode.PING:
+        if frame.opcode in (Opcode.PING, Opcode.PONG):
             if self._pings is None:
                 self._pings = TokenBucket(PINGS_AT_ONCE, PINGS_PER_SECOND)
             if not self._pings.take(self.loop.time()):
-                return "too many pings"
+                return "too many pings or pongs"
         return ""
 
     def _fail(self, why: str) -> None:

@@ -18,6 +18,7 @@ from genie_core.room.websocket import ws_connector
 BEGINNING = bytes([0x01, 0x80]) + bytes(4)
 PART = bytes([0x00, 0x80]) + bytes(4)
 PING = bytes([0x89, 0x80]) + bytes(4)
+PONG = bytes([0x8A, 0x80]) + bytes(4)
 HANDSHAKE = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
 
 
@@ -27,9 +28,10 @@ async def test_a_message_in_parts_ends_the_connection(data: bytes) -> None:
         assert await closing_code(await server.listen(port=0), data) == 1008
 
 
-async def test_a_flood_of_pings_ends_the_connection() -> None:
+@pytest.mark.parametrize("data", [PING * 1000, PONG * 1000, (PING + PONG) * 20])
+async def test_a_flood_of_pings_or_pongs_ends_the_connection(data: bytes) -> None:
     async with room_server() as server:
-        assert await closing_code(await server.listen(port=0), PING * 1000) == 1008
+        assert await closing_code(await server.listen(port=0), data) == 1008
 
 
 async def test_a_few_pings_are_answered() -> None:
