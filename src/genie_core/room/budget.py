@@ -43,6 +43,10 @@ MILLISECONDS_REGAINED: Final = 50.0
 By the clock on the wall, so that their share stays the same on a machine that has other work.
 """
 
+LONGEST_CHARGE: Final = 1.0
+"""Seconds that are charged for one frame at most: a process that stood still meanwhile, or a machine
+that slept, took the rest."""
+
 
 class Budget:
     """Says whether there is enough left, and takes it if so. Sizes are in bytes.
@@ -125,7 +129,8 @@ class Budget:
     def spend(self, peer: Peer, seconds: float, now: float) -> None:
         """Charge the time for which a frame kept the event loop busy."""
         if peer.source and peer.name:
-            self._time.charge(fold_name(peer.name), now, seconds * 1000)
+            charged = min(seconds, LONGEST_CHARGE)
+            self._time.charge(fold_name(peer.name), now, charged * 1000)
 
     def pause(self, peer: Peer, now: float) -> float:
         """How many seconds nothing more is to be read from this person, on any connection."""

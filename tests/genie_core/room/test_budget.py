@@ -108,6 +108,16 @@ def test_so_is_the_time_that_it_takes_whatever_its_size() -> None:
     assert 1.0 < budget.pause(ann, 0.0) < 2.0
 
 
+def test_no_frame_is_charged_for_the_hours_in_which_the_process_stood_still() -> None:
+    budget = Budget(Limits())
+    ann, ben = person("ann"), person("ben")
+    budget.spend(ann, 4 * 3600.0, 0.0)
+    assert 10.0 < budget.pause(ann, 0.0) < 20.0
+    for _ in range(10):
+        budget.spend(ben, 0.9, 0.0)
+    assert budget.pause(ben, 0.0) > 170.0
+
+
 def test_a_file_of_the_largest_size_is_never_kept_waiting_for_long() -> None:
     limits = Limits()
     budget = Budget(limits)
