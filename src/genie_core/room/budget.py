@@ -51,8 +51,9 @@ that slept, took the rest."""
 class Budget:
     """Says whether there is enough left, and takes it if so. Sizes are in bytes.
 
-    Allowances belong to names and survive their leaving. Who comes from the source that somebody
-    has just left goes on with what that one had not used up: another name makes no difference.
+    Allowances belong to names and survive their leaving. A newcomer from the source that somebody
+    has just left has no more than what that one had not used up: a new name makes no difference.
+    Who is known to the room has their own, whoever else comes from the same source.
     Peers without a source are inside the host's process; only their own allowances bind them.
     """
 
@@ -81,11 +82,14 @@ class Budget:
             return self._joins.take(key, now)
         return self._joins.take(source, now) and self._site_joins.take(site_of(source), now)
 
-    def arrive(self, peer: Peer, now: float) -> None:
-        """Give somebody what their name had left, or else what the last from their source had."""
+    def arrive(self, peer: Peer, now: float, *, known: bool = False) -> None:
+        """Give a person what their name had left, a newcomer what the last from their source had.
+
+        `known`: the room has seen this name before.
+        """
         self._tidy(now)
         name = fold_name(peer.name)
-        if not peer.source or any(name in rates for rates in self._personal):
+        if known or not peer.source or any(name in rates for rates in self._personal):
             return
         if gone := self._gone.get(peer.source):
             before = gone.pop()

@@ -463,13 +463,14 @@ class Room:
             preferences,
             whole_text(hello.visit, VISIT_CHARS),
         )
+        known = fold_name(name) in self.state.keys or name in self.state.people
         self._replace(name, joined.device)
         if not self._is_here_as(name, joined):
             self._history.record(name, joined, now)
         peer.stage, peer.name, peer.device = Stage.SEATED, name, joined.device
         peer.position = max(0, min(hello.since, self._history.head))
         self._roster.seat(peer)
-        self._budget.arrive(peer, now)
+        self._budget.arrive(peer, now, known=known)
         host, head = self.state.host, self._history.head
         welcome = Welcome(
             self._id, self._title, name, role, host, head, self.limits, deed=self._deed

@@ -1,5 +1,6 @@
 """How fast somebody may do something."""
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -88,18 +89,22 @@ class Rates:
         return 0.0 if bucket is None else bucket.wait(now)
 
     def hand_over(self, old: str, new: str) -> None:
-        """Let a key go on with the bucket of another one, which has none then."""
-        bucket = self._buckets.pop(old, None)
+        """Let a new key begin with what another one has left, which keeps its own."""
+        bucket = self._buckets.get(old)
         if bucket is not None:
-            self._buckets[new] = bucket
+            self._add(new, copy(bucket))
 
     def _bucket(self, key: str) -> TokenBucket:
         bucket = self._buckets.get(key)
         if bucket is None:
-            bucket = self._buckets[key] = TokenBucket(self._burst, self._per_second)
-            if len(self._buckets) > MOST_KEYS:
-                del self._buckets[next(iter(self._buckets))]
+            bucket = TokenBucket(self._burst, self._per_second)
+            self._add(key, bucket)
         return bucket
+
+    def _add(self, key: str, bucket: TokenBucket) -> None:
+        self._buckets[key] = bucket
+        if len(self._buckets) > MOST_KEYS:
+            del self._buckets[next(iter(self._buckets))]
 
     def tidy(self, now: float) -> None:
         """Forget the buckets that are as good as new."""

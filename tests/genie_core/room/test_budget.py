@@ -71,6 +71,22 @@ def test_whoever_comes_from_elsewhere_or_is_known_keeps_their_own() -> None:
         assert [budget.speak(peer, 1, 0.0) for _ in range(3)] == [True] * 3
 
 
+def test_the_debts_of_a_person_are_no_known_neighbours_and_stay_their_own() -> None:
+    budget = Budget(LIMITS)
+    mallory, ann, ben = person("mallory"), person("ann"), person("ben")
+    mallory.arrived = 100 * LIMITS.volume
+    assert budget.repeat(mallory, 0.0)
+    budget.spend(mallory, 1.0, 0.0)
+    owed = budget.exclusion("mallory", 0.0), budget.pause(mallory, 0.0)
+    assert min(owed) > 10.0
+    budget.depart(mallory)
+    budget.arrive(ann, 0.0, known=True)
+    assert (budget.exclusion("ann", 0.0), budget.pause(ann, 0.0)) == (0.0, 0.0)
+    budget.arrive(ben, 0.0)
+    assert (budget.exclusion("ben", 0.0), budget.pause(ben, 0.0)) == owed
+    assert (budget.exclusion("mallory", 0.0), budget.pause(mallory, 0.0)) == owed
+
+
 def test_what_was_used_up_comes_back_with_time() -> None:
     budget = Budget(LIMITS)
     ann, ben = person("ann"), person("ben")

@@ -336,6 +336,19 @@ def test_who_comes_and_goes_without_end_is_put_off() -> None:
     assert isinstance(bench.pull(late)[0], Welcome)
 
 
+def test_only_a_newcomer_goes_on_with_what_the_last_from_there_had_left() -> None:
+    bench = Bench(limits=Limits(burst=5, per_second=1.0))
+    neighbour, _ = bench.meet("neighbour")
+    bench.room.disconnect(neighbour, "gone", bench.now)
+    bench.now += 3600
+    for n, (name, said) in enumerate([("ann", 5), ("neighbour", 5), ("ann", 0), ("newcomer", 0)]):
+        peer, _ = bench.meet(name)
+        bench.send(peer, *[Say(f"{n}-{i}", "x") for i in range(10)])
+        ours = [body for body in bench.bodies(Said) if body.id.startswith(f"{n}-")]
+        assert (name, len(ours)) == (name, said)
+        bench.room.disconnect(peer, "gone", bench.now)
+
+
 def test_another_name_from_the_same_place_speaks_no_faster() -> None:
     bench = Bench(limits=Limits(burst=5, per_second=1.0))
     for n in range(10):

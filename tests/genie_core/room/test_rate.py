@@ -36,12 +36,14 @@ def test_a_debt_has_to_be_paid_back_first() -> None:
     assert bucket.take(16.0, 1)
 
 
-def test_a_key_can_go_on_with_the_bucket_of_another() -> None:
+def test_a_key_can_begin_with_what_another_has_left() -> None:
     rates = Rates(2, 1.0)
     assert [rates.take("a", 0.0) for _ in range(3)] == [True, True, False]
     rates.hand_over("a", "b")
-    assert "a" not in rates
     assert not rates.take("b", 0.0)
+    rates.charge("b", 0.0, 3)
+    assert rates.wait("a", 0.0) == 1.0
+    assert rates.wait("b", 0.0) == 4.0
     rates.tidy(10.0)
     assert "b" not in rates
 
