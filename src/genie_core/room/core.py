@@ -6,6 +6,7 @@ what is safe on disk and not yet seen. So a slow peer costs no memory, and nothi
 before it is durable: the `Said` event that comes back *is* the acknowledgement.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -62,6 +63,7 @@ from genie_core.room.frame import (
     Typing,
     Welcome,
 )
+from genie_core.room.gate import most_standing
 from genie_core.room.heritage import Heritage
 from genie_core.room.history import History, Past
 from genie_core.room.identity import Identity
@@ -72,6 +74,7 @@ from genie_core.room.passes import Passes
 from genie_core.room.peer import ARRIVING, NEXT, Peer, Stage
 from genie_core.room.person import Terminal
 from genie_core.room.roster import Roster
+from genie_core.room.source import site_of
 
 REASON_CHARS: Final = 200
 SUSPENDING: Final = "suspending"
@@ -198,10 +201,21 @@ class Room:
         peer = self._roster.admit(source, channel)
         if self._closed:
             self._roster.dismiss(peer, "suspended", "the room is closed", final=True)
-        elif len(strangers := self._roster.strangers) > self.limits.half_open:
-            why = "too many connections at once; try again"
-            self._roster.dismiss(strangers[0], "room_full", why, final=False)
+        else:
+            self._limit_strangers()
         return peer.id
+
+    def _limit_strangers(self) -> None:
+        """Dismiss the oldest stranger of the site with the most if there are too many.
+
+        There are no more than the gate lets stand, unless connections come by another way.
+        """
+        strangers = [each for each in self._roster.strangers if each.channel is not None]
+        if len(strangers) > most_standing(self.limits.half_open):
+            sites = [site_of(each.source) for each in strangers]
+            heaviest = max(sites, key=Counter(sites).__getitem__)
+            why = "too many connections at once; try again"
+            self._roster.dismiss(strangers[sites.index(heaviest)], "room_full", why, final=False)
 
     def is_arriving(self, peer_id: int) -> bool:
         """Whether this connection has still to show who it is, for which its time is limited."""

@@ -31,6 +31,11 @@ KNOWN_SOURCES: Final = 1024
 """How many such addresses are kept in mind; the one used longest ago is forgotten."""
 
 
+def most_standing(most: int) -> int:
+    """How many connections stand at most before a gate for `most` strangers, with all reserves."""
+    return most + int(most * KNOWN_SHARE) + RESERVE
+
+
 class Gate:
     """Counts the connections of strangers, for all sockets of a host that it guards.
 

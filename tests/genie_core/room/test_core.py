@@ -1,6 +1,8 @@
 import pytest
 from hypothesis import settings
 from tests.genie_core.room.bench import (
+    LAN,
+    PIN,
     ROOMY,
     Bench,
     events_in,
@@ -54,6 +56,7 @@ from genie_core.room.frame import (
     Typing,
     Welcome,
 )
+from genie_core.room.gate import most_standing
 from genie_core.room.limits import Limits
 
 # -- opening and coming in
@@ -193,13 +196,18 @@ def test_the_same_key_and_device_replace_a_connection_without_leaving() -> None:
     assert bench.room.state.head == head
 
 
-def test_of_too_many_strangers_the_oldest_is_turned_away_for_now() -> None:
-    bench = Bench(limits=Limits(half_open=3))
-    strangers = [bench.connect() for _ in range(4)]
-    refusal = only_refusal(bench.pull(strangers[0]))
+def test_of_too_many_strangers_the_oldest_of_the_site_with_the_most_is_turned_away() -> None:
+    bench = Bench(limits=Limits(half_open=4))
+    local = [bench.connect() for _ in range(100)]
+    first = bench.room.connect(LAN, PIN)
+    crowd = [bench.room.connect(f"fd00::{n:x}", PIN) for n in range(1, most_standing(4))]
+    assert not any(map(bench.room.finished, [first, *crowd, *local]))
+    last = bench.room.connect("192.0.2.8", PIN)
+    refusal = only_refusal(bench.pull(crowd[0]))
     assert (refusal.code, refusal.final) == ("room_full", False)
-    bench.send(strangers[-1], Hello("bob"))
-    assert isinstance(bench.pull(strangers[-1])[0], Welcome)
+    assert all(map(bench.room.is_arriving, [first, *crowd[1:], last, *local]))
+    bench.send(local[0], Hello("bob"))
+    assert isinstance(bench.pull(local[0])[0], Welcome)
 
 
 def test_who_has_another_log_of_the_room_is_told_and_gets_no_seat() -> None:
