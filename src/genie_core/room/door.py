@@ -31,7 +31,7 @@ from genie_core.room.passes import Passes
 from genie_core.room.peer import Peer, Stage
 from genie_core.room.proof import NONCE_CHARS, Meeting, new_nonce
 from genie_core.room.roster import Roster
-from genie_core.room.source import LOOPBACK
+from genie_core.room.source import LOOPBACK, site_of
 
 DEVICE_CHARS: Final = 64
 MAX_HELD: Final = 16
@@ -39,6 +39,9 @@ MAX_HELD: Final = 16
 
 MAX_HELD_FROM_ONE: Final = 4
 """How many of them from one machine."""
+
+MAX_HELD_FROM_SITE: Final = 8
+"""How many of them from one network, in which a machine can choose its IPv6 address."""
 
 LONGEST_HOLD: Final = 600.0
 """Seconds after which somebody has waited long enough, if others want to."""
@@ -169,9 +172,7 @@ class Door:
 
     def _hold(self, peer: Peer, now: float) -> None:
         self._end_long_holds(now)
-        waiting = self._roster.held
-        beside = sum(other.source == peer.source for other in waiting)
-        if len(waiting) >= MAX_HELD or beside >= MAX_HELD_FROM_ONE:
+        if self._is_crowded(peer.source):
             why = "too many people wait for the host's word; try again later"
             self._roster.dismiss(peer, "room_full", why, final=False)
             return
@@ -182,6 +183,16 @@ class Door:
         peer.stage, peer.held_at = Stage.HELD, now
         self._roster.reply(peer, Hold(WAIT))
         self._tell_host(self._knock_of(peer))
+
+    def _is_crowded(self, source: str) -> bool:
+        """Whether so many wait for the host's word that none may from there."""
+        waiting = [other.source for other in self._roster.held]
+        beside = sum(site_of(other) == site_of(source) for other in waiting)
+        return (
+            len(waiting) >= MAX_HELD
+            or waiting.count(source) >= MAX_HELD_FROM_ONE
+            or beside >= MAX_HELD_FROM_SITE
+        )
 
     def _end_long_holds(self, now: float) -> None:
         """Let nobody stand in the way of others for ever."""

@@ -15,7 +15,13 @@ from tests.genie_core.room.bench import (
     ticket_of,
 )
 
-from genie_core.room.door import DEVICE_CHARS, LONGEST_HOLD, MAX_HELD, MAX_HELD_FROM_ONE
+from genie_core.room.door import (
+    DEVICE_CHARS,
+    LONGEST_HOLD,
+    MAX_HELD,
+    MAX_HELD_FROM_ONE,
+    MAX_HELD_FROM_SITE,
+)
 from genie_core.room.event import Joined, Left, Said
 from genie_core.room.frame import (
     Admit,
@@ -503,6 +509,21 @@ def test_one_machine_does_not_keep_others_from_asking() -> None:
         bench.meet(f"stranger{n}")
     _, (hold,) = bench.meet("alice", source=LAN, ticket=ticket_of(made.issue(0.0)))
     assert isinstance(hold, Hold)
+
+
+def test_one_machine_with_many_addresses_does_not_keep_others_from_asking_either() -> None:
+    made = Passes()
+    ticket = ticket_of(made.issue(0.0))
+    bench, _ = asking(passes=made)
+    met = [
+        bench.meet(f"stranger{n}", source=f"fd00::bad:{n:x}", ticket=ticket)[1][0]
+        for n in range(2 * MAX_HELD)
+    ]
+    assert sum(isinstance(answer, Hold) for answer in met) == MAX_HELD_FROM_SITE
+    refusal = only_refusal(bench.meet("late", source="fd00::bad:ffff", ticket=ticket)[1])
+    assert (refusal.code, refusal.final) == ("room_full", False)
+    for n, source in enumerate((LAN, "fd00:0:0:1::1")):
+        assert isinstance(bench.meet(f"alice{n}", source=source, ticket=ticket)[1][0], Hold)
 
 
 def test_nobody_waits_for_ever_where_others_want_to() -> None:
