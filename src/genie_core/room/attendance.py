@@ -5,8 +5,8 @@ from functools import partial
 
 from genie_core.room.audience import Audience
 from genie_core.room.engine_room import EngineRoom
-from genie_core.room.event import Event, Settled
-from genie_core.room.fold import RoomState
+from genie_core.room.event import Event, Hosted, Opened, Settled
+from genie_core.room.fold import IllegalEvent, RoomState
 from genie_core.room.frame import (
     Accepted,
     Knocking,
@@ -91,7 +91,13 @@ class Attendance:
         self.visit.on_welcome()
 
     def on_event(self, event: Event) -> None:
-        """Fold an event, keep it, act on it, show it."""
+        """Fold an event, keep it, act on it, show it.
+
+        Raises:
+            IllegalEvent: it does not fit the state.
+
+        """
+        self._refuse_other_room(event)
         shown, host = self._plan.withheld.uncover(event), self.state.host
         if not self.state.apply(shown):
             return
@@ -102,6 +108,16 @@ class Attendance:
         self.audience.listener.on_event(shown)
         self._changed()
         self._check_caught_up()
+
+    def _refuse_other_room(self, event: Event) -> None:
+        """Let the room that we are in not become another one, where names may change their keys.
+
+        A log may begin with the ids of rooms that it was copied from.
+        """
+        if not self.room or self.state.room != self.room or event.seq <= self.state.head:
+            return
+        if isinstance(event.body, Opened | Hosted) and event.body.room not in ("", self.room):
+            raise IllegalEvent(f"event {event.seq} gives this room another id")
 
     def _act_on(self, event: Event, before: str) -> None:
         """Do what an event asks of the seat itself; `before` is who hosted until then."""

@@ -2,14 +2,25 @@
 
 from typing import Any
 
+import pytest
 from tests.genie_core.room.doubles import local_connector, room_server
 from tests.genie_core.room.house import Ear
 
 from genie_core.room.attendance import Attendance
 from genie_core.room.client import RoomClient
-from genie_core.room.event import Decided, Event, Joined, Said
-from genie_core.room.fold import RoomState
+from genie_core.room.event import (
+    AnyBody,
+    Decided,
+    Event,
+    Hosted,
+    Joined,
+    Opened,
+    Said,
+)
+from genie_core.room.fold import IllegalEvent, RoomState
 from genie_core.room.follower import Follower
+from genie_core.room.frame import Welcome
+from genie_core.room.limits import Limits
 from genie_core.room.plan import Plan
 from genie_core.room.seat import Link, LinkStatus
 
@@ -36,6 +47,10 @@ class Desk:
 
         parts = {"keep": self.kept.append, **plan}
         self.attendance = Attendance("ben", self.ear, Plan(connect, put_away, **parts), self.change)
+
+    def hear(self, *events: Event) -> None:
+        for event in events:
+            self.attendance.on_event(event)
 
     def change(self) -> None:
         self.changes += 1
@@ -82,3 +97,24 @@ def test_text_of_the_own_engine_is_not_told_twice() -> None:
         desk.attendance.on_delta(seq, f"for {by}")
     desk.attendance.on_delta(99, "for nobody")
     assert desk.ear.deltas == [(3, "for ann")]
+
+
+PAST = [
+    Event(1, 0.0, "", Opened("q", "Draft")),
+    Event(2, 1.0, "", Hosted("mallory", key="M")),
+    Event(3, 2.0, "", Hosted("mallory", "r", "Room", "M", copied="import", origin="q")),
+    Event(4, 3.0, "bob", Joined("member", engine=True, key="B")),
+]
+
+
+@pytest.mark.parametrize("other", [Hosted("mallory", room="q", key="M"), Opened("q", "Room")])
+def test_a_host_can_not_give_a_name_another_key_by_changing_the_rooms_id(other: AnyBody) -> None:
+    desk = Desk()
+    desk.attendance.on_welcome(Welcome("r", "Room", "ben", "member", "mallory", 4, Limits()))
+    desk.hear(*PAST, PAST[0])  # the ids of before are no contradiction
+    back = Hosted("bob", room="r", key="M2", copied="import")
+    with pytest.raises(IllegalEvent, match="event 5 gives this room another id"):
+        desk.hear(Event(5, 4.0, "", other), Event(6, 4.0, "", back))
+    assert desk.attendance.state.owner_of("M2") is None
+    assert desk.attendance.state.keys["bob"] == desk.attendance.state.people["bob"].key == "B"
+    assert desk.kept == desk.ear.events == PAST
