@@ -13,16 +13,18 @@ from genie_core.room.event import (
     PREFERENCE_CHARS,
     VISIT_CHARS,
     Answered,
+    Decided,
     Equipped,
     FileRef,
     Preferred,
     Quote,
     QuotedLine,
     Role,
+    RunBody,
     Said,
     is_moment,
 )
-from genie_core.room.exchange import Exchange
+from genie_core.room.exchange import Exchange, Phase
 from genie_core.room.filing import Filing
 from genie_core.room.fold import RoomState
 from genie_core.room.frame import (
@@ -152,12 +154,22 @@ class Floor:
         if objection is not None:
             self._roster.refuse(peer, self._code(body.message, peer.name), objection, ref)
             return
+        if self.is_silenced(peer) and not self._is_under_way(body):
+            self._roster.refuse(peer, *self._silence_of(peer), ref)
+            return
         if not self._budget.record(peer, size_of(body), now):
             self._roster.refuse(peer, "too_fast", TOO_MUCH, ref)
             return
         self._history.record(peer.name, body, now)
         self._published.add(peer.name, publish.id)
         peer.strikes = 0
+
+    def _is_under_way(self, body: RunBody) -> bool:
+        """Whether this belongs to a run that is under way, and begins no other one."""
+        exchange = self._state.running.get(body.message)
+        if exchange is None:
+            return False
+        return exchange.phase is Phase.DECIDING or not isinstance(body, Decided)
 
     def equip(self, peer: Peer, equip: Equip, now: float) -> None:
         """Record that an engine goes by another label."""
@@ -273,6 +285,12 @@ class Floor:
         """Whether the host wants nothing from them, or nothing any more."""
         return self.is_silent_role(peer.name, self._state.people[peer.name].role)
 
+    def _silence_of(self, peer: Peer) -> tuple[Refusal, str]:
+        """Return the refusal for a person who is silenced."""
+        if fold_name(peer.name) in self._state.muted:
+            return "muted", "the host has muted you"
+        return "not_allowed", SILENCED
+
     def is_silent_role(self, name: str, role: Role) -> bool:
         """Whether somebody of this name and role may write nothing, here or not."""
         return role == "observer" or fold_name(name) in self._state.muted
@@ -281,11 +299,8 @@ class Floor:
         limit = self._limits.text_chars
         if not _is_id(say.id):
             return "malformed", f"an id has 1 to {ID_CHARS} characters"
-        person = self._state.people[peer.name]
-        if person.muted:
-            return "muted", "the host has muted you"
-        if person.role == "observer":
-            return "not_allowed", SILENCED
+        if self.is_silenced(peer):
+            return self._silence_of(peer)
         if is_blank(say.text) and not (say.files or say.quotes):
             return "malformed", "a message without text"
         if len(say.files) > self._limits.files:

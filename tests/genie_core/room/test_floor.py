@@ -15,8 +15,10 @@ from genie_core.room.event import (
     Asked,
     Decided,
     Equipped,
+    Failed,
     FileRef,
     Left,
+    Measure,
     Preferred,
     Quote,
     QuotedLine,
@@ -28,6 +30,7 @@ from genie_core.room.frame import (
     ClientFrame,
     Delta,
     Equip,
+    Moderate,
     Prefer,
     Progress,
     Progressed,
@@ -320,3 +323,45 @@ def test_a_message_that_shows_nothing_is_refused_as_empty(desk: Desk, text: str)
     number = desk.say(desk.one, "hello")
     refusal = only_refusal(desk.tell(desk.one, Publish("1", Answered(number, text))))
     assert refusal.text == "the answer is blank"
+
+
+# -- silenced
+
+
+@pytest.mark.parametrize(("how", "code"), [("mute", "muted"), ("role", "not_allowed")])
+def test_who_may_not_write_reopens_no_run_by_their_engine(how: Measure, code: str) -> None:
+    desk = Desk()
+    ended, open_ = desk.question(desk.one), desk.question(desk.one, "2")
+    desk.send(desk.one, Publish("1", Decided(ended, "ignore")))
+    desk.send(desk.host, Moderate(how, "alice", "observer" if how == "role" else None))  # type: ignore[arg-type]
+    again: list[ClientFrame] = [
+        Publish("2", Decided(ended, "delegate", "READ THIS", "READ THIS")),
+        Publish("3", Answered(ended, "READ THIS")),
+    ]
+    assert [each.code for each in refusals(desk.tell(desk.one, *again))] == [code, "out_of_state"]
+    rest: list[ClientFrame] = [
+        Publish("4", Decided(open_, "delegate", query="q")),
+        Publish("5", Asked(open_, "a1", "agent", "rm", {})),
+        Publish("6", Settled(open_, "a1", "denied")),
+        Publish("7", Answered(open_, "done")),
+    ]
+    assert refusals(desk.tell(desk.one, *rest)) == []
+    assert (
+        only_refusal(desk.tell(desk.one, Publish("8", Decided(open_, "delegate", query="q")))).code
+        == code
+    )
+    assert "READ THIS" not in repr(desk.written)
+    assert not desk.room.state.running
+
+
+def test_who_may_not_write_settles_no_call_that_was_parked(desk: Desk) -> None:
+    seq = desk.waiting(desk.one)
+    parked = [Publish("1", Settled(seq, "a1", "parked")), Publish("2", Failed(seq, "lost", "left"))]
+    assert refusals(desk.tell(desk.one, *parked)) == []
+    allowed = Publish("3", Settled(seq, "a1", "approved", "READ THIS"))
+    desk.send(desk.host, Moderate("mute", "alice"))  # type: ignore[arg-type]
+    assert only_refusal(desk.tell(desk.one, allowed)).code == "muted"
+    desk.send(desk.host, Moderate("unmute", "alice"))  # type: ignore[arg-type]
+    again = Publish("4", Decided(seq, "delegate", query="q"))
+    assert refusals(desk.tell(desk.one, allowed, again)) == []  # which goes on from there
+    assert desk.room.state.running
