@@ -25,6 +25,7 @@ NOT_ON_DISK: Final = (
     "it is lost if the room ends before that. It is tried again until then"
 )
 
+CAN_NOT_HOST: Final = "{} can't host: that takes a member who is here and may speak"
 PUT_OUT: Final = "put out by the host"
 
 
@@ -78,6 +79,8 @@ class Moderator:
         role = wish.role if wish.measure == "role" else None
         reason = whole_text(wish.reason, REASON_CHARS)
         self._history.record(peer.name, Moderated(wish.measure, person.name, role, reason), now)
+        if wish.measure in FAREWELLS or not _may_host(person):
+            self._withdraw(person.name)
         if wish.measure in FAREWELLS:
             code, text = FAREWELLS[wish.measure]
             self._put_out(person.name, code, f"{text}: {reason}" if reason else text, now)
@@ -116,9 +119,8 @@ class Moderator:
         person = self._person(peer, name)
         if person is None:
             return
-        if not (person.present and person.role == "member" and person.key) or person.muted:
-            why = f"{person.name} can't host: that takes a member who is here and may speak"
-            self._roster.refuse(peer, "out_of_state", why)
+        if not (person.present and _may_host(person)):
+            self._roster.refuse(peer, "out_of_state", CAN_NOT_HOST.format(person.name))
             return
         self._offered = person.name
         for terminal in self._roster.at(person.name):
@@ -128,6 +130,9 @@ class Moderator:
         """Take note that whoever was asked is willing; the host closes the room then."""
         if peer.name != self._offered:
             self._roster.refuse(peer, "not_allowed", "nobody asked you to host")
+            return
+        if not _may_host(self._history.state.people[peer.name]):
+            self._roster.refuse(peer, "not_allowed", CAN_NOT_HOST.format(peer.name))
             return
         if not self._has_time(peer, now):
             return
@@ -177,12 +182,22 @@ class Moderator:
                 return "there are the roles member, guest and observer; /host hands the room over"
         return ""
 
+    def _withdraw(self, name: str) -> None:
+        """Take back the offer to a person, and what they accepted."""
+        if self._offered == name:
+            self._offered = ""
+        if self._heir[0] == name:
+            self._heir = ("", None)
+
     def _put_out(self, name: str, code: Refusal, text: str, now: float) -> None:
         """Let somebody have the log up to here, and then the farewell."""
-        if name in (self._offered, self._heir[0]):
-            self._offered, self._heir = "", ("", None)
         until = self._history.head
         for terminal in self._roster.at(name):
             terminal.until = until
             self._roster.dismiss(terminal, code, text, final=True)
             self._unseat(terminal, PUT_OUT, now)
+
+
+def _may_host(person: Person) -> bool:
+    """Whether a person who is here may host next; members follow no other."""
+    return person.role == "member" and bool(person.key) and not person.muted

@@ -346,6 +346,47 @@ def test_who_is_put_out_does_not_host_next(meeting: Meeting, measure: Measure) -
     assert meeting.room.state.heir is None
 
 
+@pytest.mark.parametrize(
+    ("measure", "role"), [("mute", None), ("role", "observer"), ("role", "guest"), ("ban", None)]
+)
+def test_who_may_no_longer_host_accepts_no_earlier_offer(
+    meeting: Meeting, measure: Measure, role: Role | None
+) -> None:
+    meeting.send(meeting.hana, Offer("alice"))
+    meeting.act(measure, "alice", role)
+    meeting.pull(meeting.hana)
+    meeting.send(meeting.alice, Accept(deed("alice")))
+    assert answers_in(meeting.pull(meeting.hana)) == []
+    meeting.room.suspend("", meeting.now)
+    assert meeting.room.state.heir is None
+
+
+@pytest.mark.parametrize("how", ["mute", "observer"])
+def test_an_offer_or_its_acceptance_is_withdrawn_by_a_measure(meeting: Meeting, how: str) -> None:
+    measures: list[tuple[Measure, Role | None]] = [("mute", None), ("unmute", None)]
+    if how == "observer":
+        measures = [("role", "observer"), ("role", "member")]
+    meeting.send(meeting.hana, Offer("alice"))
+    for measure, role in measures:
+        meeting.act(measure, "alice", role)
+    refusal = only_refusal(meeting.tell(meeting.alice, Accept(deed("alice"))))
+    assert refusal.code == "not_allowed"
+    meeting.send(meeting.hana, Offer("alice"))
+    assert refusals(meeting.tell(meeting.alice, Accept(deed("alice")))) == []
+    meeting.act(measures[0][0], "alice", measures[0][1])
+    meeting.room.suspend("", meeting.now)
+    assert meeting.room.state.heir is None
+
+
+def test_a_measure_against_another_leaves_the_offer_open(meeting: Meeting) -> None:
+    meeting.send(meeting.hana, Offer("alice"))
+    meeting.act("mute", "bob")
+    meeting.act("role", "alice", "member")
+    assert refusals(meeting.tell(meeting.alice, Accept(deed("alice")))) == []
+    meeting.room.suspend("", meeting.now)
+    assert meeting.room.state.heir is not None
+
+
 def test_who_was_muted_can_speak_in_a_room_of_their_own(meeting: Meeting) -> None:
     meeting.act("mute", "alice")
     meeting.act("role", "alice", "observer")
