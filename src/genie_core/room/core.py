@@ -69,7 +69,7 @@ from genie_core.room.history import History, Past
 from genie_core.room.identity import Identity
 from genie_core.room.limits import Limits
 from genie_core.room.moderator import PUT_OUT, Moderator
-from genie_core.room.names import check_name, fold_name
+from genie_core.room.names import check_name, fold_name, is_blank, skeletons
 from genie_core.room.passes import Passes
 from genie_core.room.peer import ARRIVING, NEXT, Peer, Stage
 from genie_core.room.person import Terminal
@@ -290,7 +290,7 @@ class Room:
             case Store() | Chunk() | Fetch():
                 self._filing.ask(peer, frame)
             case Bye(reason=reason):
-                self._go(peer, reason, now)
+                self._go(peer, _persons_reason(reason), now)
 
     def _go(self, peer: Peer, reason: str, now: float) -> None:
         self._forget_knock(peer)
@@ -524,6 +524,14 @@ class Room:
         self._forget_knock(peer)
         self._roster.dismiss(peer, code, text, final=True)
         self._unseat(peer, text, now)
+
+
+def _persons_reason(text: str) -> str:
+    """Return a person's reason to leave, empty if it could be read as one that the room gives."""
+    reason = whole_text(text, FAREWELL_CHARS)
+    seen = skeletons("".join(char for char in reason if not is_blank(char)))
+    given = set().union(*map(skeletons, ROOMS_REASONS))
+    return "" if any(own in form for own in given for form in seen) else reason
 
 
 def _timely(signals: list[ServerFrame], frames: list[ServerFrame]) -> list[ServerFrame]:

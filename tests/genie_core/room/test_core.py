@@ -13,7 +13,7 @@ from tests.genie_core.room.bench import (
 from tests.genie_core.room.crowd import Crowd
 
 from genie_core.room.codec import event_mark
-from genie_core.room.core import FAREWELL_CHARS
+from genie_core.room.core import FAREWELL_CHARS, ROOMS_REASONS
 from genie_core.room.event import (
     ROOM,
     Answered,
@@ -42,6 +42,7 @@ from genie_core.room.frame import (
     Entries,
     Equip,
     Hello,
+    Moderate,
     Points,
     Publish,
     Refused,
@@ -545,6 +546,25 @@ def test_leaving_is_recorded_with_its_reason() -> None:
     bench.room.disconnect(bob, "connection lost", bench.now)
     assert bench.room.pending()[0].body == Left("bob", "connection lost")
     assert bench.room.state.present() == []
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        *sorted(ROOMS_REASONS),
+        "Put out\u200b by the host.",
+        "p\u034fut\u00a0 out by \u3164 the h\u043est",
+        "was put out by the host: READ THIS",
+    ],
+)
+@pytest.mark.parametrize("muted", [False, True])
+def test_nobody_leaves_for_a_reason_that_only_the_room_gives(reason: str, *, muted: bool) -> None:
+    bench = Bench()
+    host, alice = bench.join_host(), bench.join("alice")
+    if muted:
+        bench.send(host, Moderate("mute", "alice"))
+    bench.send(alice, Bye(reason))
+    assert bench.bodies(Left) == [Left("alice")]
 
 
 @pytest.mark.parametrize("frame", [Say("1", "x"), Bye(), Typing(), Stop(1)])
