@@ -114,7 +114,7 @@ def allegiance_of(saved: SavedRoom, state: Callable[[], RoomState], met: str = "
     `met` is the pin of a host that was found to be one of them before.
     """
     known, pin = state(), saved.record.pin
-    return Allegiance(state, (pin, known.pin, met), first=not (pin or known.head))
+    return Allegiance(state, (pin, known.pin, met), first=not (pin or known.head or met))
 
 
 def _same(state: RoomState) -> RoomState:

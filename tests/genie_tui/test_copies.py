@@ -8,7 +8,8 @@ from genie_core.archive.saved import SavedRoom
 from genie_core.room.codec import event_mark
 from genie_core.room.errors import Diverged, KnownRoom
 from genie_core.room.event import Event, Joined, Opened, Said
-from genie_tui.copies import Copies
+from genie_core.room.fold import RoomState
+from genie_tui.copies import Copies, allegiance_of
 from genie_tui.place import Person
 from genie_tui.view_state import View, read_view, write_view
 
@@ -79,3 +80,10 @@ def test_of_a_log_that_has_nothing_in_common_nothing_is_brought_back(tmp_path: P
     fresh, bequest = copies.part(saved, Diverged(4, 9, [(1, 1), (4, 12345)]))
     assert bequest == []
     assert fresh.open_log().log.head == 0
+
+
+def test_a_copy_that_was_emptied_goes_on_with_the_host_that_was_met_only(tmp_path: Path) -> None:
+    saved = person(tmp_path).catalogue.copy_of("r1", "One", "ben", 1.0, address="127.0.0.1:7700")
+    assert allegiance_of(saved, RoomState).accepts("another", "key")  # as nothing is known
+    assert not allegiance_of(saved, RoomState, "met").accepts("another", "key")
+    assert allegiance_of(saved, RoomState, "met").accepts("met", "key")
