@@ -84,7 +84,7 @@ class EngineRoom:
 
     def begin(self, live_after: int) -> None:
         """Let the engine work: everything up to the event `live_after`, which is past, is known."""
-        self._live_after = live_after
+        self._live_after = max(self._live_after, live_after)
         self._begun.set()
 
     def accept(self, event: Event) -> None:
@@ -205,7 +205,14 @@ class EngineRoom:
         async def loaded() -> Engine:
             return engine
 
-        self._status = replace(self._status, label=engine.label, detail="", offline=engine.offline)
+        self._live_after = max(self._live_after, self._state.head)  # so that nothing counts twice
+        self._status = replace(
+            self._status,
+            state=EngineState.LOADING,  # at once: what comes from now on is this engine's share
+            label=engine.label,
+            detail="",
+            offline=engine.offline,
+        )
         self._serving = start_task(self._serve(loaded), name="engine")
         return engine.label
 

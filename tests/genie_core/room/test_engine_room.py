@@ -1,9 +1,10 @@
 """One person's engine among several terminals, and what it gets to see."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.genie_core.room.house import (
@@ -24,6 +25,7 @@ from genie_core.known_values import HIDDEN, KnownValues
 from genie_core.message import Attachment, Message, Thread
 from genie_core.progress import What
 from genie_core.reasoner import Decision, Response
+from genie_core.room.authorship import Author, Signed
 from genie_core.room.client import RoomClient
 from genie_core.room.departure import Grace
 from genie_core.room.engine_room import EngineRoom
@@ -101,7 +103,9 @@ class Ben:
 
 
 @asynccontextmanager
-async def engine_of(ben: Ben, load: EngineLoader) -> AsyncIterator[EngineRoom]:
+async def engine_of(
+    ben: Ben, load: EngineLoader, author: Author | None = None, **plan: Any
+) -> AsyncIterator[tuple[EngineRoom, RoomState]]:
     """The engine of somebody who comes back to a room where a run of theirs is under way."""
     told: list[tuple[str, AnyBody]] = [
         ("", Opened("r", "Room")),
@@ -119,10 +123,11 @@ async def engine_of(ben: Ben, load: EngineLoader) -> AsyncIterator[EngineRoom]:
 
     async def put_away() -> None: ...
 
-    room = EngineRoom(Plan(connect, put_away, loader=load, label="scripted"), state, "desk", ben)
+    parts = Plan(connect, put_away, loader=load, label="scripted", **plan)
+    room = EngineRoom(parts, state, "desk", ben, author)
     room.open("ben")
     room.begin(state.head)
-    yield room
+    yield room, state
     await room.close("ben left", Grace(0.0))
 
 
@@ -157,6 +162,71 @@ async def test_who_leaves_before_their_engine_is_there_ends_no_run_that_has_ende
     async with engine_of(ben, load):
         pass
     assert ben.published == [Failed(4, "lost", "ben left before it began")] * given_up
+
+
+class Attentive(Ben):
+    """One who waits for what the engine does."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self._changed = asyncio.Event()
+
+    def publish(self, body: RunBody) -> bool:
+        self._changed.set()
+        return super().publish(body)
+
+    def show_engine(self, status: EngineStatus) -> None:
+        self._changed.set()
+        super().show_engine(status)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(60):
+            while not condition():
+                self._changed.clear()
+                await self._changed.wait()
+
+
+class Credulous:
+    """An author who has signed all that there is."""
+
+    def wrote(self, said: Said) -> bool:
+        return True
+
+    def is_current(self, said: Said) -> bool:
+        return True
+
+    def reported(self, said: Said, body: Signed) -> bool:
+        return True
+
+
+async def test_an_engine_that_was_loaded_again_acts_on_nothing_from_before(tmp_path: Path) -> None:
+    async def broken() -> Engine:
+        raise GenieError("no such model")
+
+    ben = Attentive()
+    async with engine_of(
+        ben, broken, reload=lambda _name: loader(tmp_path), author=Credulous()
+    ) as (engine, state):
+        await ben.until(ben.failed.is_set)
+
+        def hear(by: str, body: AnyBody) -> None:
+            event = Event(state.head + 1, 9.0, by, body)
+            assert state.apply(event)
+            engine.accept(event)
+            engine.begin(5)  # as after every event
+
+        again = Said("m2", "delete it", "ben", device="desk")
+        hear("ben", again)
+        assert isinstance(ben.published[-1], Failed)
+        hear("ben", ben.published[-1])
+        await engine.use_model("other")
+        hear("ben", again)  # before the engine is there
+        await ben.until(lambda: engine.status.state is EngineState.READY)
+        hear("ben", again)
+        hear("ben", Said("m3", "go on", "ben", device="desk"))
+        await ben.until(lambda: any(isinstance(body, Answered) for body in ben.published))
+    told = [(body.message, type(body)) for body in ben.published if body.message > 6]
+    assert told == [(8, Failed), (9, Failed), (10, Decided), (10, Answered)]
 
 
 # -- what a guest's calls are made with
