@@ -10,7 +10,7 @@ import ipaddress
 import itertools
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -213,16 +213,17 @@ class Browser(Multicaster):
     async def _verify_forever(self, network: "AsyncZeroconf") -> None:
         """Ask hosts whether they are still there before their announcements end; forget others.
 
-        Those that are listed and don't answer are asked on, as they may come back.
+        Some of those that are listed and don't answer are asked on, as they may come back.
         """
         asked: dict[str, float] = {}
         while True:
             await asyncio.sleep(LOOK)
             now = time.monotonic()
-            names = _listed(network, MAX_UNRESOLVED)
-            asked = {name: at for name, at in asked.items() if name in names}
-            for name in [name for name in self._rooms if name not in names]:
+            for name in [name for name in self._rooms if not _is_listed(network, name)]:
                 self._forget(name)
+            # Anyone can list names without end: what is known must not depend on their order.
+            names = [*self._rooms, *_listed(network, besides=self._rooms, most=MAX_ROOMS)]
+            asked = {name: asked[name] for name in names if name in asked}
             for name in names:
                 left = _seconds_left(network, name)
                 if not left:
@@ -293,14 +294,26 @@ def _record(announcement: Announcement, name: str = "") -> "AsyncServiceInfo":
     )
 
 
-def _listed(network: "AsyncZeroconf", most: int) -> list[str]:
-    """The names of the records that the network lists as rooms."""
+def _is_listed(network: "AsyncZeroconf", name: str) -> bool:
+    """Whether the network lists the record of this name as a room."""
     from zeroconf import current_time_millis
     from zeroconf._dns import DNSPointer  # the package's own name for it is not typed
+    from zeroconf.const import _CLASS_IN, _TYPE_PTR
+
+    wanted = DNSPointer(SERVICE, _TYPE_PTR, _CLASS_IN, LIFETIME, name)
+    pointer = network.zeroconf.cache.async_get_unique(wanted)
+    return pointer is not None and not pointer.is_expired(current_time_millis())
+
+
+def _listed(network: "AsyncZeroconf", besides: Collection[str], most: int) -> list[str]:
+    """The names of other records that the network lists as rooms, `most` of them."""
+    from zeroconf import current_time_millis
+    from zeroconf._dns import DNSPointer
 
     now, found = current_time_millis(), network.zeroconf.cache.async_entries_with_name(SERVICE)
     pointers = (each for each in found if isinstance(each, DNSPointer) and not each.is_expired(now))
-    return [each.alias for each in itertools.islice(pointers, most)]
+    names = (each.alias for each in pointers if each.alias not in besides)
+    return list(itertools.islice(names, most))
 
 
 def _seconds_left(network: "AsyncZeroconf", name: str) -> float:

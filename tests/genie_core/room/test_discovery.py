@@ -17,6 +17,7 @@ import pytest
 from zeroconf._dns import DNSAddress, DNSPointer, DNSRecord, DNSService, DNSText
 from zeroconf._protocol.incoming import DNSIncoming
 from zeroconf._protocol.outgoing import DNSOutgoing
+from zeroconf.asyncio import AsyncZeroconf
 
 from genie_core.room import discovery
 from genie_core.room.announcement import SERVICE, Announcement, write_announcement
@@ -49,8 +50,10 @@ class Watcher:
 
     def __init__(self) -> None:
         self.turn = asyncio.Event()
+        self.also: Callable[[], object] = lambda: None
 
     def __call__(self) -> None:
+        self.also()
         self.turn.set()
 
     async def until(self, condition: Callable[[], object]) -> None:
@@ -233,6 +236,39 @@ async def test_a_flood_of_rooms_is_bounded_and_drives_no_preferred_one_out(
             async with Announcer(own, interfaces=LOOPBACK):
                 await watcher.until(lambda: titles(browser) == ["mine"])
             assert len(browser.rooms) <= most
+
+
+async def test_names_without_rooms_hide_no_room_and_few_of_them_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(discovery, "MAX_ROOMS", most := 4)
+    monkeypatch.setattr(discovery, "MAX_UNRESOLVED", 8)
+    monkeypatch.setattr(discovery, "LIFETIME", 4)
+    monkeypatch.setattr(discovery, "LOOK", 0.1)
+    ask, asked, seen = discovery._ask_for, set[str](), list[list[str]]()
+    answered = asyncio.Event()
+
+    def noting(network: AsyncZeroconf, name: str) -> None:
+        asked.add(name)
+        if name in browser.rooms:
+            answered.set()
+        ask(network, name)
+
+    monkeypatch.setattr(discovery, "_ask_for", noting)
+    async with browsing() as (browser, watcher):
+        with Attacker() as attacker:
+            for number in range(16):
+                out = DNSOutgoing(0x8400)
+                name = f"nothing-{os.getpid()}-{number}.{SERVICE}"
+                out.add_answer_at_time(DNSPointer(SERVICE, 12, 1, 20, name), 0)
+                attacker.send(*out.packets())
+        async with Announcer(announcement(), interfaces=LOOPBACK):
+            await watcher.until(lambda: titles(browser) == ["Garden"])
+            watcher.also = lambda: seen.append(titles(browser))
+            async with asyncio.timeout(60):
+                await answered.wait()
+            assert all(each == ["Garden"] for each in [*seen, titles(browser)])
+    assert len([name for name in asked if name.startswith("nothing-")]) <= most
 
 
 async def test_garbage_on_the_network_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
