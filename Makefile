@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-JOBS   ?= 2
+JOBS   ?= 4
 PEER   := .venv-bench/.ready
 
 .DEFAULT_GOAL := help
@@ -16,8 +16,9 @@ help: ## List the targets
 run: $(READY) ## Start genie-tui (ARGS="host --title Standup" passes arguments on)
 	@$(BIN)/python -m genie_tui $(ARGS)
 
-test: $(READY) ## Run all tests (ARGS="-k approval" passes arguments on, JOBS=4 uses four processes)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+# Files are run in their order: the drills among the contract tests take longest and come first.
+test: $(READY) ## Run all tests (ARGS="-k approval" passes arguments on, JOBS=2 uses two processes)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(READY) ## Lint, formatting, types, layering
 	$(BIN)/ruff check .

@@ -103,6 +103,7 @@ def tested(python: Path, version: str) -> int:
     folders = [ROOT / "tests" / each for each in ("contract", "faults", "hierarchies")]
     places = [str(each.relative_to(ROOT)) for each in (*folders, *modules)]
     pytest = [str(python), "-m", "pytest", "-q", "-n", "4", "--dist", "loadfile"]
+    pytest.append("--no-loadscope-reorder")
     return call([*pytest, "--drills", DRILLS, *places])
 
 
