@@ -116,7 +116,7 @@ def _set(pairs: list[str], source: SettingsSource, locations: Locations, out: Te
     lacking: list[Problem] = []
 
     def check(before: Written, after: Written) -> None:
-        _keep_keys_from_new_addresses(before, after, {key[0] for key, _ in given})
+        _keep_keys_from_new_addresses(before, after, {key for key, _ in given})
         known = set(review_file(before, locations, source.env))
         found = [each for each in review_file(after, locations, source.env) if each not in known]
         for problem in found:
@@ -134,22 +134,29 @@ def _set(pairs: list[str], source: SettingsSource, locations: Locations, out: Te
     return 0
 
 
-def _keep_keys_from_new_addresses(
-    before: Written, after: Written, given: Collection[str | int]
-) -> None:
+def _keep_keys_from_new_addresses(before: Written, after: Written, given: Collection[Key]) -> None:
     """Raise `SettingsError` if a key that was named for one address would go to another one."""
-    for address, key_name in KEY_NAMES.items():
-        old, new, key = (
-            before.values.get(address),
-            after.values.get(address),
-            after.values.get(key_name),
-        )
-        if key and old and new and old != new and key_name not in given:
+    places: list[tuple[Key, Key]] = [((each,), (name,)) for each, name in KEY_NAMES.items()]
+    for agent in after.values.get("agents", {}):
+        table = ("agents", agent)
+        places.append(((*table, "base_url"), (*table, "api_key_env")))
+    for place, key_place in places:
+        old, new, key = _at(before, place), _at(after, place), _at(after, key_place)
+        if key and old and new and old != new and key_place not in given:
+            address, key_name = spell(place), spell(key_place)
             raise SettingsError(
                 f"{key_name} names a key for the {address} that is set now; name the key for the "
                 f"new address: genie-tui config set {address} ADDRESS {key_name} NAME; nothing was "
                 "changed"
             )
+
+
+def _at(written: Written, key: Key) -> Any:
+    """What a settings file says of a key; None if nothing."""
+    value: Any = written.values
+    for part in key:
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def _given(text: str, raw: str) -> tuple[Key, Any]:

@@ -160,6 +160,20 @@ def test_a_key_that_is_named_for_one_address_is_not_taken_along_to_another(shell
     assert shell.run("set", "base_url", "http://c/v1") == 0
 
 
+def test_a_key_of_an_agent_is_not_taken_along_to_another_address(shell: Shell) -> None:
+    shell.env["MINE"] = "x"
+    shell.file.write_text(
+        '[agents.coder]\ndescription = "d"\nmodel = "m"\n'
+        'base_url = "http://a/v1"\napi_key_env = "MINE"\n'
+    )
+    key, name = "agents.coder.base_url", "agents.coder.api_key_env"
+    said = shell.refuse("set", key, "http://b/v1")
+    assert f"{name} names a key for the {key} that is set now" in said
+    assert f"config set {key} ADDRESS {name} NAME" in said
+    assert shell.run("set", "agents.coder.model", "n", key, "http://a/v1") == 0
+    assert shell.run("set", key, "http://b/v1", name, "MINE") == 0
+
+
 def test_what_the_machine_lacks_yet_is_noted_and_set(shell: Shell) -> None:
     assert shell.run("set", "model", "openai:gpt-5") == 0
     assert "note: model 'openai:gpt-5' needs OPENAI_API_KEY" in shell.out
