@@ -1,10 +1,14 @@
 """Doing without a tool server: how long one is waited for, and what is told when it does not work."""
 
+import logging
 from collections.abc import Mapping
 from typing import Final, Protocol
 
 from genie_core.agent.provider.failures import without_secrets
-from genie_core.errors import GenieError, StageFailed, summary
+from genie_core.errors import GenieError, StageFailed, public_summary, summary
+from genie_core.progress import note
+
+log = logging.getLogger(__name__)
 
 START_TIMEOUT: Final = 30.0
 """Seconds a tool server may take to start, or to say which tools it has."""
@@ -16,6 +20,8 @@ CLOSE_TIMEOUT: Final = 5.0
 CONNECTION_CLOSED: Final = -32000
 """The code of MCP's error for a server that has gone."""
 
+
+_ENDED: Final = "it has ended, or closed the connection"
 
 _DEEPEST: Final = 10  # causes of a cause; who raises an error again may make it its own
 
@@ -29,7 +35,12 @@ class Paused(GenieError):
         self.seconds = seconds
 
     def __str__(self) -> str:
-        return f"{self.reason}; it is tried again in {max(self.seconds, 1.0):.0f} seconds"
+        return f"{self.reason}; {self.public}"
+
+    @property
+    def public(self) -> str:
+        """Leave out the reason, which may quote the address or a header."""
+        return f"it is tried again in {max(self.seconds, 1.0):.0f} seconds"
 
 
 class Watch(Protocol):
@@ -82,8 +93,15 @@ def shown(server: str) -> str:
 def reason(error: Exception) -> str:
     """Say what a server or its client raised, which may quote the address or a header."""
     if has_ended(error):
-        return "it has ended, or closed the connection"
+        return _ENDED
     return without_secrets(summary(error))
+
+
+def public_reason(error: Exception) -> str:
+    """Say what everybody in a room may know of it; empty if that is nothing."""
+    if has_ended(error):
+        return _ENDED
+    return public_summary(error) if isinstance(error, Late | Paused) else ""
 
 
 def has_ended(error: BaseException | None) -> bool:
@@ -103,9 +121,34 @@ def notice(server: str, error: Exception) -> str:
     )
 
 
+def note_outage(server: str, error: Exception) -> None:
+    """Report that a server cannot be used; what it or its client raised is for the owner alone."""
+    log.warning("tool server %s cannot be used: %s", shown(server), reason(error))
+    said, why = f"tool server {shown(server)} cannot be used", public_reason(error)
+    note(f"{said}: {why}" if why else said, f"{said}: {reason(error)}")
+
+
+class Unusable(GenieError):
+    """What keeps a tool server from being used: in full, and as everybody in a room may know it."""
+
+    def __init__(self, error: Exception) -> None:
+        self.reason = reason(error)
+        self.public_reason = public_reason(error) or "it cannot be used"
+        super().__init__(self.reason, self.public_reason)
+        self.__cause__ = error
+
+    def __str__(self) -> str:
+        return self.reason
+
+    @property
+    def public(self) -> str:
+        """Leave out what the server or its client raised."""
+        return self.public_reason
+
+
 def failure(server: str, error: Exception) -> StageFailed:
     """Make the error for a run that can do nothing without the server."""
-    failed = StageFailed("tools", f"tool server {shown(server)}", reason(error))
+    failed = StageFailed("tools", f"tool server {shown(server)}", Unusable(error))
     failed.__cause__ = error
     return failed
 

@@ -20,12 +20,13 @@ from genie_core.agent.provider.outages import (
     Watch,
     failure,
     late,
+    note_outage,
     notice,
     reason,
     shown,
 )
 from genie_core.errors import StageFailed
-from genie_core.progress import doing
+from genie_core.progress import note
 from genie_core.tasks import start_task
 
 log = logging.getLogger(__name__)
@@ -66,8 +67,7 @@ class ToolServers:
             if isinstance(answer, list):
                 offer.tools += answer
             elif isinstance(answer, Exception):
-                log.warning("tool server %s cannot be used: %s", shown(server.name), reason(answer))
-                doing("note", f"tool server {shown(server.name)} cannot be used: {reason(answer)}")
+                note_outage(server.name, answer)
                 offer.notices.append(notice(server.name, answer))
                 failures.append(failure(server.name, answer))
             else:
@@ -158,9 +158,10 @@ class _ToolServer:
         """Tell the model what became of a call; the SDK says only that something did."""
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
             self._watch.down(reason(error))
-            doing("note", f"tool server {shown(self.name)} cannot be used: {reason(error)}")
+            note_outage(self.name, error)
             return notice(self.name, error)
-        doing("note", f"tool server {shown(self.name)}: {reason(error)}")
+        said = f"tool server {shown(self.name)}"
+        note(f"{said}: a call failed", f"{said}: {reason(error)}")
         return f"Error: {reason(error)}"
 
 

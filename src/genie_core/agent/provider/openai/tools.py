@@ -23,7 +23,7 @@ from pydantic import BaseModel, ValidationError
 from genie_core.agent.base import AsyncTool
 from genie_core.agent.provider.consent import complaints
 from genie_core.agent.provider.openai.arguments import UnfitArguments
-from genie_core.errors import InvalidSetting, summary, tool_failure
+from genie_core.errors import InvalidSetting, public_summary, summary, tool_failure
 from genie_core.progress import note
 
 log = logging.getLogger(__name__)
@@ -107,9 +107,8 @@ def _function_tool(function: AsyncTool) -> PlainFunction:
             return f"Error: the arguments do not fit {schema.name}: {complaints(error)}"
         except Exception as error:
             log.warning("tool %s raised", schema.name, exc_info=True)
-            told = tool_failure(error)
-            note(f"{schema.name}: {told}", f"{schema.name}: {summary(error)}")
-            return f"Error: {told}"
+            note(f"{schema.name}: {public_summary(error)}", f"{schema.name}: {summary(error)}")
+            return f"Error: {tool_failure(error)}"
 
     return PlainFunction(
         name=schema.name,

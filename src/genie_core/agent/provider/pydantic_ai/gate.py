@@ -29,7 +29,7 @@ from genie_core.agent.provider.consent import (
 )
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.pydantic_ai.servers import ServerOut
-from genie_core.errors import GenieError, summary, tool_failure
+from genie_core.errors import GenieError, public_summary, summary, tool_failure
 from genie_core.progress import doing, note
 from genie_core.redaction import mask_known
 
@@ -101,7 +101,7 @@ class _GatedToolset(WrapperToolset[Any]):
             raise ToolFailed(tool_failure(error)) from error
         except Exception as error:
             log.warning("tool %s raised", name, exc_info=True)
-            doing("note", f"{name}: {summary(error)}")
+            note(f"{name}: {public_summary(error)}", f"{name}: {summary(error)}")
             raise ToolFailed(summary(error)) from error
 
 

@@ -21,13 +21,13 @@ from genie_core.agent.provider.outages import (
     Watch,
     failure,
     late,
+    note_outage,
     notice,
     reason,
     shown,
 )
 from genie_core.agent.provider.pydantic_ai.clients import has_gone, is_stale, leaves_of, name_of
 from genie_core.errors import StageFailed
-from genie_core.progress import doing
 from genie_core.tasks import start_task
 
 log = logging.getLogger(__name__)
@@ -176,8 +176,7 @@ class ToleratedServer(WrapperToolset[Any]):
     def _went_out(self, error: Exception) -> None:
         if self.health.outage is None:
             self.health.outage = error
-            log.warning("tool server %s cannot be used: %s", shown(self.name), reason(error))
-            doing("note", f"tool server {shown(self.name)} cannot be used: {reason(error)}")
+            note_outage(self.name, error)
             if not isinstance(error, Paused):
                 self.watch.down(reason(error))
 
