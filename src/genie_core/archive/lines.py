@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
@@ -443,9 +443,10 @@ def read_lines(data: bytes) -> LogContent:
         events += [found.event for found in scan.finish()]
     except OutOfOrder:
         scan = lines = LineScan()
-        deque(chain(lines.feed(data), lines.finish()), 0)
-        in_order = SortedLog(lines).found(lambda start, end: data[start:end])
-        events = [found.event for found in in_order]
+        deque(lines.feed(data), 0)
+        order = SortedLog(lines)  # before the end is settled, which forgets the damaged last lines
+        deque(lines.finish(), 0)
+        events = [found.event for found in order.found(lambda start, end: data[start:end])]
     return LogContent(events, scan.damages, scan.intact)
 
 

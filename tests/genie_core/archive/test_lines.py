@@ -323,3 +323,13 @@ def test_damage_among_lines_that_are_out_of_order_costs_only_itself(
     intact = [event for event in LONG[:40] if encode_line(event) in lines]
     assert [e for e in content.events if not isinstance(e.body, Unreadable)] == intact
     assert [event.seq for event in content.events] == list(range(1, content.head + 1))
+
+
+def test_damaged_last_lines_count_where_others_are_out_of_order() -> None:
+    lines = LONG_LINES[:20]
+    lines[4], lines[5] = lines[5], lines[4]
+    for each in (18, 19):
+        lines[each] = lines[each][:-3] + b"??\n"
+    content = read_lines(b"".join(lines))
+    assert [event.seq for event in content.events] == list(range(1, 21))
+    assert all(isinstance(event.body, Unreadable) for event in content.events[18:])
