@@ -30,6 +30,9 @@ def main() -> int:
     """Try all there are, and say how that went; 0 if nothing failed."""
     with_tests = "--tests" in sys.argv[1:]
     found = interpreters()
+    if not found:
+        say("No Python found")
+        return 1
     missing = [each for each in VERSIONS if each not in found]
     say(f"Pythons of this machine: {', '.join(found)}; missing: {', '.join(missing) or 'none'}")
     failed = []

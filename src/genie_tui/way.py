@@ -108,11 +108,6 @@ async def host_of(saved: SavedRoom, state: RoomState, *, network: bool) -> HostF
         await asyncio.wait(looks)
 
 
-async def is_hosted(saved: SavedRoom) -> bool:
-    """Whether the host of a room that was joined answers where it was."""
-    return await _look_where_it_was(saved) is not None
-
-
 async def _look_where_it_was(saved: SavedRoom) -> HostFound | None:
     record = saved.record
     if record.kind != "joined":  # then it was here

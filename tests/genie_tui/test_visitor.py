@@ -36,7 +36,7 @@ from genie_tui.entrance import Entrance, StillHosted
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.preferences import keep_preferences, preferences_file
 from genie_tui.view_state import View, write_view
-from genie_tui.way import is_hosted
+from genie_tui.way import host_of
 
 PIN = "x" * 43
 
@@ -156,12 +156,12 @@ async def test_a_member_hosts_the_room_from_their_copy(tmp_path: Path) -> None:
         async with seat("ben", JoinRoom(ann.address, guest=True), b) as (ben, _):
             await said(ben, ann, heard, "both know")
         copy = copy_of(b, "ben")
-        assert await is_hosted(copy)
+        assert await host_of(copy, ben.state, network=False)
         with pytest.raises(StillHosted):
             await Entrance("ben", LOCAL, places(b)).enter(ResumeRoom(copy.id), Ear())
         ann.say("only ann knows")
         await heard.until(lambda: not ann.unsent)
-    assert not await is_hosted(copy)
+    assert not await host_of(copy, ben.state, network=False)
     async with seat("ben", ResumeRoom(copy.id), b) as (ben, ear):
         assert (ben.room, ben.title) == (room, "One")
         await ear.until(lambda: ben.state.host == "ben")

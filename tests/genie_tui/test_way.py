@@ -7,9 +7,10 @@ import pytest
 from genie_core.archive.catalogue import Catalogue
 from genie_core.room.address import Address
 from genie_core.room.errors import InvalidAddress, InvalidInvite
+from genie_core.room.fold import RoomState
 from genie_core.room.invite import Invite, write_invite
 from genie_core.room.seeker import Whereabouts
-from genie_tui.way import NowhereToLook, is_hosted, way_back, way_of
+from genie_tui.way import NowhereToLook, host_of, way_back, way_of
 
 PIN = "x" * 43
 THERE = Address("10.0.0.7", 7654)
@@ -49,4 +50,5 @@ def test_the_way_back_begins_where_the_room_is_now_and_knows_each_place_once(
 
 
 async def test_a_room_of_which_nothing_is_known_is_not_hosted(tmp_path: Path) -> None:
-    assert not await is_hosted(Catalogue(tmp_path).copy_of("r1", "One", "ben", 1.0))
+    copy = Catalogue(tmp_path).copy_of("r1", "One", "ben", 1.0)
+    assert await host_of(copy, RoomState(), network=False) is None
