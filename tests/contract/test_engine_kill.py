@@ -25,7 +25,7 @@ def test_nothing_acknowledged_is_lost_to_a_kill(
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
     )
     assert outcome.returncode == 0, f"seed {seed}: {outcome.stderr}"
     result = json.loads(outcome.stdout)

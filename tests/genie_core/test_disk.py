@@ -256,7 +256,7 @@ async def test_any_error_of_a_write_reaches_its_promise_and_spares_the_thread(
     tmp_path: Path,
 ) -> None:
     disk = Disk()
-    with pytest.raises(StateError, match="null (byte|character)"):
+    with pytest.raises(StateError, match=r"null (byte|character)"):
         await disk.append(tmp_path / "a\0b", lines(1))
     await disk.append(tmp_path / "a.jsonl", lines(1))
     disk.close()

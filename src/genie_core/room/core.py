@@ -138,7 +138,7 @@ class Room:
         self._deed: Deed | None = None
         self._trouble = ""
         self._ends_at: float | None = None
-        self._closed = True
+        self._closed = "the room is closed"
 
     @property
     def state(self) -> RoomState:
@@ -184,7 +184,7 @@ class Room:
         else:  # also where the line that told them is damaged, or the room has another title now
             hosted = Hosted(name, self._id, self._title, key, pin, copied, origin)
             self._history.record(ROOM, hosted, now)
-        self._closed = False
+        self._closed = ""
 
     def settle(self, deed: Deed) -> None:
         """Take note of where the host can be found; told to those who come in from now on."""
@@ -200,7 +200,7 @@ class Room:
         """
         peer = self._roster.admit(source, channel)
         if self._closed:
-            self._roster.dismiss(peer, "suspended", "the room is closed", final=True)
+            self._roster.dismiss(peer, "suspended", self._closed, final=True)
         else:
             self._limit_strangers()
         return peer.id
@@ -362,17 +362,16 @@ class Room:
         """
         if self._closed:
             return
-        self._closed = True
         reason = whole_text(reason, REASON_CHARS)
         heir, deed = self._moderator.heir
         self._history.record(ROOM, Suspended(reason, heir, deed), now)
         last = self.durable if self.refuses else self.state.head
-        text = f"the host suspended the room: {reason}" if reason else "the host suspended the room"
+        self._closed = "the host suspended the room" + (f": {reason}" if reason else "")
         for peer in self._roster:
             self._roster.vacate(peer)
             if peer.stage is not Stage.LEAVING:
                 peer.until = last if peer.stage is Stage.SEATED else 0
-                self._roster.dismiss(peer, "suspended", text, final=True)
+                self._roster.dismiss(peer, "suspended", self._closed, final=True)
 
     def trouble(self, text: str) -> None:
         """Tell everybody that nothing can be written at the moment; empty: it can again."""

@@ -600,8 +600,8 @@ def test_suspending_delivers_the_rest_and_then_says_farewell() -> None:
     assert only_refusal(bench.pull(stranger)).code == "suspended"
     assert bench.room.finished(alice)
     assert bench.room.finished(stranger)
-    late = bench.connect(Hello("bob"))
-    assert only_refusal(bench.pull(late)).code == "suspended"
+    late = only_refusal(bench.pull(bench.connect(Hello("bob"))))
+    assert (late.code, late.text) == ("suspended", "the host suspended the room: good night")
     bench.room.disconnect(alice, "gone", bench.now)
     assert bench.room.pending() == []
 
