@@ -166,7 +166,7 @@ class Catalogue:
     def match(self, wanted: str) -> str:
         """The id that is this one, or the only one that begins like it or whose title is this.
 
-        Rooms that can't be read are found, too, by their ids.
+        A copy that was put aside counts only if there is no other. Rooms that can't be read are found, too, by their ids.
 
         Raises:
             UnknownRoom: there is none.
@@ -180,9 +180,10 @@ class Catalogue:
         matches = matches or self._titled(wanted)
         if not matches:
             raise UnknownRoom(wanted, self._nearest(wanted, known))
-        if len(matches) > 1:
+        in_use = [id_ for id_ in matches if "~" not in id_] or matches
+        if len(in_use) > 1:
             raise AmbiguousRoom(wanted, matches)
-        return matches[0]
+        return in_use[0]
 
     def ids(self) -> list[str]:
         """Every saved room, also those that can't be opened, in the order of their names."""

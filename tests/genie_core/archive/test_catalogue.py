@@ -292,3 +292,11 @@ def test_rooms_are_found_by_their_titles_as_well(catalogue: Catalogue) -> None:
     assert catalogue.match(standup.id) == standup.id
     with pytest.raises(DamagedRoom):
         catalogue.find(standup.id)
+
+
+def test_a_copy_that_was_put_aside_is_not_in_the_way(catalogue: Catalogue) -> None:
+    aside = catalogue.copy_of("r-1", "Garden", "ann", 1.0).put_aside().name
+    assert catalogue.match("r-1") == aside
+    fresh = catalogue.copy_of("r-1", "Garden", "ann", 2.0)
+    assert catalogue.match("r-1") == fresh.id
+    assert catalogue.match(aside) == aside
