@@ -30,11 +30,11 @@ NEIGHBOURS: Final = 4
 READ_VOLUMES: Final = 4
 """From one person, so many times their volume is read at once, and per second in the long run.
 
-Nobody who keeps to the other limits needs more, except for files, which arrive more slowly then.
+A client within the other limits needs no more, except for files, which then arrive more slowly.
 """
 
 READ_FRAMES: Final = 32
-"""So many frames of the largest size are read at once from anybody, however small the volume."""
+"""Frames of the largest size that are read at once from one person, however small the volume."""
 
 MILLISECONDS: Final = 100.0
 MILLISECONDS_REGAINED: Final = 50.0
@@ -51,8 +51,8 @@ that slept, took the rest."""
 class Budget:
     """Says whether there is enough left, and takes it if so. Sizes are in bytes.
 
-    Allowances belong to names and survive their leaving. A newcomer from the source that somebody
-    has just left has no more than what that one had not used up: a new name makes no difference.
+    Allowances belong to names and survive their leaving. A newcomer from the source that another
+    person has just left has no more than what that one had not used up: a new name makes no difference.
     Who is known to the room has their own, whoever else comes from the same source.
     Peers without a source are inside the host's process; only their own allowances bind them.
     """

@@ -89,7 +89,7 @@ class ProvidedResponsesModel(_Provided, OpenAIResponsesModel):
 
 
 async def _finished(closing: Coroutine[Any, Any, object]) -> None:
-    """Close to the end, also where the run that ends is cancelled; nobody else would close it."""
+    """Finish closing, even if the run that closes is cancelled."""
     task = start_task(closing)
     try:
         await asyncio.shield(task)

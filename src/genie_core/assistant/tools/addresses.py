@@ -38,7 +38,7 @@ _METADATA: Final = frozenset(
         ),
     )
 )
-"""Where clouds give a machine its settings and credentials, whoever on it asks."""
+"""Addresses at which clouds hand settings and credentials to any program on a machine."""
 
 _EMBEDDINGS: Final = (
     (4, 5, 6, 7),
