@@ -8,10 +8,18 @@ from hypothesis import HealthCheck, settings
 
 from genie_core import redaction
 from genie_core.known_values import KnownValues
+from genie_core.room.address import PORTS_TO_TRY
 
 # How long an example takes tells how busy the machine is, and nothing of what is tested.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+
+@pytest.fixture(autouse=True)
+def _own_ports(worker_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test process usual ports of its own: a resumed room gets its port back then."""
+    worker = int(worker_id.removeprefix("gw")) if worker_id != "master" else 0
+    monkeypatch.setattr("genie_tui.host.DEFAULT_PORT", 17654 + worker * PORTS_TO_TRY)
 
 
 @pytest.fixture(autouse=True)
