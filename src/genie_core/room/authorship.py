@@ -97,17 +97,18 @@ def reported(key: str, room: str, said: Said, body: Signed) -> bool:
 def _report(room: str, said: Said, body: Signed) -> bytes:
     match body:
         case Decided():
-            step: tuple[object, ...] = body.decision, body.query, body.receiver
+            step: tuple[object, ...] = "Decided", body.decision, body.query, body.receiver
         case Asked():
-            step = body.approval, body.agent, body.tool, body.arguments, body.binding
+            call = body.agent, body.tool, body.arguments, body.binding
+            step = "Asked", body.approval, *call
         case Answered():
             # Longer only where it has to be: older signatures stay good.
-            step = body.text, body.receiver, *(("cut",) if body.cut else ())
+            step = "Answered", body.text, body.receiver, *(("cut",) if body.cut else ())
         case Failed():
-            step = body.stage, body.error, body.text
+            step = "Failed", body.stage, body.error, body.text
         case Cancelled():
-            step = body.reason, body.text
-    return _statement(REPORT, room, said.signature, type(body).__name__, *step)
+            step = "Cancelled", body.reason, body.text
+    return _statement(REPORT, room, said.signature, *step)
 
 
 def _speech(room: str, said: Say | Said) -> bytes:

@@ -233,7 +233,7 @@ class Room:
         if peer is None or peer.stage is Stage.LEAVING:
             return
         if (peer.stage, type(frame)) not in NEXT:
-            kind = type(frame).__name__.lower()
+            kind = frame.__struct_config__.tag
             why = f"{kind} does not fit here: the connection is {peer.stage.value}"
             self._expel(peer, "out_of_state", why, now)
         elif peer.stage is Stage.SEATED:

@@ -219,7 +219,8 @@ class RoomState:
                 fits = phase in RUNNING
         if fits:
             return None
-        return f"message {exchange.seq} is {phase.value}, which {type(body).__name__} does not fit"
+        kind = body.__struct_config__.tag
+        return f"message {exchange.seq} is {phase.value}, which {kind} does not fit"
 
     def _dispatch(self, event: Event) -> None:
         match event.body:

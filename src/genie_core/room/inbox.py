@@ -191,7 +191,7 @@ class Inbox:
             case Stored() | Piece():
                 self._follower.on_file(frame)
             case Welcome() | Challenge() | Hold() | Points():
-                return f"the room said {type(frame).__name__.lower()} in the middle"
+                return f"the room said {frame.__struct_config__.tag} in the middle"
         return None
 
     def _take_events(self, events: tuple[Event, ...]) -> str | None:

@@ -98,7 +98,7 @@ class Introduction:
                 case Refused() as refused:
                     return refused
                 case frame:
-                    kind = type(frame).__name__.lower()
+                    kind = frame.__struct_config__.tag
                     raise ConnectionLost(f"the room began with {kind} instead of a welcome")
 
     def _check(self, welcome: Welcome, room: str) -> None:

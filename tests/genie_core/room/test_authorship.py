@@ -1,9 +1,11 @@
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.genie_core.room.house import House, loader, opened
@@ -441,3 +443,31 @@ def test_a_signature_of_an_answer_from_before_cuts_were_told_stays_good() -> Non
     step = ("r1", said.signature, "Answered", "yes", None)
     statement = b"genie-tui room report 2\0" + msgspec.json.encode(step, order="deterministic")
     assert reported(ME.key, "r1", said, Answered(1, "yes", signature=ME.sign(statement)))
+
+
+FIXED = Identity(Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
+SAID_BY_FIXED = as_said(sign_speech(FIXED, "room", SAY))
+REPORTS: tuple[tuple[Signed, str], ...] = (
+    (Decided(1, "delegate", query="q", receiver="ann"), "6313470b125dd3d3"),
+    (Asked(1, "ap1", "agent", "write_file", {"path": "x"}, binding="b"), "2cb43e210bf01225"),
+    (Answered(1, "done", receiver="ann"), "3b3a612b009feb5d"),
+    (Answered(1, "don", receiver="ann", cut=True), "e6371a3ba076d52b"),
+    (Failed(1, "agent", "no key", text="do"), "eb0f3e2f359f2e9e"),
+    (Cancelled(1, "stopped", text="do"), "15815163718480c2"),
+)
+
+
+def digest(signature: bytes) -> str:
+    return sha256(signature).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(("body", "expected"), REPORTS)
+def test_signatures_of_reports_stay_as_saved_sessions_have_them(
+    body: Signed, expected: str
+) -> None:
+    assert digest(sign_report(FIXED, "room", SAID_BY_FIXED, body).signature) == expected
+
+
+def test_signatures_of_messages_and_answers_stay_as_saved_sessions_have_them() -> None:
+    assert digest(SAID_BY_FIXED.signature) == "0bf014a879c026eb"
+    assert digest(sign_ruling(FIXED, "room", RULE).signature) == "cdc9288021ca883c"

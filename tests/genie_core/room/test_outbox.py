@@ -382,7 +382,7 @@ def test_what_was_put_back_is_not_given_up_however_late_it_is_refused() -> None:
     outbox.publish("s", Settled(3, "x", "approved"))
     outbox.take(0.0)
     assert outbox.refuse(Refused("too_fast", "too much", "a"), 0.1) is None
-    late = Refused("out_of_state", "message 3 is working, which Settled does not fit", "s")
+    late = Refused("out_of_state", "message 3 is working, which settled does not fit", "s")
     assert outbox.refuse(late, 0.1 + 2 * PAUSE) is None
     assert [frame.id for frame in outbox.take(3.0) if isinstance(frame, Publish)] == ["a", "s"]
     assert outbox.refuse(late, 4.0) is not None  # this time it went after what it builds on
