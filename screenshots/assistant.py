@@ -12,7 +12,7 @@ from genie_tui.app import GenieApp
 from genie_tui.doorman import House
 from genie_tui.locations import Locations
 from genie_tui.opening import NewRoom
-from genie_tui.screens.edit_call import EditCallScreen
+from genie_tui.screens.dialogs.edit_call import EditCallScreen
 from genie_tui.settings import Settings
 from genie_tui.settings_form import SettingsForm
 from genie_tui.settings_source import SettingsSource

@@ -12,20 +12,20 @@ from pathlib import Path
 
 from textual.widgets import OptionList
 
-from genie_core.room.address import Address
-from genie_core.room.announcement import Announcement
-from genie_core.room.deed import sign_deed
-from genie_core.room.discovery import Announcer
-from genie_core.room.identity import Identity
-from genie_core.room.invite import Invite, write_invite
+from genie_core.room.discovery.browser import Announcer
+from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.host_record import sign_deed
 from genie_core.room.seat import (
     Answer,
     EngineState,
     Seat,
 )
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite import Invite, write_invite
 from genie_tui.entrance import Entrance
 from genie_tui.opening import NewRoom
-from genie_tui.screens.invite import InviteScreen, Terms
+from genie_tui.screens.dialogs.invite import InviteScreen, Terms
 from genie_tui.settings import Settings
 from genie_tui.widgets.key_guard import QUIET
 from screenshots.assistant import assistant

@@ -12,19 +12,19 @@ from textual.widgets import Footer
 
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.labels import Label, Labels
-from genie_core.room.event import Said
+from genie_core.room.protocol.events import Said
 from genie_core.room.seat import Answer, EngineState, Seat
 from genie_tui.app import GenieApp
 from genie_tui.departure import Departure
 from genie_tui.entrance import Entrance
 from genie_tui.opening import NewRoom, ReplayRoom
 from genie_tui.options import parser
-from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.what_if import WhatIfScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.sessions import SessionsScreen
-from genie_tui.screens.whatif import WhatIfScreen
 from genie_tui.settings import Settings
 from genie_tui.settings_source import SettingsSource
 from genie_tui.whatif_command import what_if

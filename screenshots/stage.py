@@ -7,9 +7,8 @@ from pathlib import Path
 import cairosvg
 from textual.pilot import Pilot
 
-from genie_core.progress import What
-from genie_core.room.event import Event
 from genie_core.room.participant import Participant
+from genie_core.room.protocol.events import Event
 from genie_core.room.seat import (
     EngineState,
     EngineStatus,
@@ -20,6 +19,7 @@ from genie_core.room.seat import (
     Transfer,
     Unsent,
 )
+from genie_core.runtime.progress import What
 from genie_tui.app import GenieApp
 from genie_tui.departure import Departure
 from genie_tui.doorman import House

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from genie_core import redaction
-from genie_core.known_values import KnownValues
-from genie_core.room.address import PORTS_TO_TRY
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import KnownValues
+from genie_core.room.protocol.address import PORTS_TO_TRY
 
 # How long an example takes tells how busy the machine is, and nothing of what is tested.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])

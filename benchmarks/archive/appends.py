@@ -12,7 +12,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from benchmarks.archive.lore import PEOPLE, START, words
 from genie_core.archive.lines import encode_line
 from genie_core.archive.log import EventLog
-from genie_core.room.event import Event, Said
+from genie_core.room.protocol.events import Event, Said
 
 Way: TypeAlias = Literal["one by one", "one by one, asyncio", "groups of 100", "4 writers"]
 WAYS: Final[tuple[Way, ...]] = (

@@ -8,7 +8,7 @@ from typing import Final
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Asked,

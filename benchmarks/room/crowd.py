@@ -99,7 +99,7 @@ class Crowd:
 
 
 def _context() -> ssl.SSLContext:
-    from genie_core.room.certificate import client_context
+    from genie_core.room.security.certificate import client_context
 
     return client_context()
 

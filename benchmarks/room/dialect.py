@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from benchmarks.room.plan import ROOM, TERMINAL
-from genie_core.room.certificate import pin_of
-from genie_core.room.codec import decode_server, encode
-from genie_core.room.event import Said
-from genie_core.room.frame import Challenge, Entries, Hello, Prove, Refused, Say, Welcome
-from genie_core.room.identity import Identity
-from genie_core.room.proof import Meeting, new_nonce
+from genie_core.room.protocol.codec import decode_server, encode
+from genie_core.room.protocol.events import Said
+from genie_core.room.protocol.frames import Challenge, Entries, Hello, Prove, Refused, Say, Welcome
+from genie_core.room.security.certificate import pin_of
+from genie_core.room.security.challenge import Meeting, new_nonce
+from genie_core.room.security.identity import Identity
 
 Ask = Callable[[bytes], bytes]
 """Sends one message and waits for the next."""

@@ -20,16 +20,16 @@ from typing import Any, Final
 from benchmarks.engine.figures import percentile
 from benchmarks.room.run import ENDING, ROOT
 from genie_core.archive.log import EventLog
-from genie_core.room.address import Address
-from genie_core.room.certificate import load_certificate
-from genie_core.room.connection import ClientConnection
-from genie_core.room.errors import ConnectionLost, RoomError
-from genie_core.room.event import Asked, Decided, Said
-from genie_core.room.frame import Challenge, Entries, Hello, Prove, Publish, Say, Welcome
-from genie_core.room.identity import Identity
-from genie_core.room.proof import Meeting, new_nonce
+from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.errors import ConnectionLost, RoomError
+from genie_core.room.protocol.events import Asked, Decided, Said
+from genie_core.room.protocol.frames import Challenge, Entries, Hello, Prove, Publish, Say, Welcome
+from genie_core.room.security.certificate import load_certificate
+from genie_core.room.security.challenge import Meeting, new_nonce
+from genie_core.room.security.identity import Identity
 from genie_core.room.server import RoomServer
-from genie_core.room.websocket import tls_connect
+from genie_core.room.transport.connection import ClientConnection
+from genie_core.room.transport.websocket import tls_connect
 
 PACE: Final = 4.0
 """Messages a second of the member who is measured; below what the room takes from one person."""

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.limits import Limits
 
 PLENTY: Final = 1_000_000
 LIMITS: Final = Limits(

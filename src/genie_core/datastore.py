@@ -10,12 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias, TypeVar
 
-from genie_core.disk import Disk
-from genie_core.durable import read_file, reason
-from genie_core.earlier import earlier_name
 from genie_core.errors import MissingKey, StateError, summary
-from genie_core.journal import decode_value, encode_line
-from genie_core.redaction import mask_value
+from genie_core.privacy.redaction import mask_value
+from genie_core.storage.atomic import read_file, reason
+from genie_core.storage.disk import Disk
+from genie_core.storage.journal import decode_value, encode_line
+from genie_core.storage.legacy import earlier_name
 
 T = TypeVar("T")
 Data: TypeAlias = Any

@@ -20,7 +20,7 @@ GenieError
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
-from genie_core.redaction import hide_secrets
+from genie_core.privacy.redaction import hide_secrets
 
 Stage: TypeAlias = Literal[
     "reasoner", "secrets", "factory", "preferences", "tools", "state", "agent"

@@ -11,10 +11,10 @@ from genie_core.agent.approval import Approval, ApprovalContext, Verdict
 from genie_core.errors import ExecutionFailed, Stage, StageFailed, public_summary, summary
 from genie_core.message import Message
 from genie_core.preferences import PreferencesSource
-from genie_core.progress import Usage, What
 from genie_core.reasoner.base import Decision
-from genie_core.record import Record
-from genie_core.tasks import check_loop, running_loop
+from genie_core.runtime.progress import Usage, What
+from genie_core.runtime.replay_buffer import Record
+from genie_core.runtime.tasks import check_loop, running_loop
 
 log = logging.getLogger(__name__)
 

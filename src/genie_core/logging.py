@@ -7,7 +7,7 @@ from logging.handlers import QueueHandler, QueueListener
 from queue import SimpleQueue
 from typing import Any, Final
 
-from genie_core.redaction import hide_secrets
+from genie_core.privacy.redaction import hide_secrets
 
 FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 

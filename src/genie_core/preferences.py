@@ -1,6 +1,16 @@
-"""How a person likes to be answered."""
+"""Asking how people like to be answered, without getting their queries out of order."""
 
+import asyncio
 from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import monotonic
+
+from genie_core.errors import StageFailed
+from genie_core.runtime.progress import stage
+from genie_core.runtime.resource_task import Patience, abandon
+from genie_core.runtime.tasks import start_task
 
 
 class PreferencesSource(ABC):
@@ -13,3 +23,47 @@ class PreferencesSource(ABC):
         Asked before each agent run, for the person that the answer is meant for; agents below the
         system agent write for other agents and are told nothing. Raising fails that run only.
         """
+
+
+class Wishes:
+    """Looks up the preferences that go along with queries.
+
+    Each lookup begins at once and may take any time; the queries of one owner wait for each
+    other's, so that they keep their order.
+    """
+
+    def __init__(self, source: PreferencesSource | None, patience: Patience) -> None:
+        self._source = source
+        self._patience = patience
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    @asynccontextmanager
+    async def along_with_query(self, owner: str, receiver: str | None) -> AsyncIterator[str | None]:
+        """Yield the receiver's preferences when it is this query's turn among the owner's.
+
+        There are none without a receiver. `StageFailed` if the source raises, says something that
+        is no text, or says nothing while time is limited.
+        """
+        if self._source is None:
+            yield None
+            return
+        began = monotonic()
+        lookup = start_task(self._look_up(self._source, receiver))
+        lookup.add_done_callback(lambda done: done.cancelled() or done.exception())
+        try:
+            async with self._turns[owner]:
+                if not await self._patience.wait(lookup, since=began):
+                    raise StageFailed("preferences", f"preferences of {receiver}", "did not come")
+                yield lookup.result()
+        finally:
+            abandon(lookup)
+
+    async def _look_up(self, source: PreferencesSource, receiver: str | None) -> str | None:
+        if receiver is None:
+            return None
+        subject = f"preferences of {receiver}"
+        with stage("preferences", subject):
+            wishes: object = await source.get_preferences(receiver)
+        if not isinstance(wishes, str | None):
+            raise StageFailed("preferences", subject, f"are {type(wishes).__name__}, not text")
+        return wishes

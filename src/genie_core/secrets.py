@@ -3,8 +3,8 @@
 from abc import ABC, abstractmethod
 from functools import partial
 
-from genie_core.blocking import off_loop
-from genie_core.stages import stage
+from genie_core.runtime.progress import stage
+from genie_core.runtime.threads import off_loop
 
 
 class SecretsProvider(ABC):

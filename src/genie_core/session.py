@@ -7,25 +7,24 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from genie_core.actor import Actor
-from genie_core.admission import check_asker, check_attachments, check_message
 from genie_core.agent.factory import AgentFactory
 from genie_core.agent.runner import AgentRunner, Query, Reply
-from genie_core.conversation import Conversation, load_messages
 from genie_core.datastore import DataStore
 from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, StateError, summary
 from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
 from genie_core.message import SYSTEM, Attachment, Message
-from genie_core.patience import Patience
-from genie_core.preferences import PreferencesSource
-from genie_core.progress import REASONER
+from genie_core.preferences import PreferencesSource, Wishes
 from genie_core.reasoner.base import Decision, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.reasoner.runner import ReasonerRunner, Ruling
+from genie_core.runtime.actor import Actor
+from genie_core.runtime.progress import REASONER
+from genie_core.runtime.resource_task import Patience
+from genie_core.runtime.tasks import check_loop, running_loop, start_task
+from genie_core.runtime.threads import first_done
 from genie_core.settings import check_setting
-from genie_core.tasks import check_loop, running_loop, start_task
-from genie_core.waiting import first_done
-from genie_core.wishes import Wishes
+from genie_core.storage.messages import Conversation, load_messages
+from genie_core.validation import check_asker, check_attachments, check_message
 
 __all__ = ["Execution", "GroupSession"]
 

@@ -30,10 +30,10 @@ from genie_tui.departure import Departure
 from genie_tui.keymap import bindings
 from genie_tui.opening import Opening, Question, ReplayRoom
 from genie_tui.palette import AppActions
-from genie_tui.screens.confirm import ConfirmScreen
-from genie_tui.screens.dialog import GuardedApp
-from genie_tui.screens.help import HelpScreen, scopes_at
-from genie_tui.screens.leaving import LeavingScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.dialog import GuardedApp
+from genie_tui.screens.dialogs.help import HelpScreen, scopes_at
+from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.replay import ReplayScreen

@@ -1,8 +1,8 @@
 """What a host may do to a room, and who may become its host."""
 
-from genie_core.room.fold import RoomState
-from genie_core.room.names import fold_name
+from genie_core.room.protocol.names import fold_name
 from genie_core.room.seat import Link, Seat
+from genie_core.room.state.room_state import RoomState
 from genie_tui.order import Moderation, Share
 
 UNCONNECTED = "You are not connected now, so nothing was changed."

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from genie_core.room.event import Answered, Asked, Event, Joined, Said
-from genie_core.room.fold import RoomState
-from genie_core.room.names import MAX_POINTS, fold_name
+from genie_core.room.protocol.events import Answered, Asked, Event, Joined, Said
+from genie_core.room.protocol.names import MAX_POINTS, fold_name
+from genie_core.room.state.room_state import RoomState
 from genie_tui.settings import Notify
 
 GAP: Final = 1.0

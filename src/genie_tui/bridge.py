@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from genie_core.progress import What
-from genie_core.room.event import Event, Quote
+from genie_core.room.protocol.events import Event, Quote
 from genie_core.room.seat import (
     EngineStatus,
     Knock,
@@ -24,13 +23,14 @@ from genie_core.room.seat import (
     Transfer,
     Unsent,
 )
+from genie_core.runtime.progress import What
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import Opening
 from genie_tui.view_state import View
 
 if TYPE_CHECKING:
     from genie_core.archive.labels import Labels
-    from genie_core.assistant.whatif_report import Report
+    from genie_core.assistant.what_if.report import Report
     from genie_tui.replay.recording import Recording
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from genie_core.room.event import FileRef, Quote
-from genie_core.room.names import fold_name
+from genie_core.room.protocol.events import FileRef, Quote
+from genie_core.room.protocol.names import fold_name
 
 MOST_CHARS: Final = 50_000
 """Characters that may be quoted at once."""

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import AGENT
-from genie_core.room.event import Event, Said
+from genie_core.room.protocol.events import Event, Said
 from genie_tui.export.story import Passage, story
 from genie_tui.moments import local_time
 from genie_tui.replay.pace import gap

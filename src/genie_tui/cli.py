@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.errors import GenieError
-from genie_core.redaction import hide_secrets, mask_known
+from genie_core.privacy.redaction import hide_secrets, mask_known
 from genie_tui.config_command import configure
 from genie_tui.locations import Locations, find_locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, ResumeRoom

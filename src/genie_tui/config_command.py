@@ -10,7 +10,7 @@ from typing import Any, Final, TextIO, TypeVar
 
 import msgspec
 
-from genie_core.durable import reason
+from genie_core.storage.atomic import reason
 from genie_tui.locations import Locations
 from genie_tui.output import safe_line
 from genie_tui.settings import KEY_NAMES, Settings, SettingsError

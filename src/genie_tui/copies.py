@@ -9,14 +9,14 @@ from genie_core.archive.catalogue import apart_of
 from genie_core.archive.errors import ArchiveError, RoomInUse
 from genie_core.archive.reader import PART, LogReader
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.allegiance import Allegiance
-from genie_core.room.codec import event_mark
-from genie_core.room.errors import Diverged, KnownRoom, OtherHost
-from genie_core.room.event import Event
-from genie_core.room.fold import RoomState
 from genie_core.room.heritage import WORTH_KEEPING
-from genie_core.room.invite import looks_like_invite
-from genie_core.room.names import fold_name
+from genie_core.room.protocol.codec import event_mark
+from genie_core.room.protocol.errors import Diverged, KnownRoom, OtherHost
+from genie_core.room.protocol.events import Event
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.invite import looks_like_invite
+from genie_core.room.state.hosting import Allegiance
+from genie_core.room.state.room_state import RoomState
 from genie_tui.files import take_over
 from genie_tui.place import Person
 from genie_tui.view_state import ViewNotKept, read_view, write_view

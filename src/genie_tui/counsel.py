@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models.discover import Offer, discover
-from genie_core.durable import reason, replace_file
 from genie_core.errors import GenieError
+from genie_core.storage.atomic import reason, replace_file
 from genie_tui.credentials import names_at_hand
 from genie_tui.locations import Locations
 from genie_tui.settings import Settings

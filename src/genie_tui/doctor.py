@@ -13,8 +13,8 @@ from typing import Final, TextIO
 
 from genie_core.assistant.check import check_config
 from genie_core.errors import GenieError
-from genie_core.room.address import DEFAULT_PORT, PORTS_TO_TRY
-from genie_core.room.names import check_name
+from genie_core.room.protocol.address import DEFAULT_PORT, PORTS_TO_TRY
+from genie_core.room.protocol.names import check_name
 from genie_tui.credentials import names_at_hand
 from genie_tui.locations import Locations
 from genie_tui.output import safe_line
@@ -118,7 +118,7 @@ def _name(settings: Settings) -> Finding:
 
 
 def _key(settings: Settings, locations: Locations) -> Finding:
-    from genie_core.room.identity import words
+    from genie_core.room.security.identity import words
     from genie_tui.person import person_of
 
     try:
@@ -129,7 +129,7 @@ def _key(settings: Settings, locations: Locations) -> Finding:
 
 
 def _certificate(locations: Locations) -> Finding:
-    from genie_core.room.certificate import load_certificate
+    from genie_core.room.security.certificate import load_certificate
 
     try:
         pin = load_certificate(locations.certificate, datetime.now(UTC)).pin
@@ -139,7 +139,7 @@ def _certificate(locations: Locations) -> Finding:
 
 
 def _network() -> Finding:
-    from genie_core.room.reach import reachable_hosts
+    from genie_core.room.discovery.interfaces import reachable_hosts
 
     hosts = reachable_hosts()
     if not hosts:

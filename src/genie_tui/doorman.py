@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
-from genie_core.room.event import Quote
+from genie_core.room.protocol.events import Quote
 from genie_core.room.seat import Listener, Seat
 from genie_tui.bridge import SavedSummary
 from genie_tui.locations import Locations, short_path
@@ -19,7 +19,7 @@ from genie_tui.view_state import View, read_view, write_view
 if TYPE_CHECKING:
     from genie_core.archive.catalogue import Listing
     from genie_core.archive.labels import Labels
-    from genie_core.assistant.whatif_report import Report
+    from genie_core.assistant.what_if.report import Report
     from genie_tui.replay.recording import Recording
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from genie_core.room.event import MOST_OF_SCOPE, Scope
+from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
 
 _TYPED: Final = re.compile(r"(?P<count>[0-9]{1,6})\s*(?P<unit>x|m|min|h)?", re.ASCII)
 

@@ -10,17 +10,17 @@ from typing import Final
 from genie_core.archive.blobs import BLOBS_NAME, BlobStore
 from genie_core.archive.errors import ArchiveError, DiskFailure
 from genie_core.archive.saved import SavedRoom
-from genie_core.durable import make_private_folder
 from genie_core.errors import GenieError
-from genie_core.file_names import safe_name
 from genie_core.room.courier import Courier
 from genie_core.room.depot import LEFTOVER, Depot, stock
-from genie_core.room.errors import NoSuchFile
-from genie_core.room.event import Event, FileRef, Hosted
-from genie_core.room.frame import ClientFrame, Piece, Refused, Stored
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.errors import NoSuchFile
+from genie_core.room.protocol.events import Event, FileRef, Hosted
+from genie_core.room.protocol.frames import ClientFrame, Piece, Refused, Stored
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.transfer import files_of
+from genie_core.storage.atomic import make_private_folder
+from genie_core.storage.filenames import safe_name
 
 ELSEWHERE: Final = "kept at your other terminal"
 GONE: Final = "it is no longer on this machine"

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Final
 
 from genie_core.room.departure import Receipt
-from genie_core.room.errors import LeftInDisorder
+from genie_core.room.protocol.errors import LeftInDisorder
 from genie_core.room.seat import Seat
-from genie_core.tasks import start_task
+from genie_core.runtime.tasks import start_task
 from genie_tui.amounts import counted
 from genie_tui.screens.room import RoomScreen
 from genie_tui.unsaved import UnsentText

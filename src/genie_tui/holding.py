@@ -8,8 +8,8 @@ from genie_core.archive.errors import ArchiveError
 from genie_core.archive.lock import holder
 from genie_core.archive.log import OpenedLog
 from genie_core.archive.saved import RECORD_NAME, SavedRoom
-from genie_core.blocking import off_loop
-from genie_core.tasks import start_task
+from genie_core.runtime.tasks import start_task
+from genie_core.runtime.threads import off_loop
 
 logger = logging.getLogger(__name__)
 

@@ -14,19 +14,25 @@ from genie_core.archive.blobs import BlobStore
 from genie_core.archive.log import OpenedLog
 from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
-from genie_core.room.address import DEFAULT_PORT, LOOPBACK, PORTS_TO_TRY, Address, parse_address
-from genie_core.room.connection import ClientConnection
 from genie_core.room.courier import Courier
-from genie_core.room.discovery import Browser
-from genie_core.room.errors import AddressInUse, InvalidAddress
-from genie_core.room.event import Copied
-from genie_core.room.fold import RoomState
-from genie_core.room.identity import Identity
-from genie_core.room.names import fold_name
+from genie_core.room.discovery.browser import Browser
 from genie_core.room.participant import Participant
+from genie_core.room.protocol.address import (
+    DEFAULT_PORT,
+    LOOPBACK,
+    PORTS_TO_TRY,
+    Address,
+    parse_address,
+)
+from genie_core.room.protocol.errors import AddressInUse, InvalidAddress
+from genie_core.room.protocol.events import Copied
+from genie_core.room.protocol.names import fold_name
 from genie_core.room.seat import Listener, Severity, Unsent
+from genie_core.room.security.identity import Identity
 from genie_core.room.server import RoomServer
-from genie_core.room.websocket import bind
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.connection import ClientConnection
+from genie_core.room.transport.websocket import bind
 from genie_tui.files import blobs_of, open_depot
 from genie_tui.holding import open_held
 from genie_tui.hosting import PASSES_NAME, PassFile, Presence

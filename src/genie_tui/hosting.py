@@ -13,21 +13,21 @@ from typing import Final, TextIO
 
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.saved import SavedRoom
-from genie_core.blocking import off_loop
-from genie_core.durable import reason, replace_file, sync_folder
 from genie_core.errors import GenieError
-from genie_core.room.address import Address, parse_address
-from genie_core.room.announcement import Announcement
-from genie_core.room.certificate import Certificate, load_certificate
-from genie_core.room.deed import Deed, sign_deed
-from genie_core.room.discovery import Announcer
-from genie_core.room.errors import InvalidPasses
-from genie_core.room.identity import Identity
-from genie_core.room.invite import Invite, write_invite
-from genie_core.room.passes import Pass, Passes
-from genie_core.room.reach import reachable_hosts
+from genie_core.room.discovery.browser import Announcer
+from genie_core.room.discovery.interfaces import reachable_hosts
+from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.protocol.address import Address, parse_address
+from genie_core.room.protocol.errors import InvalidPasses
+from genie_core.room.protocol.host_record import Deed, sign_deed
 from genie_core.room.seat import Severity
-from genie_core.tasks import start_task
+from genie_core.room.security.certificate import Certificate, load_certificate
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite import Invite, write_invite
+from genie_core.room.security.invite_tokens import Pass, Passes
+from genie_core.runtime.tasks import start_task
+from genie_core.runtime.threads import off_loop
+from genie_core.storage.atomic import reason, replace_file, sync_folder
 from genie_tui.locations import Locations
 
 PASSES_NAME: Final = "passes.json"

@@ -11,12 +11,12 @@ from typing import Final
 
 from genie_core.archive.catalogue import Catalogue, Listing
 from genie_core.archive.errors import ArchiveError
-from genie_core.room.allegiance import may_host
-from genie_core.room.announcement import Announcement
-from genie_core.room.deed import Deed
-from genie_core.room.discovery import Browser
-from genie_core.room.fold import RoomState
-from genie_core.room.identity import words
+from genie_core.room.discovery.browser import Browser
+from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.protocol.host_record import Deed
+from genie_core.room.security.identity import words
+from genie_core.room.state.hosting import may_host
+from genie_core.room.state.room_state import RoomState
 from genie_tui.nearby import NearbyRoom
 
 CALM: Final = 0.1

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Final, NoReturn
 
-from genie_core.redaction import hide_secrets
+from genie_core.privacy.redaction import hide_secrets
 from genie_tui.config_command import add_config
 from genie_tui.output import safe_line
 from genie_tui.replay_command import add_replay

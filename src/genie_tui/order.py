@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from genie_core.room.backlog import BacklogChoice
-from genie_core.room.event import Measure, Role
+from genie_core.room.protocol.events import Measure, Role
 
 USUALLY_QUOTED: Final = 50
 """Messages of another room that are quoted if nobody says how many."""

@@ -8,7 +8,7 @@ import shlex
 from typing import Final
 
 from genie_core.room.backlog import BacklogChoice
-from genie_core.room.event import Measure, Role
+from genie_core.room.protocol.events import Measure, Role
 from genie_tui.order import (
     USUALLY_QUOTED,
     Admission,

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TextIO
 
 from genie_core.datastore import path_name
-from genie_core.room.errors import InvalidName
-from genie_core.room.identity import Identity, load_identity, words
-from genie_core.room.names import check_name, fold_name
+from genie_core.room.protocol.errors import InvalidName
+from genie_core.room.protocol.names import check_name, fold_name
+from genie_core.room.security.identity import Identity, load_identity, words
 from genie_tui.locations import Locations
 from genie_tui.settings import Settings, default_name
 

@@ -12,16 +12,16 @@ from typing import Any
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.saved import WITHHELD_NAME, SavedRoom
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
-from genie_core.assistant.lineup import choice_in, with_main_model
+from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
-from genie_core.room.certificate import Certificate, load_certificate
 from genie_core.room.client import RoomClient
-from genie_core.room.fold import RoomState
 from genie_core.room.follower import Follower
-from genie_core.room.identity import Identity
 from genie_core.room.plan import EngineLoader, Plan
 from genie_core.room.preferences import RoomPreferences
-from genie_core.room.websocket import Connector
+from genie_core.room.security.certificate import Certificate, load_certificate
+from genie_core.room.security.identity import Identity
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.websocket import Connector
 from genie_core.room.withheld import Withheld
 from genie_tui.engines import OFFLINE_LABEL, engine_loader
 from genie_tui.locations import Locations

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Final
 
 from genie_core.archive.spoken import AGENT
-from genie_core.room.event import Event, Said
+from genie_core.room.protocol.events import Event, Said
 from genie_tui.export.story import Passage, story
 from genie_tui.moments import duration, local_time
 from genie_tui.text import visible, visible_line

@@ -4,11 +4,11 @@ import unicodedata
 from pathlib import Path
 
 from genie_core.datastore import path_name
-from genie_core.durable import read_file, reason, replace_file
 from genie_core.errors import GenieError
-from genie_core.redaction import secrets_in
-from genie_core.room.event import PREFERENCE_CHARS
-from genie_core.room.names import fold_name
+from genie_core.privacy.redaction import secrets_in
+from genie_core.room.protocol.events import PREFERENCE_CHARS
+from genie_core.room.protocol.names import fold_name
+from genie_core.storage.atomic import read_file, reason, replace_file
 
 
 class PreferencesError(GenieError):

@@ -10,7 +10,7 @@ from typing import Final
 import platformdirs
 
 from genie_core.errors import FileNotSaved, GenieError
-from genie_core.file_names import safe_name, save_copy
+from genie_core.storage.filenames import safe_name, save_copy
 from genie_tui.locations import folder_at
 
 PATIENCE: Final = 20.0

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeAlias
 
-from genie_core.room.allegiance import may_host
-from genie_core.room.deed import Deed
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.host_record import Deed
 from genie_core.room.seat import Listener
-from genie_core.tasks import start_task
+from genie_core.room.state.hosting import may_host
+from genie_core.room.state.room_state import RoomState
+from genie_core.runtime.tasks import start_task
 
 AGAIN: Final = 20.0
 """Seconds after which a host that announces the room is asked again whether it does."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from genie_core.errors import GenieError
-from genie_core.room.errors import OtherHost
+from genie_core.room.protocol.errors import OtherHost
 from genie_core.room.seat import Going, Parting, Seat
 from genie_tui.opening import JoinRoom, Opening, OtherWay, Question, RejoinRoom, ResumeRoom
 

@@ -8,7 +8,7 @@ from genie_core.archive.catalogue import extent
 from genie_core.archive.lock import holder
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import last_spoken
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
 from genie_tui.amounts import counted, file_size
 from genie_tui.locations import short_path
 from genie_tui.moments import local_time

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig, ModelChoice, Runtime
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.limits import Limits
 from genie_tui.locations import Locations, folder_at
 from genie_tui.settings_check import mistakes, wrong
 from genie_tui.settings_file import SettingsError as SettingsError

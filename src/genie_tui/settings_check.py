@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from genie_core.redaction import hide_secrets
+from genie_core.privacy.redaction import hide_secrets
 from genie_tui.settings_keys import (
     Key,
     expected,

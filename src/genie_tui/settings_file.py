@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from genie_core.durable import read_file, reason, replace_file
 from genie_core.errors import GenieError
+from genie_core.storage.atomic import read_file, reason, replace_file
 from genie_tui.settings_keys import Key
 from genie_tui.settings_lines import statements
 

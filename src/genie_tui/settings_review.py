@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from genie_core.assistant.errors import MissingPackage, MissingVariable
 from genie_core.errors import GenieError
-from genie_core.room.names import check_name
+from genie_core.room.protocol.names import check_name
 from genie_tui.credentials import names_at_hand
 from genie_tui.locations import Locations
 from genie_tui.settings import (
@@ -78,11 +78,11 @@ def _in_person(settings: Settings) -> Iterator[str]:
 def _in_assistant(
     settings: Settings, locations: Locations, env: Mapping[str, str]
 ) -> Iterator[Problem]:
+    from genie_core.assistant.agents import roles_of
     from genie_core.assistant.check import faults
-    from genie_core.assistant.policy import check_rules
-    from genie_core.assistant.roles import roles_of
-    from genie_core.assistant.servers.file import ServerSpec, load_servers
-    from genie_core.assistant.servers.starting import lacks
+    from genie_core.assistant.policy.policy import check_rules
+    from genie_core.assistant.servers.config_file import ServerSpec, load_servers
+    from genie_core.assistant.servers.launch import lacks
 
     try:
         config = assistant_config(settings, locations)

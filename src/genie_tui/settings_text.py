@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from genie_core.redaction import hide_secrets
+from genie_core.privacy.redaction import hide_secrets
 from genie_tui.settings import Settings
 from genie_tui.settings_keys import Key, fields_of, is_table, spell
 from genie_tui.settings_source import Reading

@@ -18,7 +18,7 @@ from genie_core.assistant.check import check_config
 from genie_core.assistant.errors import MissingVariable
 from genie_core.errors import GenieError
 from genie_core.logging import DiscreetFormatter
-from genie_core.room.names import check_name
+from genie_core.room.protocol.names import check_name
 from genie_tui.app import GenieApp
 from genie_tui.counsel import Counsel
 from genie_tui.credentials import hide_own_secrets, names_at_hand

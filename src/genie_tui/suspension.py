@@ -14,15 +14,15 @@ from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.errors import GenieError
 from genie_core.room.departure import QUICK_GRACE, Ending
-from genie_core.room.errors import LeftInDisorder
+from genie_core.room.protocol.errors import LeftInDisorder
 from genie_core.room.seat import Seat
 from genie_tui.departure import Departure, receipt_lines
-from genie_tui.screens.ask_line import AskLineScreen
-from genie_tui.screens.confirm import ConfirmScreen
-from genie_tui.screens.leaving import LeavingScreen
+from genie_tui.screens.dialogs.ask_line import AskLineScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.leaving import LeavingScreen
+from genie_tui.screens.dialogs.unsaved import Rescue, UnsavedScreen
 from genie_tui.screens.manifest import others_here
 from genie_tui.screens.receipt import ReceiptScreen
-from genie_tui.screens.unsaved import Rescue, UnsavedScreen
 from genie_tui.stay import Stay
 from genie_tui.unsaved import NotWritten, Unsaved, default_path, write_unsaved
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import strftime
 
-from genie_core.durable import create_file, reason, sync_data, write_whole
 from genie_core.errors import GenieError
-from genie_core.file_names import safe_name
+from genie_core.storage.atomic import create_file, reason, sync_data, write_whole
+from genie_core.storage.filenames import safe_name
 from genie_tui.amounts import counted
 from genie_tui.text import visible, visible_line
 

@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
-from genie_core.durable import read_file, reason, replace_file
 from genie_core.errors import GenieError
-from genie_core.room.event import FileRef, Quote
+from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.seat import Unrecorded, Unsent
+from genie_core.storage.atomic import read_file, reason, replace_file
 
 VIEW_NAME: Final = "view.json"
 LARGEST: Final = 32 * 1024 * 1024

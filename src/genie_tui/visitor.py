@@ -15,21 +15,21 @@ from genie_core.archive.errors import RoomInUse
 from genie_core.archive.log import OpenedLog
 from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
-from genie_core.room.address import Address
-from genie_core.room.allegiance import Allegiance, may_host
-from genie_core.room.certificate import Certificate
-from genie_core.room.codec import event_mark
-from genie_core.room.deed import Deed, sign_deed
-from genie_core.room.errors import Diverged, KnownRoom, OtherHost, Unreachable
-from genie_core.room.event import Event, FileRef
-from genie_core.room.fold import RoomState
-from genie_core.room.identity import Identity
+from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.participant import Participant
-from genie_core.room.reach import reachable_hosts
+from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.codec import event_mark
+from genie_core.room.protocol.errors import Diverged, KnownRoom, OtherHost, Unreachable
+from genie_core.room.protocol.events import Event, FileRef
+from genie_core.room.protocol.host_record import Deed, sign_deed
 from genie_core.room.seat import Listener, Severity, Unrecorded, Unsent
-from genie_core.room.seeker import Seeker
+from genie_core.room.security.certificate import Certificate
+from genie_core.room.security.identity import Identity
+from genie_core.room.state.hosting import Allegiance, may_host
+from genie_core.room.state.room_state import RoomState
 from genie_core.room.transfer import files_of
-from genie_core.room.websocket import tls_connect
+from genie_core.room.transport.dialer import Seeker
+from genie_core.room.transport.websocket import tls_connect
 from genie_tui.copies import Copies, allegiance_of, known_state, other_host
 from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store
 from genie_tui.holding import open_held

@@ -8,20 +8,20 @@ from typing import Final
 
 from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
-from genie_core.room.address import is_on_loopback, parse_address
-from genie_core.room.allegiance import may_host
-from genie_core.room.announcement import Announcement
-from genie_core.room.deed import Deed
-from genie_core.room.discovery import Browser
-from genie_core.room.errors import InvalidAddress
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import Challenge, Hello
-from genie_core.room.identity import Identity
-from genie_core.room.invite import looks_like_invite, read_invite
-from genie_core.room.proof import Ticket, new_nonce
-from genie_core.room.seeker import Seeker, Whereabouts
-from genie_core.room.websocket import tls_connect
-from genie_core.tasks import start_task
+from genie_core.room.discovery.browser import Browser
+from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.protocol.address import is_on_loopback, parse_address
+from genie_core.room.protocol.errors import InvalidAddress
+from genie_core.room.protocol.frames import Challenge, Hello
+from genie_core.room.protocol.host_record import Deed
+from genie_core.room.security.challenge import Ticket, new_nonce
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite import looks_like_invite, read_invite
+from genie_core.room.state.hosting import may_host
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.dialer import Seeker, Whereabouts
+from genie_core.room.transport.websocket import tls_connect
+from genie_core.runtime.tasks import start_task
 
 ANSWER_TIMEOUT: Final = 4.0
 """Seconds in which a host that is there answers."""

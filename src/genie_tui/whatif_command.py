@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final, TextIO
 from genie_core.archive.labels import Labels
 from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import AssistantConfig, ModelChoice
-from genie_core.assistant.lineup import choice_in, with_main_model
+from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.prompts import load_prompt, load_prompt_at
 from genie_core.assistant.secrets import OwnSecrets
-from genie_core.assistant.whatif_cases import Recollection
-from genie_core.assistant.whatif_report import Report
+from genie_core.assistant.what_if.cases import Recollection
+from genie_core.assistant.what_if.report import Report
 from genie_core.errors import GenieError
 from genie_tui.locations import Locations, folder_at
 from genie_tui.output import safe_line
@@ -31,7 +31,7 @@ from genie_tui.whatif_files import save
 from genie_tui.whatif_text import lines
 
 if TYPE_CHECKING:
-    from genie_core.assistant.whatif import WhatIf
+    from genie_core.assistant.what_if.run import WhatIf
 
 INTERRUPTED: Final = 130
 STOPPED: Final = "it was interrupted"
@@ -82,7 +82,7 @@ def what_if(
     secrets = OwnSecrets(person, locations.secrets, env=env)
     os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
     from genie_core.assistant.build import build_reasoner
-    from genie_core.assistant.whatif import WhatIf
+    from genie_core.assistant.what_if.run import WhatIf
 
     factory, model = build_reasoner(config, prompt, secrets, person)
     progress = _Progress(problems)

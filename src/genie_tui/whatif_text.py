@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from genie_core.assistant.query import question_in
-from genie_core.assistant.whatif_report import Outcome, Report, Verdict
-from genie_core.room.event import Spending
+from genie_core.assistant.reasoners.query import question_in
+from genie_core.assistant.what_if.report import Outcome, Report, Verdict
+from genie_core.room.protocol.events import Spending
 from genie_tui.amounts import counted
 from genie_tui.export.escaping import escape
 from genie_tui.moments import duration, local_time

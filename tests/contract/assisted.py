@@ -13,12 +13,12 @@ from tests.genie_core.room.house import Ear, House, opened
 from genie_core.assistant.build import build_assistant
 from genie_core.assistant.config import AssistantConfig, ModelChoice
 from genie_core.datastore import DataStore
-from genie_core.room.event import AnyBody, Event
-from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader
+from genie_core.room.protocol.events import AnyBody, Event
 from genie_core.room.seat import EngineState
-from genie_core.room.websocket import ws_connector
+from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.room.transport.websocket import ws_connector
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
 from genie_core.testing.openai import FakeOpenAI

@@ -4,7 +4,7 @@ import pytest
 from tests.contract.network import machine_of_ones_own
 from tests.ports import free_port
 
-from genie_core.room.reach import reachable_hosts
+from genie_core.room.discovery.interfaces import reachable_hosts
 
 
 @pytest.fixture

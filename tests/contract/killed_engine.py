@@ -30,12 +30,12 @@ from genie_core.agent.factory import AgentFactory
 from genie_core.datastore import DataStore
 from genie_core.errors import MissingKey
 from genie_core.execution import Answered, Decided, ExecutionEvent
-from genie_core.journal import decode_journal, decode_value
 from genie_core.message import Message
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
+from genie_core.storage.journal import decode_journal, decode_value
 
 DEADLINE: Final = 20.0  # seconds in which an engine must be up; only ends a broken run
 LIVES: Final = 10  # engines that go on with the same chat

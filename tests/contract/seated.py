@@ -23,13 +23,11 @@ from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError
-from genie_core.progress import What
-from genie_core.room.address import Address
-from genie_core.room.connection import ClientConnection
-from genie_core.room.errors import Unreachable
-from genie_core.room.event import Event, FileRef
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader
+from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.errors import Unreachable
+from genie_core.room.protocol.events import Event, FileRef
 from genie_core.room.seat import (
     EngineStatus,
     Knock,
@@ -40,7 +38,9 @@ from genie_core.room.seat import (
     Transfer,
     Unsent,
 )
-from genie_core.room.websocket import tls_connect
+from genie_core.room.transport.connection import ClientConnection
+from genie_core.room.transport.websocket import tls_connect
+from genie_core.runtime.progress import What
 from genie_core.session import GroupSession
 from genie_core.testing import agent_factory, ignore_all, reasoner_factory
 from genie_tui.entrance import Entrance

@@ -15,9 +15,9 @@ from tests.contract.assisted import (
 
 from genie_core.assistant.config import AgentSpec, Budget, Rule, Runtime
 from genie_core.assistant.errors import MissingVariable
-from genie_core.progress import REASONER
-from genie_core.room.event import Answered, Asked, Equipped, Settled
+from genie_core.room.protocol.events import Answered, Asked, Equipped, Settled
 from genie_core.room.seat import Answer
+from genie_core.runtime.progress import REASONER
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say
 

@@ -12,21 +12,21 @@ import pytest
 from tests.genie_core.room.house import Ear, Sink
 
 from genie_core.archive.blobs import BlobStore
-from genie_core.room.address import Address
-from genie_core.room.backoff import Backoff
-from genie_core.room.certificate import Certificate, load_certificate
 from genie_core.room.client import RoomClient
-from genie_core.room.connection import ClientConnection
 from genie_core.room.courier import Courier
 from genie_core.room.depot import Depot
-from genie_core.room.event import Said
 from genie_core.room.follower import Follower
-from genie_core.room.identity import Identity
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Plan
+from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.events import Said
 from genie_core.room.seat import Way
+from genie_core.room.security.certificate import Certificate, load_certificate
+from genie_core.room.security.identity import Identity
 from genie_core.room.server import RoomServer
-from genie_core.room.websocket import tls_connect
+from genie_core.room.transport.connection import ClientConnection
+from genie_core.room.transport.dialer import Backoff
+from genie_core.room.transport.websocket import tls_connect
 
 SIZE = 20 * 1024 * 1024
 DEADLINE = 60.0

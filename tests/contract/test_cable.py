@@ -9,7 +9,7 @@ import pytest
 from tests.contract.member import Line, Member, join, new, resume
 from tests.contract.network import Machine, Network
 
-from genie_core.room.invite import read_invite
+from genie_core.room.security.invite import read_invite
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -20,9 +20,9 @@ from tests.contract.terminal import DEADLINE
 from tests.ports import free_port
 
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.codec import event_mark
-from genie_core.room.event import Event, Said
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.codec import event_mark
+from genie_core.room.protocol.events import Event, Said
+from genie_core.room.state.room_state import RoomState
 
 MOMENTS: Final = 200
 MEMBERS: Final = ("bob", "cleo")

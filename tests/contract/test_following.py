@@ -7,7 +7,7 @@ from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual import events
 from textual.pilot import Pilot
 
-from genie_core.room.event import Said
+from genie_core.room.protocol.events import Said
 from genie_core.room.seat import Unsent
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer import Composer

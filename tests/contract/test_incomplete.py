@@ -6,10 +6,10 @@ import pytest
 from tests.contract.assisted import KEY, Guest, config, room_of_two
 
 from genie_core.assistant.config import Rule, Runtime
-from genie_core.room.authorship import reported
-from genie_core.room.event import Answered, Asked, Cancelled, Failed, Settled
-from genie_core.room.exchange import Phase
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.events import Answered, Asked, Cancelled, Failed, Settled
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.security.signing import reported
+from genie_core.room.state.thread import Phase
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Cut, Say, Stall
 

@@ -12,11 +12,11 @@ import pytest
 from tests.contract.member import Member, join, new, rejoin
 from tests.contract.terminal import Terminal, printed_invite
 
-from genie_core.room.frame import Challenge, Hello, Prove, Refused, Welcome
-from genie_core.room.identity import Identity
-from genie_core.room.invite import read_invite, write_invite
-from genie_core.room.proof import Meeting, Ticket, new_nonce
-from genie_core.room.websocket import tls_connect
+from genie_core.room.protocol.frames import Challenge, Hello, Prove, Refused, Welcome
+from genie_core.room.security.challenge import Meeting, Ticket, new_nonce
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite import read_invite, write_invite
+from genie_core.room.transport.websocket import tls_connect
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.usefixtures("own_hosts")]
 

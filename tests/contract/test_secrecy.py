@@ -18,12 +18,12 @@ from keyring.backends import fail
 from tests.genie_core.room.house import Ear
 from textual.pilot import Pilot
 
-from genie_core import redaction
 from genie_core.assistant.config import Runtime
 from genie_core.assistant.secrets import SHARED
-from genie_core.known_values import HIDDEN, KnownValues
 from genie_core.logging import DiscreetFormatter
-from genie_core.room import codec
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import HIDDEN, KnownValues
+from genie_core.room.protocol import codec
 from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Refuse, Say

@@ -11,9 +11,9 @@ from tests.genie_core.assistant.servers.toy_server import SHOUT, tool
 from tests.genie_core.assistant.servers.toy_web import toy_web
 
 from genie_core.assistant.config import AgentSpec, Rule, Runtime, ToolLimits
-from genie_core.room.event import Answered, Cancelled, Settled
-from genie_core.room.exchange import Phase
+from genie_core.room.protocol.events import Answered, Cancelled, Settled
 from genie_core.room.seat import Answer
+from genie_core.room.state.thread import Phase
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Calls, Refuse, Say
 

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from genie_core.assistant.policy import check_rules
+from genie_core.assistant.agents import roles_of
+from genie_core.assistant.policy.policy import check_rules
 from genie_core.assistant.prompts import prompt_names
-from genie_core.assistant.roles import roles_of
-from genie_core.assistant.servers.file import load_servers
-from genie_core.assistant.tools.catalogue import TOOL_NAMES
+from genie_core.assistant.servers.config_file import load_servers
+from genie_core.assistant.tools.catalog import TOOL_NAMES
 from genie_tui.action import Scope
 from genie_tui.commands import BY_NAME
 from genie_tui.keymap import actions

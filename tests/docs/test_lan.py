@@ -12,7 +12,7 @@ import pytest
 
 from genie_core.archive.blobs import BLOBS_NAME
 from genie_core.archive.saved import WITHHELD_NAME
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.limits import Limits
 from genie_tui.commands import BY_NAME
 from genie_tui.hosting import PASSES_NAME
 from genie_tui.locations import Locations
@@ -71,7 +71,7 @@ def test_a_limit_has_the_default_and_the_bounds_that_the_table_says(field: str) 
 def test_the_fixed_bounds_are_those_of_the_code() -> None:
     wrong = []
     for name, value, meaning in rows(PAGE, "bound"):
-        module, _, constant = name.strip("`").partition(".")
+        module, _, constant = name.strip("`").rpartition(".")
         real = getattr(import_module(f"genie_core.room.{module}"), constant)
         if number(value) != real or not meaning:
             wrong.append(f"{name}: {value}, in the code {real}")

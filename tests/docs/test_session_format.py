@@ -21,8 +21,8 @@ from genie_core.archive.lock import LOCK_NAME
 from genie_core.archive.migrations import FORMAT, OLDEST
 from genie_core.archive.record import PREVIEW_CHARS, RoomRecord
 from genie_core.archive.saved import ENGINE_NAME, LOG_NAME, RECORD_NAME, WITHHELD_NAME
-from genie_core.room.event import AnyBody, Body, Event
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import AnyBody, Body, Event
+from genie_core.room.state.room_state import RoomState
 from genie_tui.hosting import PASSES_NAME
 from genie_tui.options import parser
 from genie_tui.view_state import VIEW_NAME, View

@@ -89,7 +89,7 @@ class Stubborn:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make everything that is bounded end soon."""
-    monkeypatch.setattr("genie_core.patience.GRACE", 0.05)
-    monkeypatch.setattr("genie_core.tenure.CLOSE_GRACE", 0.05)
-    monkeypatch.setattr("genie_core.tenure.CANCEL_GRACE", 0.05)
-    monkeypatch.setattr("genie_core.actor.CANCEL_GRACE", 0.05)
+    monkeypatch.setattr("genie_core.runtime.resource_task.GRACE", 0.05)
+    monkeypatch.setattr("genie_core.runtime.resource_task.CLOSE_GRACE", 0.05)
+    monkeypatch.setattr("genie_core.runtime.resource_task.CANCEL_GRACE", 0.05)
+    monkeypatch.setattr("genie_core.runtime.actor.CANCEL_GRACE", 0.05)

@@ -10,9 +10,9 @@ from tests.genie_core.room.house import loader, opened
 from genie_core.archive.lines import encode_line
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
-from genie_core.room.checkpoint import encode_state
-from genie_core.room.exchange import Phase
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import encode_state
+from genie_core.room.state.thread import Phase
 from genie_tui.plain_log import lines
 from genie_tui.widgets.ledger_log import LedgerLog
 from genie_tui.widgets.ledger_text import headline

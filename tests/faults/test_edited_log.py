@@ -25,9 +25,9 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.checkpoint import encode_state
-from genie_core.room.event import Event, Hosted, Opened, Said
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Event, Hosted, Opened, Said
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import encode_state
 from genie_tui.entrance import Entrance
 from genie_tui.locations import Locations, find_locations
 from genie_tui.opening import ResumeRoom

@@ -26,7 +26,7 @@ from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import RECORD_NAME, SavedRoom
-from genie_core.room.event import Event, Said
+from genie_core.room.protocol.events import Event, Said
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
 from genie_tui.locations import find_locations

@@ -308,5 +308,5 @@ def test_every_schedule_ends_with_everything_in_order(
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
         for grace in ("patience.GRACE", "tenure.CLOSE_GRACE", "tenure.CANCEL_GRACE"):
             patch.setattr(f"genie_core.{grace}", 0.01)
-        patch.setattr("genie_core.actor.CANCEL_GRACE", 0.01)
+        patch.setattr("genie_core.runtime.actor.CANCEL_GRACE", 0.01)
         asyncio.run(perform(schedule, Path(folder) if on_disk else None, idle_timeout))

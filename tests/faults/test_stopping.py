@@ -211,7 +211,7 @@ async def test_all_agents_of_a_session_close_at_the_same_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However many people there are, and whatever their agents direct: ending takes one closing."""
-    monkeypatch.setattr("genie_core.patience.GRACE", 600.0)
+    monkeypatch.setattr("genie_core.runtime.resource_task.GRACE", 600.0)
     people = 4
     closing = asyncio.Barrier(people)
 

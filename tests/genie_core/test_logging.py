@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from genie_core import redaction
-from genie_core.known_values import HIDDEN, KnownValues
 from genie_core.logging import BACKLOG, configure_logging
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import HIDDEN, KnownValues
 
 PLAIN = "%(levelname)s %(name)s: %(message)s"
 

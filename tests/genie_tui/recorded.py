@@ -5,8 +5,8 @@ from pathlib import Path
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import ROOM, AnyBody, Event, Hosted, Joined, Opened, Said
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import ROOM, AnyBody, Event, Hosted, Joined, Opened, Said
+from genie_core.room.state.room_state import RoomState
 from genie_tui.locations import Locations
 from genie_tui.session_store import SessionStore
 

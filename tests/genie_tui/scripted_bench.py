@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from genie_core.progress import Usage
 from genie_core.room.workbench import AgentInfo, Allowance, ServerInfo, ToolInfo
+from genie_core.runtime.progress import Usage
 
 AGENTS = (
     AgentInfo("system", "Answers questions.", "openai:gpt-5", "pydantic-ai", coordinator=True),

@@ -14,12 +14,12 @@ from textual.screen import Screen
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.archive.labels import Labels
-from genie_core.assistant.whatif_report import Report
+from genie_core.assistant.what_if.report import Report
 from genie_core.errors import GenieError
 from genie_core.room.backlog import BacklogChoice
-from genie_core.room.deed import Deed
 from genie_core.room.departure import Ending, Receipt
-from genie_core.room.event import (
+from genie_core.room.grants import Grant
+from genie_core.room.protocol.events import (
     ROOM,
     AnyBody,
     Asked,
@@ -33,9 +33,8 @@ from genie_core.room.event import (
     Role,
     Said,
 )
-from genie_core.room.event import Decided as DecidedBody
-from genie_core.room.fold import RoomState
-from genie_core.room.grants import Grant
+from genie_core.room.protocol.events import Decided as DecidedBody
+from genie_core.room.protocol.host_record import Deed
 from genie_core.room.seat import (
     Answer,
     EngineState,
@@ -49,6 +48,7 @@ from genie_core.room.seat import (
     Unsent,
     Way,
 )
+from genie_core.room.state.room_state import RoomState
 from genie_core.room.workbench import Workbench
 from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary

@@ -17,12 +17,12 @@ from textual.app import ComposeResult
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
-from genie_core.room.errors import OtherHost
+from genie_core.room.protocol.errors import OtherHost
 from genie_core.room.seat import Going, Parting
 from genie_tui.app import GenieApp
 from genie_tui.opening import JoinRoom, NewRoom
-from genie_tui.screens.confirm import ConfirmScreen
-from genie_tui.screens.help import HelpScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.help import HelpScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.themes import DARK, LIGHT
 from genie_tui.widgets.approval_card import ApprovalCard

@@ -1,7 +1,7 @@
 import pytest
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
-from genie_core.room.event import Hosted, Joined, Moderated, Opened, Role, Suspended
+from genie_core.room.protocol.events import Hosted, Joined, Moderated, Opened, Role, Suspended
 from genie_core.room.seat import Link, LinkStatus
 from genie_tui.authority import UNCONNECTED, cannot_take_over, only_host, use_authority
 from genie_tui.order import Moderation, Share

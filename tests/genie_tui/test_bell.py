@@ -1,8 +1,8 @@
 import pytest
 from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
 
-from genie_core.room.event import Answered, AnyBody, Decided, Joined, Left, Said, Settled
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Answered, AnyBody, Decided, Joined, Left, Said, Settled
+from genie_core.room.state.room_state import RoomState
 from genie_tui.bell import Bell, mentions, rings
 from genie_tui.settings import Notify
 

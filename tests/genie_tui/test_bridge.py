@@ -1,7 +1,7 @@
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from genie_core.room.event import Event, Said
+from genie_core.room.protocol.events import Event, Said
 from genie_core.room.seat import EngineState, EngineStatus, Link, LinkStatus, Severity, Unsent
 from genie_tui.bridge import (
     Bridge,

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from genie_core.room.event import FileRef, Quote, QuotedLine
+from genie_core.room.protocol.events import FileRef, Quote, QuotedLine
 from genie_tui.cargo import Cargo, quoted_chars
 
 QUOTE = Quote("r", "Garden", (QuotedLine("ann", "hello"),))

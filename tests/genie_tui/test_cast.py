@@ -9,7 +9,7 @@ from tests.genie_core.archive.sample import BORN, saved_room
 
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import Event, Failed, Opened, Said
+from genie_core.room.protocol.events import Event, Failed, Opened, Said
 from genie_tui.cast import WIDTH, cast
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")

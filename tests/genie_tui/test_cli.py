@@ -176,7 +176,7 @@ def test_doctor_says_that_the_offline_helper_answers(tmp_path: Path) -> None:
     ("command", "too"),
     [
         ("--version", "logging"),
-        ("--help", "genie_core.room.frame"),
+        ("--help", "genie_core.room.protocol.frames"),
         ("doctor", ""),
         ("id", "zeroconf"),
     ],

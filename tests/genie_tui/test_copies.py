@@ -5,10 +5,10 @@ from pathlib import Path
 from tests.genie_tui.test_entrance import LOCAL, places
 
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.codec import event_mark
-from genie_core.room.errors import Diverged, KnownRoom
-from genie_core.room.event import Event, Joined, Opened, Said
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.codec import event_mark
+from genie_core.room.protocol.errors import Diverged, KnownRoom
+from genie_core.room.protocol.events import Event, Joined, Opened, Said
+from genie_core.room.state.room_state import RoomState
 from genie_tui.copies import Copies, allegiance_of
 from genie_tui.place import Person
 from genie_tui.view_state import View, read_view, write_view

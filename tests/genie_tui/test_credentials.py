@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from genie_core import redaction
 from genie_core.assistant.secrets import OwnSecrets
-from genie_core.known_values import HIDDEN, KnownValues
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import HIDDEN, KnownValues
 from genie_tui.credentials import hide_own_secrets, names_at_hand
 from genie_tui.locations import find_locations
 

@@ -8,11 +8,11 @@ import pytest
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import UnknownRoom
 from genie_core.archive.lines import encode_line
-from genie_core.room.announcement import Announcement
-from genie_core.room.deed import sign_deed
-from genie_core.room.discovery import Announcer
-from genie_core.room.event import ROOM, Event, Opened, Said
-from genie_core.room.identity import Identity
+from genie_core.room.discovery.browser import Announcer
+from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.protocol.events import ROOM, Event, Opened, Said
+from genie_core.room.protocol.host_record import sign_deed
+from genie_core.room.security.identity import Identity
 from genie_tui.doorman import House
 from genie_tui.locations import Locations
 from genie_tui.nearby import NearbyRoom

@@ -22,13 +22,13 @@ from genie_core.archive.export.json_lines import write_lines
 from genie_core.archive.fork import fork
 from genie_core.archive.importing import import_room
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.address import Address, parse_address
-from genie_core.room.allegiance import may_host
-from genie_core.room.errors import AddressInUse, RoomRefused, Unreachable
-from genie_core.room.event import FileRef, Hosted, Said
 from genie_core.room.participant import Participant
+from genie_core.room.protocol.address import Address, parse_address
+from genie_core.room.protocol.errors import AddressInUse, RoomRefused, Unreachable
+from genie_core.room.protocol.events import FileRef, Hosted, Said
 from genie_core.room.seat import Link, Seat, Unsent
-from genie_core.room.websocket import bind
+from genie_core.room.state.hosting import may_host
+from genie_core.room.transport.websocket import bind
 from genie_tui.entrance import Entrance, NothingToResume, StillHosted
 from genie_tui.host import Doors, NotYours, open_doors
 from genie_tui.hosting import Presence

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.event import MOST_OF_SCOPE
+from genie_core.room.protocol.events import MOST_OF_SCOPE
 from genie_tui.extent import extent_words, read_extent
 
 

@@ -13,11 +13,11 @@ from genie_core.archive.blobs import BlobStore
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.depot import LEFTOVER
-from genie_core.room.errors import NoSuchFile
-from genie_core.room.event import Event, FileRef, Said
-from genie_core.room.frame import ClientFrame, Store, Stored
-from genie_core.room.limits import Limits
 from genie_core.room.participant import Participant
+from genie_core.room.protocol.errors import NoSuchFile
+from genie_core.room.protocol.events import Event, FileRef, Said
+from genie_core.room.protocol.frames import ClientFrame, Store, Stored
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Seat, Transfer, Way
 from genie_tui.files import (
     ELSEWHERE,

@@ -11,7 +11,7 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import ArchiveError, RoomInUse
 from genie_core.archive.lock import holder, in_turn
 from genie_core.archive.saved import RECORD_NAME, SavedRoom
-from genie_core.room.event import ROOM, Event, Opened
+from genie_core.room.protocol.events import ROOM, Event, Opened
 from genie_tui.holding import open_held
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.durable import replace_file
-from genie_core.room.passes import Passes
 from genie_core.room.seat import Severity
+from genie_core.room.security.invite_tokens import Passes
+from genie_core.storage.atomic import replace_file
 from genie_tui.hosting import PASSES_NAME, SAVED, PassFile
 
 

@@ -9,21 +9,21 @@ from genie_tui.app import GenieApp
 from genie_tui.commands import COMMANDS
 from genie_tui.keymap import ACTIONS, actions, bindings, by_key
 from genie_tui.palette import AppActions, RoomActions
-from genie_tui.screens.ask_line import AskLineScreen
-from genie_tui.screens.confirm import ConfirmScreen
-from genie_tui.screens.edit_call import EditCallScreen
-from genie_tui.screens.grants import GrantsScreen
-from genie_tui.screens.help import HelpScreen, HelpText
-from genie_tui.screens.invite import InviteScreen
+from genie_tui.screens.dialogs.ask_line import AskLineScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.edit_call import EditCallScreen
+from genie_tui.screens.dialogs.grants import GrantsScreen
+from genie_tui.screens.dialogs.help import HelpScreen, HelpText
+from genie_tui.screens.dialogs.invite import InviteScreen
+from genie_tui.screens.dialogs.preferences import PreferencesScreen
 from genie_tui.screens.lobby import LobbyScreen
-from genie_tui.screens.preferences import PreferencesScreen
 from genie_tui.screens.replay import ReplayScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsScreen
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
-from genie_tui.widgets.door import Door
+from genie_tui.widgets.join_requests import Door
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.offers import Offers
 from genie_tui.widgets.session_list import SessionList

@@ -7,11 +7,11 @@ import msgspec
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.announcement import Announcement
-from genie_core.room.deed import sign_deed
-from genie_core.room.discovery import Announcer
-from genie_core.room.event import ROOM, Event, Hosted, Joined, Moderated, Opened
-from genie_core.room.identity import Identity, words
+from genie_core.room.discovery.browser import Announcer
+from genie_core.room.discovery.service_record import Announcement
+from genie_core.room.protocol.events import ROOM, Event, Hosted, Joined, Moderated, Opened
+from genie_core.room.protocol.host_record import sign_deed
+from genie_core.room.security.identity import Identity, words
 from genie_tui.nearby import NearbyRoom
 from genie_tui.neighbourhood import Neighbourhood, browse
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.room.errors import IdentityError, InvalidName
-from genie_core.room.identity import verify, words
+from genie_core.room.protocol.errors import IdentityError, InvalidName
+from genie_core.room.security.identity import verify, words
 from genie_tui.locations import Locations, find_locations
 from genie_tui.person import introduce, person_of
 from genie_tui.place import Person

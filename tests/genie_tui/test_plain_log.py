@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Decided,

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from genie_core import redaction
-from genie_core.known_values import KnownValues
-from genie_core.room.event import PREFERENCE_CHARS
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import KnownValues
+from genie_core.room.protocol.events import PREFERENCE_CHARS
 from genie_tui.preferences import (
     PreferencesError,
     keep_preferences,

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 import pytest
 from tests.genie_core.room.house import Ear
 
-from genie_core.room.deed import Deed, sign_deed
-from genie_core.room.event import AnyBody, Event, Hosted, Joined, Opened
-from genie_core.room.fold import RoomState
-from genie_core.room.identity import Identity
+from genie_core.room.protocol.events import AnyBody, Event, Hosted, Joined, Opened
+from genie_core.room.protocol.host_record import Deed, sign_deed
+from genie_core.room.security.identity import Identity
+from genie_core.room.state.room_state import RoomState
 from genie_tui.rivals import Rivals
 
 HANA, BOB, MALLORY = Identity.generate(), Identity.generate(), Identity.generate()

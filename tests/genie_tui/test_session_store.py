@@ -11,7 +11,7 @@ from genie_core.archive.blobs import BlobStore
 from genie_core.archive.errors import ArchiveError, NoSuchEvent, RoomInUse
 from genie_core.archive.lines import encode_line
 from genie_core.archive.spoken import Line
-from genie_core.room.event import Answered, AnyBody, Decided, Event, FileRef, Said
+from genie_core.room.protocol.events import Answered, AnyBody, Decided, Event, FileRef, Said
 from genie_tui.export.form import InTheWay, NoForm
 from genie_tui.session_row import Way
 from genie_tui.session_store import PREVIEWED, SessionStore

@@ -13,7 +13,7 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import NotTrashed
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Asked,

@@ -11,7 +11,7 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.retention import Limits
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import Event, Opened, Said
+from genie_core.room.protocol.events import Event, Opened, Said
 from genie_tui.sessions_list import (
     Entry,
     as_json,

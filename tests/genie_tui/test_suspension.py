@@ -21,18 +21,18 @@ from textual.widgets import Input, Static
 
 from genie_core.errors import GenieError
 from genie_core.room.departure import QUICK_GRACE, Ending, Item, Receipt
-from genie_core.room.errors import LeftInDisorder
-from genie_core.room.event import FileRef, Joined, Left
+from genie_core.room.protocol.errors import LeftInDisorder
+from genie_core.room.protocol.events import FileRef, Joined, Left
 from genie_core.room.seat import Unsent
 from genie_tui.app import GenieApp
 from genie_tui.departure import Departure, last_words
-from genie_tui.screens.ask_line import AskLineScreen
-from genie_tui.screens.confirm import ConfirmScreen
-from genie_tui.screens.help import HelpScreen
-from genie_tui.screens.leaving import HURRY, LeavingScreen
+from genie_tui.screens.dialogs.ask_line import AskLineScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.help import HelpScreen
+from genie_tui.screens.dialogs.leaving import HURRY, LeavingScreen
+from genie_tui.screens.dialogs.unsaved import UnsavedScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.screens.unsaved import UnsavedScreen
 from genie_tui.view_state import View
 
 WAY_OUT = "~/sessions/2026-11-21-garden-abcd"

@@ -9,7 +9,7 @@ from textual.selection import SELECT_ALL, Selection
 from textual.widget import Widget
 from textual.widgets import Static
 
-from genie_core.room.event import Answered
+from genie_core.room.protocol.events import Answered
 from genie_tui.themes import DARK, LIGHT, contrast, selection_colours, theme_names
 from genie_tui.widgets.timeline import Timeline
 

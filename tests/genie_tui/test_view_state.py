@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.event import Answered, Asked, FileRef, Quote, QuotedLine
+from genie_core.room.protocol.events import Answered, Asked, FileRef, Quote, QuotedLine
 from genie_core.room.seat import Unrecorded, Unsent
 from genie_tui.view_state import VIEW_NAME, View, ViewNotKept, read_view, together, write_view
 

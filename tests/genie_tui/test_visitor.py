@@ -16,21 +16,21 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import SavedRoom
 from genie_core.preferences import PreferencesSource
-from genie_core.room.address import Address, parse_address
-from genie_core.room.certificate import load_certificate
-from genie_core.room.errors import (
+from genie_core.room.participant import Participant
+from genie_core.room.plan import EngineLoader
+from genie_core.room.protocol.address import Address, parse_address
+from genie_core.room.protocol.errors import (
     OtherHost,
     RoomError,
     RoomRefused,
     WrongPin,
 )
-from genie_core.room.event import Answered, Preferred
-from genie_core.room.exchange import Phase
-from genie_core.room.invite import Invite, write_invite
-from genie_core.room.participant import Participant
-from genie_core.room.plan import EngineLoader
+from genie_core.room.protocol.events import Answered, Preferred
 from genie_core.room.seat import Answer, Going, Link, Unsent
+from genie_core.room.security.certificate import load_certificate
+from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.server import RoomServer
+from genie_core.room.state.thread import Phase
 from genie_tui.engines import engine_loader
 from genie_tui.entrance import Entrance, StillHosted
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom

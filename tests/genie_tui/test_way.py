@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from genie_core.archive.catalogue import Catalogue
-from genie_core.room.address import Address
-from genie_core.room.errors import InvalidAddress, InvalidInvite
-from genie_core.room.fold import RoomState
-from genie_core.room.invite import Invite, write_invite
-from genie_core.room.seeker import Whereabouts
+from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.errors import InvalidAddress, InvalidInvite
+from genie_core.room.security.invite import Invite, write_invite
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.dialer import Whereabouts
 from genie_tui.way import NowhereToLook, host_of, way_back, way_of
 
 PIN = "x" * 43

@@ -17,8 +17,8 @@ from genie_core.archive.errors import UnknownRoom
 from genie_core.archive.labels import Label, Labels
 from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.errors import UnknownTemplate, UnreadableTemplate
-from genie_core.assistant.whatif_report import Report, Summary
-from genie_core.room.event import Answered, AnyBody, Decided, Said
+from genie_core.assistant.what_if.report import Report, Summary
+from genie_core.room.protocol.events import Answered, AnyBody, Decided, Said
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Refuse, Stall
 from genie_tui.options import parser

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.archive.errors import DiskFailure
-from genie_core.assistant.whatif_report import Report
+from genie_core.assistant.what_if.report import Report
 from genie_tui.whatif_files import FOLDER, save, saved
 
 

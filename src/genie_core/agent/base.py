@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from genie_core.agent.approval import ApprovalCallback
 from genie_core.message import Attachment
-from genie_core.state import JournalSuffices
+from genie_core.storage.agent_state import JournalSuffices
 
 AsyncTool: TypeAlias = Callable[..., Awaitable[Any]]
 """A coroutine function whose name, parameters and docstring describe a tool to the model."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Final, Protocol
 
-from genie_core.actor import Actor
 from genie_core.agent.approval import Approval, ApprovalContext
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.factory import AgentFactory
@@ -25,12 +24,12 @@ from genie_core.errors import (
     public_summary,
     summary,
 )
-from genie_core.journal import encode_json
 from genie_core.message import Attachment
-from genie_core.patience import Patience, raise_if_cancelled
-from genie_core.progress import Usage, What, note, reporting_to
-from genie_core.stages import stage
-from genie_core.state import StateKeeper
+from genie_core.runtime.actor import Actor
+from genie_core.runtime.progress import Usage, What, note, reporting_to, stage
+from genie_core.runtime.resource_task import Patience, raise_if_cancelled
+from genie_core.storage.agent_state import StateKeeper
+from genie_core.storage.journal import encode_json
 
 log = logging.getLogger(__name__)
 

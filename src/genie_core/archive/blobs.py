@@ -25,7 +25,7 @@ from genie_core.archive.errors import (
     UnknownBlob,
     disk_access,
 )
-from genie_core.durable import create_file, make_private_folder, sync_folder, write_whole
+from genie_core.storage.atomic import create_file, make_private_folder, sync_folder, write_whole
 
 BLOBS_NAME: Final = "blobs"
 """The folder in that of a saved room."""

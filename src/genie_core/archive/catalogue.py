@@ -31,7 +31,7 @@ from genie_core.archive.record import Kind, RoomRecord, one_line
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME, SavedRoom
 from genie_core.archive.staging import sweep
 from genie_core.datastore import path_name
-from genie_core.durable import make_private_folder, sync_folder
+from genie_core.storage.atomic import make_private_folder, sync_folder
 
 SLUG_CHARS: Final = 24
 MOST_NEAR: Final = 3

@@ -21,8 +21,8 @@ from genie_core.archive.lock import holder
 from genie_core.archive.record import RoomRecord, read_record
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME
 from genie_core.archive.survey import scan_all
-from genie_core.room.event import Unreadable
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Unreadable
+from genie_core.room.state.room_state import RoomState
 
 MOST_REMARKS: Final = 5
 """So many different reasons are told why events can't be shown."""

@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Final
 
 from genie_core.archive.log import EventLog
-from genie_core.blocking import off_loop
-from genie_core.room.event import Event
-from genie_core.tasks import start_task
+from genie_core.room.protocol.events import Event
+from genie_core.runtime.tasks import start_task
+from genie_core.runtime.threads import off_loop
 
 CLOSE_TIMEOUT: Final = 5.0
 """Seconds that the last writes may take."""

@@ -8,7 +8,7 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import AmbiguousRoom, UnknownRoom
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import AGENT
-from genie_core.room.event import Answered, Event, Quote, QuotedLine, Said
+from genie_core.room.protocol.events import Answered, Event, Quote, QuotedLine, Said
 
 MOST_MESSAGES: Final = 200
 MOST_CHARS: Final = 50_000

@@ -15,8 +15,14 @@ from genie_core.archive.record import TITLE_CHARS, RoomRecord, one_line, summary
 from genie_core.archive.saved import LOG_NAME, WITHHELD_NAME, SavedRoom
 from genie_core.archive.staging import staged
 from genie_core.archive.survey import scan_all
-from genie_core.durable import create_file, make_private_folder, sync_data, sync_folder, write_whole
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
+from genie_core.storage.atomic import (
+    create_file,
+    make_private_folder,
+    sync_data,
+    sync_folder,
+    write_whole,
+)
 
 MARK: Final = " (fork)"
 """What the title of a fork ends in."""

@@ -25,8 +25,8 @@ from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import LOG_NAME, SavedRoom
 from genie_core.archive.staging import staged
 from genie_core.datastore import path_name
-from genie_core.durable import create_file, sync_folder, write_whole
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
+from genie_core.storage.atomic import create_file, sync_folder, write_whole
 
 LABELS_BYTES: Final = 16 * 1024 * 1024
 """More than anybody thinks of the decisions in one room."""

@@ -16,11 +16,11 @@ import msgspec
 
 from genie_core.archive.lines import Damages, Found, SortedLog, fitting
 from genie_core.archive.pieces import PIECE, is_refusal
-from genie_core.durable import create_file, read_file
-from genie_core.room.checkpoint import VERSION as STATE_VERSION
-from genie_core.room.checkpoint import decode_state, encode_state
-from genie_core.room.event import Event, Unreadable
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Event, Unreadable
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import VERSION as STATE_VERSION
+from genie_core.room.state.snapshot import decode_state, encode_state
+from genie_core.storage.atomic import create_file, read_file
 
 INDEX_NAME: Final = "events.idx"
 VERSION: Final = 2

@@ -11,8 +11,8 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from genie_core.archive.errors import check_ordinary, disk_access
-from genie_core.durable import sync_data, write_whole
-from genie_core.room.event import is_moment
+from genie_core.room.protocol.events import is_moment
+from genie_core.storage.atomic import sync_data, write_whole
 
 LABELS_NAME: Final = "labels.jsonl"
 

@@ -17,9 +17,9 @@ from typing import Final
 
 import msgspec
 
-from genie_core.room.codec import flaw
-from genie_core.room.event import ROOM, Event, Unreadable
-from genie_core.room.fold import IllegalEvent, RoomState
+from genie_core.room.protocol.codec import flaw
+from genie_core.room.protocol.events import ROOM, Event, Unreadable
+from genie_core.room.state.room_state import IllegalEvent, RoomState
 
 MAX_GAP: Final = 100_000
 """So many events may be lost beyond one for each line; a jump that skips more is damage itself."""

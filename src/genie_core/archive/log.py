@@ -15,9 +15,9 @@ from genie_core.archive.index import INDEX_NAME, Base, LogIndex
 from genie_core.archive.lines import CUT_OFF, LOST, Damages, Found, encode_line
 from genie_core.archive.pieces import PIECE, is_refusal
 from genie_core.archive.survey import read_part, scan_all, take_stock
-from genie_core.durable import make_private_folder, sync_data, sync_folder, write_whole
-from genie_core.room.event import ROOM, Event, FileRef, Unreadable
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import ROOM, Event, FileRef, Unreadable
+from genie_core.room.state.room_state import RoomState
+from genie_core.storage.atomic import make_private_folder, sync_data, sync_folder, write_whole
 
 logger = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from genie_core.archive.errors import DamagedRoom, check_ordinary, disk_access
 from genie_core.archive.index import INDEX_NAME, LogIndex
 from genie_core.archive.lines import last_event
 from genie_core.archive.survey import read_part, take_stock
-from genie_core.room.checkpoint import decode_state, encode_state
-from genie_core.room.event import Event
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Event
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import decode_state, encode_state
 
 PART: Final = 1_024
 """Events that are held at once where all are read."""

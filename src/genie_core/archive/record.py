@@ -9,9 +9,9 @@ import msgspec
 from genie_core.archive.errors import DamagedRoom, InvalidTag, NewerVersion, check_ordinary
 from genie_core.archive.migrations import FORMAT, migrate
 from genie_core.archive.spoken import AGENT
-from genie_core.room.codec import whole_text
-from genie_core.room.event import Copied
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.codec import whole_text
+from genie_core.room.protocol.events import Copied
+from genie_core.room.state.room_state import RoomState
 
 TITLE_CHARS: Final = 120
 PREVIEW_CHARS: Final = 120

@@ -16,8 +16,8 @@ from genie_core.archive.log import EventLog
 from genie_core.archive.record import RoomRecord, one_line, summary_of
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME, SavedRoom
 from genie_core.datastore import path_name
-from genie_core.durable import create_file, sync_data, sync_folder
-from genie_core.room.codec import whole_text
+from genie_core.room.protocol.codec import whole_text
+from genie_core.storage.atomic import create_file, sync_data, sync_folder
 
 
 def repair(folder: Path) -> list[str]:

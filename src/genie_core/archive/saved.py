@@ -22,9 +22,9 @@ from genie_core.archive.record import (
     read_record,
     summary_of,
 )
-from genie_core.durable import replace_file
-from genie_core.room.event import ROOM, Event, Opened
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import ROOM, Event, Opened
+from genie_core.room.state.room_state import RoomState
+from genie_core.storage.atomic import replace_file
 
 RECORD_NAME: Final = "room.json"
 LOG_NAME: Final = "events.jsonl"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from genie_core.archive.spoken import AGENT
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,

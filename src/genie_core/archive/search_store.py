@@ -14,7 +14,7 @@ from typing import Final
 
 from genie_core.archive.search_entries import Entry, EntryKind
 from genie_core.archive.search_words import CLOSE, OPEN, Term, match_query, spaced, whole
-from genie_core.durable import make_private_folder
+from genie_core.storage.atomic import make_private_folder
 
 VERSION: Final = 3
 """Of the tables and of what goes into them; with another one the file is made anew."""

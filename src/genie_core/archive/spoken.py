@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from genie_core.room.event import Answered, Cancelled, Event, Failed, Said
+from genie_core.room.protocol.events import Answered, Cancelled, Event, Failed, Said
 
 if TYPE_CHECKING:
     from genie_core.archive.reader import LogReader

@@ -9,7 +9,7 @@ from typing import Final
 
 from genie_core.archive.errors import ArchiveError
 from genie_core.archive.lock import hold, in_turn
-from genie_core.durable import make_private_folder
+from genie_core.storage.atomic import make_private_folder
 
 PREFIX: Final = ".importing-"
 """How such a folder begins, among those of the saved rooms."""

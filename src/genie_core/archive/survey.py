@@ -18,7 +18,7 @@ from genie_core.archive.lines import (
     SortedLog,
 )
 from genie_core.archive.pieces import Hole, read_pieces
-from genie_core.room.event import ROOM, Event, Unreadable
+from genie_core.room.protocol.events import ROOM, Event, Unreadable
 
 NEAR: Final = 8 * 1024 * 1024
 """So many bytes before the end begins what is looked at closely; what is before is only folded."""

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from genie_core.archive.errors import NotTrashed
 from genie_core.archive.lock import hold
-from genie_core.durable import reason, sync_folder
+from genie_core.storage.atomic import reason, sync_folder
 
 Send: TypeAlias = Callable[[Path], None]
 """Moves a folder to the trash; raises `OSError` if it can't."""

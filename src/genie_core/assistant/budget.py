@@ -12,10 +12,10 @@ from genie_core.agent.base import Agent, AgentInput
 from genie_core.assistant.config import Budget
 from genie_core.errors import GenieError
 from genie_core.message import Message
-from genie_core.progress import Usage, What, also_reporting_to
 from genie_core.reasoner.base import GroupReasoner, Response
 from genie_core.room.judge import EXCEED_BUDGET
 from genie_core.room.workbench import Allowance
+from genie_core.runtime.progress import Usage, What, also_reporting_to
 
 
 class BudgetUsedUp(GenieError):

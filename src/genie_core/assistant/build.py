@@ -11,20 +11,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from genie_core.agent import AgentFactory
-from genie_core.assistant.agents import MENTION_ONLY, Workshop
-from genie_core.assistant.bench import Bench, risk_in
+from genie_core.assistant.agents import MENTION_ONLY, Workshop, roles_of
 from genie_core.assistant.budget import Purse
 from genie_core.assistant.check import check_choice, check_config
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
-from genie_core.assistant.lineup import Lineup, label_of
-from genie_core.assistant.meant import meanings
-from genie_core.assistant.policy import Policy
+from genie_core.assistant.controls import Bench, risk_in
+from genie_core.assistant.models.registry import Lineup, label_of
+from genie_core.assistant.policy.normalize import meanings
+from genie_core.assistant.policy.policy import Policy
 from genie_core.assistant.prompts import load_prompt
-from genie_core.assistant.roles import roles_of
-from genie_core.assistant.servers.board import Board
-from genie_core.assistant.servers.file import load_servers
-from genie_core.assistant.tools.catalogue import available
-from genie_core.assistant.tools.workspace import Workspace
+from genie_core.assistant.servers.config_file import load_servers
+from genie_core.assistant.servers.registry import Board
+from genie_core.assistant.tools.catalog import available
+from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.reasoner import GroupReasonerFactory
 from genie_core.room.judge import Judge
 from genie_core.room.workbench import Workbench

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.errors import MissingVariable, WrongAddress, WrongKeyName
+from genie_core.assistant.models.providers import check_compatible, check_model
 from genie_core.assistant.prompts import load_prompt
-from genie_core.assistant.provider import check_compatible, check_model
-from genie_core.assistant.tools.workspace import Workspace
+from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.errors import GenieError
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)

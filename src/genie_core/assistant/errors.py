@@ -27,7 +27,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from genie_core.errors import GenieError
-from genie_core.redaction import hide_secrets
+from genie_core.privacy.redaction import hide_secrets
 
 
 class AssistantError(GenieError):

@@ -13,14 +13,14 @@ import msgspec
 
 from genie_core.assistant.errors import BadSecret, SecretsUnreadable
 from genie_core.assistant.keyring import Keyring, Ring, service_of, system_keyring
-from genie_core.assistant.provider import PROVIDERS
+from genie_core.assistant.models.providers import PROVIDERS
 from genie_core.datastore import path_name
-from genie_core.durable import reason, replace_file
-from genie_core.known_values import SHORTEST
-from genie_core.redaction import know
-from genie_core.room.key_file import holding, read_private
-from genie_core.room.names import fold_name
+from genie_core.privacy.known_secrets import SHORTEST
+from genie_core.privacy.redaction import know
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.identity import holding, read_private
 from genie_core.secrets import SecretsProvider
+from genie_core.storage.atomic import reason, replace_file
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ class OwnSecrets(SecretsProvider):
     before others', until one is set anew or deleted. Where several others have different values, or
     such in a keyring, which is not asked for that, none is used: `entries` tells so.
 
-    Every value is hidden in this process (see `genie_core.redaction`) before it is returned. All
+    Every value is hidden in this process (see `genie_core.privacy.redaction`) before it is returned. All
     methods block; several processes may call them at once. They raise `SecretsError`.
     """
 

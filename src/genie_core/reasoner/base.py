@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from genie_core.message import Message
-from genie_core.state import JournalSuffices
+from genie_core.storage.agent_state import JournalSuffices
 
 
 class Decision(Enum):

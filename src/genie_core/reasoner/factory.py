@@ -7,9 +7,9 @@ from typing import Any, Final, TypeAlias
 
 from genie_core.errors import InvalidFactory, StageFailed
 from genie_core.reasoner.base import GroupReasoner
+from genie_core.runtime.progress import stage
 from genie_core.secrets import SecretsProvider, fetch_secrets, secrets_of
 from genie_core.settings import check_setting, check_timeout
-from genie_core.stages import stage
 
 GroupReasonerFactoryFn: TypeAlias = Callable[[dict[str, str], str], GroupReasoner]
 """Makes a reasoner from a person's secrets and their name."""

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
-from genie_core.actor import Actor
 from genie_core.datastore import DataStore
 from genie_core.errors import ActorStopped, MissingKey, StageFailed
 from genie_core.message import Attachment, Message
-from genie_core.patience import Patience
-from genie_core.progress import Usage, What, reporting_to
 from genie_core.reasoner.base import Decision, GroupReasoner, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
-from genie_core.stages import stage
-from genie_core.state import StateKeeper
+from genie_core.runtime.actor import Actor
+from genie_core.runtime.progress import Usage, What, reporting_to, stage
+from genie_core.runtime.resource_task import Patience
+from genie_core.storage.agent_state import StateKeeper
 
 _HANDED_OVER: Final = "attachments"  # the key of how far a person's attachments are handed over
 _AHEAD: Final = "ahead"  # the key of how many messages the reasoner knows that were lost

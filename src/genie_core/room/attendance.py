@@ -5,9 +5,13 @@ from functools import partial
 
 from genie_core.room.audience import Audience
 from genie_core.room.engine_room import EngineRoom
-from genie_core.room.event import Event, Hosted, Opened, Settled
-from genie_core.room.fold import IllegalEvent, RoomState
-from genie_core.room.frame import (
+from genie_core.room.herald import Herald
+from genie_core.room.library import NoLibrary
+from genie_core.room.mail import Mail
+from genie_core.room.oversight import Oversight
+from genie_core.room.plan import Plan
+from genie_core.room.protocol.events import Event, Hosted, Opened, Settled
+from genie_core.room.protocol.frames import (
     Accepted,
     Knocking,
     Piece,
@@ -17,12 +21,8 @@ from genie_core.room.frame import (
     Stored,
     Welcome,
 )
-from genie_core.room.herald import Herald
-from genie_core.room.library import NoLibrary
-from genie_core.room.mail import Mail
-from genie_core.room.oversight import Oversight
-from genie_core.room.plan import Plan
 from genie_core.room.seat import Going, Knock, Link, LinkStatus, Listener, Severity, Unsent
+from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.succession import Succession
 from genie_core.room.visit import Visit
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from genie_core.redaction import mask_known
+from genie_core.privacy.redaction import mask_known
 from genie_core.room.seat import Listener, Severity
 
 logger = logging.getLogger(__name__)

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from typing import Final, Literal, TypeAlias
 
-from genie_core.room.event import Cancelled, RunBody
-from genie_core.room.exchange import Exchange
+from genie_core.room.protocol.events import Cancelled, RunBody
+from genie_core.room.state.thread import Exchange
 
 BacklogChoice: TypeAlias = Literal["all", "latest", "none"]
 """Which messages of a backlog are answered: all, the latest of each person, or none."""

@@ -5,8 +5,8 @@ import logging
 from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.room.context import Missing, Place, as_answer, as_message, late_file
-from genie_core.room.event import FileRef
-from genie_core.room.exchange import Exchange
+from genie_core.room.protocol.events import FileRef
+from genie_core.room.state.thread import Exchange
 from genie_core.room.trust import Trust
 from genie_core.session import GroupSession
 

@@ -5,11 +5,11 @@ What is recorded stays on everybody's disk, so that it is limited in number and 
 
 from typing import Final
 
-from genie_core.room.limits import Limits
-from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer
-from genie_core.room.rate import Rates, TokenBucket
-from genie_core.room.source import site_of
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.transport.origin import site_of
+from genie_core.room.transport.rate import Rates, TokenBucket
 
 WORK_RATE: Final = 20
 """An engine reports up to this many times as often as a person may speak."""

@@ -5,8 +5,8 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from genie_core.archive.errors import ArchiveError
-from genie_core.room.frame import ClientFrame
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.frames import ClientFrame
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.receiving import Receiving
 from genie_core.room.sending import Sending
 from genie_core.room.transfer import CHUNK_BYTES, fitting_chunk

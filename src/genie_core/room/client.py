@@ -8,10 +8,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from genie_core.room.backoff import Backoff
-from genie_core.room.codec import normal, whole_text
-from genie_core.room.connection import ClientConnection
-from genie_core.room.errors import (
+from genie_core.room.follower import Follower
+from genie_core.room.inbox import Inbox
+from genie_core.room.introduction import Introduction
+from genie_core.room.outbox import Outbox
+from genie_core.room.protocol.codec import normal, whole_text
+from genie_core.room.protocol.errors import (
     ConnectionLost,
     FrameError,
     OtherHost,
@@ -19,9 +21,8 @@ from genie_core.room.errors import (
     TooLong,
     Unreachable,
 )
-from genie_core.room.event import Event, FileRef, Quote, RunBody, Said
-from genie_core.room.follower import Follower
-from genie_core.room.frame import (
+from genie_core.room.protocol.events import Event, FileRef, Quote, RunBody, Said
+from genie_core.room.protocol.frames import (
     Bye,
     ClientFrame,
     Prefer,
@@ -29,15 +30,14 @@ from genie_core.room.frame import (
     Refused,
     Welcome,
 )
-from genie_core.room.identity import Identity
-from genie_core.room.inbox import Inbox
-from genie_core.room.introduction import Introduction
-from genie_core.room.limits import Limits
-from genie_core.room.outbox import Outbox
-from genie_core.room.proof import Ticket
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, LinkStatus, Unrecorded, Unsent
+from genie_core.room.security.challenge import Ticket
+from genie_core.room.security.identity import Identity
 from genie_core.room.signatory import Signatory
-from genie_core.room.websocket import Connector
+from genie_core.room.transport.connection import ClientConnection
+from genie_core.room.transport.dialer import Backoff
+from genie_core.room.transport.websocket import Connector
 
 BYE_GRACE: Final = 3.0
 

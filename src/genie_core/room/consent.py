@@ -10,10 +10,10 @@ from typing import Any, Final
 import msgspec
 
 from genie_core.agent.approval import Approval
-from genie_core.redaction import mask_value, put_back
-from genie_core.room.event import MOST_OF_SCOPE, Scope
-from genie_core.room.exchange import Proposal
+from genie_core.privacy.redaction import mask_value, put_back
 from genie_core.room.grants import Grant
+from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
+from genie_core.room.state.thread import Proposal
 
 MINUTE: Final = 60.0
 

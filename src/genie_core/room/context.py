@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from genie_core.agent.provider.files import MAX_BYTES, family_of
-from genie_core.file_names import safe_name
 from genie_core.message import SYSTEM, Attachment, Message, Thread
-from genie_core.room.event import FileRef, Quote, Said
-from genie_core.room.exchange import Exchange
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import FileRef, Quote, Said
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange
+from genie_core.storage.filenames import safe_name
 
 CONTEXT_LIMIT: Final = 200
 """Messages and answers of the past that an engine is told when it comes to a room."""

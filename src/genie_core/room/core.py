@@ -11,10 +11,15 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from genie_core.room.budget import Budget
-from genie_core.room.codec import whole_text
-from genie_core.room.deed import Deed
 from genie_core.room.door import Door
-from genie_core.room.event import (
+from genie_core.room.filing import DIGEST_CHARS, Errand, Filing
+from genie_core.room.floor import LABEL_CHARS, SILENCED, Floor
+from genie_core.room.heritage import Heritage
+from genie_core.room.history import History, Past
+from genie_core.room.moderator import PUT_OUT, Moderator
+from genie_core.room.peer import ARRIVING, NEXT, Peer, Stage
+from genie_core.room.protocol.codec import whole_text
+from genie_core.room.protocol.events import (
     PREFERENCE_CHARS,
     ROOM,
     VISIT_CHARS,
@@ -29,10 +34,7 @@ from genie_core.room.event import (
     Said,
     Suspended,
 )
-from genie_core.room.filing import DIGEST_CHARS, Errand, Filing
-from genie_core.room.floor import LABEL_CHARS, SILENCED, Floor
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import (
+from genie_core.room.protocol.frames import (
     Accept,
     Admit,
     Bequeath,
@@ -63,18 +65,16 @@ from genie_core.room.frame import (
     Typing,
     Welcome,
 )
-from genie_core.room.gate import most_standing
-from genie_core.room.heritage import Heritage
-from genie_core.room.history import History, Past
-from genie_core.room.identity import Identity
-from genie_core.room.limits import Limits
-from genie_core.room.moderator import PUT_OUT, Moderator
-from genie_core.room.names import check_name, fold_name, is_blank, skeletons
-from genie_core.room.passes import Passes
-from genie_core.room.peer import ARRIVING, NEXT, Peer, Stage
-from genie_core.room.person import Terminal
+from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.names import check_name, fold_name, is_blank, skeletons
 from genie_core.room.roster import Roster
-from genie_core.room.source import site_of
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite_tokens import Passes
+from genie_core.room.state.members import Terminal
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.hardening import most_standing
+from genie_core.room.transport.origin import site_of
 
 REASON_CHARS: Final = 200
 SUSPENDING: Final = "suspending"

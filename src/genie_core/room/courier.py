@@ -14,20 +14,20 @@ from typing import Final
 
 from genie_core.archive.blobs import BlobStore
 from genie_core.archive.errors import ArchiveError, InvalidDigest
-from genie_core.blocking import off_loop
-from genie_core.file_names import safe_name
 from genie_core.room.channel import Channel, now
 from genie_core.room.downloads import Downloads
-from genie_core.room.event import Event, FileRef
-from genie_core.room.frame import ClientFrame, Piece, Refused, Stored
-from genie_core.room.limits import Limits
-from genie_core.room.media import HEAD_BYTES, media_type
 from genie_core.room.offers import Offers
+from genie_core.room.protocol.events import Event, FileRef
+from genie_core.room.protocol.frames import ClientFrame, Piece, Refused, Stored
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.media import HEAD_BYTES, media_type
 from genie_core.room.seat import Transfer
 from genie_core.room.telling import Telling
 from genie_core.room.transfer import files_of
 from genie_core.room.uploads import Uploads
-from genie_core.tasks import start_task
+from genie_core.runtime.tasks import start_task
+from genie_core.runtime.threads import off_loop
+from genie_core.storage.filenames import safe_name
 
 KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
 """How much of one room is kept here; a host could fill the disk otherwise."""

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from genie_core.agent.approval import Approval
 from genie_core.room.consent import Consent, arguments
-from genie_core.room.event import How
-from genie_core.room.exchange import Exchange, Proposal
 from genie_core.room.judge import EXCEED_BUDGET, Call, Judge, Judgement
+from genie_core.room.protocol.events import How
 from genie_core.room.seat import Answer
+from genie_core.room.state.thread import Exchange, Proposal
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from genie_core.patience import abandon
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,
@@ -21,11 +20,12 @@ from genie_core.room.event import (
     RunBody,
     Settled,
 )
-from genie_core.room.exchange import Exchange, Phase, Proposal
-from genie_core.tasks import start_task
+from genie_core.room.state.thread import Exchange, Phase, Proposal
+from genie_core.runtime.resource_task import abandon
+from genie_core.runtime.tasks import start_task
 
 if TYPE_CHECKING:
-    from genie_core.room.fold import RoomState
+    from genie_core.room.state.room_state import RoomState
 
 logger = logging.getLogger(__name__)
 

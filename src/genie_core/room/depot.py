@@ -20,10 +20,9 @@ from genie_core.archive.errors import (
     InvalidDigest,
     UnknownBlob,
 )
-from genie_core.blocking import off_loop
-from genie_core.room.event import FileRef
 from genie_core.room.filing import Errand
-from genie_core.room.frame import (
+from genie_core.room.protocol.events import FileRef
+from genie_core.room.protocol.frames import (
     Chunk,
     Fetch,
     Piece,
@@ -33,10 +32,11 @@ from genie_core.room.frame import (
     Store,
     Stored,
 )
-from genie_core.room.limits import Limits
-from genie_core.room.media import HEAD_BYTES, media_type
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.media import HEAD_BYTES, media_type
 from genie_core.room.transfer import CHUNK_BYTES
-from genie_core.tasks import start_task
+from genie_core.runtime.tasks import start_task
+from genie_core.runtime.threads import off_loop
 
 UPLOADS: Final = 8
 """How many files one person may be sending at once, from all their terminals."""

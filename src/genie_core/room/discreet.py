@@ -4,11 +4,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from genie_core.known_values import DeltaMask
-from genie_core.progress import What
-from genie_core.redaction import delta_mask, mask_known, mask_value
-from genie_core.room.event import Answered, Asked, Cancelled, Decided, Failed, RunBody, Settled
+from genie_core.privacy.known_secrets import DeltaMask
+from genie_core.privacy.redaction import delta_mask, mask_known, mask_value
+from genie_core.room.protocol.events import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Failed,
+    RunBody,
+    Settled,
+)
 from genie_core.room.reporter import Reporter
+from genie_core.runtime.progress import What
 
 
 class Discreet:

@@ -8,18 +8,18 @@ import msgspec
 
 from genie_core.agent.approval import Approval
 from genie_core.execution import ApprovalResolved
-from genie_core.redaction import mask_value
-from genie_core.room.codec import MAX_DEPTH, normal, size_of
+from genie_core.privacy.redaction import mask_value
 from genie_core.room.consent import Consent, arguments, binding, unmasked
 from genie_core.room.court import Court, Ruling
-from genie_core.room.errors import FrameError
-from genie_core.room.event import Asked, Outcome, Settled
-from genie_core.room.exchange import Exchange, Proposal
-from genie_core.room.fold import RoomState
 from genie_core.room.judge import Judge, Judgement
+from genie_core.room.protocol.codec import MAX_DEPTH, normal, size_of
+from genie_core.room.protocol.errors import FrameError
+from genie_core.room.protocol.events import Asked, Outcome, Settled
 from genie_core.room.reporter import Reporter
 from genie_core.room.running import Running
 from genie_core.room.seat import Answer
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange, Proposal
 from genie_core.room.trust import Trust
 from genie_core.room.withheld import Withheld
 

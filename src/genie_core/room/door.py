@@ -9,10 +9,12 @@ import msgspec
 from msgspec.structs import replace
 
 from genie_core.room.budget import Budget
-from genie_core.room.codec import event_mark, whole_text
-from genie_core.room.errors import InvalidName
-from genie_core.room.event import Role
-from genie_core.room.frame import (
+from genie_core.room.history import NO_DISK, History
+from genie_core.room.peer import Peer, Stage
+from genie_core.room.protocol.codec import event_mark, whole_text
+from genie_core.room.protocol.errors import InvalidName
+from genie_core.room.protocol.events import Role
+from genie_core.room.protocol.frames import (
     VERSION,
     Admit,
     Challenge,
@@ -23,15 +25,13 @@ from genie_core.room.frame import (
     Prove,
     Refusal,
 )
-from genie_core.room.history import NO_DISK, History
-from genie_core.room.identity import Identity, is_key, verify
-from genie_core.room.limits import Limits
-from genie_core.room.names import check_name, fold_name, is_reserved, skeletons
-from genie_core.room.passes import Passes
-from genie_core.room.peer import Peer, Stage
-from genie_core.room.proof import NONCE_CHARS, Meeting, new_nonce
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.names import check_name, fold_name, is_reserved, skeletons
 from genie_core.room.roster import Roster
-from genie_core.room.source import LOOPBACK, site_of
+from genie_core.room.security.challenge import NONCE_CHARS, Meeting, new_nonce
+from genie_core.room.security.identity import Identity, is_key, verify
+from genie_core.room.security.invite_tokens import Passes
+from genie_core.room.transport.origin import LOOPBACK, site_of
 
 DEVICE_CHARS: Final = 64
 MAX_HELD: Final = 16

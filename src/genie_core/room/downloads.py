@@ -7,18 +7,18 @@ from typing import Final
 
 from genie_core.archive.blobs import BlobStore, on_disk
 from genie_core.archive.errors import DamagedBlob
-from genie_core.blocking import off_loop
 from genie_core.errors import GenieError
-from genie_core.file_names import safe_name
 from genie_core.room.channel import Channel, attempt, now
-from genie_core.room.errors import NoSuchFile
-from genie_core.room.event import FileRef
-from genie_core.room.frame import Piece, Refused
 from genie_core.room.missed import Missed
+from genie_core.room.protocol.errors import NoSuchFile
+from genie_core.room.protocol.events import FileRef
+from genie_core.room.protocol.frames import Piece, Refused
 from genie_core.room.receiving import Receiving
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.telling import Telling
 from genie_core.room.transfer import Progress
+from genie_core.runtime.threads import off_loop
+from genie_core.storage.filenames import safe_name
 
 FETCHED_AT_ONCE: Final = 3
 

@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from genie_core.errors import GenieError
-from genie_core.redaction import mask_known
-from genie_core.room.authorship import Author
+from genie_core.privacy.redaction import mask_known
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Grace
-from genie_core.room.errors import NoEngine
-from genie_core.room.event import Event, Failed, Said
-from genie_core.room.exchange import Exchange
-from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
 from genie_core.room.handler import Handler
 from genie_core.room.plan import Engine, EngineLoader, Plan
+from genie_core.room.protocol.errors import NoEngine
+from genie_core.room.protocol.events import Event, Failed, Said
 from genie_core.room.recorded import unfinished
 from genie_core.room.reporter import Reporter
 from genie_core.room.seat import Answer, EngineState, EngineStatus
+from genie_core.room.security.signing import Author
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange
 from genie_core.room.workbench import Workbench
-from genie_core.tasks import start_task
+from genie_core.runtime.tasks import start_task
 
 logger = logging.getLogger(__name__)
 

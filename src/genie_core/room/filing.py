@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from genie_core.file_names import safe_name
-from genie_core.room.event import FILE_NAME_CHARS, FileRef
-from genie_core.room.frame import (
+from genie_core.room.peer import Peer
+from genie_core.room.protocol.events import FILE_NAME_CHARS, FileRef
+from genie_core.room.protocol.frames import (
     Chunk,
     Fetch,
     Piece,
@@ -16,9 +16,9 @@ from genie_core.room.frame import (
     Store,
     Stored,
 )
-from genie_core.room.limits import Limits
-from genie_core.room.peer import Peer
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.roster import Roster
+from genie_core.storage.filenames import safe_name
 
 NAME_CHARS: Final = FILE_NAME_CHARS
 DIGEST_CHARS: Final = 64

@@ -6,9 +6,12 @@ from typing import Final
 import msgspec
 
 from genie_core.room.budget import Budget
-from genie_core.room.codec import normal, size_of, whole_text
-from genie_core.room.errors import FrameError
-from genie_core.room.event import (
+from genie_core.room.filing import Filing
+from genie_core.room.history import NO_DISK, History
+from genie_core.room.peer import Peer
+from genie_core.room.protocol.codec import normal, size_of, whole_text
+from genie_core.room.protocol.errors import FrameError
+from genie_core.room.protocol.events import (
     MOST_VISITS,
     PREFERENCE_CHARS,
     VISIT_CHARS,
@@ -24,10 +27,7 @@ from genie_core.room.event import (
     Said,
     is_moment,
 )
-from genie_core.room.exchange import Exchange, Phase
-from genie_core.room.filing import Filing
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import (
+from genie_core.room.protocol.frames import (
     Delta,
     Equip,
     Prefer,
@@ -44,11 +44,11 @@ from genie_core.room.frame import (
     Streamed,
     Typed,
 )
-from genie_core.room.history import NO_DISK, History
-from genie_core.room.limits import Limits
-from genie_core.room.names import fold_name, is_blank
-from genie_core.room.peer import Peer
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.names import fold_name, is_blank
 from genie_core.room.roster import Roster
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange, Phase
 
 ID_CHARS: Final = 64
 SIGNATURE_BYTES: Final = 64

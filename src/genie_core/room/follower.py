@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from genie_core.room.event import Event
-from genie_core.room.frame import (
+from genie_core.room.protocol.events import Event
+from genie_core.room.protocol.frames import (
     Accepted,
     Knocking,
     Piece,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from genie_core.room.event import Scope
+from genie_core.room.protocol.events import Scope
 
 
 @dataclass(frozen=True, slots=True)

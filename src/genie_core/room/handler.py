@@ -17,8 +17,7 @@ from genie_core import execution as run
 from genie_core.errors import GenieError, public_summary, summary
 from genie_core.execution import Execution
 from genie_core.message import Message
-from genie_core.redaction import mask_known
-from genie_core.room.authorship import Author
+from genie_core.privacy.redaction import mask_known
 from genie_core.room.backlog import (
     AT_ONCE,
     HANDFUL,
@@ -33,7 +32,9 @@ from genie_core.room.context import Missing, Place, missing
 from genie_core.room.departure import Grace
 from genie_core.room.discreet import Discreet
 from genie_core.room.docket import Docket
-from genie_core.room.event import (
+from genie_core.room.grants import Grant
+from genie_core.room.judge import AskAlways, Judge
+from genie_core.room.protocol.events import (
     Answered,
     Cancelled,
     Decided,
@@ -43,15 +44,14 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.exchange import Exchange, Phase
-from genie_core.room.fold import RoomState
-from genie_core.room.grants import Grant
-from genie_core.room.judge import AskAlways, Judge
-from genie_core.room.names import is_blank
+from genie_core.room.protocol.names import is_blank
 from genie_core.room.recorded import unfinished
 from genie_core.room.reporter import Reporter
 from genie_core.room.running import Running
 from genie_core.room.seat import Answer
+from genie_core.room.security.signing import Author
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange, Phase
 from genie_core.room.trust import Trust
 from genie_core.room.withheld import Withheld
 from genie_core.session import GroupSession

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from genie_core.room.errors import RoomError, TooManyUnsent
+from genie_core.room.protocol.errors import RoomError, TooManyUnsent
 from genie_core.room.seat import Unsent
 
 

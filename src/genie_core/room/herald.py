@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from genie_core.progress import What
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
-from genie_core.room.errors import RoomError
-from genie_core.room.event import RunBody
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import Progress
 from genie_core.room.outbox import ENVELOPE
+from genie_core.room.protocol.errors import RoomError
+from genie_core.room.protocol.events import RunBody
+from genie_core.room.protocol.frames import Progress
 from genie_core.room.seat import EngineState, EngineStatus
+from genie_core.room.state.room_state import RoomState
+from genie_core.runtime.progress import What
 
 
 class Herald:

@@ -3,9 +3,13 @@
 from typing import Final
 
 from genie_core.room.budget import Budget
-from genie_core.room.codec import event_mark, normal, size_of, survives
-from genie_core.room.errors import FrameError, InvalidName
-from genie_core.room.event import (
+from genie_core.room.floor import TOO_MUCH
+from genie_core.room.history import NO_DISK, UNREADABLE, History
+from genie_core.room.outbox import BEQUEST_REF
+from genie_core.room.peer import Peer
+from genie_core.room.protocol.codec import event_mark, normal, size_of, survives
+from genie_core.room.protocol.errors import FrameError, InvalidName
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,
@@ -17,16 +21,12 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.floor import TOO_MUCH
-from genie_core.room.frame import (
+from genie_core.room.protocol.frames import (
     Inherited,
     Refusal,
 )
-from genie_core.room.history import NO_DISK, UNREADABLE, History
-from genie_core.room.limits import Limits
-from genie_core.room.names import check_name, fold_name
-from genie_core.room.outbox import BEQUEST_REF
-from genie_core.room.peer import Peer
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.names import check_name, fold_name
 from genie_core.room.roster import Roster
 
 WORTH_KEEPING: Final = (Said, Decided, Asked, Settled, Answered, Failed, Cancelled, Moderated)

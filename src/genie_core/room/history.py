@@ -7,9 +7,9 @@ from typing import Final, Protocol
 
 import msgspec
 
-from genie_core.room.event import AnyBody, Event
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import Entries
+from genie_core.room.protocol.events import AnyBody, Event
+from genie_core.room.protocol.frames import Entries
+from genie_core.room.state.room_state import RoomState
 
 BATCH_EVENTS: Final = 256
 BATCH_BYTES: Final = 128 * 1024

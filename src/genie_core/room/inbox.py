@@ -5,13 +5,15 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from genie_core.room.codec import event_mark
-from genie_core.room.errors import Contradiction, RoomRefused, TooLong
-from genie_core.room.event import Event
 from genie_core.room.filing import is_digest
-from genie_core.room.fold import IllegalEvent
 from genie_core.room.follower import Follower
-from genie_core.room.frame import (
+from genie_core.room.introduction import Introduction
+from genie_core.room.notices import Notices
+from genie_core.room.outbox import Outbox
+from genie_core.room.protocol.codec import event_mark
+from genie_core.room.protocol.errors import Contradiction, RoomRefused, TooLong
+from genie_core.room.protocol.events import Event
+from genie_core.room.protocol.frames import (
     Accepted,
     Challenge,
     Entries,
@@ -33,11 +35,9 @@ from genie_core.room.frame import (
     Typed,
     Welcome,
 )
-from genie_core.room.introduction import Introduction
-from genie_core.room.limits import Limits
-from genie_core.room.notices import Notices
-from genie_core.room.outbox import Outbox
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, LinkStatus, Severity, Unrecorded, Unsent
+from genie_core.room.state.room_state import IllegalEvent
 
 LONGEST_GRACE: Final = 3_600.0
 """Seconds until a suspend that are believed; more may be said by anybody."""

@@ -9,9 +9,14 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from genie_core.room.connection import ClientConnection
-from genie_core.room.errors import ConnectionLost, Diverged, KnownRoom, OtherHost, RoomRefused
-from genie_core.room.frame import (
+from genie_core.room.protocol.errors import (
+    ConnectionLost,
+    Diverged,
+    KnownRoom,
+    OtherHost,
+    RoomRefused,
+)
+from genie_core.room.protocol.frames import (
     KNOWN,
     Arrival,
     Challenge,
@@ -23,9 +28,10 @@ from genie_core.room.frame import (
     ServerFrame,
     Welcome,
 )
-from genie_core.room.identity import Identity, verify, words
-from genie_core.room.names import fold_name
-from genie_core.room.proof import Meeting, Ticket, new_nonce
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.challenge import Meeting, Ticket, new_nonce
+from genie_core.room.security.identity import Identity, verify, words
+from genie_core.room.transport.connection import ClientConnection
 
 WELCOME_TIMEOUT: Final = 10.0
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
-from genie_core.room.errors import NoSuchFile
-from genie_core.room.event import Event, FileRef
-from genie_core.room.frame import ClientFrame, Piece, Refused, Stored
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.errors import NoSuchFile
+from genie_core.room.protocol.events import Event, FileRef
+from genie_core.room.protocol.frames import ClientFrame, Piece, Refused, Stored
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer
 
 

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from genie_core.file_names import safe_name
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
-from genie_core.room.errors import TooManyUnsent
-from genie_core.room.event import Event, FileRef, Quote
-from genie_core.room.frame import Piece, Refused, Stored
 from genie_core.room.held import Held
 from genie_core.room.library import Library
 from genie_core.room.outbox import MAX_UNSENT
+from genie_core.room.protocol.errors import TooManyUnsent
+from genie_core.room.protocol.events import Event, FileRef, Quote
+from genie_core.room.protocol.frames import Piece, Refused, Stored
 from genie_core.room.seat import Link, LinkStatus, Transfer, Unsent, Way
+from genie_core.storage.filenames import safe_name
 
 
 class Mail:

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from genie_core.room.event import FileRef
-from genie_core.room.frame import Refusal
+from genie_core.room.protocol.events import FileRef
+from genie_core.room.protocol.frames import Refusal
 
 FIRST_PAUSE: Final = 3.0
 LONGEST_PAUSE: Final = 300.0

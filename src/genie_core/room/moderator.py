@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import Final
 
 from genie_core.room.budget import Budget
-from genie_core.room.codec import whole_text
-from genie_core.room.deed import Deed, is_valid
-from genie_core.room.event import Moderated, Shared
-from genie_core.room.frame import Accepted, Moderate, Offered, Refusal, Refused
 from genie_core.room.history import NO_DISK, History
-from genie_core.room.names import fold_name
 from genie_core.room.peer import Peer
-from genie_core.room.person import Person
+from genie_core.room.protocol.codec import whole_text
+from genie_core.room.protocol.events import Moderated, Shared
+from genie_core.room.protocol.frames import Accepted, Moderate, Offered, Refusal, Refused
+from genie_core.room.protocol.host_record import Deed, is_valid
+from genie_core.room.protocol.names import fold_name
 from genie_core.room.roster import Roster
+from genie_core.room.state.members import Person
 
 REASON_CHARS: Final = 200
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from genie_core.room.rate import TokenBucket
 from genie_core.room.seat import Severity
+from genie_core.room.transport.rate import TokenBucket
 
 BURST: Final = 4
 PER_SECOND: Final = 1.0

@@ -11,8 +11,8 @@ import random
 from collections.abc import Mapping
 from typing import Final
 
-from genie_core.room.event import FileRef
-from genie_core.room.frame import Refusal
+from genie_core.room.protocol.events import FileRef
+from genie_core.room.protocol.frames import Refusal
 
 INTERVAL: Final = 0.02
 """Seconds between two offers."""

@@ -13,9 +13,9 @@ from typing import Final
 import msgspec
 
 from genie_core.room.budget import WORK_RATE
-from genie_core.room.codec import normal, size_of, whole_text
-from genie_core.room.errors import TooLong, TooManyUnsent
-from genie_core.room.event import (
+from genie_core.room.protocol.codec import normal, size_of, whole_text
+from genie_core.room.protocol.errors import TooLong, TooManyUnsent
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,
@@ -26,7 +26,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.frame import (
+from genie_core.room.protocol.frames import (
     Bequeath,
     ClientFrame,
     Delta,
@@ -38,9 +38,9 @@ from genie_core.room.frame import (
     Stop,
     Typing,
 )
-from genie_core.room.limits import Limits
-from genie_core.room.rate import TokenBucket
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Unrecorded, Unsent
+from genie_core.room.transport.rate import TokenBucket
 
 MAX_UNSENT: Final = 1_000
 MAX_REPORTS: Final = 10_000

@@ -4,9 +4,9 @@ import asyncio
 import logging
 from typing import Final, Protocol
 
-from genie_core.room.connection import PeerConnection
-from genie_core.room.errors import ConnectionLost
-from genie_core.room.frame import Entries, ServerFrame
+from genie_core.room.protocol.errors import ConnectionLost
+from genie_core.room.protocol.frames import Entries, ServerFrame
+from genie_core.room.transport.connection import PeerConnection
 
 logger = logging.getLogger(__name__)
 

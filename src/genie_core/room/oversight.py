@@ -1,13 +1,13 @@
 """A person's word over the work that is theirs to decide about, at whichever terminal it runs."""
 
 from genie_core.room.audience import Audience
-from genie_core.room.authorship import shown
 from genie_core.room.client import RoomClient
 from genie_core.room.engine_room import EngineRoom
-from genie_core.room.exchange import Exchange
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import Rule, Ruled
+from genie_core.room.protocol.frames import Rule, Ruled
 from genie_core.room.seat import Answer
+from genie_core.room.security.signing import shown
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange
 
 
 class Oversight:

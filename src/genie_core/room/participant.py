@@ -12,24 +12,23 @@ from typing import Any
 
 from genie_core.room.attendance import Attendance
 from genie_core.room.backlog import BacklogChoice
-from genie_core.room.deed import Deed
 from genie_core.room.departure import Ending, Receipt
-from genie_core.room.event import (
+from genie_core.room.grants import Grant
+from genie_core.room.leaving import Leaving
+from genie_core.room.plan import Plan
+from genie_core.room.protocol.events import (
     Event,
     FileRef,
     Measure,
     Quote,
     Role,
 )
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import (
+from genie_core.room.protocol.frames import (
     Admit,
     Moderate,
     Share,
 )
-from genie_core.room.grants import Grant
-from genie_core.room.leaving import Leaving
-from genie_core.room.plan import Plan
+from genie_core.room.protocol.host_record import Deed
 from genie_core.room.recorded import lacking
 from genie_core.room.seat import (
     Answer,
@@ -41,8 +40,9 @@ from genie_core.room.seat import (
     Unrecorded,
     Unsent,
 )
+from genie_core.room.state.room_state import RoomState
 from genie_core.room.workbench import Workbench
-from genie_core.tasks import start_task
+from genie_core.runtime.tasks import start_task
 
 
 class Participant:

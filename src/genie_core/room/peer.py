@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
-from genie_core.room.frame import (
+from genie_core.room.protocol.frames import (
     Accept,
     Admit,
     Bequeath,

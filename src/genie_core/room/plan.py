@@ -6,13 +6,13 @@ from typing import TypeAlias
 
 from genie_core.message import Message
 from genie_core.room.client import RoomClient
-from genie_core.room.deed import Deed
 from genie_core.room.departure import GRACE
-from genie_core.room.event import Event
 from genie_core.room.follower import Follower
 from genie_core.room.history import Past
 from genie_core.room.judge import AskAlways, Judge
 from genie_core.room.library import Library
+from genie_core.room.protocol.events import Event
+from genie_core.room.protocol.host_record import Deed
 from genie_core.room.seat import Hosting
 from genie_core.room.withheld import Withheld
 from genie_core.room.workbench import Workbench

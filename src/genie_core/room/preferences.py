@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from genie_core.preferences import PreferencesSource
-from genie_core.room.fold import RoomState
-from genie_core.room.names import fold_name
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.state.room_state import RoomState
 
 
 class RoomPreferences(PreferencesSource):

@@ -7,7 +7,7 @@ disk then ends. So a connection that ends costs one piece, and a host can't send
 from enum import Enum
 from typing import Final
 
-from genie_core.room.frame import Fetch, Piece, Refusal
+from genie_core.room.protocol.frames import Fetch, Piece, Refusal
 from genie_core.room.transfer import Progress, Troubles
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,
@@ -12,9 +12,9 @@ from genie_core.room.event import (
     RunBody,
     Settled,
 )
-from genie_core.room.exchange import RUNNING, Exchange, Phase
-from genie_core.room.fold import RoomState
 from genie_core.room.seat import Unrecorded
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import RUNNING, Exchange, Phase
 
 
 def lacking(kept: Iterable[Unrecorded], events: Iterable[Event]) -> list[Unrecorded]:

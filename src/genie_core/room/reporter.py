@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from genie_core.progress import What
-from genie_core.room.event import RunBody
+from genie_core.room.protocol.events import RunBody
+from genie_core.runtime.progress import What
 
 
 class Reporter(Protocol):

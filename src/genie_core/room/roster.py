@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from genie_core.room.codec import whole_text
-from genie_core.room.frame import (
+from genie_core.room.peer import ARRIVING, Peer, Signals, Stage
+from genie_core.room.protocol.codec import whole_text
+from genie_core.room.protocol.frames import (
     Progressed,
     Refusal,
     Refused,
@@ -12,9 +13,8 @@ from genie_core.room.frame import (
     Streamed,
     Typed,
 )
-from genie_core.room.limits import Limits
-from genie_core.room.names import fold_name
-from genie_core.room.peer import ARRIVING, Peer, Signals, Stage
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.protocol.names import fold_name
 
 REFUSAL_CHARS: Final = 300
 """Longest text of a refusal, which may quote what was sent."""

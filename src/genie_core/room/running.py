@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 from genie_core.agent.approval import Approval
 from genie_core.execution import Execution
-from genie_core.progress import Usage
 from genie_core.room.court import Ruling
-from genie_core.room.event import Spending
-from genie_core.room.exchange import Exchange, Proposal
+from genie_core.room.protocol.events import Spending
+from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.runtime.progress import Usage
 
 
 @dataclass(slots=True, eq=False)

@@ -11,14 +11,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol
 
-from genie_core.progress import What
 from genie_core.room.backlog import BacklogChoice
-from genie_core.room.deed import Deed
 from genie_core.room.departure import Ending, Receipt
-from genie_core.room.event import Event, FileRef, Measure, Quote, Role, RunBody, Scope
-from genie_core.room.fold import RoomState
 from genie_core.room.grants import Grant
+from genie_core.room.protocol.events import Event, FileRef, Measure, Quote, Role, RunBody, Scope
+from genie_core.room.protocol.host_record import Deed
+from genie_core.room.state.room_state import RoomState
 from genie_core.room.workbench import Workbench
+from genie_core.runtime.progress import What
 
 
 class Link(Enum):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from genie_core.room.frame import Refusal, Store
+from genie_core.room.protocol.frames import Refusal, Store
 from genie_core.room.transfer import CHUNK_BYTES, Progress, Troubles
 
 WINDOW: Final = 2

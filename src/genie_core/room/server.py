@@ -13,28 +13,28 @@ from typing import Final, Protocol, Self
 
 from websockets.asyncio.server import Server
 
-from genie_core.room.address import DEFAULT_PORT, LOOPBACK, Address
-from genie_core.room.certificate import Certificate
-from genie_core.room.codec import ServerEncoder
-from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
 from genie_core.room.core import Room
-from genie_core.room.deed import Deed
-from genie_core.room.errors import ConnectionLost, FrameError
-from genie_core.room.event import Copied, Event, FileRef
 from genie_core.room.filing import Errand
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import (
+from genie_core.room.history import Past
+from genie_core.room.outlet import Outlet
+from genie_core.room.protocol.address import DEFAULT_PORT, LOOPBACK, Address
+from genie_core.room.protocol.codec import ServerEncoder
+from genie_core.room.protocol.errors import ConnectionLost, FrameError
+from genie_core.room.protocol.events import Copied, Event, FileRef
+from genie_core.room.protocol.frames import (
     ServerFrame,
 )
-from genie_core.room.gate import Gate
-from genie_core.room.history import Past
-from genie_core.room.identity import Identity
-from genie_core.room.limits import Limits
-from genie_core.room.outlet import Outlet
-from genie_core.room.passes import Passes
-from genie_core.room.rate import TokenBucket
-from genie_core.room.websocket import bind, listen
-from genie_core.tasks import start_task
+from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.security.certificate import Certificate
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite_tokens import Passes
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
+from genie_core.room.transport.hardening import Gate
+from genie_core.room.transport.rate import TokenBucket
+from genie_core.room.transport.websocket import bind, listen
+from genie_core.runtime.tasks import start_task
 
 RETRY_FIRST: Final = 0.2
 RETRY_LONGEST: Final = 5.0

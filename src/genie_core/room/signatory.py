@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from genie_core.room.authorship import (
+from genie_core.room.introduction import Introduction
+from genie_core.room.protocol.events import MOST_VISITS, Cancelled, Failed, RunBody, Said
+from genie_core.room.protocol.frames import ClientFrame, Rule, Ruled, Say
+from genie_core.room.security.signing import (
     Signed,
     reported,
     ruled,
@@ -13,9 +16,6 @@ from genie_core.room.authorship import (
     sign_speech,
     wrote,
 )
-from genie_core.room.event import MOST_VISITS, Cancelled, Failed, RunBody, Said
-from genie_core.room.frame import ClientFrame, Rule, Ruled, Say
-from genie_core.room.introduction import Introduction
 
 
 class Signatory:

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
-from genie_core.room.deed import Deed
-from genie_core.room.event import Event, Hosted, Suspended
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import Accept, Accepted, Offer, Welcome
 from genie_core.room.plan import Plan
+from genie_core.room.protocol.events import Event, Hosted, Suspended
+from genie_core.room.protocol.frames import Accept, Accepted, Offer, Welcome
+from genie_core.room.protocol.host_record import Deed
+from genie_core.room.state.room_state import RoomState
 
 
 class Succession:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final
 
-from genie_core.room.event import Event, FileRef, Said
-from genie_core.room.frame import Refusal
+from genie_core.room.protocol.events import Event, FileRef, Said
+from genie_core.room.protocol.frames import Refusal
 
 CHUNK_BYTES: Final = 96 * 1024
 """How much of a file travels at once; in a frame it takes a third more."""

@@ -3,10 +3,10 @@
 A host that is not the engine's owner could otherwise let it do what nobody here wants.
 """
 
-from genie_core.room.authorship import Author
 from genie_core.room.context import Missing
-from genie_core.room.exchange import Exchange, Proposal
-from genie_core.room.fold import RoomState
+from genie_core.room.security.signing import Author
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange, Proposal
 
 
 class Trust:

@@ -6,16 +6,16 @@ from functools import partial
 from typing import Final
 
 from genie_core.archive.blobs import BlobStore
-from genie_core.blocking import off_loop
-from genie_core.file_names import safe_name
 from genie_core.room.channel import Channel, attempt, now
-from genie_core.room.event import Event, FileRef, Hosted, Recovered
-from genie_core.room.frame import Chunk, Refused, Store, Stored
 from genie_core.room.offers import Offers
+from genie_core.room.protocol.events import Event, FileRef, Hosted, Recovered
+from genie_core.room.protocol.frames import Chunk, Refused, Store, Stored
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.sending import Sending
 from genie_core.room.telling import Telling
 from genie_core.room.transfer import Progress, files_of
+from genie_core.runtime.threads import off_loop
+from genie_core.storage.filenames import safe_name
 
 SENT_AT_ONCE: Final = 2
 """With two chunks each, and what is fetched, less than a room lets one connection ask at once."""

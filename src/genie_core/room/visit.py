@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import Final
 
 from genie_core.room.client import RoomClient
-from genie_core.room.errors import Diverged, RoomError
+from genie_core.room.protocol.errors import Diverged, RoomError
 from genie_core.room.seat import Going, Link, LinkStatus, Parting
-from genie_core.tasks import start_task
+from genie_core.runtime.tasks import start_task
 
 logger = logging.getLogger(__name__)
 

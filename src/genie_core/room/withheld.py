@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import msgspec
 
-from genie_core.durable import make_private_folder, replace_file
-from genie_core.room.event import Asked, Event, Failed, Settled
-from genie_core.room.exchange import Proposal
+from genie_core.room.protocol.events import Asked, Event, Failed, Settled
+from genie_core.room.state.thread import Proposal
+from genie_core.storage.atomic import make_private_folder, replace_file
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from genie_core.archive.reader import LogReader
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import FileRef
+from genie_core.room.protocol.events import FileRef
 from genie_tui.amounts import counted
 from genie_tui.moments import local_time
 from genie_tui.text import visible_line

@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from genie_core.room.event import Asked, Decided, Event, Settled
+from genie_core.room.protocol.events import Asked, Decided, Event, Settled
 from genie_tui.export.story import Line, Passage, story
 from genie_tui.text import visible
 from genie_tui.widgets.approval_text import what_changed

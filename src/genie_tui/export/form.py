@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from genie_core.errors import GenieError
-from genie_core.file_names import safe_name
+from genie_core.storage.filenames import safe_name
 
 STANDARD: Final = "-"
 """Stands for what the program is given to read, or what it prints."""

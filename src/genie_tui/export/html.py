@@ -15,7 +15,7 @@ from genie_core.archive.labels import Labels
 from genie_core.archive.reader import LogReader
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import AGENT
-from genie_core.room.event import FileRef, Quote, Said
+from genie_core.room.protocol.events import FileRef, Quote, Said
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
 from genie_tui.export.story import Passage, story

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from genie_core.assistant.query import question_in
-from genie_core.room.event import (
+from genie_core.assistant.reasoners.query import question_in
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,
@@ -19,8 +19,8 @@ from genie_core.room.event import (
     Settled,
     Unreadable,
 )
-from genie_core.room.exchange import Exchange, Proposal
-from genie_core.room.fold import IllegalEvent, RoomState
+from genie_core.room.state.room_state import IllegalEvent, RoomState
+from genie_core.room.state.thread import Exchange, Proposal
 from genie_tui.text import visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.announcement import announcement, because, copied_from

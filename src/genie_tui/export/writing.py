@@ -15,11 +15,11 @@ from genie_core.archive.errors import NotExported, disk_access
 from genie_core.archive.export.bundle import pieces, write_bundle
 from genie_core.archive.export.json_lines import write_lines
 from genie_core.archive.saved import SavedRoom
-from genie_core.durable import create_file
 from genie_core.errors import GenieError
-from genie_core.file_names import safe_name
-from genie_core.room.event import FileRef
-from genie_core.room.media import HEAD_BYTES, media_type
+from genie_core.room.protocol.events import FileRef
+from genie_core.room.protocol.media import HEAD_BYTES, media_type
+from genie_core.storage.atomic import create_file
+from genie_core.storage.filenames import safe_name
 from genie_tui.export.cover import Place, nowhere
 from genie_tui.export.form import IMAGES, Form, InTheWay
 

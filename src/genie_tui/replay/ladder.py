@@ -3,8 +3,8 @@
 from bisect import bisect_right
 from typing import Final
 
-from genie_core.room.checkpoint import decode_state, encode_state
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import decode_state, encode_state
 
 SPACING: Final = 2_000
 """Events between two rungs of a ladder that is not long."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from enum import Enum
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,

@@ -3,7 +3,7 @@
 from array import array
 from bisect import bisect_left, bisect_right
 
-from genie_core.room.event import Event
+from genie_core.room.protocol.events import Event
 from genie_tui.replay.landmark import Landmark, landmark_of
 
 

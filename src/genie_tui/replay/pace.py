@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from genie_core.room.event import Event
+from genie_core.room.protocol.events import Event
 
 IDLE: Final = 2.0
 """Seconds that a longer pause between two events is shortened to."""

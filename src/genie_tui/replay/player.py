@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from genie_core.room.event import Event
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Event
+from genie_core.room.state.room_state import RoomState
 from genie_tui.replay.ladder import Ladder
 from genie_tui.replay.landmark import words_in
 from genie_tui.replay.outline import Outline

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, ParamSpec, Protocol, TypeVar
 
-from genie_core.room.event import Event
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Event
+from genie_core.room.state.room_state import RoomState
 from genie_tui.replay.landmark import Landmark
 from genie_tui.replay.outline import Outline
 from genie_tui.replay.pace import Pace, other_speed

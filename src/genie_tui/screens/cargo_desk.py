@@ -9,15 +9,15 @@ from textual.content import Content
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
-from genie_core.redaction import secrets_in
-from genie_core.room.event import FileRef, Quote
+from genie_core.privacy.redaction import secrets_in
+from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.seat import Seat, Transfer
 from genie_tui.bridge import Doorman
 from genie_tui.cargo import MOST_CHARS, Cargo
 from genie_tui.commands import Speech, typed
 from genie_tui.order import Attach, Detach, Thread
 from genie_tui.pasted import files_named, may_name_files
-from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.manifest import agents_here, preview, sending
 from genie_tui.shelf import Shelf
 from genie_tui.text import visible_line

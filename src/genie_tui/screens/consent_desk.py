@@ -7,13 +7,13 @@ from textual.content import Content
 from textual.screen import Screen
 
 from genie_core.room.backlog import BacklogChoice
-from genie_core.room.exchange import Proposal
-from genie_core.room.fold import RoomState
 from genie_core.room.seat import Answer, EngineState, Seat
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Proposal
 from genie_tui.amounts import counted
-from genie_tui.screens.confirm import ConfirmScreen
-from genie_tui.screens.edit_call import EditCallScreen
-from genie_tui.screens.grants import GrantsScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.edit_call import EditCallScreen
+from genie_tui.screens.dialogs.grants import GrantsScreen
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.side_panel import SidePanel, Tab

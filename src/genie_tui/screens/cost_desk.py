@@ -4,7 +4,7 @@ from textual.screen import Screen
 
 from genie_core.room.seat import Seat
 from genie_tui.order import RaiseBudget, ShowCosts
-from genie_tui.screens.costs import CostScreen
+from genie_tui.screens.dialogs.costs import CostScreen
 from genie_tui.widgets.costs import budget_line
 
 NO_MONEY_LIMIT = "There is no limit on money in this session, so nothing needs to be raised."

@@ -39,7 +39,7 @@ from genie_tui.screens.who_desk import WhoDesk
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
-from genie_tui.widgets.door import Door
+from genie_tui.widgets.join_requests import Door
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.timeline import Timeline
 

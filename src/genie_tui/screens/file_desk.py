@@ -7,10 +7,10 @@ from pathlib import Path
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
-from genie_core.room.event import FileRef
-from genie_core.room.exchange import Exchange
-from genie_core.room.names import fold_name
+from genie_core.room.protocol.events import FileRef
+from genie_core.room.protocol.names import fold_name
 from genie_core.room.seat import Seat
+from genie_core.room.state.thread import Exchange
 from genie_tui.order import Open, Save
 from genie_tui.received import copy_to_show, save_to, show
 from genie_tui.text import visible_line

@@ -8,15 +8,15 @@ from textual.content import Content
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
-from genie_core.room.names import fold_name
+from genie_core.room.protocol.names import fold_name
 from genie_core.room.seat import Hosting, Knock, Link, LinkStatus, Seat
 from genie_tui.authority import UNCONNECTED, cannot_take_over, only_host, use_authority
 from genie_tui.order import Admission, Host, Invite, Moderation, Share
-from genie_tui.screens.confirm import ConfirmScreen
-from genie_tui.screens.invite import InviteScreen, Terms, renewed
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
 from genie_tui.text import visible_line
 from genie_tui.widgets.banner import Banner
-from genie_tui.widgets.door import Caller, Door, HostOffer
+from genie_tui.widgets.join_requests import Caller, Door, HostOffer
 
 PATIENCE: Final = 60.0
 """Seconds without the host after which a member is told that they can host."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
-from genie_core.room.event import FileRef, Quote
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import FileRef, Quote
+from genie_core.room.state.room_state import RoomState
 from genie_tui.amounts import counted, file_size
 from genie_tui.cargo import quoted_chars
 from genie_tui.text import visible, visible_line

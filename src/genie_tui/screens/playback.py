@@ -8,7 +8,7 @@ from typing import Final
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
-from genie_core.room.event import Event
+from genie_core.room.protocol.events import Event
 from genie_tui.opening import ReplayRoom
 from genie_tui.replay.landmark import Landmark, landmark_of
 from genie_tui.replay.projector import Projector, Shown

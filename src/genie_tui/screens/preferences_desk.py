@@ -5,12 +5,12 @@ import asyncio
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
-from genie_core.room.names import fold_name
+from genie_core.room.protocol.names import fold_name
 from genie_core.room.seat import Seat
 from genie_tui.bridge import Doorman
 from genie_tui.order import Prefs
-from genie_tui.screens.full_view import FullViewScreen
-from genie_tui.screens.preferences import PreferencesScreen
+from genie_tui.screens.dialogs.full_view import FullViewScreen
+from genie_tui.screens.dialogs.preferences import PreferencesScreen
 from genie_tui.text import visible, visible_line
 
 

@@ -14,8 +14,8 @@ from textual.screen import Screen
 from textual.widgets import Footer, Input, Static
 
 from genie_core.errors import GenieError
-from genie_core.room.event import Event
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Event
+from genie_core.room.state.room_state import RoomState
 from genie_tui.action import Scope
 from genie_tui.bridge import Doorman
 from genie_tui.keymap import bindings
@@ -23,7 +23,7 @@ from genie_tui.opening import ReplayRoom
 from genie_tui.replay.landmark import Landmark, message_of
 from genie_tui.replay.player import Moment
 from genie_tui.replay.recording import Recording
-from genie_tui.screens.full_view import FullViewScreen
+from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.label_desk import LabelDesk
 from genie_tui.screens.panel_place import PanelPlace
 from genie_tui.screens.playback import Playback
@@ -279,7 +279,7 @@ class ReplayScreen(Screen[None]):
             self.run_worker(self._show_reports(), group="reports", exclusive=True)
 
     async def _show_reports(self) -> None:
-        from genie_tui.screens.whatif import WhatIfScreen
+        from genie_tui.screens.dialogs.what_if import WhatIfScreen
 
         try:
             reports = await asyncio.to_thread(self._doorman.reports, self._recorded)

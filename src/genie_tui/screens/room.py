@@ -50,13 +50,13 @@ from genie_tui.keymap import bindings, by_key
 from genie_tui.opening import NewRoom, Opening, Question, ReplayRoom
 from genie_tui.order import Invite, UseModel
 from genie_tui.palette import RoomActions
-from genie_tui.screens.confirm import ConfirmScreen
 from genie_tui.screens.desks import Desks
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.full_view import FullViewScreen
+from genie_tui.screens.dialogs.tools import ToolsScreen
 from genie_tui.screens.excursion import Excursion
-from genie_tui.screens.full_view import FullViewScreen
 from genie_tui.screens.link_desk import LinkDesk
 from genie_tui.screens.scene import Scene
-from genie_tui.screens.tools import ToolsScreen
 from genie_tui.screens.view_desk import ViewDesk
 from genie_tui.screens.work_desk import WorkDesk
 from genie_tui.screens.writing_desk import WritingDesk
@@ -66,8 +66,8 @@ from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.composer import Composer
-from genie_tui.widgets.door import Door, HostOffer
 from genie_tui.widgets.hint_line import HintLine
+from genie_tui.widgets.join_requests import Door, HostOffer
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.roster import Roster

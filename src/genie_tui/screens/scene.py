@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from textual.screen import Screen
 
-from genie_core.room.event import Event
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Event
+from genie_core.room.state.room_state import RoomState
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster
 from genie_tui.widgets.timeline import Timeline

@@ -11,13 +11,13 @@ from textual.screen import Screen
 
 from genie_core.archive.record import MOST_TAGS, TAG_CHARS, TITLE_CHARS
 from genie_core.errors import GenieError
-from genie_core.file_names import safe_name
+from genie_core.storage.filenames import safe_name
 from genie_tui.amounts import counted, file_size
 from genie_tui.export.form import InTheWay
 from genie_tui.locations import short_path
-from genie_tui.screens.ask_line import AskLineScreen
-from genie_tui.screens.confirm import ConfirmScreen
-from genie_tui.screens.export import Attached, ExportScreen, Wish
+from genie_tui.screens.dialogs.ask_line import AskLineScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.export import Attached, ExportScreen, Wish
 from genie_tui.session_row import SessionRow, Way
 from genie_tui.session_store import SessionStore
 from genie_tui.text import visible_line

@@ -13,7 +13,7 @@ from genie_core.errors import GenieError
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.locations import short_path
-from genie_tui.screens.dialog import Dialog, DialogKeys
+from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.settings import Settings
 from genie_tui.settings_form import (
     AT_ONCE,

@@ -9,8 +9,8 @@ import msgspec
 from textual.screen import Screen
 
 from genie_core.errors import GenieError
-from genie_core.redaction import mask_known
-from genie_core.room.event import FileRef, Quote
+from genie_core.privacy.redaction import mask_known
+from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.seat import Seat
 from genie_tui.amounts import counted
 from genie_tui.bridge import Doorman

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from textual.screen import Screen
 
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
 from genie_tui.bridge import DeltaArrived, ProgressMade
 from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.hint_line import HintLine

@@ -5,7 +5,7 @@ from typing import Final
 from rich.segment import Segment
 from rich.text import Text
 
-from genie_core.room.exchange import Exchange, Phase
+from genie_core.room.state.thread import Exchange, Phase
 from genie_tui.text import visible_line
 from genie_tui.widgets.canvas import Canvas, Line, beside, mark
 from genie_tui.widgets.doings import Doings

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from genie_core.message import SYSTEM
-from genie_core.progress import REASONER, What
-from genie_core.room.exchange import Exchange, Proposal
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.runtime.progress import REASONER, What
 from genie_tui.text import visible_line
 
 WAITS: Final = "$text-warning"

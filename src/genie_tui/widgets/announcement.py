@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Equipped,
     Event,
     Hosted,

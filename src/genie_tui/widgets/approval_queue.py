@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from genie_core.room.exchange import Proposal
+from genie_core.room.state.thread import Proposal
 
 
 class ApprovalQueue:

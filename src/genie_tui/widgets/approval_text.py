@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from genie_core.room.event import Asked, How, Settled
+from genie_core.room.protocol.events import Asked, How, Settled
 from genie_tui.changes import changes
 from genie_tui.extent import extent_words
 

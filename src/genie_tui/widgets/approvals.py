@@ -9,8 +9,8 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from genie_core.room.fold import RoomState
 from genie_core.room.seat import Answer
+from genie_core.room.state.room_state import RoomState
 from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.approval_queue import ApprovalQueue
 from genie_tui.widgets.card_text import CardView

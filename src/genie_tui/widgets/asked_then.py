@@ -7,8 +7,8 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_core.room.exchange import Proposal
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Proposal
 from genie_tui.moments import clock_time
 from genie_tui.widgets.arguments import arguments_content
 from genie_tui.widgets.card_text import CardView, call_lines, why_asked

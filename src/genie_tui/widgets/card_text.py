@@ -5,8 +5,8 @@ from typing import Final
 
 from textual.content import Content
 
-from genie_core.room.exchange import Proposal
 from genie_core.room.judge import EXCEED_BUDGET
+from genie_core.room.state.thread import Proposal
 from genie_tui.action import Scope
 from genie_tui.keymap import actions
 from genie_tui.moments import duration

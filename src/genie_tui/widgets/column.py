@@ -11,7 +11,7 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
 from genie_tui.shelf import Shelf
 from genie_tui.widgets.conversation import Conversation
 from genie_tui.widgets.doings import Doings

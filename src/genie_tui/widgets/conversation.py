@@ -5,7 +5,7 @@ from math import inf
 from time import time
 from typing import Final
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,
@@ -15,9 +15,9 @@ from genie_core.room.event import (
     Recovered,
     Settled,
 )
-from genie_core.room.exchange import Exchange
-from genie_core.room.fold import RoomState
 from genie_core.room.seat import Unsent
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_lines
 from genie_tui.widgets.entry import Day, Earlier, Entry, Reply, Speech, Waiting, message_of

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from genie_core.room.event import Stage
+from genie_core.room.protocol.events import Stage
 
 CUT: Final = "incomplete: the model's length limit ended this answer"
 CUT_MARK: Final = "✂"

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from genie_core.room.event import Quote
-from genie_core.room.exchange import Exchange
+from genie_core.room.protocol.events import Quote
+from genie_core.room.state.thread import Exchange
 from genie_tui.moments import clock_time, local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path

@@ -7,7 +7,7 @@ from typing import Final
 from textual.content import Content
 from textual.widget import Widget
 
-from genie_core.room.event import Event, Left, Said
+from genie_core.room.protocol.events import Event, Left, Said
 from genie_tui.text import visible_line
 
 LINGER: Final = 4.0

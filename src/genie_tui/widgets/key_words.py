@@ -1,11 +1,11 @@
 """A person's key as words, for two people to compare."""
 
-from genie_core.room.errors import InvalidKey
+from genie_core.room.protocol.errors import InvalidKey
 
 
 def key_words(key: str) -> str:
     """The words of a key, or a word that says that there is none."""
-    from genie_core.room.identity import words  # which loads the cryptography
+    from genie_core.room.security.identity import words  # which loads the cryptography
 
     try:
         return words(key)

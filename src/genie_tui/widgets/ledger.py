@@ -18,8 +18,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from genie_core.room.event import Decided, Event
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Decided, Event
+from genie_core.room.state.room_state import RoomState
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
 from genie_tui.widgets.doings import Doings

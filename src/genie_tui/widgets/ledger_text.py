@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from genie_core.assistant.query import question_in
-from genie_core.room.event import (
+from genie_core.assistant.reasoners.query import question_in
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,

@@ -15,7 +15,7 @@ from rich.text import Text
 from textual.color import Color
 from textual.strip import Strip
 
-from genie_core.room.exchange import Exchange, Phase
+from genie_core.room.state.thread import Exchange, Phase
 from genie_tui.fenced import Code, blocks
 from genie_tui.moments import clock_time, duration, local_time
 from genie_tui.shelf import Shelf

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from genie_core.room.event import Cancelled, Failed
-from genie_core.room.exchange import Exchange
+from genie_core.room.protocol.events import Cancelled, Failed
+from genie_core.room.state.thread import Exchange
 from genie_tui.text import visible_line
 
 MARK: Final = "‖"

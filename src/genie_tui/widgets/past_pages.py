@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from genie_core.room.event import Event
+from genie_core.room.protocol.events import Event
 from genie_tui.widgets.past_stretch import PAGE, Stretch, count_messages
 
 Past: TypeAlias = Callable[[int, int], Awaitable[list[Event]]]

@@ -6,7 +6,7 @@ from itertools import accumulate
 from math import inf
 from typing import TypeAlias
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,
@@ -17,8 +17,8 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.exchange import Exchange, Phase, Proposal
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange, Phase, Proposal
 
 Deed: TypeAlias = tuple[type, int, str]
 """A kind of event, the message it is about and the tool call, if it is about one."""

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from genie_core.room.event import Event, Recovered, Said
-from genie_core.room.exchange import RUNNING, Exchange
-from genie_core.room.fold import IllegalEvent, RoomState
+from genie_core.room.protocol.events import Event, Recovered, Said
+from genie_core.room.state.room_state import IllegalEvent, RoomState
+from genie_core.room.state.thread import RUNNING, Exchange
 from genie_tui.widgets.entry import Entry
 from genie_tui.widgets.transcript import Transcript
 

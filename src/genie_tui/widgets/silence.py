@@ -1,6 +1,6 @@
 """Why nobody answered a message, or that somebody did, in full."""
 
-from genie_core.room.exchange import Exchange, Phase
+from genie_core.room.state.thread import Exchange, Phase
 from genie_tui.moments import duration
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.parking import awaited

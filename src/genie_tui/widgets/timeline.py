@@ -9,10 +9,10 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.timer import Timer
 
-from genie_core.room.event import Event
-from genie_core.room.exchange import Exchange
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Event
 from genie_core.room.seat import Unsent
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
 from genie_tui.widgets.conversation import Conversation

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Final
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     Cancelled,
     Event,
@@ -20,8 +20,8 @@ from genie_core.room.event import (
     Suspended,
     Unreadable,
 )
-from genie_core.room.exchange import Exchange
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange
 from genie_tui.moments import local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.announcement import announcement, because, copied_from

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from benchmarks.archive.lore import LAST_WORD, PEOPLE, conversation, save_room
 
-from genie_core.room.event import Answered, Asked, Decided, Said
+from genie_core.room.protocol.events import Answered, Asked, Decided, Said
 
 
 @pytest.mark.parametrize("length", [10, 500])

@@ -259,7 +259,7 @@ async def test_an_agent_is_put_away_when_idle_and_remembers(tmp_path: Path) -> N
 async def test_a_run_left_behind_does_not_write_over_its_successors_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("genie_core.actor.CANCEL_GRACE", 0.02)
+    monkeypatch.setattr("genie_core.runtime.actor.CANCEL_GRACE", 0.02)
     started, may_end = asyncio.Event(), asyncio.Event()
 
     async def run(input: AgentInput, *_: Any) -> str:  # noqa: A002 - as in Agent.run

@@ -9,7 +9,7 @@ from genie_core.archive.labels import Label, Labels
 from genie_core.archive.lines import encode_line
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Asked,

@@ -19,7 +19,7 @@ from genie_core.archive.errors import (
 )
 from genie_core.archive.lines import encode_line
 from genie_core.archive.record import TITLE_CHARS, RoomRecord
-from genie_core.room.event import Event, Said
+from genie_core.room.protocol.events import Event, Said
 
 NOW = 1_795_219_200.0  # 2026-11-21 00:00 UTC
 

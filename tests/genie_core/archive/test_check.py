@@ -10,7 +10,7 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.check import check
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import AnyBody, Event, FileRef, Hosted, Joined, Opened, Said
+from genie_core.room.protocol.events import AnyBody, Event, FileRef, Hosted, Joined, Opened, Said
 
 NOW = 1_795_219_200.0
 DIGEST = hashlib.sha256(b"content").hexdigest()

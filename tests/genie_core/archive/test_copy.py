@@ -9,7 +9,7 @@ import pytest
 from genie_core.archive.copy import MOST_WAITING, LogCopy
 from genie_core.archive.lines import read_lines
 from genie_core.archive.log import EventLog
-from genie_core.room.event import Event, Said
+from genie_core.room.protocol.events import Event, Said
 
 
 def event(seq: int) -> Event:

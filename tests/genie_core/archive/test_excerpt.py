@@ -7,7 +7,7 @@ from genie_core.archive.errors import AmbiguousRoom, UnknownRoom
 from genie_core.archive.excerpt import MOST_CHARS, MOST_MESSAGES, excerpt, find_room
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     ROOM,
     Answered,
     AnyBody,

@@ -15,7 +15,7 @@ from genie_core.archive.fork import fork
 from genie_core.archive.labels import Label, Labels
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     AnyBody,
     Asked,
     Decided,

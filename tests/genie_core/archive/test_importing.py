@@ -25,7 +25,7 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.staging import staged
-from genie_core.room.event import Event, Said
+from genie_core.room.protocol.events import Event, Said
 
 
 def lines_of(saved: SavedRoom) -> bytes:

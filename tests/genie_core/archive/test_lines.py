@@ -15,8 +15,17 @@ from genie_core.archive.lines import (
     encode_line,
     read_lines,
 )
-from genie_core.room.event import Answered, Asked, Event, Hosted, Joined, Opened, Said, Unreadable
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import (
+    Answered,
+    Asked,
+    Event,
+    Hosted,
+    Joined,
+    Opened,
+    Said,
+    Unreadable,
+)
+from genie_core.room.state.room_state import RoomState
 
 EVENTS = [
     Event(1, 100.0, "", Opened("r1", "Stand\u2028up")),

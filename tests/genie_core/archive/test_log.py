@@ -18,8 +18,7 @@ from genie_core.archive.index import BASE_EVERY, INDEX_NAME, TAIL, LogIndex
 from genie_core.archive.lines import encode_line, read_lines
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
-from genie_core.room.checkpoint import encode_state
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Asked,
@@ -30,7 +29,8 @@ from genie_core.room.event import (
     Settled,
     Unreadable,
 )
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import encode_state
 
 
 def events(first: int, last: int) -> list[Event]:
@@ -184,7 +184,7 @@ import asyncio, resource, signal, sys
 from pathlib import Path
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
-from genie_core.room.event import Event, Said
+from genie_core.room.protocol.events import Event, Said
 
 async def main() -> None:
     path = Path(sys.argv[1])
@@ -239,7 +239,7 @@ import asyncio, sys
 from pathlib import Path
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
-from genie_core.room.event import Event, Said
+from genie_core.room.protocol.events import Event, Said
 
 async def main() -> None:
     log, _, past, _ = EventLog.open(Path(sys.argv[1]))

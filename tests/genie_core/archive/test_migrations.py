@@ -8,7 +8,7 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.migrations import FORMAT, OLDEST, STEPS, migrate
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import Event, Opened, Said
+from genie_core.room.protocol.events import Event, Opened, Said
 
 FIRST = """\
 {

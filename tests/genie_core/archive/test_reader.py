@@ -11,9 +11,9 @@ from genie_core.archive.index import BASE_EVERY, INDEX_NAME, STRIDE
 from genie_core.archive.lines import encode_line, read_lines
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import PART, LogReader
-from genie_core.room.checkpoint import encode_state
-from genie_core.room.event import Answered, Event, Opened, Said, Unreadable
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Answered, Event, Opened, Said, Unreadable
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import encode_state
 
 
 def events(first: int, last: int) -> list[Event]:

@@ -10,8 +10,17 @@ from genie_core.archive.record import (
     preview_of,
     unread_in,
 )
-from genie_core.room.event import Answered, AnyBody, Decided, Event, FileRef, Hosted, Opened, Said
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import (
+    Answered,
+    AnyBody,
+    Decided,
+    Event,
+    FileRef,
+    Hosted,
+    Opened,
+    Said,
+)
+from genie_core.room.state.room_state import RoomState
 
 START: list[tuple[str, AnyBody]] = [("", Opened("r1", "Standup")), ("", Hosted("ann"))]
 

@@ -16,7 +16,16 @@ from genie_core.archive.errors import DiskFailure, RoomInUse
 from genie_core.archive.lines import encode_line, read_lines
 from genie_core.archive.repair import repair
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import AnyBody, Event, FileRef, Hosted, Joined, Opened, Said, Unreadable
+from genie_core.room.protocol.events import (
+    AnyBody,
+    Event,
+    FileRef,
+    Hosted,
+    Joined,
+    Opened,
+    Said,
+    Unreadable,
+)
 
 NOW = 1_795_219_200.0
 DIGEST = hashlib.sha256(b"content").hexdigest()

@@ -18,7 +18,7 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.reader import LogReader
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     AnyBody,
     Asked,
     Decided,
@@ -30,7 +30,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
 
 RECORD = RoomRecord(id="r1", title="Standup", kind="hosted", created=100.0, model="some model")
 

@@ -24,7 +24,7 @@ from genie_core.archive.search import (
 )
 from genie_core.archive.search_hit import Searched
 from genie_core.archive.search_store import NoFullText
-from genie_core.room.event import ROOM, Answered, AnyBody, Decided, Event, Opened, Said
+from genie_core.room.protocol.events import ROOM, Answered, AnyBody, Decided, Event, Opened, Said
 
 NOW = 1_790_000_000.0
 

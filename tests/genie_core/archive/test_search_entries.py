@@ -1,5 +1,5 @@
 from genie_core.archive.search_entries import MOST_CHARS, Entry, entries
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     ROOM,
     Answered,
     AnyBody,

@@ -4,7 +4,7 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.search_hit import Searched
 from genie_core.archive.search_scan import scan
 from genie_core.archive.search_words import terms
-from genie_core.room.event import ROOM, Decided, Event, Opened, Said
+from genie_core.room.protocol.events import ROOM, Decided, Event, Opened, Said
 
 
 def session(base: Path, title: str, at: float) -> Searched:

@@ -5,7 +5,7 @@ import pytest
 from genie_core.archive.lines import encode_line
 from genie_core.archive.reader import PART, LogReader
 from genie_core.archive.spoken import LOOKED_AT, last_spoken, spoken
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Cancelled,

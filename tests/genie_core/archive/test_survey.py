@@ -8,9 +8,9 @@ from genie_core.archive.index import INDEX_NAME, TAIL
 from genie_core.archive.lines import encode_line
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
-from genie_core.room.checkpoint import encode_state
-from genie_core.room.event import Event, Said, Unreadable
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Event, Said, Unreadable
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import encode_state
 
 EVENTS = [Event(n, float(n), "ann", Said(str(n), "x" * 40)) for n in range(1, 12_001)]
 

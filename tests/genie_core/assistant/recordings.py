@@ -1,7 +1,7 @@
 """Recorded rooms for those who ask what others would have decided."""
 
-from genie_core.assistant.whatif_cases import Recollection
-from genie_core.room.event import (
+from genie_core.assistant.what_if.cases import Recollection
+from genie_core.room.protocol.events import (
     ROOM,
     Answered,
     AnyBody,

@@ -10,8 +10,8 @@ from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetU
 from genie_core.assistant.config import Budget
 from genie_core.errors import GenieError
 from genie_core.message import Message
-from genie_core.progress import Usage, reporting_to, spent
 from genie_core.reasoner.base import Decision
+from genie_core.runtime.progress import Usage, reporting_to, spent
 from genie_core.testing.scripted import Emit, ScriptedAgent, ScriptedReasoner, ignore_all
 from genie_core.testing.turns import Call
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from genie_core import redaction
 from genie_core.assistant.errors import BadSecret, KeyringFailed, SecretsUnreadable
 from genie_core.assistant.keyring import Keyring, service_of
 from genie_core.assistant.secrets import ENVIRONMENT, KEYRING, LONGEST, Entry, OwnSecrets
 from genie_core.datastore import path_name
-from genie_core.known_values import HIDDEN, KnownValues
-from genie_core.redaction import mask_known, secrets_in
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import HIDDEN, KnownValues
+from genie_core.privacy.redaction import mask_known, secrets_in
 
 VALUE = "correct-horse-battery"
 

@@ -5,9 +5,9 @@ from functools import cache
 from typing import Any
 
 from genie_core.room.core import Room
-from genie_core.room.event import Event, FileRef
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import (
+from genie_core.room.history import Past
+from genie_core.room.protocol.events import Event, FileRef
+from genie_core.room.protocol.frames import (
     Challenge,
     ClientFrame,
     Entries,
@@ -17,12 +17,12 @@ from genie_core.room.frame import (
     Say,
     ServerFrame,
 )
-from genie_core.room.history import Past
-from genie_core.room.identity import Identity
-from genie_core.room.limits import Limits
-from genie_core.room.passes import Pass, Passes
-from genie_core.room.proof import Meeting, Ticket
-from genie_core.room.source import LOOPBACK
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.security.challenge import Meeting, Ticket
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite_tokens import Pass, Passes
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.origin import LOOPBACK
 
 ROOMY = Limits(burst=1000, joins=1000)
 HOST_TOKEN = "the host's"

@@ -12,10 +12,9 @@ from tests.genie_core.room.witness import Arrival, Witness
 
 from genie_core.room.core import Room
 from genie_core.room.door import MAX_HELD
-from genie_core.room.event import Asked, Decided, Event, Measure, Role, Said
 from genie_core.room.filing import MAX_ERRANDS
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import (
+from genie_core.room.protocol.events import Asked, Decided, Event, Measure, Role, Said
+from genie_core.room.protocol.frames import (
     Accept,
     Admit,
     Bequeath,
@@ -36,10 +35,11 @@ from genie_core.room.frame import (
     Stop,
     Stored,
 )
-from genie_core.room.limits import Limits
-from genie_core.room.passes import Passes
-from genie_core.room.proof import Ticket
-from genie_core.room.source import LOOPBACK
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.security.challenge import Ticket
+from genie_core.room.security.invite_tokens import Passes
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.origin import LOOPBACK
 
 LIMITS: Final = Limits(
     text_chars=100,

@@ -5,14 +5,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from genie_core.room.address import Address
-from genie_core.room.backoff import Backoff
 from genie_core.room.client import RoomClient
-from genie_core.room.connection import ClientConnection
-from genie_core.room.errors import Diverged, RoomRefused
-from genie_core.room.event import Event, Said
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import (
+from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.errors import Diverged, RoomRefused
+from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.frames import (
     Accepted,
     Knocking,
     Piece,
@@ -22,10 +19,13 @@ from genie_core.room.frame import (
     Stored,
     Welcome,
 )
-from genie_core.room.identity import Identity
 from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
+from genie_core.room.security.identity import Identity
 from genie_core.room.server import RoomServer
-from genie_core.room.websocket import Connector, tls_connect
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.connection import ClientConnection
+from genie_core.room.transport.dialer import Backoff
+from genie_core.room.transport.websocket import Connector, tls_connect
 
 DEADLINE = 60.0
 

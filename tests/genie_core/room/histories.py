@@ -5,7 +5,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Asked,
@@ -33,7 +33,7 @@ from genie_core.room.event import (
     Suspended,
     Unreadable,
 )
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
 
 PEOPLE: Final = ("ann", "bob", "cleo", "Zoë")
 DEVICES: Final = ("", "d1", "d2")

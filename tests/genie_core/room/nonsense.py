@@ -6,8 +6,7 @@ import msgspec
 from hypothesis import strategies as st
 from tests.genie_core.room.bench import HOST_TOKEN, PIN, identity
 
-from genie_core.room.deed import sign_deed
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     ROOM,
     Answered,
     Asked,
@@ -24,7 +23,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.frame import (
+from genie_core.room.protocol.frames import (
     Accept,
     Admit,
     Bequeath,
@@ -45,6 +44,7 @@ from genie_core.room.frame import (
     Store,
     Typing,
 )
+from genie_core.room.protocol.host_record import sign_deed
 
 PEOPLE: Final = ("hana", "alice", "bob", "carol", "dave", "mallory")
 KNOWN: Final = "a" * 64

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from genie_core.room.event import Event, FileRef
 from genie_core.room.filing import Errand
-from genie_core.room.frame import ClientFrame, Piece, Refused, ServerFrame, Stored
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.events import Event, FileRef
+from genie_core.room.protocol.frames import ClientFrame, Piece, Refused, ServerFrame, Stored
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer, Way
 
 

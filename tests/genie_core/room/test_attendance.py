@@ -8,7 +8,9 @@ from tests.genie_core.room.house import Ear
 
 from genie_core.room.attendance import Attendance
 from genie_core.room.client import RoomClient
-from genie_core.room.event import (
+from genie_core.room.follower import Follower
+from genie_core.room.plan import Plan
+from genie_core.room.protocol.events import (
     AnyBody,
     Decided,
     Event,
@@ -17,12 +19,10 @@ from genie_core.room.event import (
     Opened,
     Said,
 )
-from genie_core.room.fold import IllegalEvent, RoomState
-from genie_core.room.follower import Follower
-from genie_core.room.frame import Welcome
-from genie_core.room.limits import Limits
-from genie_core.room.plan import Plan
+from genie_core.room.protocol.frames import Welcome
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, LinkStatus
+from genie_core.room.state.room_state import IllegalEvent, RoomState
 
 EVENTS = [
     Event(1, 0.0, "ann", Joined("host", engine=True)),

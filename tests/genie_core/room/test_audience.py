@@ -3,8 +3,8 @@ import logging
 import pytest
 from tests.genie_core.room.house import Ear
 
-from genie_core import redaction
-from genie_core.known_values import HIDDEN, KnownValues
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import HIDDEN, KnownValues
 from genie_core.room.audience import Audience
 
 VALUE = "correct-horse-battery"

@@ -1,6 +1,6 @@
 from genie_core.room.backlog import Backlog
-from genie_core.room.event import Cancelled, Said
-from genie_core.room.exchange import Exchange, Phase
+from genie_core.room.protocol.events import Cancelled, Said
+from genie_core.room.state.thread import Exchange, Phase
 
 
 def waiting() -> Backlog:

@@ -8,7 +8,7 @@ import pytest
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
 from genie_core.room.briefing import Briefing
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Decided,
@@ -18,8 +18,8 @@ from genie_core.room.event import (
     Opened,
     Said,
 )
-from genie_core.room.exchange import Exchange
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange
 from genie_core.room.trust import Trust
 from genie_core.session import GroupSession
 from genie_core.testing import agent_factory, echo, reasoner_factory

@@ -1,6 +1,6 @@
 from genie_core.room.budget import WORK_RATE, WRITERS, Budget
-from genie_core.room.limits import Limits
 from genie_core.room.peer import Peer, Signals
+from genie_core.room.protocol.limits import Limits
 
 LIMITS = Limits(burst=4, per_second=1.0, volume=1600)
 

@@ -18,11 +18,10 @@ from tests.genie_core.room.wire import Proxy
 from tests.ports import free_port
 from websockets.asyncio.server import ServerConnection, serve
 
-from genie_core.room.backoff import Backoff
 from genie_core.room.client import STEADY, RoomClient
-from genie_core.room.codec import encode, event_mark
-from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
-from genie_core.room.errors import (
+from genie_core.room.inbox import LONGEST_GRACE
+from genie_core.room.protocol.codec import encode, event_mark
+from genie_core.room.protocol.errors import (
     ConnectionLost,
     Contradiction,
     Diverged,
@@ -32,8 +31,17 @@ from genie_core.room.errors import (
     TooLong,
     Unreachable,
 )
-from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Moderated, Recovered, Said
-from genie_core.room.frame import (
+from genie_core.room.protocol.events import (
+    Answered,
+    Decided,
+    Event,
+    Hosted,
+    Left,
+    Moderated,
+    Recovered,
+    Said,
+)
+from genie_core.room.protocol.frames import (
     KNOWN,
     Admit,
     Challenge,
@@ -49,11 +57,12 @@ from genie_core.room.frame import (
     Trouble,
     Welcome,
 )
-from genie_core.room.identity import Identity, words
-from genie_core.room.inbox import LONGEST_GRACE
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, LinkStatus, Severity
-from genie_core.room.websocket import ws_connector
+from genie_core.room.security.identity import Identity, words
+from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
+from genie_core.room.transport.dialer import Backoff
+from genie_core.room.transport.websocket import ws_connector
 
 DEADLINE = 60.0
 FAST = Limits(burst=100_000, per_second=100_000.0, volume=10**9)

@@ -4,8 +4,8 @@ import pytest
 
 from genie_core.agent.approval import Approval
 from genie_core.room.consent import CHANGED, Consent, Cover, arguments, binding
-from genie_core.room.event import MOST_OF_SCOPE, Scope
-from genie_core.room.exchange import Proposal
+from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
+from genie_core.room.state.thread import Proposal
 
 
 def call(tool: str = "rm", agent: str = "system", **kwargs: Any) -> Approval:

@@ -3,7 +3,7 @@ from pathlib import Path
 from genie_core.agent.provider.files import MAX_BYTES
 from genie_core.message import SYSTEM, Message
 from genie_core.room.context import as_message, missing
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Decided,
@@ -13,7 +13,7 @@ from genie_core.room.event import (
     QuotedLine,
     Said,
 )
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
 
 
 def state(*bodies: tuple[str, AnyBody]) -> RoomState:

@@ -12,9 +12,9 @@ from tests.genie_core.room.bench import (
 )
 from tests.genie_core.room.crowd import Crowd
 
-from genie_core.room.codec import event_mark
 from genie_core.room.core import FAREWELL_CHARS, ROOMS_REASONS
-from genie_core.room.event import (
+from genie_core.room.protocol.codec import event_mark
+from genie_core.room.protocol.events import (
     ROOM,
     Answered,
     Asked,
@@ -31,9 +31,7 @@ from genie_core.room.event import (
     Suspended,
     Unreadable,
 )
-from genie_core.room.exchange import Phase
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import (
+from genie_core.room.protocol.frames import (
     KNOWN,
     VERSION,
     Bye,
@@ -57,8 +55,10 @@ from genie_core.room.frame import (
     Typing,
     Welcome,
 )
-from genie_core.room.gate import most_standing
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Phase
+from genie_core.room.transport.hardening import most_standing
 
 # -- opening and coming in
 

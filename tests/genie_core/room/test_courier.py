@@ -12,9 +12,9 @@ from genie_core.archive.errors import BlobTooLarge, NoAttachment
 from genie_core.room.courier import Courier
 from genie_core.room.depot import Depot
 from genie_core.room.downloads import FETCHED_AT_ONCE
-from genie_core.room.event import Event, FileRef, Hosted, Recovered, Said
 from genie_core.room.filing import MAX_ERRANDS, Errand
-from genie_core.room.frame import (
+from genie_core.room.protocol.events import Event, FileRef, Hosted, Recovered, Said
+from genie_core.room.protocol.frames import (
     Chunk,
     ClientFrame,
     Fetch,
@@ -24,7 +24,7 @@ from genie_core.room.frame import (
     Store,
     Stored,
 )
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.transfer import CHUNK_BYTES
 from genie_core.room.uploads import SENT_AT_ONCE

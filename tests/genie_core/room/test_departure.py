@@ -4,7 +4,7 @@ from contextlib import suppress
 import pytest
 
 from genie_core.room.departure import EXCERPT_CHARS, Grace, Item, Receipt, make_receipt, take_steps
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     ROOM,
     Answered,
     AnyBody,
@@ -21,7 +21,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
 
 
 async def test_every_step_is_taken_in_order_whatever_becomes_of_the_others() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from genie_core.archive.blobs import BlobStore, on_disk
 from genie_core.room.depot import IDLE, LEFTOVER, UPLOADS, Depot, stock
-from genie_core.room.event import Event, FileRef, Said
 from genie_core.room.filing import Errand, FileFrame
-from genie_core.room.frame import (
+from genie_core.room.protocol.events import Event, FileRef, Said
+from genie_core.room.protocol.frames import (
     Chunk,
     Fetch,
     Piece,
@@ -22,7 +22,7 @@ from genie_core.room.frame import (
     Store,
     Stored,
 )
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.transfer import CHUNK_BYTES, files_of
 
 KIB = 1024

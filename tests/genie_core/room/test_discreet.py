@@ -4,11 +4,19 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from genie_core import redaction
-from genie_core.known_values import HIDDEN, KnownValues
-from genie_core.progress import What
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import HIDDEN, KnownValues
 from genie_core.room.discreet import Discreet
-from genie_core.room.event import Answered, Asked, Cancelled, Decided, Failed, RunBody, Settled
+from genie_core.room.protocol.events import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Failed,
+    RunBody,
+    Settled,
+)
+from genie_core.runtime.progress import What
 
 VALUE = "correct-horse-battery"
 CODED = base64.b64encode(VALUE.encode()).decode()

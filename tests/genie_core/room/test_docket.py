@@ -7,12 +7,12 @@ from typing import Any, Literal
 import pytest
 
 from genie_core.agent.approval import Approval, Verdict
-from genie_core.agent.provider.consent import denial
+from genie_core.agent.provider.approval_answer import denial
 from genie_core.execution import ApprovalResolved, Execution
-from genie_core.progress import What
 from genie_core.room.consent import Consent
 from genie_core.room.docket import UNKNOWN_CALL, UNRECORDED, UNSHOWABLE, Docket
-from genie_core.room.event import (
+from genie_core.room.judge import Call, Judgement
+from genie_core.room.protocol.events import (
     AnyBody,
     Decided,
     Event,
@@ -24,12 +24,12 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.fold import RoomState
-from genie_core.room.judge import Call, Judgement
 from genie_core.room.running import Running
 from genie_core.room.seat import Answer
+from genie_core.room.state.room_state import RoomState
 from genie_core.room.trust import Trust
 from genie_core.room.withheld import Withheld
+from genie_core.runtime.progress import What
 
 
 class Ann:

@@ -22,8 +22,8 @@ from genie_core.room.door import (
     MAX_HELD_FROM_ONE,
     MAX_HELD_FROM_SITE,
 )
-from genie_core.room.event import Joined, Left, Said
-from genie_core.room.frame import (
+from genie_core.room.protocol.events import Joined, Left, Said
+from genie_core.room.protocol.frames import (
     Admit,
     Bye,
     Challenge,
@@ -37,10 +37,10 @@ from genie_core.room.frame import (
     Typing,
     Welcome,
 )
-from genie_core.room.identity import Identity
-from genie_core.room.limits import Limits
-from genie_core.room.passes import Passes
-from genie_core.room.proof import NONCE_CHARS, Meeting, Ticket
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.security.challenge import NONCE_CHARS, Meeting, Ticket
+from genie_core.room.security.identity import Identity
+from genie_core.room.security.invite_tokens import Passes
 
 HANA = identity("hana").key
 

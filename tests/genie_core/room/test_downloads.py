@@ -6,9 +6,9 @@ import pytest
 from genie_core.archive.blobs import BlobStore
 from genie_core.room.channel import Channel, now
 from genie_core.room.downloads import FETCHED_AT_ONCE, Downloads
-from genie_core.room.event import FileRef
-from genie_core.room.frame import ClientFrame, Fetch, Piece, Refused
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.events import FileRef
+from genie_core.room.protocol.frames import ClientFrame, Fetch, Piece, Refused
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer
 from genie_core.room.telling import Telling
 

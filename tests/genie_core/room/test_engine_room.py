@@ -18,18 +18,19 @@ from tests.genie_core.room.house import (
 )
 from tests.genie_core.room.shelf import Shelf, Store
 
-from genie_core import redaction
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.errors import GenieError
-from genie_core.known_values import HIDDEN, KnownValues
 from genie_core.message import Attachment, Message, Thread
-from genie_core.progress import What
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import HIDDEN, KnownValues
 from genie_core.reasoner import Decision, Response
-from genie_core.room.authorship import Author, Signed
 from genie_core.room.client import RoomClient
 from genie_core.room.departure import Grace
 from genie_core.room.engine_room import EngineRoom
-from genie_core.room.event import (
+from genie_core.room.follower import Follower
+from genie_core.room.participant import Participant
+from genie_core.room.plan import Engine, EngineLoader, Plan
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Asked,
@@ -46,11 +47,10 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.fold import RoomState
-from genie_core.room.follower import Follower
-from genie_core.room.participant import Participant
-from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.seat import Answer, EngineState, EngineStatus, Transfer, Way
+from genie_core.room.security.signing import Author, Signed
+from genie_core.room.state.room_state import RoomState
+from genie_core.runtime.progress import What
 from genie_core.testing import Emit
 
 DIGEST = "ab" * 32

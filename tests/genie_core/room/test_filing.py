@@ -1,10 +1,19 @@
 import pytest
 from tests.genie_core.room.bench import ROOMY, Bench, only_refusal, refusals
 
-from genie_core.room.event import FileRef, Said
 from genie_core.room.filing import MAX_ERRANDS, NAME_CHARS, Errand, is_digest
-from genie_core.room.frame import Chunk, ClientFrame, Fetch, Piece, Refused, Say, Store, Stored
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.events import FileRef, Said
+from genie_core.room.protocol.frames import (
+    Chunk,
+    ClientFrame,
+    Fetch,
+    Piece,
+    Refused,
+    Say,
+    Store,
+    Stored,
+)
+from genie_core.room.protocol.limits import Limits
 
 KNOWN = FileRef("a" * 64, "report.pdf", 300, "application/pdf")
 NEW = "b" * 64

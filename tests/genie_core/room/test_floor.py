@@ -8,7 +8,8 @@ from tests.genie_core.room.bench import (
     refusals,
 )
 
-from genie_core.room.event import (
+from genie_core.room.floor import PATH_CHARS
+from genie_core.room.protocol.events import (
     LATEST,
     PREFERENCE_CHARS,
     Answered,
@@ -25,8 +26,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.floor import PATH_CHARS
-from genie_core.room.frame import (
+from genie_core.room.protocol.frames import (
     ClientFrame,
     Delta,
     Equip,
@@ -45,7 +45,7 @@ from genie_core.room.frame import (
     Typed,
     Typing,
 )
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.limits import Limits
 
 FILE = FileRef("a" * 64, "a.txt", 3, "text/plain")
 

@@ -14,12 +14,15 @@ from tests.genie_core.room.house import Ear, House, loader, opened
 
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.agent.approval import ask_about
-from genie_core.progress import Usage, doing, spent
 from genie_core.room.backlog import HANDFUL, IN_FLIGHT, BacklogChoice
 from genie_core.room.consent import CHANGED
 from genie_core.room.court import UNJUDGED
 from genie_core.room.departure import Grace
-from genie_core.room.event import (
+from genie_core.room.grants import Grant
+from genie_core.room.handler import Handler
+from genie_core.room.judge import EXCEED_BUDGET, Call, Judge, Judgement
+from genie_core.room.participant import Participant
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,
@@ -34,13 +37,10 @@ from genie_core.room.event import (
     Settled,
     Spending,
 )
-from genie_core.room.exchange import Phase
-from genie_core.room.fold import RoomState
-from genie_core.room.grants import Grant
-from genie_core.room.handler import Handler
-from genie_core.room.judge import EXCEED_BUDGET, Call, Judge, Judgement
-from genie_core.room.participant import Participant
 from genie_core.room.seat import Answer, EngineState
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Phase
+from genie_core.runtime.progress import Usage, doing, spent
 from genie_core.session import GroupSession
 from genie_core.testing import Emit, RunFn, agent_factory, delegate_all, reasoner_factory
 from genie_core.testing.scripted import DecideFn
@@ -334,7 +334,7 @@ async def test_a_run_is_stopped_from_another_terminal(tmp_path: Path) -> None:
 
 
 async def _by_socket(house: House) -> Any:
-    from genie_core.room.websocket import ws_connector
+    from genie_core.room.transport.websocket import ws_connector
 
     return ws_connector(str(await house.server.listen(port=0)))
 

@@ -1,8 +1,8 @@
 import pytest
 
-from genie_core.room.errors import TooLong, TooManyUnsent
-from genie_core.room.event import FileRef
 from genie_core.room.held import Held
+from genie_core.room.protocol.errors import TooLong, TooManyUnsent
+from genie_core.room.protocol.events import FileRef
 from genie_core.room.seat import Unsent
 
 

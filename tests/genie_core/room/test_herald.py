@@ -7,8 +7,8 @@ from tests.genie_core.room.doubles import Guest, local_connector, participant, r
 from tests.genie_core.room.house import Ear
 
 from genie_core.room.audience import Audience
-from genie_core.room.event import Answered, Cancelled, Decided, Equipped
 from genie_core.room.herald import Herald
+from genie_core.room.protocol.events import Answered, Cancelled, Decided, Equipped
 from genie_core.room.seat import EngineState, EngineStatus
 from genie_core.room.server import RoomServer
 

@@ -10,7 +10,8 @@ from tests.genie_core.room.bench import (
     refusals,
 )
 
-from genie_core.room.event import (
+from genie_core.room.outbox import BEQUEST_REF
+from genie_core.room.protocol.events import (
     ROOM,
     Answered,
     AnyBody,
@@ -27,11 +28,10 @@ from genie_core.room.event import (
     Said,
     Shared,
 )
-from genie_core.room.exchange import Phase
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import Bequeath, Inherited, Moderate, Say, ServerFrame
-from genie_core.room.limits import Limits
-from genie_core.room.outbox import BEQUEST_REF
+from genie_core.room.protocol.frames import Bequeath, Inherited, Moderate, Say, ServerFrame
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Phase
 
 
 class Estate:

@@ -1,8 +1,8 @@
 import pytest
 
-from genie_core.room.event import Event, Hosted, Opened, Said
-from genie_core.room.fold import RoomState
 from genie_core.room.history import BATCH_BYTES, BATCH_EVENTS, TAIL, History
+from genie_core.room.protocol.events import Event, Hosted, Opened, Said
+from genie_core.room.state.room_state import RoomState
 
 
 def filled(count: int, text: str = "x") -> History:

@@ -3,16 +3,24 @@
 import pytest
 from tests.genie_core.room.doubles import Recorder
 
-from genie_core.room.codec import event_mark
-from genie_core.room.errors import RoomRefused
-from genie_core.room.event import ROOM, Answered, Event, Hosted, Opened, Said
-from genie_core.room.frame import Entries, Refused, Stored, Suspending, Trouble, Typed, Welcome
-from genie_core.room.identity import Identity
 from genie_core.room.inbox import LONGEST_GRACE, NOT_TOLD, WITH_QUOTES, Inbox
 from genie_core.room.introduction import Introduction
-from genie_core.room.limits import Limits
 from genie_core.room.outbox import Outbox
+from genie_core.room.protocol.codec import event_mark
+from genie_core.room.protocol.errors import RoomRefused
+from genie_core.room.protocol.events import ROOM, Answered, Event, Hosted, Opened, Said
+from genie_core.room.protocol.frames import (
+    Entries,
+    Refused,
+    Stored,
+    Suspending,
+    Trouble,
+    Typed,
+    Welcome,
+)
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, LinkStatus, Severity, Unrecorded, Unsent
+from genie_core.room.security.identity import Identity
 
 OPENED = Event(1, 1.0, ROOM, Opened("r", "Room"))
 HOSTED = Event(2, 2.0, ROOM, Hosted("ann"))

@@ -5,9 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from genie_core.room.connection import ClientConnection, PeerConnection, memory_pair
-from genie_core.room.errors import ConnectionLost, Diverged, KnownRoom, OtherHost, RoomRefused
-from genie_core.room.frame import (
+from genie_core.room.introduction import Introduction
+from genie_core.room.protocol.errors import (
+    ConnectionLost,
+    Diverged,
+    KnownRoom,
+    OtherHost,
+    RoomRefused,
+)
+from genie_core.room.protocol.frames import (
     KNOWN,
     Arrival,
     Challenge,
@@ -20,10 +26,10 @@ from genie_core.room.frame import (
     Trouble,
     Welcome,
 )
-from genie_core.room.identity import Identity, verify
-from genie_core.room.introduction import Introduction
-from genie_core.room.limits import Limits
-from genie_core.room.proof import Meeting, Ticket
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.security.challenge import Meeting, Ticket
+from genie_core.room.security.identity import Identity, verify
+from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 
 DEADLINE = 60.0
 ME, HOST = Identity.generate(), Identity.generate()

@@ -9,13 +9,21 @@ from tests.genie_core.room.house import answers, by_socket, loader, opened
 from tests.ports import free_port
 
 from genie_core.agent import AgentInput, ApprovalCallback
-from genie_core.room.event import Answered, Cancelled, Decided, Event, Failed, RunBody, Settled
-from genie_core.room.exchange import Exchange, Phase
-from genie_core.room.limits import Limits
 from genie_core.room.participant import Participant
-from genie_core.room.person import Presence
+from genie_core.room.protocol.events import (
+    Answered,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    RunBody,
+    Settled,
+)
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Answer, EngineState, Link, Unrecorded
-from genie_core.room.websocket import ws_connector
+from genie_core.room.state.members import Presence
+from genie_core.room.state.thread import Exchange, Phase
+from genie_core.room.transport.websocket import ws_connector
 from genie_core.testing import Emit
 
 DEADLINE = 60.0

@@ -9,13 +9,13 @@ from tests.genie_core.room.shelf import Shelf, Store
 
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
-from genie_core.room.errors import LeftInDisorder, TooManyUnsent
-from genie_core.room.event import FileRef, Said
-from genie_core.room.limits import Limits
 from genie_core.room.mail import Mail
 from genie_core.room.outbox import MAX_UNSENT
+from genie_core.room.protocol.errors import LeftInDisorder, TooManyUnsent
+from genie_core.room.protocol.events import FileRef, Said
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, Transfer, Unsent, Way
-from genie_core.room.websocket import ws_connector
+from genie_core.room.transport.websocket import ws_connector
 
 
 def files(count: int) -> list[FileRef]:

@@ -1,5 +1,5 @@
-from genie_core.room.event import FileRef
 from genie_core.room.missed import FIRST_PAUSE, LONGEST_PAUSE, Missed
+from genie_core.room.protocol.events import FileRef
 
 ONE, TWO = FileRef("1" * 64, "a", 5), FileRef("2" * 64, "b", 5)
 

@@ -10,9 +10,18 @@ from tests.genie_core.room.bench import (
     refusals,
 )
 
-from genie_core.room.deed import Deed, sign_deed
-from genie_core.room.event import Joined, Left, Measure, Moderated, Role, Said, Shared, Suspended
-from genie_core.room.frame import (
+from genie_core.room.moderator import PUT_OUT, REASON_CHARS
+from genie_core.room.protocol.events import (
+    Joined,
+    Left,
+    Measure,
+    Moderated,
+    Role,
+    Said,
+    Shared,
+    Suspended,
+)
+from genie_core.room.protocol.frames import (
     Accept,
     Accepted,
     Admit,
@@ -29,8 +38,8 @@ from genie_core.room.frame import (
     Store,
     Typing,
 )
-from genie_core.room.limits import Limits
-from genie_core.room.moderator import PUT_OUT, REASON_CHARS
+from genie_core.room.protocol.host_record import Deed, sign_deed
+from genie_core.room.protocol.limits import Limits
 
 HANA = identity("hana").key
 

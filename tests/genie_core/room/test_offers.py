@@ -3,8 +3,8 @@ from collections.abc import MutableSequence
 
 import pytest
 
-from genie_core.room.event import FileRef
 from genie_core.room.offers import INTERVAL, REFUSALS, SPREAD, Offers
+from genie_core.room.protocol.events import FileRef
 
 FILES = {str(number): FileRef(str(number), "a", 5) for number in range(20)}
 

@@ -3,8 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_core.room.core import Room
-from genie_core.room.errors import FrameError, TooLong, TooManyUnsent
-from genie_core.room.event import (
+from genie_core.room.outbox import MAX_UNSENT, PAUSE, TOO_LARGE, Outbox
+from genie_core.room.peer import Signals
+from genie_core.room.protocol.errors import FrameError, TooLong, TooManyUnsent
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,
@@ -17,7 +19,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.frame import (
+from genie_core.room.protocol.frames import (
     ClientFrame,
     Delta,
     Entries,
@@ -31,9 +33,7 @@ from genie_core.room.frame import (
     Stop,
     Typing,
 )
-from genie_core.room.limits import Limits
-from genie_core.room.outbox import MAX_UNSENT, PAUSE, TOO_LARGE, Outbox
-from genie_core.room.peer import Signals
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Unrecorded, Unsent
 
 

@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from genie_core.room.connection import take_any
 from genie_core.room.core import Room
-from genie_core.room.errors import FrameError
-from genie_core.room.event import Said
-from genie_core.room.frame import Bye, ClientFrame, Entries, Hello, Say, ServerFrame
 from genie_core.room.history import BATCH_EVENTS
-from genie_core.room.limits import Limits
 from genie_core.room.outlet import Outlet
+from genie_core.room.protocol.errors import FrameError
+from genie_core.room.protocol.events import Said
+from genie_core.room.protocol.frames import Bye, ClientFrame, Entries, Hello, Say, ServerFrame
+from genie_core.room.protocol.limits import Limits
+from genie_core.room.transport.connection import take_any
 
 DEADLINE = 60.0
 NOW = 1_000.0

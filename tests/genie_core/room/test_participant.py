@@ -13,8 +13,9 @@ from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
 from genie_core.room.courier import Courier
-from genie_core.room.errors import LeftInDisorder, NoEngine, Unreachable
-from genie_core.room.event import (
+from genie_core.room.plan import Engine, EngineLoader
+from genie_core.room.protocol.errors import LeftInDisorder, NoEngine, Unreachable
+from genie_core.room.protocol.events import (
     Cancelled,
     Event,
     Failed,
@@ -22,11 +23,10 @@ from genie_core.room.event import (
     Settled,
     Suspended,
 )
-from genie_core.room.exchange import Phase
-from genie_core.room.person import Presence
-from genie_core.room.plan import Engine, EngineLoader
 from genie_core.room.seat import Answer, EngineState, Link
-from genie_core.room.websocket import ws_connector
+from genie_core.room.state.members import Presence
+from genie_core.room.state.thread import Phase
+from genie_core.room.transport.websocket import ws_connector
 from genie_core.testing import Emit, ignore_all
 
 

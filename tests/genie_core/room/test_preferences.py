@@ -1,6 +1,6 @@
-from genie_core.room.event import AnyBody, Event, Hosted, Joined, Left, Preferred
-from genie_core.room.fold import RoomState
 from genie_core.room.preferences import RoomPreferences
+from genie_core.room.protocol.events import AnyBody, Event, Hosted, Joined, Left, Preferred
+from genie_core.room.state.room_state import RoomState
 
 
 class Own:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.frame import Fetch, Piece, Refusal
+from genie_core.room.protocol.frames import Fetch, Piece, Refusal
 from genie_core.room.receiving import Receiving
 from genie_core.room.transfer import Progress
 

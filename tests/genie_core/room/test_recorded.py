@@ -2,7 +2,7 @@
 
 import pytest
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Asked,
@@ -17,9 +17,9 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.fold import RoomState
 from genie_core.room.recorded import lacking, unfinished
 from genie_core.room.seat import Unrecorded
+from genie_core.room.state.room_state import RoomState
 
 FIRST, SECOND, UNKNOWN = 4, 5, 9
 

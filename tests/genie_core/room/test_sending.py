@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.frame import Refusal, Store
+from genie_core.room.protocol.frames import Refusal, Store
 from genie_core.room.sending import Part, Sending
 from genie_core.room.transfer import Progress
 

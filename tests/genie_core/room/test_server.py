@@ -25,10 +25,18 @@ from tests.genie_core.room.wire import (
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from genie_core.room.core import Room
-from genie_core.room.errors import AddressInUse, ConnectionLost, InvalidName, NotLoopback
-from genie_core.room.event import Answered, Decided, Event, Hosted, Left, Moderated, Said, Suspended
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import (
+from genie_core.room.protocol.errors import AddressInUse, ConnectionLost, InvalidName, NotLoopback
+from genie_core.room.protocol.events import (
+    Answered,
+    Decided,
+    Event,
+    Hosted,
+    Left,
+    Moderated,
+    Said,
+    Suspended,
+)
+from genie_core.room.protocol.frames import (
     Hello,
     Moderate,
     Refused,
@@ -38,11 +46,12 @@ from genie_core.room.frame import (
     Typing,
     Welcome,
 )
-from genie_core.room.identity import Identity
-from genie_core.room.limits import Limits
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, Severity
+from genie_core.room.security.identity import Identity
 from genie_core.room.server import FRAMES
-from genie_core.room.websocket import ws_connector
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.transport.websocket import ws_connector
 
 DEADLINE = 60.0
 FAST = Limits(burst=100_000, per_second=100_000.0, volume=10**9)

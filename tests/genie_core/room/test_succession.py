@@ -8,15 +8,15 @@ from tests.genie_core.room.house import Ear, identity_of, loader, opened
 
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
-from genie_core.room.deed import Deed, sign_deed
-from genie_core.room.event import ROOM, Event, Hosted, Opened, Suspended
-from genie_core.room.fold import RoomState
-from genie_core.room.frame import Welcome
-from genie_core.room.limits import Limits
 from genie_core.room.plan import Plan
+from genie_core.room.protocol.events import ROOM, Event, Hosted, Opened, Suspended
+from genie_core.room.protocol.frames import Welcome
+from genie_core.room.protocol.host_record import Deed, sign_deed
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Going, Link
+from genie_core.room.state.room_state import RoomState
 from genie_core.room.succession import Succession
-from genie_core.room.websocket import ws_connector
+from genie_core.room.transport.websocket import ws_connector
 
 
 def deed_of(name: str, pin: str = "") -> Deed:

@@ -1,8 +1,8 @@
 import pytest
 
-from genie_core.room.codec import encode
-from genie_core.room.event import Event, FileRef, Joined, Recovered, Said
-from genie_core.room.frame import Chunk, Refusal
+from genie_core.room.protocol.codec import encode
+from genie_core.room.protocol.events import Event, FileRef, Joined, Recovered, Said
+from genie_core.room.protocol.frames import Chunk, Refusal
 from genie_core.room.transfer import (
     CHUNK_BYTES,
     LONGEST_PAUSE,

@@ -5,10 +5,10 @@ import pytest
 
 from genie_core.archive.blobs import BlobStore
 from genie_core.room.channel import Channel, now
-from genie_core.room.event import Event, FileRef, Hosted
-from genie_core.room.frame import Chunk, ClientFrame, Refused, Store, Stored
-from genie_core.room.limits import Limits
 from genie_core.room.offers import Offers
+from genie_core.room.protocol.events import Event, FileRef, Hosted
+from genie_core.room.protocol.frames import Chunk, ClientFrame, Refused, Store, Stored
+from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer
 from genie_core.room.telling import Telling
 from genie_core.room.uploads import SENT_AT_ONCE, Uploads

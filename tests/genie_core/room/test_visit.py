@@ -10,13 +10,13 @@ from tests.genie_core.room.house import opened
 from tests.ports import free_port
 
 from genie_core.room.client import RoomClient
-from genie_core.room.errors import RoomRefused, Unreachable
-from genie_core.room.event import Event
-from genie_core.room.frame import Welcome
+from genie_core.room.protocol.errors import RoomRefused, Unreachable
+from genie_core.room.protocol.events import Event
+from genie_core.room.protocol.frames import Welcome
 from genie_core.room.seat import Going, Link, LinkStatus
 from genie_core.room.server import RoomServer
+from genie_core.room.transport.websocket import Connector, ws_connector
 from genie_core.room.visit import BROKEN, Visit
-from genie_core.room.websocket import Connector, ws_connector
 
 DEADLINE = 60.0
 

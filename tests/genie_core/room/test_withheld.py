@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from genie_core.room.event import Asked, Event, Failed, Said, Settled
+from genie_core.room.protocol.events import Asked, Event, Failed, Said, Settled
 from genie_core.room.withheld import Withheld
 
 ARGUMENTS = {"path": "/home/hana/secret"}

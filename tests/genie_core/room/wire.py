@@ -10,12 +10,19 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from genie_core.room.address import Address
-from genie_core.room.codec import decode_server, encode
-from genie_core.room.frame import Challenge, ClientFrame, Entries, Hello, Prove, ServerFrame
-from genie_core.room.gate import Gate
-from genie_core.room.identity import Identity
-from genie_core.room.proof import Meeting
+from genie_core.room.protocol.address import Address
+from genie_core.room.protocol.codec import decode_server, encode
+from genie_core.room.protocol.frames import (
+    Challenge,
+    ClientFrame,
+    Entries,
+    Hello,
+    Prove,
+    ServerFrame,
+)
+from genie_core.room.security.challenge import Meeting
+from genie_core.room.security.identity import Identity
+from genie_core.room.transport.hardening import Gate
 
 DEADLINE = 60.0
 

@@ -6,9 +6,8 @@ what it watches.
 
 from dataclasses import dataclass, field
 
-from genie_core.room.codec import event_mark
-from genie_core.room.deed import is_valid
-from genie_core.room.event import (
+from genie_core.room.protocol.codec import event_mark
+from genie_core.room.protocol.events import (
     ROOM,
     Answered,
     Asked,
@@ -27,7 +26,7 @@ from genie_core.room.event import (
     Shared,
     Suspended,
 )
-from genie_core.room.frame import (
+from genie_core.room.protocol.frames import (
     Accepted,
     Entries,
     Hello,
@@ -39,8 +38,9 @@ from genie_core.room.frame import (
     Stopping,
     Welcome,
 )
-from genie_core.room.names import fold_name
-from genie_core.room.source import LOOPBACK
+from genie_core.room.protocol.host_record import is_valid
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.transport.origin import LOOPBACK
 
 RUN = (Decided, Asked, Settled, Answered, Failed, Cancelled)
 

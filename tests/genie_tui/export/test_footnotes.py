@@ -2,7 +2,16 @@
 
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
-from genie_core.room.event import Asked, Decided, Event, Opened, Recovered, Said, Settled, Spending
+from genie_core.room.protocol.events import (
+    Asked,
+    Decided,
+    Event,
+    Opened,
+    Recovered,
+    Said,
+    Settled,
+    Spending,
+)
 from genie_tui.export.footnotes import footnotes
 
 

@@ -12,7 +12,7 @@ from tests.genie_core.archive.sample import BORN, saved_room
 
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Asked,

@@ -13,7 +13,7 @@ from tests.genie_tui.export.test_escaping import HOSTILE, RENDERERS
 
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import Event, FileRef, Opened, Said, Unreadable
+from genie_core.room.protocol.events import Event, FileRef, Opened, Said, Unreadable
 from genie_tui.export.markdown import content, markdown
 from genie_tui.fenced import Code, blocks
 from genie_tui.text import visible

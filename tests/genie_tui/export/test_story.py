@@ -3,7 +3,7 @@
 import pytest
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Asked,
@@ -21,7 +21,7 @@ from genie_core.room.event import (
     Settled,
     Unreadable,
 )
-from genie_core.room.fold import WINDOW
+from genie_core.room.state.room_state import WINDOW
 from genie_tui.export.story import Passage, story
 from genie_tui.plain_log import lines
 from genie_tui.widgets.failure import CUT, CUT_MARK

@@ -16,7 +16,7 @@ from genie_core.archive.errors import DiskFailure, NotExported
 from genie_core.archive.importing import import_room
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import Event, FileRef, Opened, Said
+from genie_core.room.protocol.events import Event, FileRef, Opened, Said
 from genie_tui.export.form import Form, InTheWay, default_name, form_of
 from genie_tui.export.writing import NoFolder, print_out, write_file
 

@@ -8,7 +8,7 @@ from tests.genie_tui.widgets.room_log import START, RoomLog
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Asked,
     Decided,
     Event,
@@ -18,7 +18,7 @@ from genie_core.room.event import (
     Opened,
     Settled,
 )
-from genie_core.room.fold import RoomState
+from genie_core.room.state.room_state import RoomState
 
 
 class ListLog:

@@ -1,8 +1,8 @@
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.checkpoint import encode_state
-from genie_core.room.event import Hosted, Opened
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Hosted, Opened
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import encode_state
 from genie_tui.replay.ladder import Ladder
 
 

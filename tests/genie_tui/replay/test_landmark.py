@@ -1,6 +1,6 @@
 import pytest
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     AnyBody,
     Asked,

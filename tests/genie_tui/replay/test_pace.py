@@ -1,6 +1,6 @@
 import pytest
 
-from genie_core.room.event import Event, Said
+from genie_core.room.protocol.events import Event, Said
 from genie_tui.replay.pace import IDLE, SPEEDS, Pace, gap, other_speed
 
 

@@ -3,9 +3,9 @@ from hypothesis import strategies as st
 from tests.genie_tui.replay.recorded import ListLog, a_day
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.checkpoint import encode_state
-from genie_core.room.event import Hosted, Opened
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Hosted, Opened
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import encode_state
 from genie_tui.replay.ladder import Ladder
 from genie_tui.replay.player import CHUNK, RECENT, Player
 

@@ -8,9 +8,9 @@ from tests.genie_tui.replay.recorded import ListLog, a_day
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.errors import GenieError
-from genie_core.room.checkpoint import encode_state
-from genie_core.room.event import Event
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Event
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import encode_state
 from genie_tui.replay.landmark import Landmark
 from genie_tui.replay.pace import IDLE
 from genie_tui.replay.player import Moment

@@ -5,12 +5,12 @@ import pytest
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual.pilot import Pilot
 
-from genie_core.room.event import FileRef, Said
+from genie_core.room.protocol.events import FileRef, Said
 from genie_core.room.seat import Knock
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.choices import Choices
 from genie_tui.widgets.composer import Composer
-from genie_tui.widgets.door import Door
+from genie_tui.widgets.join_requests import Door
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
-from genie_core.room.event import Joined, Left, Quote, QuotedLine
+from genie_core.room.protocol.events import Joined, Left, Quote, QuotedLine
 from genie_core.room.seat import Unsent
-from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.cargo_line import CargoLine
 from genie_tui.widgets.composer import Composer

@@ -10,10 +10,10 @@ from tests.genie_tui.scripted_seat import (
 )
 from textual.widgets import Static
 
-from genie_core.room.event import Decided, Said
+from genie_core.room.protocol.events import Decided, Said
 from genie_core.room.seat import Knock
-from genie_tui.screens.confirm import ConfirmScreen
-from genie_tui.widgets.door import Door
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.widgets.join_requests import Door
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.side_panel import SidePanel
 from genie_tui.widgets.timeline import Timeline

@@ -6,7 +6,7 @@ import pytest
 from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 
-from genie_core.room.event import FileRef, Said
+from genie_core.room.protocol.events import FileRef, Said
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.timeline import Timeline

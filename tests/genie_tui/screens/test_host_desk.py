@@ -20,15 +20,15 @@ from textual.message import Message
 from textual.pilot import Pilot
 
 import genie_tui.app
-from genie_core.room.event import Hosted, Joined, Opened, Suspended
+from genie_core.room.protocol.events import Hosted, Joined, Opened, Suspended
 from genie_core.room.seat import Going, Knock, Link, LinkStatus, Parting
 from genie_tui.app import GenieApp
 from genie_tui.opening import NewRoom
-from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
-from genie_tui.widgets.door import Door, HostOffer
+from genie_tui.widgets.join_requests import Door, HostOffer
 
 CAROL = Knock(7, "carol", "", "10.0.0.7")
 

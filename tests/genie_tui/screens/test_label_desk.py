@@ -6,7 +6,7 @@ from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, in_room
 from textual.geometry import Region
 
 from genie_core.archive.labels import Label, Labels
-from genie_core.room.event import Decided
+from genie_core.room.protocol.events import Decided
 from genie_tui.screens.label_desk import UNDECIDED
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.ledger import Ledger

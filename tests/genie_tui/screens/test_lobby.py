@@ -25,7 +25,7 @@ from genie_tui.bridge import SavedSummary
 from genie_tui.counsel import Counsel
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
-from genie_tui.screens.help import HelpScreen
+from genie_tui.screens.dialogs.help import HelpScreen
 from genie_tui.screens.lobby import LATEST, LobbyScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.offers import Offers

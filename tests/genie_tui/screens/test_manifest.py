@@ -1,6 +1,6 @@
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
-from genie_core.room.event import FileRef, Joined, Quote, QuotedLine
+from genie_core.room.protocol.events import FileRef, Joined, Quote, QuotedLine
 from genie_tui.screens.manifest import agents_here, others_here, preview, sending
 
 FILE = FileRef("d", "a\x1b.pdf", 1_200_000)

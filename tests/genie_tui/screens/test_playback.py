@@ -2,7 +2,7 @@
 
 from textual.screen import Screen
 
-from genie_core.room.event import Event
+from genie_core.room.protocol.events import Event
 from genie_tui.replay.player import Moment
 from genie_tui.screens.playback import OPENING, Playback
 

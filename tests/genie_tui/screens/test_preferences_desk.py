@@ -4,12 +4,12 @@ import pytest
 from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, in_room, until
 from textual.widgets import Static, TextArea
 
-from genie_core import redaction
 from genie_core.errors import GenieError
-from genie_core.known_values import KnownValues
-from genie_core.room.event import PREFERENCE_CHARS, Preferred
-from genie_tui.screens.full_view import FullViewScreen
-from genie_tui.screens.preferences import PreferencesScreen
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import KnownValues
+from genie_core.room.protocol.events import PREFERENCE_CHARS, Preferred
+from genie_tui.screens.dialogs.full_view import FullViewScreen
+from genie_tui.screens.dialogs.preferences import PreferencesScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer import Composer
 

@@ -16,8 +16,8 @@ from textual.widgets import Input, Static
 
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.assistant.whatif_report import Outcome, Report, Verdict
-from genie_core.room.event import (
+from genie_core.assistant.what_if.report import Outcome, Report, Verdict
+from genie_core.room.protocol.events import (
     Answered,
     Cancelled,
     Decided,
@@ -29,15 +29,15 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.fold import WINDOW
+from genie_core.room.state.room_state import WINDOW
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
 from genie_tui.locations import Locations, find_locations
 from genie_tui.opening import ReplayRoom, ResumeRoom
-from genie_tui.screens.full_view import FullViewScreen
+from genie_tui.screens.dialogs.full_view import FullViewScreen
+from genie_tui.screens.dialogs.what_if import WhatIfScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.replay import ReplayScreen
-from genie_tui.screens.whatif import WhatIfScreen
 from genie_tui.settings import Settings
 from genie_tui.whatif_files import save as save_report
 from genie_tui.widgets.activity import Activity

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
-from genie_core.room.event import Answered, Asked, Cancelled, Decided, Said, Settled
+from genie_core.room.protocol.events import Answered, Asked, Cancelled, Decided, Said, Settled
 from genie_core.room.seat import (
     Answer,
     EngineState,
@@ -23,7 +23,7 @@ from genie_core.room.seat import (
     LinkStatus,
     Severity,
 )
-from genie_tui.screens.full_view import FullViewScreen
+from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ReasonInput

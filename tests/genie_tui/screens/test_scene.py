@@ -7,7 +7,7 @@ from tests.genie_tui.scripted_seat import (
     in_room,
 )
 
-from genie_core.room.event import Answered, Joined
+from genie_core.room.protocol.events import Answered, Joined
 from genie_tui.screens.scene import Scene
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster

@@ -18,13 +18,13 @@ from genie_core.archive.blobs import BlobStore
 from genie_core.archive.search_hit import Hit
 from genie_core.archive.search_words import Snippet
 from genie_core.errors import GenieError
-from genie_core.room.event import Answered, FileRef, Said
+from genie_core.room.protocol.events import Answered, FileRef, Said
 from genie_tui.app import GenieApp
 from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens import sessions
-from genie_tui.screens.ask_line import AskLineScreen
-from genie_tui.screens.confirm import ConfirmScreen
-from genie_tui.screens.export import ExportScreen
+from genie_tui.screens.dialogs.ask_line import AskLineScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.export import ExportScreen
 from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen

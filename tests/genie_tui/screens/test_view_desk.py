@@ -15,12 +15,12 @@ from tests.genie_tui.scripted_seat import (
 )
 from textual.pilot import Pilot
 
-from genie_core import redaction
 from genie_core.errors import GenieError
-from genie_core.known_values import KnownValues
-from genie_core.room.event import Cancelled, FileRef, Quote, QuotedLine, Said
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import KnownValues
+from genie_core.room.protocol.events import Cancelled, FileRef, Quote, QuotedLine, Said
 from genie_core.room.seat import Unrecorded, Unsent
-from genie_tui.screens.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.view_state import View
 from genie_tui.widgets.activity import Activity

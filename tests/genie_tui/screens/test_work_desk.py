@@ -10,7 +10,7 @@ from tests.genie_tui.scripted_seat import (
 )
 from textual.widgets import Static
 
-from genie_core.room.event import Answered, Asked, Decided, Settled, Spending
+from genie_core.room.protocol.events import Answered, Asked, Decided, Settled, Spending
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster

@@ -12,7 +12,7 @@ from tests.genie_tui.scripted_seat import (
     until,
 )
 
-from genie_core.room.event import FileRef, Quote, QuotedLine
+from genie_core.room.protocol.events import FileRef, Quote, QuotedLine
 from genie_core.room.seat import Link, LinkStatus, Unsent
 from genie_tui.app import GenieApp
 from genie_tui.opening import NewRoom

@@ -1,7 +1,7 @@
 """A room's log that a test writes as it goes, applied to a state at once."""
 
-from genie_core.room.event import ROOM, Answered, AnyBody, Decided, Event, Said
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import ROOM, Answered, AnyBody, Decided, Event, Said
+from genie_core.room.state.room_state import RoomState
 
 START = 1_790_000_000.0
 

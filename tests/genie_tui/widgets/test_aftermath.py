@@ -4,8 +4,8 @@ import pytest
 from rich.style import Style
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.event import Asked, Cancelled, Decided, Failed, Settled
-from genie_core.room.exchange import Exchange
+from genie_core.room.protocol.events import Asked, Cancelled, Decided, Failed, Settled
+from genie_core.room.state.thread import Exchange
 from genie_tui.widgets.aftermath import Aftermath, is_parked
 from genie_tui.widgets.canvas import Canvas, Line
 from genie_tui.widgets.doings import Doings

@@ -1,6 +1,6 @@
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
-from genie_core.room.event import Answered, Asked, Decided, Settled
+from genie_core.room.protocol.events import Answered, Asked, Decided, Settled
 from genie_tui.widgets.agent_tree import LONGEST, MOST, AgentsAtWork, depth_of, in_order, stems
 
 

@@ -2,7 +2,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     AnyBody,
     Event,
     Hosted,

@@ -1,6 +1,6 @@
 import pytest
 
-from genie_core.room.exchange import Proposal
+from genie_core.room.state.thread import Proposal
 from genie_tui.widgets.approval_queue import ApprovalQueue
 
 

@@ -2,8 +2,8 @@ from tests.genie_tui.widgets.room_log import RoomLog
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from genie_core.room.event import Asked, Settled
-from genie_core.room.fold import RoomState
+from genie_core.room.protocol.events import Asked, Settled
+from genie_core.room.state.room_state import RoomState
 from genie_tui.widgets.asked_then import MOST, NOTHING, AskedThen
 
 

@@ -1,4 +1,4 @@
-from genie_core.room.event import FileRef, Quote, QuotedLine
+from genie_core.room.protocol.events import FileRef, Quote, QuotedLine
 from genie_tui.widgets.brought import file_lines, quote_lines, quote_name
 
 

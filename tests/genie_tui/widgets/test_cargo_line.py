@@ -2,7 +2,7 @@ from pathlib import Path
 
 from textual.app import App, ComposeResult
 
-from genie_core.room.event import FileRef, Quote, QuotedLine
+from genie_core.room.protocol.events import FileRef, Quote, QuotedLine
 from genie_core.room.seat import Transfer, Way
 from genie_tui.cargo import Cargo
 from genie_tui.shelf import Shelf

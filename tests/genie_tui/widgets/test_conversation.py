@@ -1,8 +1,8 @@
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
-from genie_core.room.event import Cancelled, Decided, Joined, Opened, Unreadable
-from genie_core.room.fold import WINDOW
+from genie_core.room.protocol.events import Cancelled, Decided, Joined, Opened, Unreadable
 from genie_core.room.seat import Unsent
+from genie_core.room.state.room_state import WINDOW
 from genie_tui.widgets.conversation import KEPT, MOST, TOLD, Conversation
 from genie_tui.widgets.entry import Day, Earlier, Entry, Note, Reply, Speech, Waiting
 from genie_tui.widgets.past_stretch import Stretch

@@ -1,7 +1,7 @@
 import pytest
 
-from genie_core.room.costs import Costs
-from genie_core.room.event import Spending
+from genie_core.room.protocol.events import Spending
+from genie_core.room.state.costs import Costs
 from genie_core.room.workbench import Allowance
 from genie_tui.widgets.costs import (
     NO_BUDGET,

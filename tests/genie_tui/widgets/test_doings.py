@@ -1,4 +1,4 @@
-from genie_core.room.exchange import Phase
+from genie_core.room.state.thread import Phase
 from genie_tui.widgets.doings import LONGEST, MOST_NOTES, MOST_RUNS, STALLED, Doings
 
 

@@ -1,6 +1,6 @@
-from genie_core.room.event import Answered, FileRef, Quote, QuotedLine, Said
-from genie_core.room.exchange import Exchange, Phase, Proposal
 from genie_core.room.judge import EXCEED_BUDGET
+from genie_core.room.protocol.events import Answered, FileRef, Quote, QuotedLine, Said
+from genie_core.room.state.thread import Exchange, Phase, Proposal
 from genie_tui.widgets.arguments import WITHHELD
 from genie_tui.widgets.card_text import CardView, call_lines, why_asked
 from genie_tui.widgets.full_text import call_text, message_text, message_title

@@ -2,7 +2,7 @@ import pytest
 from tests.genie_tui.scripted_seat import HandClock
 from textual.app import App, ComposeResult
 
-from genie_core.room.event import Event, Left, Said
+from genie_core.room.protocol.events import Event, Left, Said
 from genie_tui.widgets.hint_line import LATE, LINGER, HintLine
 
 

@@ -1,4 +1,4 @@
-from genie_core.room.identity import Identity, words
+from genie_core.room.security.identity import Identity, words
 from genie_tui.widgets.key_words import key_words
 
 

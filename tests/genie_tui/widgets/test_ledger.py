@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from genie_core.room.event import Decided, Event, Failed, Said
+from genie_core.room.protocol.events import Decided, Event, Failed, Said
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.ledger import LINES, Ledger
 from genie_tui.widgets.ledger_log import KEPT_ROWS, MOST_ROWS, Filter

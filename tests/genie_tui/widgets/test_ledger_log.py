@@ -1,7 +1,7 @@
 import pytest
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,

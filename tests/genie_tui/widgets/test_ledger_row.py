@@ -2,7 +2,7 @@
 
 from rich.style import Style
 
-from genie_core.room.event import Answered, Decided, Event, Said, Spending
+from genie_core.room.protocol.events import Answered, Decided, Event, Said, Spending
 from genie_tui.widgets.ledger_log import LedgerLog, Row
 from genie_tui.widgets.ledger_row import INDENT, RowLook, draw
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from rich.style import Style
 
-from genie_core.room.event import Said
-from genie_core.room.exchange import Exchange, Phase
+from genie_core.room.protocol.events import Said
 from genie_core.room.seat import Transfer, Way
+from genie_core.room.state.thread import Exchange, Phase
 from genie_tui.shelf import Shelf
 from genie_tui.widgets.entry import (
     Day,

@@ -3,7 +3,15 @@ from collections.abc import Callable
 import pytest
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.event import Answered, Asked, Cancelled, Decided, Event, Failed, Settled
+from genie_core.room.protocol.events import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    Settled,
+)
 from genie_tui.export.story import story
 from genie_tui.widgets.entry import Note
 from genie_tui.widgets.ledger_log import Filter, Kind, LedgerLog

@@ -1,7 +1,7 @@
 import pytest
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.event import Event
+from genie_core.room.protocol.events import Event
 from genie_tui.widgets.past_pages import Edge, Want, stretched, wanted
 from genie_tui.widgets.past_stretch import PAGE, Stretch
 

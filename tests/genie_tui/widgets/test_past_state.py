@@ -1,6 +1,6 @@
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,
@@ -11,7 +11,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.fold import WINDOW, RoomState
+from genie_core.room.state.room_state import WINDOW, RoomState
 from genie_tui.widgets.past_state import told
 
 

@@ -1,6 +1,6 @@
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,
@@ -13,7 +13,7 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.exchange import Phase
+from genie_core.room.state.thread import Phase
 from genie_tui.widgets.entry import Note, Reply, Speech
 from genie_tui.widgets.past_stretch import MOST, PAGE, Stretch, count_messages
 

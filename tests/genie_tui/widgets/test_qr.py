@@ -6,8 +6,8 @@ from rich.console import Console
 from textual.color import Color
 from textual.content import Content
 
-from genie_core.room.address import Address
-from genie_core.room.invite import Invite, write_invite
+from genie_core.room.protocol.address import Address
+from genie_core.room.security.invite import Invite, write_invite
 from genie_tui.widgets.qr import QUIET, qr_code
 
 INVITE = write_invite(

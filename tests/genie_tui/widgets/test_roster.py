@@ -1,7 +1,7 @@
 from tests.genie_tui.scripted_seat import ScriptedSeat
 from textual.app import App, ComposeResult
 
-from genie_core.room.event import Hosted, Joined, Left, Moderated, Opened
+from genie_core.room.protocol.events import Hosted, Joined, Left, Moderated, Opened
 from genie_tui.widgets.roster import Roster
 
 

@@ -1,8 +1,16 @@
 from msgspec.structs import replace
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.event import Answered, Cancelled, Decided, Event, Failed, Recovered, Said
-from genie_core.room.exchange import Exchange
+from genie_core.room.protocol.events import (
+    Answered,
+    Cancelled,
+    Decided,
+    Event,
+    Failed,
+    Recovered,
+    Said,
+)
+from genie_core.room.state.thread import Exchange
 from genie_tui.widgets.silence import RECOVERED, STOPPED, UNDECIDED, UNHANDLED, why_silent
 
 

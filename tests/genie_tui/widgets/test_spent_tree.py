@@ -1,6 +1,6 @@
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
-from genie_core.room.event import Answered, Decided, Spending
+from genie_core.room.protocol.events import Answered, Decided, Spending
 from genie_tui.widgets.ledger_log import LedgerLog
 from genie_tui.widgets.ledger_text import details
 from genie_tui.widgets.spent_tree import spent_tree

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import Static
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     AnyBody,
     Asked,
     Cancelled,
@@ -22,9 +22,9 @@ from genie_core.room.event import (
     Said,
     Settled,
 )
-from genie_core.room.exchange import Exchange
-from genie_core.room.fold import WINDOW
 from genie_core.room.seat import Transfer, Unsent, Way
+from genie_core.room.state.room_state import WINDOW
+from genie_core.room.state.thread import Exchange
 from genie_tui.widgets.entry import Entry
 from genie_tui.widgets.paint import Painter
 from genie_tui.widgets.past_stretch import PAGE

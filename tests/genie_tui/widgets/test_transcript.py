@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.genie_tui.scripted_seat import ScriptedSeat
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.event import (
+from genie_core.room.protocol.events import (
     Answered,
     Asked,
     Cancelled,

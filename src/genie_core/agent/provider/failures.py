@@ -12,8 +12,8 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 from genie_core.errors import GenieError, ModelFailed, ModelTrouble
-from genie_core.known_values import HIDDEN
-from genie_core.redaction import hide_secrets
+from genie_core.privacy.known_secrets import HIDDEN
+from genie_core.privacy.redaction import hide_secrets
 
 STALL_TIMEOUT: Final = 120.0
 """Seconds an agent's model may keep silent, between two pieces of an answer or before the first."""

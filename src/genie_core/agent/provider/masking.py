@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from genie_core.redaction import mask_value
+from genie_core.privacy.redaction import mask_value
 
 
 def masked(result: Any) -> Any:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from genie_core.agent.provider.prices import window_of
-from genie_core.progress import doing
+from genie_core.runtime.progress import doing
 
 LEFT_OUT: Final = "older turns were left out: the conversation is longer than the model's window"
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from genai_prices import Usage as Tokens
 from genai_prices import calc_price
 
-from genie_core.progress import Usage
+from genie_core.runtime.progress import Usage
 
 
 def cost_of(usage: Usage, provider: str, address: str = "") -> float | None:

@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Any, Final
 
-from genie_core.progress import doing
+from genie_core.runtime.progress import doing
 
 _TRIED_AGAIN: Final = frozenset({408, 409, 429})
 _FIRST_FAULT: Final = 500

@@ -8,7 +8,7 @@ from genie_core.archive.blobs import BLOBS_NAME, BlobStore
 from genie_core.archive.errors import NotExported
 from genie_core.archive.export.json_lines import PIECE, write_lines
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.event import FileRef
+from genie_core.room.protocol.events import FileRef
 
 SESSION_NAME: Final = "session.jsonl"
 

@@ -8,7 +8,7 @@ import msgspec
 from genie_core.archive.errors import ArchiveError, NotImportable
 from genie_core.archive.migrations import FORMAT, migrate
 from genie_core.archive.record import MOST_TAGS, RoomRecord, check_tag, one_line
-from genie_core.room.event import is_moment
+from genie_core.room.protocol.events import is_moment
 
 VERSION: Final = 1
 """Version of this form of export; that of the room's format is in its record."""

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from genie_core.assistant.config import ModelChoice
-from genie_core.assistant.provider import GATEWAY_PREFIX, PROVIDERS, served_name
+from genie_core.assistant.models.providers import GATEWAY_PREFIX, PROVIDERS, served_name
 
 GATEWAY_VARIABLES: Final = ("PYDANTIC_AI_GATEWAY_API_KEY", "PAIG_API_KEY")
 

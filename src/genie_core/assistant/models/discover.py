@@ -14,7 +14,7 @@ from typing import Any, Final
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.errors import ModelError
 from genie_core.assistant.models.credentials import key_of
-from genie_core.assistant.provider import OLLAMA_LOCAL_URL, check_model
+from genie_core.assistant.models.providers import OLLAMA_LOCAL_URL, check_model
 
 LOOPBACK: Final = "127.0.0.1"
 PATIENCE: Final = 1.0

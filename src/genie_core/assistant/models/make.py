@@ -8,13 +8,13 @@ from genie_core.agent.provider.failures import NO_KEY
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.errors import ModelError, ModelUnavailable, OtherRuntimeNeeded
 from genie_core.assistant.models.credentials import arguments_for, is_own_address, key_of
-from genie_core.assistant.provider import (
+from genie_core.assistant.models.providers import (
     GATEWAY_PREFIX,
     OLLAMA_LOCAL_URL,
     needs_of,
     served_name,
 )
-from genie_core.redaction import hide_secrets, know
+from genie_core.privacy.redaction import hide_secrets, know
 
 if TYPE_CHECKING:
     import agents
@@ -76,7 +76,7 @@ def _pydantic_model(choice: ModelChoice, keys: Mapping[str, str]) -> "Model":
 def _openai_model(choice: ModelChoice, keys: Mapping[str, str]) -> "agents.Model":
     from openai import AsyncOpenAI
 
-    from genie_core.assistant.models.provided import ProvidedChatModel, ProvidedResponsesModel
+    from genie_core.assistant.models.openai_models import ProvidedChatModel, ProvidedResponsesModel
 
     if choice.base_url:
         kind, name = served_name(choice.name)

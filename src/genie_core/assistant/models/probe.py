@@ -10,7 +10,7 @@ from genie_core.agent import Agent, AgentInput, Verdict
 from genie_core.assistant.config import AssistantConfig, ModelChoice, Runtime
 from genie_core.errors import GenieError, ModelFailed
 from genie_core.message import Message
-from genie_core.progress import REASONER
+from genie_core.runtime.progress import REASONER
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

@@ -6,7 +6,7 @@ from typing import Final
 from pydantic_ai.messages import ToolReturnPart
 
 from genie_core.assistant.offline.ask import Call
-from genie_core.assistant.tools.catalogue import CHAT_TOOLS, COMMAND_TOOLS, FILE_TOOLS
+from genie_core.assistant.tools.catalog import CHAT_TOOLS, COMMAND_TOOLS, FILE_TOOLS
 
 _ABILITIES: Final = (
     ("search_chat", "search this chat: *search this chat for invoice*"),

@@ -5,9 +5,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from html import unescape
 
-from genie_core.assistant.mention import mentioned, mentions_someone_else, without_mention
 from genie_core.assistant.offline.ask import called_by_name
 from genie_core.assistant.offline.intent import plain_ask
+from genie_core.assistant.reasoners.mention import mentioned, mentions_someone_else, without_mention
 from genie_core.message import SYSTEM
 
 _MESSAGE = re.compile(

@@ -7,8 +7,8 @@ long for a model, and report to the board. The libraries are imported when they 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from genie_core.assistant.servers.board import Board
-from genie_core.assistant.servers.file import ServerSpec
+from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.registry import Board
 
 if TYPE_CHECKING:
     from agents.mcp import MCPServer

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from genie_core.assistant.tools.catalogue import RISKS
+from genie_core.assistant.tools.catalog import RISKS
 
 RESERVED: Final = frozenset({*RISKS, "exceed_budget"})
 """What calls that our rules know by name are called. No tool of a server can pass for one."""

@@ -20,8 +20,9 @@ from mcp.types import (
 )
 
 from genie_core.agent.provider.openai.servers import WatchedServer
-from genie_core.assistant.servers import starting
-from genie_core.assistant.servers.amount import (
+from genie_core.assistant.servers import launch as starting
+from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.limits import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
     LONGEST_TEXT,
@@ -29,11 +30,10 @@ from genie_core.assistant.servers.amount import (
     offered,
     too_large,
 )
-from genie_core.assistant.servers.board import Connection
-from genie_core.assistant.servers.file import ServerSpec
 from genie_core.assistant.servers.naming import RESERVED, public_names
+from genie_core.assistant.servers.registry import Connection
 from genie_core.assistant.servers.stderr import ErrorLog
-from genie_core.progress import doing
+from genie_core.runtime.progress import doing
 
 
 class ConfiguredServer(WatchedServer):

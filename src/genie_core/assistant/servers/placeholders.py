@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.errors import MissingValue
-from genie_core.assistant.servers.file import ServerSpec
 
 _PLACEHOLDER: Final = re.compile(r"\$\{(?:env:)?(?P<name>[^}]*?)(?::-(?P<default>[^}]*))?\}")
 

@@ -13,10 +13,11 @@ from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_json
 
-from genie_core.agent.provider.outages import START_TIMEOUT
 from genie_core.agent.provider.pydantic_ai.servers import ToleratedServer
-from genie_core.assistant.servers import starting
-from genie_core.assistant.servers.amount import (
+from genie_core.agent.provider.server_outages import START_TIMEOUT
+from genie_core.assistant.servers import launch as starting
+from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.limits import (
     LARGEST_FILE,
     LONGEST_DESCRIPTION,
     LONGEST_TEXT,
@@ -24,9 +25,8 @@ from genie_core.assistant.servers.amount import (
     offered,
     too_large,
 )
-from genie_core.assistant.servers.board import Connection
-from genie_core.assistant.servers.file import ServerSpec
 from genie_core.assistant.servers.naming import RESERVED, public_names
+from genie_core.assistant.servers.registry import Connection
 from genie_core.assistant.servers.stderr import ErrorLog
 
 _UNKNOWN_YET = "http://unknown.invalid/"

@@ -7,7 +7,7 @@ from asyncio import AbstractEventLoop
 from contextlib import suppress
 from typing import Final, TextIO
 
-from genie_core.redaction import hide_secrets
+from genie_core.privacy.redaction import hide_secrets
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import pytest
 
 from genie_core.agent.approval import Approval, ApprovalContext
 from genie_core.agent.base import AsyncTool
-from genie_core.tasks import start_task
+from genie_core.runtime.tasks import start_task
 from genie_core.testing.contract.rig import Case, Rig, ask, new_lines, through_json
 from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say, Stall
 

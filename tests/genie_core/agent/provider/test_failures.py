@@ -12,7 +12,7 @@ from genie_core.agent.provider.failures import (
     without_secrets,
     would_fail_again,
 )
-from genie_core.assistant.provider import PROVIDERS
+from genie_core.assistant.models.providers import PROVIDERS
 from genie_core.errors import ModelFailed, ModelTrouble
 
 KEY = "sk-proj-0123456789abcdefWXYZ"

@@ -2,9 +2,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from genie_core import redaction
 from genie_core.agent.provider.masking import masked
-from genie_core.known_values import HIDDEN, KnownValues
+from genie_core.privacy import redaction
+from genie_core.privacy.known_secrets import HIDDEN, KnownValues
 
 VALUE = "correct-horse"
 

@@ -11,7 +11,7 @@ from genie_core.agent.provider.overflow import LEFT_OUT, MOST_CUTS, Cut
 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
-from genie_core.progress import reporting_to
+from genie_core.runtime.progress import reporting_to
 from genie_core.testing.turns import Call, Refuse, Say
 
 pytestmark = pytest.mark.timeout(100)

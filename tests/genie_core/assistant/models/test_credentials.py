@@ -16,7 +16,7 @@ from genie_core.assistant.models.credentials import (
     variables_of,
 )
 from genie_core.assistant.models.make import pydantic_model
-from genie_core.assistant.provider import COMPATIBLE, PROVIDERS
+from genie_core.assistant.models.providers import COMPATIBLE, PROVIDERS
 
 ADDRESS = "https://host.invalid/openai/v1"
 INSTALLED = sorted(

@@ -9,12 +9,12 @@ from tests.genie_core.assistant.models.asking import RUNTIMES, Chat, agent_on
 
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.failures import NO_KEY
-from genie_core.assistant.changeable import ChangeableAgent
 from genie_core.assistant.config import ModelChoice, Runtime
 from genie_core.assistant.errors import ModelUnavailable, OtherRuntimeNeeded, UnknownProvider
 from genie_core.assistant.models.make import openai_model, pydantic_model
+from genie_core.assistant.models.switchable import ChangeableAgent
 from genie_core.errors import ModelFailed, ModelTrouble
-from genie_core.redaction import mask_known
+from genie_core.privacy.redaction import mask_known
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Refuse, Say, Turn
 

@@ -2,7 +2,7 @@ from pydantic_ai.messages import ToolReturnPart
 
 from genie_core.assistant.offline.answer import from_results, introduction, unavailable
 from genie_core.assistant.offline.ask import Call
-from genie_core.assistant.tools.catalogue import TOOL_NAMES, available
+from genie_core.assistant.tools.catalog import TOOL_NAMES, available
 
 
 def test_a_result_is_the_answer() -> None:

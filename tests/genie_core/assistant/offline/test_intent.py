@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_core.assistant.offline.intent import MAX_CHARS, asked_of_helper, plain_ask
-from genie_core.assistant.tools.catalogue import FILE_TOOLS, TOOL_NAMES
+from genie_core.assistant.tools.catalog import FILE_TOOLS, TOOL_NAMES
 
 WITHOUT_FILES = frozenset(TOOL_NAMES) - frozenset(FILE_TOOLS)
 

@@ -1,7 +1,7 @@
 import pytest
 
 from genie_core.assistant.offline.triage import Heard, last_message, rule_on
-from genie_core.assistant.tools.catalogue import TOOL_NAMES, available
+from genie_core.assistant.tools.catalog import TOOL_NAMES, available
 
 
 def heard(content: str, receiver: str = "") -> Heard:

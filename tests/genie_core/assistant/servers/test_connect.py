@@ -23,12 +23,12 @@ import genie_core.agent.provider.openai.servers as on_openai
 import genie_core.agent.provider.pydantic_ai.servers as on_pydantic_ai
 from genie_core.agent import Agent, AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
-from genie_core.assistant.servers import starting
-from genie_core.assistant.servers.amount import LONGEST_TEXT, MOST_TOOLS
-from genie_core.assistant.servers.board import Board
+from genie_core.assistant.servers import launch as starting
+from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.connect import server_for, toolset_for
-from genie_core.assistant.servers.file import ServerSpec
-from genie_core.progress import Usage, What, reporting_to
+from genie_core.assistant.servers.limits import LONGEST_TEXT, MOST_TOOLS
+from genie_core.assistant.servers.registry import Board
+from genie_core.runtime.progress import Usage, What, reporting_to
 from genie_core.testing.openai import FakeOpenAI, ModelRequest
 from genie_core.testing.turns import Call, Say, Turn
 

@@ -25,15 +25,15 @@ from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.failures import MAX_TURNS, STALL_TIMEOUT, would_fail_again
 from genie_core.agent.provider.instructions import preferring
+from genie_core.agent.provider.openai.approval_gate import ApprovalGate
 from genie_core.agent.provider.openai.attachments import Item, message_with
-from genie_core.agent.provider.openai.gate import ApprovalGate
+from genie_core.agent.provider.openai.errors import run_failed
 from genie_core.agent.provider.openai.history import History
-from genie_core.agent.provider.openai.ledger import Ledger
+from genie_core.agent.provider.openai.observed_model import WatchedModel
 from genie_core.agent.provider.openai.run import Run
+from genie_core.agent.provider.openai.run_recorder import Ledger
 from genie_core.agent.provider.openai.servers import Offer, ToolServers
 from genie_core.agent.provider.openai.tools import tools_from
-from genie_core.agent.provider.openai.trouble import run_failed
-from genie_core.agent.provider.openai.watched import WatchedModel
 from genie_core.agent.provider.overflow import Cut
 from genie_core.errors import InvalidSetting
 

@@ -22,10 +22,10 @@ from openai.types.responses import (
     ResponseTextDeltaEvent,
 )
 
+from genie_core.agent.provider.openai.approval_gate import ApprovalGate
 from genie_core.agent.provider.openai.attachments import Item
-from genie_core.agent.provider.openai.gate import ApprovalGate
 from genie_core.agent.provider.openai.history import says_nothing
-from genie_core.agent.provider.openai.ledger import Ledger
+from genie_core.agent.provider.openai.run_recorder import Ledger
 from genie_core.errors import GenieError
 
 _GRACE_SECONDS: Final = 1.0

@@ -12,7 +12,7 @@ from agents.agent import MCPConfig
 from agents.mcp import MCPServer
 from mcp import MCPError
 
-from genie_core.agent.provider.outages import (
+from genie_core.agent.provider.server_outages import (
     CLOSE_TIMEOUT,
     CONNECTION_CLOSED,
     START_TIMEOUT,
@@ -26,8 +26,8 @@ from genie_core.agent.provider.outages import (
     shown,
 )
 from genie_core.errors import StageFailed
-from genie_core.progress import note
-from genie_core.tasks import start_task
+from genie_core.runtime.progress import note
+from genie_core.runtime.tasks import start_task
 
 log = logging.getLogger(__name__)
 

@@ -21,10 +21,10 @@ from agents.tool_context import ToolContext
 from pydantic import BaseModel, ValidationError
 
 from genie_core.agent.base import AsyncTool
-from genie_core.agent.provider.consent import complaints
+from genie_core.agent.provider.approval_answer import complaints
 from genie_core.agent.provider.openai.arguments import UnfitArguments
 from genie_core.errors import InvalidSetting, public_summary, summary, tool_failure
-from genie_core.progress import note
+from genie_core.runtime.progress import note
 
 log = logging.getLogger(__name__)
 

@@ -36,12 +36,13 @@ from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.failures import MAX_TURNS, would_fail_again
 from genie_core.agent.provider.instructions import preferring
-from genie_core.agent.provider.pulse import CALL, Pulse
+from genie_core.agent.provider.progress_reporter import CALL, Pulse
+from genie_core.agent.provider.pydantic_ai.approval_gate import ApprovalGate
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
-from genie_core.agent.provider.pydantic_ai.failures import failures_told, silence_limit, with_limit
-from genie_core.agent.provider.pydantic_ai.gate import ApprovalGate
+from genie_core.agent.provider.pydantic_ai.errors import failures_told, silence_limit, with_limit
 from genie_core.agent.provider.pydantic_ai.history import History
 from genie_core.agent.provider.pydantic_ai.naming import model_named
+from genie_core.agent.provider.pydantic_ai.observed_model import WatchedModel
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.servers import (
     all_open,
@@ -49,9 +50,8 @@ from genie_core.agent.provider.pydantic_ai.servers import (
     raise_if_all_failed,
     tolerated,
 )
-from genie_core.agent.provider.pydantic_ai.watched import WatchedModel
 from genie_core.errors import InvalidSetting
-from genie_core.stages import stage
+from genie_core.runtime.progress import stage
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic_ai.messages import ModelMessage
 
+from genie_core.agent.provider.pydantic_ai.observed_model import without_turns
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
-from genie_core.agent.provider.pydantic_ai.watched import without_turns
 
 
 class History:

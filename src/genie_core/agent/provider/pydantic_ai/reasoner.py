@@ -12,13 +12,13 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.settings import ModelSettings
 
 from genie_core.agent.provider.failures import DECISION_TIMEOUT
-from genie_core.agent.provider.pydantic_ai.failures import failures_told, with_limit
+from genie_core.agent.provider.pydantic_ai.errors import failures_told, with_limit
 from genie_core.agent.provider.pydantic_ai.naming import model_named
+from genie_core.agent.provider.pydantic_ai.observed_model import WatchedModel, without_turns
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.quoting import quoted
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
 from genie_core.agent.provider.pydantic_ai.structured import StructuredOutputAnywhere
-from genie_core.agent.provider.pydantic_ai.watched import WatchedModel, without_turns
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
 from genie_core.reasoner.base import Decision, GroupReasoner, Response

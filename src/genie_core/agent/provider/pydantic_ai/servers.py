@@ -13,7 +13,8 @@ from pydantic_ai.messages import InstructionPart
 from pydantic_ai.tools import RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
-from genie_core.agent.provider.outages import (
+from genie_core.agent.provider.pydantic_ai.clients import has_gone, is_stale, leaves_of, name_of
+from genie_core.agent.provider.server_outages import (
     CLOSE_TIMEOUT,
     START_TIMEOUT,
     Paused,
@@ -26,9 +27,8 @@ from genie_core.agent.provider.outages import (
     reason,
     shown,
 )
-from genie_core.agent.provider.pydantic_ai.clients import has_gone, is_stale, leaves_of, name_of
 from genie_core.errors import StageFailed
-from genie_core.tasks import start_task
+from genie_core.runtime.tasks import start_task
 
 log = logging.getLogger(__name__)
 

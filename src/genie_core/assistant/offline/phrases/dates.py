@@ -6,8 +6,8 @@ from datetime import date
 from typing import Final
 
 from genie_core.assistant.offline.ask import Ask, Call
-from genie_core.assistant.tools.calendar import UnknownDate, parse_date
-from genie_core.assistant.tools.zones import is_place
+from genie_core.assistant.tools.time.calendar import UnknownDate, parse_date
+from genie_core.assistant.tools.time.zones import is_place
 
 _WHAT = r"(?:what(?:'s|s| is)) "
 _IN = r"(?: (?:over )?in (?P<place>[\w/+.' -]+?))?"

@@ -6,7 +6,7 @@ import pytest
 
 from genie_core.assistant.offline.intent import MAX_CHARS, asked_of_helper, plain_ask
 from genie_core.assistant.offline.phrases.acts import understand
-from genie_core.assistant.tools.catalogue import TOOL_NAMES, available
+from genie_core.assistant.tools.catalog import TOOL_NAMES, available
 
 
 def written(path: str, content: str) -> tuple[str, dict[str, Any]]:

@@ -1,0 +1,46 @@
+"""What a person's answer to a tool call means, and how a model is told of it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import ValidationError
+
+from genie_core.agent.approval import Verdict
+from genie_core.errors import GenieError
+from genie_core.privacy.redaction import mask_known
+
+_DENIED: Final = "The user did not allow this tool call."
+_NOT_RUN: Final = "This tool call was not run"
+
+
+@dataclass
+class InvalidArgumentsError(GenieError):
+    """Arguments that a person entered and that do not fit the tool."""
+
+    tool: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"the arguments entered by the user do not fit {self.tool}: {self.reason}"
+
+
+def complaints(error: ValidationError) -> str:
+    """Say in what way arguments do not fit a function."""
+    return "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+
+
+def as_verdict(answer: Verdict | bool) -> Verdict:  # noqa: FBT001 - what callbacks of the contract return
+    """Accept a plain bool, which callbacks may return as well."""
+    return answer if isinstance(answer, Verdict) else Verdict(approved=bool(answer))
+
+
+def denial(verdict: Verdict) -> str:
+    """Write the result that the model reads instead of the tool's.
+
+    What no person has decided is not put down to one.
+    """
+    if verdict.automatic:
+        return f"{_NOT_RUN}: {mask_known(verdict.reason)}" if verdict.reason else f"{_NOT_RUN}."
+    if not verdict.reason:
+        return _DENIED
+    return f"{_DENIED} Reason given: {mask_known(verdict.reason)}"

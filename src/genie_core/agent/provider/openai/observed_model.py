@@ -1,0 +1,259 @@
+"""A model whose requests are told of, paid for, and kept within its window."""
+
+import copy
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+import agents
+from agents import Model, ModelResponse, OpenAIChatCompletionsModel
+from agents.retry import ModelRetryAdvice, ModelRetryAdviceRequest
+from openai import OpenAIError
+from openai.types.responses import Response, ResponseCompletedEvent, ResponseIncompleteEvent
+
+from genie_core.agent.provider.openai.attachments import Item
+from genie_core.agent.provider.openai.errors import model_failed
+from genie_core.agent.provider.openai.history import count_turns, without_turns
+from genie_core.agent.provider.overflow import Cut
+from genie_core.agent.provider.prices import cost_of
+from genie_core.agent.provider.progress_reporter import CALL, Pulse
+from genie_core.agent.provider.retries import tell_of_retries
+from genie_core.runtime.progress import Usage, doing, spent
+
+_PROVIDER: Final = "openai"
+_PARAMETERS: Final = (
+    "system_instructions",
+    "input",
+    "model_settings",
+    "tools",
+    "output_schema",
+    "handoffs",
+    "tracing",
+)
+"""What a request consists of, in the order in which the SDK may give it."""
+
+_SPOKEN: Final = frozenset({"message", "reasoning"})
+
+
+class WatchedModel(Model):
+    """Reports each request and what it took, and leaves out old turns that have no room.
+
+    Belongs to one run, which asks for `turns_left_out` in the end. What the agent itself keeps of
+    the conversation is not touched here. `was_cut` says whether the length limit ended the latest
+    response, which the SDK tells nowhere, or only by an error.
+    """
+
+    def __init__(self, wrapped: Model, name: str, cut: Cut) -> None:
+        self.was_cut = False
+        self._wrapped = self._telling(wrapped)
+        self._name = name
+        self._cut = cut
+
+    @property
+    def wrapped(self) -> Model:
+        """The model inside."""
+        return self._wrapped
+
+    async def _cleanup_on_run_end(self, owner: object) -> None:
+        await self._wrapped._cleanup_on_run_end(owner)  # noqa: SLF001 - as the SDK calls it
+
+    async def close(self) -> None:
+        """Close the model inside."""
+        await self._wrapped.close()
+
+    def get_retry_advice(self, request: ModelRetryAdviceRequest) -> ModelRetryAdvice | None:
+        """Ask the model inside."""
+        return self._wrapped.get_retry_advice(request)
+
+    async def get_response(self, *given: Any, **options: Any) -> ModelResponse:
+        """Pass the request on."""
+        options |= zip(_PARAMETERS, given, strict=False)
+        items = _items(options["input"])
+        while True:
+            began = self._ask(items)
+            try:
+                response = await self._wrapped.get_response(
+                    **{**options, "input": self._sent(items)}
+                )
+            except OpenAIError as error:
+                if not self._gives_way(error, items):
+                    raise
+            else:
+                self._note(response.usage, began, items, len(response.output))
+                return response
+
+    async def stream_response(self, *given: Any, **options: Any) -> AsyncIterator[Any]:
+        """Pass the request on. A stream that breaks off, or is left, counts as far as it came."""
+        options |= zip(_PARAMETERS, given, strict=False)
+        items = _items(options["input"])
+        while True:
+            began = self._ask(items)
+            stream: Any = self._wrapped.stream_response(**{**options, "input": self._sent(items)})
+            follower = _Follower()
+            try:
+                async with aclosing(stream):
+                    async for event in stream:
+                        follower.take(event)
+                        if _is_cut_text(event):
+                            self.was_cut = True
+                            yield _completed(event)
+                            return
+                        yield event
+            except OpenAIError as error:
+                if follower.began or not self._gives_way(error, items):
+                    raise
+            else:
+                return
+            finally:
+                if follower.began:
+                    self._note(follower.usage, began, items, follower.outputs)
+
+    def _ask(self, items: Sequence[Item]) -> float:
+        """Get ready for a request; returns when it begins."""
+        tell_of_retries(self._client)
+        if self._cut.is_too_long(self._name, _PROVIDER, [*map(_size, items)]):
+            self._cut.deepen(count_turns(items))
+        doing("asking")
+        self.was_cut = False
+        return perf_counter()
+
+    def _telling(self, model: Model) -> Model:
+        """Listen for the reason for which a chat completion ends."""
+        if not isinstance(model, OpenAIChatCompletionsModel):
+            return model
+        telling: Any = copy.copy(model)
+        fetch = telling._fetch_response  # noqa: SLF001 - the SDK tells the reason nowhere else
+
+        async def fetch_response(*given: Any, **options: Any) -> Any:
+            fetched = await fetch(*given, **options)
+            if isinstance(fetched, tuple):
+                response, stream = fetched
+                return response, _Overheard(stream, self._ended)
+            self._ended(fetched)
+            return fetched
+
+        telling._fetch_response = fetch_response  # noqa: SLF001 - as above
+        return cast("Model", telling)
+
+    def _ended(self, part: Any) -> None:
+        for choice in part.choices or ():
+            if choice.finish_reason is not None:
+                self.was_cut = choice.finish_reason == "length"
+
+    def _sent(self, items: list[Item]) -> list[Any]:
+        return without_turns(items, self._cut.turns)
+
+    def _gives_way(self, error: Exception, items: Sequence[Item]) -> bool:
+        failure = model_failed(error, self._name)
+        too_long = failure is not None and failure.kind == "length"
+        return too_long and self._cut.deepen(count_turns(items))
+
+    def _note(
+        self, taken: agents.Usage | None, began: float, items: Sequence[Item], outputs: int
+    ) -> None:
+        usage = Usage(self._name, seconds=perf_counter() - began)
+        if taken is not None and taken.total_tokens:
+            self._cut.measured(len(items) + outputs, taken.total_tokens)
+            usage = self._priced(taken, usage.seconds)
+        spent(usage)
+
+    def _priced(self, taken: agents.Usage, seconds: float) -> Usage:
+        tokens = Usage(
+            self._name,
+            1,
+            taken.input_tokens,
+            taken.output_tokens,
+            taken.input_tokens_details.cached_tokens or 0,
+            seconds,
+        )
+        return replace(tokens, cost=cost_of(tokens, _PROVIDER, self._address))
+
+    @property
+    def _client(self) -> Any:
+        return getattr(self._wrapped, "_client", None)
+
+    @property
+    def _address(self) -> str:
+        address = str(getattr(self._client, "base_url", "") or "")
+        return address if urlsplit(address).hostname else ""
+
+
+class _Overheard:
+    """A stream that calls `show` with each part on its way."""
+
+    def __init__(self, stream: Any, show: Callable[[Any], None]) -> None:
+        self._stream = stream
+        self._show = show
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        async for part in self._stream:
+            self._show(part)
+            yield part
+
+
+class _Follower:
+    """Reads along in a stream of events."""
+
+    def __init__(self) -> None:
+        self.began = False
+        self.usage: agents.Usage | None = None
+        self.outputs = 0
+        self._pulse = Pulse()
+
+    def take(self, event: Any) -> None:
+        self.began = True
+        kind = str(getattr(event, "type", ""))
+        if "reasoning" in kind:
+            self._pulse.at("thinking")
+        elif kind in {"response.output_text.delta", "response.refusal.delta"}:
+            self._pulse.at("writing")
+        elif kind.endswith("arguments.delta"):
+            self._pulse.at("writing", CALL)
+        response = getattr(event, "response", None)
+        if isinstance(response, Response) and response.usage is not None:
+            self.outputs = len(response.output)
+            self.usage = agents.Usage(
+                requests=1,
+                input_tokens=response.usage.input_tokens,
+                output_tokens=response.usage.output_tokens,
+                total_tokens=response.usage.total_tokens,
+                input_tokens_details=response.usage.input_tokens_details,
+            )
+
+
+def _is_cut_text(event: Any) -> bool:
+    """Whether the length limit ended a response that says something and calls nothing."""
+    if not isinstance(event, ResponseIncompleteEvent):
+        return False
+    details, output = event.response.incomplete_details, event.response.output
+    is_length = details is not None and details.reason == "max_output_tokens"
+    return is_length and bool(output) and all(each.type in _SPOKEN for each in output)
+
+
+def _completed(event: ResponseIncompleteEvent) -> ResponseCompletedEvent:
+    """The event that the SDK takes for the end of an answer, where it would raise."""
+    return ResponseCompletedEvent(
+        type="response.completed",
+        response=event.response,
+        sequence_number=event.sequence_number,
+    )
+
+
+def _items(given: str | list[Any]) -> list[Item]:
+    return [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+
+
+def _size(item: Item) -> int:
+    """Count the characters in an item, about. Files are not counted."""
+    total = sum(len(item[key]) for key in ("arguments", "output") if isinstance(item.get(key), str))
+    content = item.get("content")
+    if isinstance(content, str):
+        return total + len(content)
+    parts = content if isinstance(content, list) else []
+    return total + sum(len(each.get("text") or "") for each in parts if isinstance(each, dict))

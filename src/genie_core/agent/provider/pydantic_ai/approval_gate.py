@@ -1,0 +1,131 @@
+"""Putting every tool call before a person."""
+
+import inspect
+import logging
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
+from pydantic_ai.exceptions import (
+    ApprovalRequired,
+    CallDeferred,
+    ModelRetry,
+    RunCancelled,
+    ToolFailed,
+)
+from pydantic_ai.messages import ToolReturn
+from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, RunContext, ToolDenied
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+from pydantic_core import to_jsonable_python
+
+from genie_core.agent.approval import ApprovalCallback, ask_about
+from genie_core.agent.provider.approval_answer import (
+    InvalidArgumentsError,
+    as_verdict,
+    complaints,
+    denial,
+)
+from genie_core.agent.provider.masking import masked
+from genie_core.agent.provider.pydantic_ai.servers import ServerOut
+from genie_core.errors import GenieError, public_summary, summary, tool_failure
+from genie_core.privacy.redaction import mask_known
+from genie_core.runtime.progress import doing, note
+
+log = logging.getLogger(__name__)
+
+_PASSED_ON: Final = (CallDeferred, ApprovalRequired, RunCancelled)
+"""What a tool raises to speak to pydantic-ai. The failure of an agent that it runs is none of it."""
+
+
+@dataclass
+class ApprovalGate(AbstractCapability[Any]):
+    """Makes each of a run's tool calls wait for `ask`, whatever toolset it comes from.
+
+    Tools that a provider runs on its own side never reach this machine and so are not asked for.
+    """
+
+    ask: ApprovalCallback
+
+    def get_ordering(self) -> CapabilityOrdering:
+        """Stand closest to the tools, behind everything that may change arguments."""
+        return CapabilityOrdering(position="innermost")
+
+    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
+        """Put the gate around all of the agent's tools."""
+        return _GatedToolset(toolset, ask=self.ask)
+
+    async def handle_deferred_tool_calls(
+        self, _ctx: RunContext[Any], *, requests: DeferredToolRequests
+    ) -> DeferredToolResults | None:
+        """Send tools that are marked as needing approval to the gate, where all others go too."""
+        return requests.build_results(approve_all=True)
+
+
+@dataclass
+class _GatedToolset(WrapperToolset[Any]):
+    """Asks right before the call, when the arguments are final.
+
+    Calls that a model makes in parallel are asked for in parallel. A denial, and whatever a tool
+    raises, is a result for the model to read, never the end of the run. What a tool raises is
+    noted, too: a model may keep it to itself.
+    """
+
+    ask: ApprovalCallback
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        shown = to_jsonable_python(tool_args, fallback=repr)
+        schema = tool.tool_def.parameters_json_schema
+        verdict = as_verdict(await ask_about(self.ask, name, shown, schema))
+        if not verdict:
+            return ToolDenied(denial(verdict))
+        try:
+            if verdict.arguments is not None:
+                tool_args = await _validated(tool, verdict.arguments, ctx)
+            doing("calling", name)
+            return _masked(await self.wrapped.call_tool(name, tool_args, ctx, tool))
+        except (ModelRetry, ToolFailed) as error:
+            if not isinstance(error, ServerOut):  # which was noted when it went
+                doing("note", f"{name}: {error.message}")
+            if (said := mask_known(error.message)) == error.message:
+                raise
+            kind = ModelRetry if isinstance(error, ModelRetry) else ToolFailed
+            raise kind(said) from error
+        except _PASSED_ON:
+            raise
+        except GenieError as error:  # such as an unknown subagent: for the model to put right
+            note(f"{name}: {tool_failure(error)}", f"{name}: {summary(error)}")
+            raise ToolFailed(tool_failure(error)) from error
+        except Exception as error:
+            log.warning("tool %s raised", name, exc_info=True)
+            note(f"{name}: {public_summary(error)}", f"{name}: {summary(error)}")
+            raise ToolFailed(summary(error)) from error
+
+
+def _masked(result: Any) -> Any:
+    if isinstance(result, ToolReturn):
+        value, content = masked(result.return_value), masked(result.content)
+        return replace(result, return_value=value, content=content)
+    return masked(result)
+
+
+async def _validated(
+    tool: ToolsetTool[Any], arguments: dict[str, Any], ctx: RunContext[Any]
+) -> dict[str, Any]:
+    """Hold what a person entered to all that the model's own arguments are held to."""
+    try:
+        validated: dict[str, Any] = tool.args_validator.validate_python(
+            arguments, context=ctx.validation_context
+        )
+        if (check := tool.args_validator_func) is not None:
+            with suppress(ApprovalRequired):  # it has just been given
+                if inspect.isawaitable(checking := check(ctx, **validated)):
+                    await checking
+    except ValidationError as error:
+        raise InvalidArgumentsError(tool.tool_def.name, complaints(error)) from error
+    except ModelRetry as error:
+        raise InvalidArgumentsError(tool.tool_def.name, error.message) from error
+    return validated

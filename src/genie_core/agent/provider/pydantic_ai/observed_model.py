@@ -1,0 +1,182 @@
+"""A model whose requests are told of, paid for, and kept within its window."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+from pydantic_ai.exceptions import ModelAPIError
+from pydantic_ai.messages import (
+    BaseToolReturnPart,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    RetryPromptPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import RunContext
+
+from genie_core.agent.provider.overflow import Cut
+from genie_core.agent.provider.pydantic_ai.errors import trouble_of, unwrapped
+from genie_core.agent.provider.retries import tell_of_retries
+from genie_core.runtime.progress import Usage, doing, spent
+
+
+class WatchedModel(WrapperModel):
+    """Reports each request and what it took, and leaves out old turns that have no room.
+
+    Belongs to one agent, which calls `begin` before a run and asks for `turns_left_out` after it.
+    What the agent itself keeps of the conversation is not touched here.
+    """
+
+    def __init__(self, wrapped: Model) -> None:
+        super().__init__(wrapped)
+        self._cut = Cut()
+
+    @property
+    def turns_left_out(self) -> int:
+        """How many of the oldest turns the model did not get any more."""
+        return self._cut.turns
+
+    def begin(self) -> None:
+        """Begin a run."""
+        self._cut.begin()
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        """Pass the request on."""
+        while True:
+            began = self._ask(messages)
+            try:
+                response = await self.wrapped.request(
+                    without_turns(messages, self._cut.turns),
+                    model_settings,
+                    model_request_parameters,
+                )
+            except ModelAPIError as error:
+                if not self._gives_way(error, messages):
+                    raise
+            else:
+                self._note(response, began, len(messages))
+                return response
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        """Pass the request on. A stream that breaks off, or is left, counts as far as it came."""
+        async with AsyncExitStack() as stack:
+            while True:
+                began = self._ask(messages)
+                opening = self.wrapped.request_stream(
+                    without_turns(messages, self._cut.turns),
+                    model_settings,
+                    model_request_parameters,
+                    run_context,
+                )
+                try:
+                    response = await stack.enter_async_context(opening)
+                except ModelAPIError as error:
+                    if not self._gives_way(error, messages):
+                        raise
+                else:
+                    break
+            try:
+                yield response
+            finally:
+                self._note(response.get(), began, len(messages))
+
+    def _ask(self, messages: Sequence[ModelMessage]) -> float:
+        """Get ready for a request; returns when it begins."""
+        model = unwrapped(self.wrapped)
+        tell_of_retries(getattr(model, "client", None))
+        if self._cut.is_too_long(model.model_name, model.system, [*map(_size, messages)]):
+            self._cut.deepen(count_turns(messages))
+        doing("asking")
+        return perf_counter()
+
+    def _gives_way(self, error: Exception, messages: Sequence[ModelMessage]) -> bool:
+        return trouble_of(error) == "length" and self._cut.deepen(count_turns(messages))
+
+    def _note(self, response: ModelResponse, began: float, messages: int) -> None:
+        usage = response.usage
+        tokens = usage.input_tokens + usage.output_tokens
+        if not tokens and unwrapped(self.wrapped).provider is None:
+            return  # it is no language model
+        self._cut.measured(messages + 1, tokens)
+        spent(
+            Usage(
+                response.model_name or self.wrapped.model_name,
+                1,
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cache_read_tokens,
+                perf_counter() - began,
+                _cost(response) if tokens else None,
+            )
+        )
+
+
+def count_turns(messages: Sequence[ModelMessage]) -> int:
+    """How many turns a conversation has."""
+    return len(_starts(messages))
+
+
+def without_turns(messages: Sequence[ModelMessage], turns: int) -> list[ModelMessage]:
+    """Leave out the oldest turns, and results of calls that are left out with them."""
+    starts = _starts(messages)
+    if not (turns and starts):
+        return list(messages)
+    start = starts[min(turns, len(starts) - 1)]
+    first = messages[start]
+    own = [each for each in first.parts if not _answers_a_call(each)]
+    return [replace(first, parts=own), *messages[start + 1 :]]  # type: ignore[arg-type]  # a request keeps parts of requests
+
+
+def _starts(messages: Sequence[ModelMessage]) -> list[int]:
+    """Find where turns begin: at requests with something from outside."""
+    return [
+        place
+        for place, message in enumerate(messages)
+        if isinstance(message, ModelRequest)
+        and any(isinstance(part, UserPromptPart) for part in message.parts)
+    ]
+
+
+def _answers_a_call(part: object) -> bool:
+    called = isinstance(part, RetryPromptPart) and part.tool_name is not None
+    return called or isinstance(part, BaseToolReturnPart)
+
+
+def _size(message: ModelMessage) -> int:
+    """Count the characters in a message, about. Files are not counted."""
+    return sum(len(text) for part in message.parts for text in _texts(part))
+
+
+def _texts(part: Any) -> list[str]:
+    if isinstance(part, ToolReturnPart):
+        return [part.model_response_str()]
+    content = getattr(part, "content", None) or getattr(part, "args", None)
+    if isinstance(content, str):
+        return [content]
+    return [each for each in content if isinstance(each, str)] if isinstance(content, list) else []
+
+
+def _cost(response: ModelResponse) -> float | None:
+    try:
+        return float(response.cost().total_price)
+    except (LookupError, ValueError, AssertionError):  # not a price that is known
+        return None

@@ -1,0 +1,162 @@
+"""Doing without a tool server: how long one is waited for, and what is told when it does not work."""
+
+import logging
+from collections.abc import Mapping
+from typing import Final, Protocol
+
+from genie_core.agent.provider.failures import without_secrets
+from genie_core.errors import GenieError, StageFailed, public_summary, summary
+from genie_core.runtime.progress import note
+
+log = logging.getLogger(__name__)
+
+START_TIMEOUT: Final = 30.0
+"""Seconds a tool server may take to start, or to say which tools it has."""
+
+CLOSE_TIMEOUT: Final = 5.0
+"""Seconds a tool server may take to end."""
+
+
+CONNECTION_CLOSED: Final = -32000
+"""The code of MCP's error for a server that has gone."""
+
+
+_ENDED: Final = "it has ended, or closed the connection"
+
+_DEEPEST: Final = 10  # causes of a cause; who raises an error again may make it its own
+
+
+class Paused(GenieError):
+    """A server is given some time before it is tried again."""
+
+    def __init__(self, reason: str, seconds: float) -> None:
+        super().__init__(reason, seconds)
+        self.reason = reason
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.public}"
+
+    @property
+    def public(self) -> str:
+        """Leave out the reason, which may quote the address or a header."""
+        return f"it is tried again in {max(self.seconds, 1.0):.0f} seconds"
+
+
+class Watch(Protocol):
+    """Is told how one connection to a tool server is, and says when it may be tried again.
+
+    Called on the event loop, and must not block. A run does without a server that is watched, where
+    it would fail if no other one worked: who watches can tell people.
+    """
+
+    def paused(self) -> Paused | None:
+        """Return why the server is not to be started now, None if it may be."""
+
+    def starting(self) -> None:
+        """Take note that it is being started, or looked after before a run."""
+
+    def ready(self, tools: Mapping[str, str] | None = None) -> None:
+        """Take note that it works, and of its tools with their descriptions once they are known."""
+
+    def down(self, reason: str) -> None:
+        """Take note that it did not start, or went away."""
+
+    def closed(self) -> None:
+        """Take note that it is not used any more, or was not waited for."""
+
+
+class Unwatched:
+    """Stands in where nobody watches: a server may be tried again at once."""
+
+    def paused(self) -> None:
+        """Never."""
+
+    def starting(self) -> None:
+        """Tell nobody."""
+
+    def ready(self, tools: Mapping[str, str] | None = None) -> None:
+        """Tell nobody."""
+
+    def down(self, reason: str) -> None:
+        """Tell nobody."""
+
+    def closed(self) -> None:
+        """Tell nobody."""
+
+
+def shown(server: str) -> str:
+    """Quote a server's name, which an SDK may make of an address or a command with a key in it."""
+    return repr(without_secrets(server))
+
+
+def reason(error: Exception) -> str:
+    """Say what a server or its client raised, which may quote the address or a header."""
+    if has_ended(error):
+        return _ENDED
+    return without_secrets(summary(error))
+
+
+def public_reason(error: Exception) -> str:
+    """Say what everybody in a room may know of it; empty if that is nothing."""
+    if has_ended(error):
+        return _ENDED
+    return public_summary(error) if isinstance(error, Late | Paused) else ""
+
+
+def has_ended(error: BaseException | None) -> bool:
+    """Tell whether an error, or what led to it, is MCP's for a connection that was closed."""
+    for _ in range(_DEEPEST):
+        if getattr(getattr(error, "error", None), "code", None) == CONNECTION_CLOSED:
+            return True
+        error = error.__cause__ if error is not None else None
+    return False
+
+
+def notice(server: str, error: Exception) -> str:
+    """Write what the model is told instead of being offered tools, or of a result."""
+    return (
+        f"The tools of the server {shown(server)} cannot be used at the moment ({reason(error)}). "
+        "Do without them, and say so if the answer suffers."
+    )
+
+
+def note_outage(server: str, error: Exception) -> None:
+    """Report that a server cannot be used; what it or its client raised is for the owner alone."""
+    log.warning("tool server %s cannot be used: %s", shown(server), reason(error))
+    said, why = f"tool server {shown(server)} cannot be used", public_reason(error)
+    note(f"{said}: {why}" if why else said, f"{said}: {reason(error)}")
+
+
+class Unusable(GenieError):
+    """What keeps a tool server from being used: in full, and as everybody in a room may know it."""
+
+    def __init__(self, error: Exception) -> None:
+        self.reason = reason(error)
+        self.public_reason = public_reason(error) or "it cannot be used"
+        super().__init__(self.reason, self.public_reason)
+        self.__cause__ = error
+
+    def __str__(self) -> str:
+        return self.reason
+
+    @property
+    def public(self) -> str:
+        """Leave out what the server or its client raised."""
+        return self.public_reason
+
+
+def failure(server: str, error: Exception) -> StageFailed:
+    """Make the error for a run that can do nothing without the server."""
+    failed = StageFailed("tools", f"tool server {shown(server)}", Unusable(error))
+    failed.__cause__ = error
+    return failed
+
+
+class Late(GenieError, TimeoutError):
+    """A server took too long to start."""
+
+
+def late(seconds: float) -> Late:
+    """Make the error for a server that took too long to start."""
+    return Late(f"it did not start within {seconds:.0f} seconds")

@@ -1,0 +1,125 @@
+"""What the owner of an assistant can see and change of it while a room is open."""
+
+import asyncio
+import inspect
+from collections.abc import Sequence
+from dataclasses import replace
+
+from genie_core.assistant.agents import DIRECT, MENTION_ONLY, Workshop
+from genie_core.assistant.models.registry import label_of
+from genie_core.room.judge import Call, Judge, Risk
+from genie_core.room.workbench import AgentInfo, Allowance, ServerInfo, ToolInfo
+from genie_core.runtime.progress import REASONER, Usage
+from genie_core.secrets import fetch_secrets
+
+
+class Bench:
+    """Shows and changes the assistant that a workshop makes; implements `Workbench`."""
+
+    def __init__(self, workshop: Workshop, judge: Judge, owner: str) -> None:
+        self._workshop = workshop
+        self._judge = judge
+        self._owner = owner
+        self._about = {DIRECT: "Directs another agent."}
+        for role in workshop.roles:
+            tools = workshop.tools_for(role, _no_chat)
+            self._about |= {each.__name__: _first_line(each) for each in tools}
+
+    @property
+    def agents(self) -> Sequence[AgentInfo]:
+        """The agents there are, the one that answers first, and last the reasoner if it has a model."""
+        shop = self._workshop
+        infos = []
+        for role in shop.roles:
+            cast = shop.lineup.cast(role.model, role.runtime)
+            infos.append(
+                AgentInfo(role.name, role.description, cast.label, cast.runtime, role.coordinates)
+            )
+        if shop.config.template == MENTION_ONLY:
+            return infos
+        deciding = shop.lineup.cast(shop.config.reasoner, "pydantic-ai")
+        decides = "Decides which messages the assistant answers."
+        return (*infos, AgentInfo(REASONER, decides, deciding.label, deciding.runtime))
+
+    @property
+    def tools(self) -> Sequence[ToolInfo]:
+        """The tools there are, by agent; those of servers that have not started yet are missing."""
+        return (*self._built_in, *self._served)
+
+    @property
+    def servers(self) -> Sequence[ServerInfo]:
+        """The tool servers there are."""
+        return self._workshop.board.servers
+
+    @property
+    def allowance(self) -> Allowance:
+        """What was spent of the session's budget."""
+        return self._workshop.purse.allowance
+
+    @property
+    def model(self) -> str:
+        """The model that answers, as in the settings; empty for the offline helper."""
+        return self._workshop.lineup.main.name
+
+    async def use_model(self, name: str) -> str:
+        """Let another model answer from the next run on; returns its label.
+
+        Secrets are looked up anew: the one that was missing may have been stored meanwhile. Raises
+        a `GenieError`, and no other model answers, if it can't be used.
+        """
+        lineup, secrets = self._workshop.lineup, self._workshop.secrets
+        if secrets is not None:
+            lineup.use_keys(await fetch_secrets(self._owner, secrets))
+        choice = lineup.choice_of(name)
+        await asyncio.to_thread(self._workshop.check, choice)
+        lineup.put(choice)
+        return label_of(choice)
+
+    def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
+        """Allow so much more in this session."""
+        return self._workshop.purse.raise_limits(money=money, tokens=tokens)
+
+    def begin(self, spent: Usage) -> None:
+        """Take note of what was spent in this room before the engine was loaded."""
+        self._workshop.purse.begin(spent)
+
+    @property
+    def _built_in(self) -> Sequence[ToolInfo]:
+        return [
+            self._judged(ToolInfo(role.name, name, self._about[name], "unknown", "ask", ""))
+            for role in self._workshop.roles
+            for name in role.tool_names
+        ]
+
+    @property
+    def _served(self) -> Sequence[ToolInfo]:
+        return [
+            self._judged(replace(tool, agent=role.name))
+            for role in self._workshop.roles
+            for tool in self._workshop.board.tools
+            if tool.server in {each.name for each in role.servers}
+        ]
+
+    def _judged(self, info: ToolInfo) -> ToolInfo:
+        """Add what the rules say of a call without arguments."""
+        judgement = self._judge.judge(Call(self._owner, info.agent, info.name, {}))
+        return replace(
+            info, risk=judgement.risk, effect=judgement.effect, because=judgement.because
+        )
+
+
+def risk_in(workshop: Workshop, agent: str, tool: str) -> Risk:
+    """The risk of an agent's tool: that of the built-in one if this agent has it."""
+    from genie_core.assistant.tools.catalog import RISKS
+
+    mine = next((role.tool_names for role in workshop.roles if role.name == agent), ())
+    return RISKS.get(tool, "unknown") if tool in mine else "unknown"
+
+
+async def _no_chat() -> str:
+    """Stand for what hands out the chat, where tools are only looked at."""
+    return "[]"
+
+
+def _first_line(tool: object) -> str:
+    return (inspect.getdoc(tool) or "").partition("\n")[0]

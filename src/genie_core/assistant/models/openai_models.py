@@ -1,0 +1,98 @@
+"""The OpenAI Agents SDK's models, with the clients of pydantic-ai's providers.
+
+The SDK never closes a client that it is given. These are opened for their first request and closed
+at the end of a run, as soon as no other one needs them.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+from agents import Model, ModelResponse, OpenAIChatCompletionsModel, OpenAIResponsesModel
+from agents.items import TResponseStreamEvent
+from openai import AsyncOpenAI
+from pydantic_ai.providers import Provider
+
+from genie_core.runtime.tasks import start_task
+
+
+class Line:
+    """A provider's connections, which are open while they are needed."""
+
+    def __init__(self, provider: Provider[AsyncOpenAI]) -> None:
+        self._provider = provider
+        self._turn = asyncio.Lock()
+        self._open = False
+        self._requests = 0
+
+    @asynccontextmanager
+    async def request(self) -> AsyncIterator[None]:
+        """Keep the connections open for one request, and after it until a run ends."""
+        async with self._turn:
+            if not self._open:
+                await self._provider.__aenter__()
+                self._open = True
+            self._requests += 1
+        try:
+            yield
+        finally:
+            self._requests -= 1
+
+    async def hang_up(self) -> None:
+        """Close the connections, unless a request is using them."""
+        async with self._turn:
+            if self._open and not self._requests:
+                self._open = False
+                await _finished(self._provider.__aexit__(None, None, None))
+
+
+class _Provided(Model):
+    """Opens the line for the requests of the model behind it."""
+
+    def __init__(self, name: str, provider: Provider[AsyncOpenAI]) -> None:
+        model: Any = super()
+        model.__init__(name, provider.client)
+        self._line = Line(provider)
+
+    async def get_response(self, *given: Any, **named: Any) -> ModelResponse:
+        """Ask."""
+        model: Any = super()
+        async with self._line.request():
+            response: ModelResponse = await model.get_response(*given, **named)
+            return response
+
+    async def stream_response(
+        self, *given: Any, **named: Any
+    ) -> AsyncGenerator[TResponseStreamEvent]:
+        """Ask, for an answer piece by piece."""
+        model: Any = super()
+        async with self._line.request(), aclosing(model.stream_response(*given, **named)) as events:
+            async for event in events:
+                yield event
+
+    async def _cleanup_on_run_end(self, owner: object) -> None:
+        await super()._cleanup_on_run_end(owner)
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections that no request is using; the next one opens them again."""
+        await self._line.hang_up()
+
+
+class ProvidedChatModel(_Provided, OpenAIChatCompletionsModel):
+    """A model asked by way of chat completions."""
+
+
+class ProvidedResponsesModel(_Provided, OpenAIResponsesModel):
+    """A model asked by way of responses."""
+
+
+async def _finished(closing: Coroutine[Any, Any, object]) -> None:
+    """Finish closing, even if the run that closes is cancelled."""
+    task = start_task(closing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise

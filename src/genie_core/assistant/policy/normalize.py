@@ -1,0 +1,44 @@
+"""What the arguments of built-in tools come to, however they are written.
+
+"docs/../keys" begins like "docs/", and " keys/", "./keys" and a link to it don't begin like "keys".
+Rules are held to what a call would do.
+"""
+
+from typing import Final
+
+from genie_core.assistant.tools.catalog import COMMAND_TOOLS, FILE_TOOLS, WEB_TOOLS
+from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
+
+_PLACES: Final = frozenset({"path", "folder"})
+
+
+def meanings(workspace: Workspace | None, tool: str, name: str, value: str) -> tuple[str, ...]:
+    """Every plain way to write an argument of a built-in tool; none for what has only one.
+
+    What a tool would refuse, such as a path outside of the workspace, has none either.
+    """
+    if name in _PLACES and tool in (*FILE_TOOLS, *COMMAND_TOOLS) and workspace is not None:
+        return _places(workspace, value)
+    if name == "url" and tool in WEB_TOOLS:
+        return _addresses(value)
+    return ()
+
+
+def _places(workspace: Workspace, value: str) -> tuple[str, ...]:
+    try:
+        place = workspace.place(value).relative_to(workspace.root).as_posix()
+    except AccessRefused:
+        return ()
+    return (place, "") if place == "." else (place,)
+
+
+def _addresses(value: str) -> tuple[str, ...]:
+    import httpx2
+
+    try:
+        url = httpx2.URL(value.strip())
+        url = url.copy_with(host=url.host.rstrip("."), fragment=None)
+        written = str(url)
+    except (httpx2.InvalidURL, ValueError, TypeError):
+        return ()
+    return (written, f"{written}/") if url.raw_path == b"/" and written[-1] != "/" else (written,)

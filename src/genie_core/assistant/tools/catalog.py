@@ -1,0 +1,91 @@
+"""Which tools the assistant has, and what each can do at worst."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Final
+
+from genie_core.agent.base import AsyncTool
+from genie_core.assistant.config import ToolLimits
+from genie_core.assistant.tools.calculate import calculate
+from genie_core.assistant.tools.chat.chat import Chat, FetchMessages
+from genie_core.assistant.tools.chat.rooms import Rooms
+from genie_core.assistant.tools.files.edit import EDIT_TOOLS, Edits
+from genie_core.assistant.tools.files.files import Files
+from genie_core.assistant.tools.files.grep import Grep
+from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.shell.command import Commands
+from genie_core.assistant.tools.time.dates import Dates
+from genie_core.assistant.tools.web.fetch import Web
+from genie_core.room.judge import Risk
+
+CHAT_TOOLS: Final = ("search_chat", "summarise_chat")
+ROOM_TOOLS: Final = ("search_rooms",)
+DATE_TOOLS: Final = ("current_time", "convert_time", "days_between", "weekday", "shift_date")
+READING_TOOLS: Final = ("list_files", "read_file", "search_files", "grep_files")
+FILE_TOOLS: Final = (*READING_TOOLS, *EDIT_TOOLS)
+COMMAND_TOOLS: Final = ("run_command",)
+WEB_TOOLS: Final = ("fetch_url",)
+TOOL_NAMES: Final = (
+    *CHAT_TOOLS, *ROOM_TOOLS, "calculate", *DATE_TOOLS, *FILE_TOOLS, *COMMAND_TOOLS, *WEB_TOOLS,
+)  # fmt: skip
+
+_ENGINE_TOOLS: Final = ("run_subagent", "get_group_chat_messages")
+"""What the engine itself hands to agents."""
+
+RISKS: Final[Mapping[str, Risk]] = {
+    **dict.fromkeys((*TOOL_NAMES, *_ENGINE_TOOLS), "read"),
+    **dict.fromkeys(EDIT_TOOLS, "write"),
+    **dict.fromkeys(COMMAND_TOOLS, "execute"),
+    **dict.fromkeys(WEB_TOOLS, "network"),
+}
+"""The risk of each built-in tool by its name."""
+
+
+def available(
+    workspace: Path | None, rooms: Path | None = None, names: Collection[str] | None = None
+) -> tuple[str, ...]:
+    """Name the tools there are with this workspace and these saved rooms, or without.
+
+    `names` are those wanted, None for all.
+    """
+    lacking: set[str] = set()
+    if workspace is None:
+        lacking.update(FILE_TOOLS, COMMAND_TOOLS)
+    if rooms is None:
+        lacking.update(ROOM_TOOLS)
+    return tuple(
+        name for name in TOOL_NAMES if name not in lacking and (names is None or name in names)
+    )
+
+
+def build_tools(
+    fetch: FetchMessages | None,
+    workspace: Workspace | None,
+    *,
+    limits: ToolLimits | None = None,
+    rooms: Path | None = None,
+    names: Collection[str] | None = None,
+) -> list[AsyncTool]:
+    """Make those of the tools called `names` that can work, in the order of `TOOL_NAMES`.
+
+    Chat tools need messages, those for files and commands a workspace, `search_rooms` the folder
+    of saved rooms. None for `names` means all.
+    """
+    limits = limits or ToolLimits()
+    dates = Dates()
+    made: list[AsyncTool] = [calculate, Web(limits).fetch_url]
+    made += [dates.current_time, dates.convert_time, dates.days_between]
+    made += [dates.weekday, dates.shift_date]
+    if fetch is not None:
+        chat = Chat(fetch)
+        made += [chat.search_chat, chat.summarise_chat]
+    if rooms is not None:
+        made.append(Rooms(rooms).search_rooms)
+    if workspace is not None:
+        files, edits = Files(workspace), Edits(workspace)
+        made += [files.list_files, files.read_file, files.search_files]
+        made += [Grep(workspace).grep_files, edits.write_file, edits.edit_file]
+        made.append(Commands(workspace, limits).run_command)
+    by_name = {tool.__name__: tool for tool in made}
+    wanted = TOOL_NAMES if names is None else [name for name in TOOL_NAMES if name in names]
+    return [by_name[name] for name in wanted if name in by_name]

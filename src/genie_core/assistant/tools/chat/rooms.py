@@ -1,0 +1,149 @@
+"""Looking for what was said in a person's saved rooms."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+from typing import Final, NamedTuple
+
+from genie_core.archive.catalogue import Catalogue, Listing
+from genie_core.archive.errors import ArchiveError, DamagedRoom, check_ordinary
+from genie_core.archive.lines import read_lines
+from genie_core.archive.saved import LOG_NAME
+from genie_core.archive.spoken import AGENT
+from genie_core.assistant.tools.output import cannot, contains, counted, excerpt, listed, terms_of
+from genie_core.assistant.tools.shell.sandbox import TookTooLong, WorkFailed, isolated
+from genie_core.room.protocol.events import Answered, Event, Said
+
+MAX_ROOM_HITS: Final = 50
+MAX_LOG_BYTES: Final = 200_000_000
+MAX_NOTES: Final = 3
+SEARCH_SECONDS: Final = 15.0
+
+
+class _Hit(NamedTuple):
+    at: float
+    sender: str
+    text: str
+    room: str
+    title: str
+
+
+@dataclass
+class _Search:
+    """What has been found so far, and what could not be looked at."""
+
+    terms: list[str]
+    hits: list[_Hit] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    rooms: int = 0
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """The tool over the saved rooms below a folder; `seconds` is the time that one call takes."""
+
+    folder: Path
+    seconds: float = SEARCH_SECONDS
+
+    async def search_rooms(self, words: str, room: str = "", limit: int = 10) -> str:
+        """Find messages with all the given words in the saved rooms of whom you work for.
+
+        These are other conversations, with other people: what is found there may not be meant
+        for everybody here.
+
+        Args:
+            words: What to look for, upper and lower case alike. Put "quotes" around a phrase
+                that must occur exactly so.
+            room: Search only the rooms whose title or id contains this. Empty means all.
+            limit: How many of the latest hits to show, at most 50.
+
+        """
+        if not terms_of(words):
+            return "Cannot search: there are no words to look for."
+        folder = str(self.folder)
+        try:
+            patience = self.seconds * 0.8  # so that what was found by then can still be told
+            return await isolated(self.seconds, found_in, folder, words, room, limit, patience)
+        except (TookTooLong, WorkFailed):
+            return cannot("the saved rooms are too large to be searched; name one of them")
+
+
+def found_in(folder: str, words: str, room: str, limit: int, seconds: float) -> str:
+    """Do the work of `search_rooms`, and stop after a room when so many seconds are over."""
+    until = monotonic() + seconds
+    search = _Search(terms_of(words))
+    try:
+        listings = Catalogue(Path(folder)).all()
+    except ArchiveError as error:
+        return cannot(str(error))
+    wanted = [each for each in listings if _fits(each, room)]
+    for place, listing in enumerate(wanted):
+        if monotonic() > until:
+            search.notes.append(f"{counted(len(wanted) - place, 'room')}: there was no time left")
+            break
+        _look_into(search, Path(folder) / listing.id, listing)
+    return _told(search, max(1, min(limit, MAX_ROOM_HITS)))
+
+
+def _fits(listing: Listing, room: str) -> bool:
+    wanted = room.strip().casefold()
+    return wanted in listing.title.casefold() or wanted in listing.id.casefold()
+
+
+def _look_into(search: _Search, folder: Path, listing: Listing) -> None:
+    if listing.note:
+        search.notes.append(f"{listing.id}: {listing.note}")
+        return
+    try:
+        events = _events(folder / LOG_NAME)
+    except (OSError, ArchiveError) as error:
+        search.notes.append(f"{listing.id}: {' '.join(str(error).split())}")
+        return
+    search.rooms += 1
+    search.hits += (
+        _Hit(at, sender, text, listing.id, listing.title)
+        for at, sender, text in _lines(events)
+        if contains(text, search.terms)
+    )
+
+
+def _events(log: Path) -> list[Event]:
+    """What the log holds as far as it can be believed. Raises `OSError` or `ArchiveError`."""
+    if not log.exists():
+        return []
+    check_ordinary(log)
+    if log.stat().st_size > MAX_LOG_BYTES:
+        raise DamagedRoom(log, f"it has more than {MAX_LOG_BYTES:,} bytes")
+    return read_lines(log.read_bytes()).events
+
+
+def _lines(events: list[Event]) -> Iterator[tuple[float, str, str]]:
+    for event in events:
+        told = event.told
+        match told.body:
+            case Said(text=text):
+                yield told.at, told.by, text
+            case Answered(text=text):
+                yield told.at, AGENT, text
+
+
+def _told(search: _Search, limit: int) -> str:
+    among = f"({counted(search.rooms, 'room')} searched)"
+    notes = search.notes[:MAX_NOTES]
+    if len(search.notes) > MAX_NOTES:
+        notes.append(f"and {len(search.notes) - MAX_NOTES} more")
+    skipped = [f"Not searched: {'; '.join(notes)}."] if notes else []
+    if not search.hits:
+        return "\n".join([f"No saved message contains {listed(search.terms)} {among}.", *skipped])
+    hits = sorted(search.hits, key=lambda hit: hit.at, reverse=True)[:limit]
+    heading = f"{counted(len(search.hits), 'message')} with {listed(search.terms)} {among}"
+    if len(hits) < len(search.hits):
+        heading += f", the latest {len(hits)}"
+    return "\n".join([f"{heading}:", *(_line(hit, search.terms[0]) for hit in hits), *skipped])
+
+
+def _line(hit: _Hit, term: str) -> str:
+    when = datetime.fromtimestamp(hit.at).astimezone()
+    return f"- {hit.title} ({hit.room}), {when:%Y-%m-%d %H:%M}, {hit.sender}: {excerpt(hit.text, term)}"

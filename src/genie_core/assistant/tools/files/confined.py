@@ -1,0 +1,134 @@
+"""Opening and replacing what lies below a folder, without following a link on the way.
+
+Every folder is opened from the one above it, so that a link which somebody puts in the place of one
+of them after a path was checked leads nowhere.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from genie_core.storage.atomic import write_whole
+
+Kind: TypeAlias = Literal["file", "folder", "link", "other"]
+
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Entry(NamedTuple):
+    """Something in a folder; `size` is in bytes, None for what is no file."""
+
+    name: str
+    kind: Kind
+    size: int | None
+
+
+@contextmanager
+def folder_at(root: Path, parts: Sequence[str], *, create: bool = False) -> Iterator[int]:
+    """Open the folder that lies below `root` by way of `parts`, and close it after the block.
+
+    Raises `OSError` if one of them is missing (unless it is to be created), a link, or no folder.
+    """
+    descriptor = os.open(root, _FOLDER)
+    try:
+        for part in parts:
+            if create:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=descriptor)
+            below = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def entries_of(folder: int) -> list[Entry]:
+    """List the visible entries of an open folder by name."""
+    with os.scandir(folder) as found:
+        entries = [_entry(each) for each in found if not each.name.startswith(".")]
+    return sorted(entries)
+
+
+def take_file(folder: int, name: str, limit: int) -> bytes:
+    """Read at most `limit` bytes of a regular file. `OSError` for anything else."""
+    descriptor = os.open(name, _READ, dir_fd=folder)
+    try:
+        _check_regular(os.fstat(descriptor).st_mode)
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            return stream.read(limit)
+    finally:
+        os.close(descriptor)
+
+
+def put_file(folder: int, name: str, content: bytes, *, replace: bool) -> None:
+    """Write a file so that whoever reads it sees the old content or the new one.
+
+    Raises `OSError`, and then leaves things as they were: `FileExistsError` if there is one that is
+    not to be replaced, others for what is no regular file or is protected against writing.
+    """
+    old = _mode(folder, name)
+    if old is not None and not replace:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), name)
+    mode = _reserve(folder, name) if old is None else old
+    fresh = f".{token_hex(8)}.new"
+    try:
+        descriptor = os.open(fresh, _NEW, 0o600, dir_fd=folder)
+        try:
+            write_whole(descriptor, content)
+            os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        for leftover in (fresh, *([name] if old is None else [])):
+            with suppress(OSError):
+                os.unlink(leftover, dir_fd=folder)
+        raise
+
+
+def _entry(found: "os.DirEntry[str]") -> Entry:
+    if found.is_symlink():
+        return Entry(found.name, "link", None)
+    if found.is_dir(follow_symlinks=False):
+        return Entry(found.name, "folder", None)
+    if not found.is_file(follow_symlinks=False):
+        return Entry(found.name, "other", None)
+    try:
+        return Entry(found.name, "file", found.stat(follow_symlinks=False).st_size)
+    except OSError:
+        return Entry(found.name, "file", None)
+
+
+def _mode(folder: int, name: str) -> int | None:
+    """Permissions of a file that may be replaced, None if there is none."""
+    try:
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return None
+    _check_regular(mode)
+    if not mode & 0o222:
+        raise PermissionError(errno.EACCES, "it is protected against writing", name)
+    return stat.S_IMODE(mode)
+
+
+def _reserve(folder: int, name: str) -> int:
+    """Take a name that is new in a folder; returns the permissions that new files have here."""
+    descriptor = os.open(name, _NEW, 0o666, dir_fd=folder)
+    try:
+        return stat.S_IMODE(os.fstat(descriptor).st_mode)
+    finally:
+        os.close(descriptor)
+
+
+def _check_regular(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is not a file")

@@ -1,0 +1,187 @@
+"""Reading files of the workspace folder: listing, reading by lines, searching."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVarTuple
+
+from genie_core.assistant.tools.files.confined import Entry
+from genie_core.assistant.tools.files.walk import Walk, left_out, rules_above, with_own_rules
+from genie_core.assistant.tools.files.workspace import (
+    MAX_FILE_BYTES,
+    AccessRefused,
+    Workspace,
+    as_text,
+)
+from genie_core.assistant.tools.output import cannot, counted, fenced, noted, refusing, size
+from genie_core.assistant.tools.shell.sandbox import TookTooLong, WorkFailed, isolated
+
+Ts = TypeVarTuple("Ts")
+
+MAX_ENTRIES: Final = 200
+MAX_LINES: Final = 400
+MAX_CHARS: Final = 20_000
+MAX_HITS: Final = 50
+MAX_HIT_CHARS: Final = 200
+SECONDS: Final = 15.0
+"""How long listing and searching may take."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """The file tools over one workspace. They answer what they cannot do with a sentence."""
+
+    workspace: Workspace
+
+    async def list_files(self, folder: str = "") -> str:
+        """List the files and folders in a folder of the workspace.
+
+        Args:
+            folder: Path relative to the workspace, empty for the workspace itself. Hidden
+                files, and those that .gitignore excludes, are left out; name an excluded folder
+                to list it.
+
+        """
+        return await self._isolated(listed, folder)
+
+    async def read_file(self, path: str, first_line: int = 1, last_line: int | None = None) -> str:
+        """Read a text file of the workspace, or some of its lines.
+
+        Args:
+            path: Path relative to the workspace.
+            first_line: The first line to show, counting from 1.
+            last_line: The last line to show. At most 400 lines are shown at once.
+
+        """
+        return await refusing(self._read, path, first_line, last_line)
+
+    async def search_files(self, text: str, folder: str = "") -> str:
+        """Find the lines of text files in the workspace that contain a text.
+
+        Hidden files, and those that .gitignore excludes, are left out; name an excluded file or
+        folder to search it. The answer says where a search stopped that became too long.
+
+        Args:
+            text: What to look for, upper and lower case alike. No wildcards.
+            folder: Search only below this folder, or in this file, relative to the workspace.
+
+        """
+        return await self._isolated(lines_with, folder, text)
+
+    async def _isolated(
+        self, work: Callable[[str, str, *Ts], str], folder: str, *named: *Ts
+    ) -> str:
+        """Do work on a folder where it can be ended: .gitignore decides how long it takes."""
+        root = str(self.workspace.root)
+        try:
+            return noted(await isolated(SECONDS, work, root, folder, *named))
+        except (TookTooLong, WorkFailed):
+            where = repr(folder) if folder.strip() else "the workspace"
+            return cannot(f"{where} took more than {SECONDS:g} seconds; name a folder inside it")
+
+    def _read(self, path: str, first_line: int, last_line: int | None) -> str:
+        file = self.workspace.resolve(path)
+        content = self.workspace.read_bytes(file, MAX_FILE_BYTES + 1)
+        text = as_text(content[:MAX_FILE_BYTES])
+        name = self.workspace.name(file)
+        if text is None:
+            raise AccessRefused(f"{name!r} is not a text file")
+        lines = text.splitlines()
+        first = max(1, first_line)
+        wanted = lines[first - 1 : last_line if last_line is None else max(last_line, 0)]
+        shown = _fitting(wanted[:MAX_LINES])
+        if not shown:
+            count = counted(len(lines), "line")
+            return f"{name} has {count}; there is nothing to show from line {first}."
+        last = first + len(shown) - 1
+        more = "; it goes on after what could be loaded" if len(content) > MAX_FILE_BYTES else ""
+        heading = f"{name}, lines {first} to {last} of {len(lines)}{more}:"
+        return "\n".join([heading, *fenced(shown)])
+
+
+def listed(root: str, folder: str) -> str:
+    """Do the work of `list_files`, for however long it takes."""
+    workspace = Workspace(Path(root))
+    try:
+        place = workspace.resolve(folder)
+    except AccessRefused as refusal:
+        return cannot(str(refusal))
+    if not place.is_dir():
+        return cannot(f"{folder!r} is a file, not a folder")
+    rules = with_own_rules(rules_above(workspace, place), workspace, place)
+    entries, ignored = list[Entry](), list[str]()
+    for entry in workspace.entries(place):
+        path, is_folder = place / entry.name, entry.kind == "folder"
+        if rules.ignore(path, folder=is_folder):
+            ignored.append(workspace.name(path) + "/" * is_folder)
+        else:
+            entries.append(entry)
+    lines = [_entry(workspace, place / entry.name, entry) for entry in entries[:MAX_ENTRIES]]
+    if len(entries) > MAX_ENTRIES:
+        lines.append(f"- and {len(entries) - MAX_ENTRIES} more")
+    count = "1 entry" if len(entries) == 1 else f"{len(entries):,} entries"
+    heading = f"{_titled(folder)} has {count}:" if entries else f"{_titled(folder)} is empty."
+    if ignored and not entries:
+        heading = f"{_titled(folder)} has nothing to list."
+    return "\n".join([heading, *lines, *(["", left_out(ignored)] if ignored else [])])
+
+
+def lines_with(root: str, folder: str, text: str) -> str:
+    """Do the work of `search_files`, for however long it takes."""
+    workspace, needle = Workspace(Path(root)), text.strip().casefold()
+    if not needle:
+        return cannot("there is no text to look for")
+    try:
+        walk = Walk(workspace, workspace.resolve(folder))
+    except AccessRefused as refusal:
+        return cannot(str(refusal))
+    hits: list[str] = []
+    for name, content in walk.texts():
+        hits += [
+            f"{name}:{number}: {line.strip()[:MAX_HIT_CHARS]}"
+            for number, line in enumerate(content.splitlines(), 1)
+            if needle in line.casefold()
+        ]
+        if len(hits) > MAX_HITS:
+            walk.stop(name, f"{MAX_HITS} matches")
+            break
+    return "\n".join([*_found(text.strip(), hits, walk.searched), *walk.notes()])
+
+
+def _entry(workspace: Workspace, path: Path, entry: Entry) -> str:
+    """Describe an entry, and what a link leads to only if that may be read itself."""
+    name = workspace.name(path)
+    if entry.kind == "link":
+        try:
+            real = workspace.resolve(path.relative_to(workspace.root).as_posix())
+            return f"- {name}/" if real.is_dir() else f"- {name} ({size(real.stat().st_size)})"
+        except (AccessRefused, OSError):
+            return f"- {name} (a link that is not followed)"
+    if entry.kind == "folder":
+        return f"- {name}/"
+    return f"- {name} ({'unreadable' if entry.size is None else size(entry.size)})"
+
+
+def _found(text: str, hits: list[str], searched: int) -> list[str]:
+    among = f"({counted(searched, 'file')} searched)"
+    if not hits:
+        return [f"No line contains {text!r} {among}."]
+    count = f"More than {MAX_HITS}" if len(hits) > MAX_HITS else str(len(hits))
+    noun = "line contains" if len(hits) == 1 else "lines contain"
+    return [f"{count} {noun} {text!r} {among}:", *fenced(hits[:MAX_HITS])]
+
+
+def _fitting(lines: list[str]) -> list[str]:
+    """Take lines from the start while they fit, and of a single huge line its beginning."""
+    shown: list[str] = []
+    room = MAX_CHARS
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0 and shown:
+            break
+        shown.append(line[:MAX_CHARS])
+    return shown
+
+
+def _titled(folder: str) -> str:
+    return f"The folder {folder.strip()!r}" if folder.strip() else "The workspace"

@@ -1,0 +1,147 @@
+"""Finding lines of the workspace by a regular expression.
+
+Some expressions would take years to fail on a short line, so the work is done where it can be
+ended.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+from genie_core.assistant.tools.files.walk import Walk
+from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
+from genie_core.assistant.tools.output import cannot, counted, fenced, noted
+from genie_core.assistant.tools.shell.sandbox import TookTooLong, WorkFailed, isolated
+
+MAX_MATCHES: Final = 100
+MAX_CONTEXT: Final = 5
+MAX_SHOWN_CHARS: Final = 200
+MAX_PATTERN_CHARS: Final = 1_000
+GREP_SECONDS: Final = 15.0
+
+
+@dataclass(frozen=True)
+class Grep:
+    """The tool over one workspace; `seconds` is the time that one call may take."""
+
+    workspace: Workspace
+    seconds: float = GREP_SECONDS
+
+    async def grep_files(
+        self,
+        pattern: str,
+        folder: str = "",
+        files: str = "",
+        ignore_case: bool = False,  # noqa: FBT001, FBT002 — a model passes tool arguments by name
+        context: int = 0,
+    ) -> str:
+        r"""Find the lines of text files in the workspace that match a regular expression.
+
+        Hidden files, and those that .gitignore excludes, are left out; name an excluded file or
+        folder to search it. The answer says where a search stopped that became too long.
+
+        Args:
+            pattern: A regular expression of Python's kind, for example "def \w+_name\(". It is
+                matched line by line.
+            folder: Search only below this folder, or in this file, relative to the workspace.
+            files: Search only files whose name or path fits this pattern, for example "*.py" or
+                "src/**/*.toml". Empty means all.
+            ignore_case: Treat upper and lower case alike.
+            context: How many lines to show before and after each match, at most 5.
+
+        """
+        if len(pattern) > MAX_PATTERN_CHARS:
+            return cannot(f"the pattern has more than {MAX_PATTERN_CHARS:,} characters")
+        root = str(self.workspace.root)
+        try:
+            told = await isolated(
+                self.seconds, matching_lines, root, pattern, folder, files, ignore_case, context
+            )
+        except TookTooLong:
+            return cannot(
+                f"searching for {pattern!r} took more than {self.seconds:g} seconds; use a simpler "
+                "pattern or search fewer files"
+            )
+        except WorkFailed:
+            return cannot(f"searching for {pattern!r} takes too much; use a simpler pattern")
+        return noted(told)
+
+
+def matching_lines(
+    root: str,
+    pattern: str,
+    folder: str,
+    files: str,
+    ignore_case: bool,  # noqa: FBT001 — passed on by position
+    context: int,
+) -> str:
+    """Do the work of `grep_files`, for however long it takes."""
+    workspace = Workspace(Path(root))
+    try:
+        expression = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
+        place = workspace.resolve(folder)
+    except (re.error, RecursionError, OverflowError) as error:
+        return cannot(f"{pattern!r} is no regular expression: {error}")
+    except AccessRefused as refusal:
+        return cannot(str(refusal))
+    walk = Walk(workspace, place)
+    return _told(expression, walk, files, max(0, min(context, MAX_CONTEXT)))
+
+
+def _told(expression: re.Pattern[str], walk: Walk, files: str, context: int) -> str:
+    groups: list[list[str]] = []
+    matches = 0
+    for name, text in walk.texts(lambda name: _fits(name, files)):
+        lines = text.splitlines()
+        hits = [place for place, line in enumerate(lines) if expression.search(line)]
+        groups += _groups(name, lines, hits[: MAX_MATCHES - matches], context, expression)
+        matches += len(hits)
+        if matches > MAX_MATCHES:
+            walk.stop(name, f"{MAX_MATCHES} matches")
+            break
+    among = f"({counted(walk.searched, 'file')} searched)"
+    if not matches:
+        return "\n".join([f"No line matches {expression.pattern!r} {among}.", *walk.notes()])
+    count = f"More than {MAX_MATCHES}" if matches > MAX_MATCHES else f"{matches}"
+    verb = "line matches" if matches == 1 else "lines match"
+    told = [line for group in groups for line in ([*group, "--"] if context else group)]
+    shown = fenced(told[:-1] if context else told)
+    return "\n".join([f"{count} {verb} {expression.pattern!r} {among}:", *shown, *walk.notes()])
+
+
+def _fits(name: str, files: str) -> bool:
+    """Whether a path fits a pattern in which ** may also stand for no folder at all."""
+    glob = files.strip().removeprefix("./").replace("**/", "*")
+    return not glob or fnmatchcase(name, glob) or fnmatchcase(name.rpartition("/")[2], glob)
+
+
+def _groups(
+    name: str, lines: list[str], hits: list[int], context: int, expression: re.Pattern[str]
+) -> Iterator[list[str]]:
+    """The hits with their surroundings, those of several hits together where they touch."""
+    matching, group, upto = set(hits), list[str](), 0
+    for hit in hits:
+        first = max(hit - context, upto)
+        if first > upto and group:
+            yield group
+            group = []
+        upto = max(upto, min(hit + context + 1, len(lines)))
+        for place in range(first, upto):
+            if place in matching:
+                group.append(f"{name}:{place + 1}: {_around(expression, lines[place])}")
+            else:
+                group.append(f"{name}-{place + 1}- {lines[place][:MAX_SHOWN_CHARS]}")
+    if group:
+        yield group
+
+
+def _around(expression: re.Pattern[str], line: str) -> str:
+    """A line, or the surroundings of the match in a long one."""
+    found = expression.search(line)
+    if found is None or len(line) <= MAX_SHOWN_CHARS:
+        return line[:MAX_SHOWN_CHARS].rstrip()
+    start = max(0, found.start() - MAX_SHOWN_CHARS // 4)
+    return f"{'…' if start else ''}{line[start : start + MAX_SHOWN_CHARS]}…"

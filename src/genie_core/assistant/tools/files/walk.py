@@ -1,0 +1,193 @@
+"""Going through the text files of a workspace, within limits, and saying what was left out."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from pathspec import GitIgnoreSpec
+
+from genie_core.assistant.tools.files.confined import entries_of, folder_at, take_file
+from genie_core.assistant.tools.files.workspace import (
+    MAX_FILE_BYTES,
+    AccessRefused,
+    Workspace,
+    as_text,
+)
+from genie_core.assistant.tools.output import STOPPED, counted, size
+
+MAX_RULES_BYTES: Final = 100_000
+
+
+class IgnoreRules:
+    """The rules that hold in one folder, those of the folders above it included."""
+
+    def __init__(self, levels: tuple[tuple[Path, GitIgnoreSpec], ...] = ()) -> None:
+        self._levels = levels
+
+    def extended(self, folder: Path, rules: bytes) -> "IgnoreRules":
+        """Add the rules that a file in `folder` contains; they win over those so far."""
+        lines = rules.decode("utf-8-sig", "replace").splitlines()
+        patterns = [line for line in lines if line.strip() and not line.startswith("#")]
+        if not patterns:
+            return self
+        return IgnoreRules((*self._levels, (folder, _compiled(patterns))))
+
+    def ignore(self, path: Path, *, folder: bool) -> bool:
+        """Whether the rules exclude a file or folder; the last rule that fits decides."""
+        for base, spec in reversed(self._levels):
+            name = path.relative_to(base).as_posix()
+            excluded = spec.check_file(f"{name}/" if folder else name).include
+            if excluded is not None:
+                return excluded
+        return False
+
+
+def rules_above(workspace: Workspace, folder: Path) -> IgnoreRules:
+    """Return the rules that the folders above a folder of the workspace have for its contents.
+
+    Git's files count from the top of the repository, also above the workspace. Rules that exclude
+    the folder itself, or one above it, do not count, since the folder was asked for by name.
+    """
+    chain = [folder, *folder.parents]
+    top = next((at for at, place in enumerate(chain) if os.path.lexists(place / ".git")), 0)
+    inside = len(folder.relative_to(workspace.root).parts)
+    rules = IgnoreRules()
+    for place in reversed(chain[: max(inside, top) + 1]):
+        rules = IgnoreRules() if rules.ignore(place, folder=True) else rules
+        rules = rules if place == folder else with_own_rules(rules, workspace, place)
+    return rules
+
+
+def with_own_rules(rules: IgnoreRules, workspace: Workspace, folder: Path) -> IgnoreRules:
+    """Add the rules in the folder's own `.git/info/exclude` and `.gitignore`."""
+    root = workspace.root if folder.is_relative_to(workspace.root) else folder
+    below = folder.relative_to(root).parts
+    for parts, name in (((*below, ".git", "info"), "exclude"), (below, ".gitignore")):
+        with suppress(OSError), folder_at(root, parts) as descriptor:
+            rules = rules.extended(folder, take_file(descriptor, name, MAX_RULES_BYTES))
+    return rules
+
+
+def _compiled(patterns: list[str]) -> GitIgnoreSpec:
+    """Compile the patterns that are valid; Git, too, passes over the others."""
+    sound = []
+    for pattern in patterns:
+        with suppress(ValueError):
+            GitIgnoreSpec.from_lines([pattern])
+            sound.append(pattern)
+    return GitIgnoreSpec.from_lines(sound)
+
+
+MAX_SEARCHED_FILES: Final = 2_000
+MAX_SEARCHED_BYTES: Final = 40_000_000
+MAX_VISITED: Final = 20_000
+"""Files and folders that one search looks at, whether it reads them or not."""
+
+_MAX_NAMED: Final = 3
+
+
+class Walk:
+    """One pass through the visible files below `start`, or `start` itself if it is a file.
+
+    Files and folders that Git ignores are left out, unless they are `start` or lie below an ignored
+    `start`. Links are not followed. `notes` tells afterwards what was not read, and why.
+    """
+
+    def __init__(self, workspace: Workspace, start: Path) -> None:
+        self._workspace = workspace
+        self._start = start
+        self._visited = 0
+        self._ignored: list[str] = []
+        self._unread: list[str] = []
+        self._shortened: list[str] = []
+        self._stopped = ""
+        self.searched = 0
+
+    def texts(self, wanted: Callable[[str], bool] = bool) -> Iterator[tuple[str, str]]:
+        """Names and contents of the text files with a wanted name, until a limit is reached."""
+        left = MAX_SEARCHED_BYTES
+        for file in self._files():
+            name = self._workspace.name(file)
+            if not wanted(name):
+                continue
+            if self.searched >= MAX_SEARCHED_FILES:
+                return self.stop(name, counted(self.searched, "file"))
+            if left <= 0:
+                return self.stop(name, f"{size(MAX_SEARCHED_BYTES - left)} of text")
+            try:
+                content = self._workspace.read_bytes(file, MAX_FILE_BYTES + 1)
+            except AccessRefused:
+                self._unread.append(name)
+                continue
+            if len(content) > MAX_FILE_BYTES:
+                self._shortened.append(name)
+            self.searched += 1
+            left -= len(content)
+            yield name, as_text(content[:MAX_FILE_BYTES]) or ""
+
+    def stop(self, name: str, after: str) -> None:
+        """Remember that the search ended at a file, after how much."""
+        self._stopped = f"{STOPPED}`{name}` after {after}; search a narrower folder."
+
+    def notes(self) -> list[str]:
+        """Say what the search left out, a sentence each."""
+        told = [self._stopped] if self._stopped else []
+        if self._shortened:
+            told.append(f"Only the first {size(MAX_FILE_BYTES)} of {_some(self._shortened)} count.")
+        if self._unread:
+            told.append(f"Not readable: {_some(self._unread)}.")
+        if self._ignored:
+            told.append(left_out(self._ignored))
+        return told
+
+    def _files(self) -> Iterator[Path]:
+        """Yield a folder's files by name, then those of its folders."""
+        if self._start.is_file():
+            yield self._start
+            return
+        pending = [(self._start, rules_above(self._workspace, self._start))]
+        while pending:
+            folder, above = pending.pop()
+            rules = with_own_rules(above, self._workspace, folder)
+            below: list[Path] = []
+            for path, is_folder in self._entries(folder, rules):
+                if self._visited >= MAX_VISITED:
+                    name = self._workspace.name(path)
+                    return self.stop(name, f"looking at {self._visited:,} files and folders")
+                self._visited += 1
+                if is_folder:
+                    below.append(path)
+                else:
+                    yield path
+            pending.extend((path, rules) for path in reversed(below))
+
+    def _entries(self, folder: Path, rules: IgnoreRules) -> Iterator[tuple[Path, bool]]:
+        """Yield the files and folders in a folder that are not ignored."""
+        try:
+            with self._workspace.folder(folder) as descriptor:
+                entries = entries_of(descriptor)
+        except OSError:
+            self._unread.append(f"{self._workspace.name(folder)}/")
+            return
+        for entry in entries:
+            path, is_folder = folder / entry.name, entry.kind == "folder"
+            if not is_folder and entry.kind != "file":
+                continue
+            if rules.ignore(path, folder=is_folder):
+                self._ignored.append(self._workspace.name(path) + "/" * is_folder)
+            else:
+                yield path, is_folder
+
+
+def left_out(ignored: list[str]) -> str:
+    """Name what was left out because Git ignores it."""
+    return f"Left out, as .gitignore says: {_some(ignored)}. Name one as the folder to see into it."
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _MAX_NAMED
+    return ", ".join(f"`{name}`" for name in names[:_MAX_NAMED]) + (
+        f" and {more:,} more" if more > 0 else ""
+    )

@@ -1,0 +1,127 @@
+"""One folder that may be read and written, and nothing outside of it.
+
+A path is checked after every symbolic link in it has been followed. What is then opened is reached
+without following any, so that a link placed in between does not lead out either.
+"""
+
+import os
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from genie_core.assistant.errors import WorkspaceError
+from genie_core.assistant.tools.files.confined import (
+    Entry,
+    entries_of,
+    folder_at,
+    put_file,
+    take_file,
+)
+
+MAX_FILE_BYTES: Final = 2_000_000
+_SNIFFED_BYTES: Final = 8_192
+
+
+class AccessRefused(ValueError):
+    """The path leads nowhere that may be used so; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder whose visible contents may be used. `root` is absolute and free of links."""
+
+    root: Path
+
+    @classmethod
+    def at(cls, folder: Path) -> "Workspace":
+        """Return the workspace at `folder`. Raises `WorkspaceError` unless it can be listed."""
+        try:
+            root = folder.expanduser().resolve(strict=True)
+            next(root.iterdir(), None)
+        except (OSError, RuntimeError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise WorkspaceError(folder, reason) from error
+        return cls(root)
+
+    def resolve(self, path: str) -> Path:
+        """Return the real location of a path written relative to the workspace.
+
+        Raises `AccessRefused` for absolute paths, for hidden names, for what is not there, and for
+        anything that lies outside, directly or through a link.
+        """
+        real = self.place(path)
+        if not os.path.lexists(real):
+            raise AccessRefused(f"there is no {path!r} in the workspace")
+        return real
+
+    def place(self, path: str) -> Path:
+        """Return what `resolve` does, also where nothing is yet."""
+        asked = Path(path.strip() or ".")
+        if "\0" in path:
+            raise AccessRefused("a path cannot contain a null character")
+        if asked.is_absolute() or path.strip().startswith("~"):
+            raise AccessRefused(f"{path!r} is not relative to the workspace folder")
+        try:
+            real = (self.root / asked).resolve()
+        except (OSError, RuntimeError, ValueError):
+            raise AccessRefused(f"{path!r} cannot be read") from None
+        if not real.is_relative_to(self.root):
+            raise AccessRefused(f"{path!r} lies outside the workspace folder")
+        if any(part.startswith(".") for part in real.relative_to(self.root).parts):
+            raise AccessRefused(f"{path!r} is hidden, and hidden files are never used")
+        return real
+
+    def read_bytes(self, file: Path, limit: int = MAX_FILE_BYTES) -> bytes:
+        """Read a regular file that `resolve` returned, at most `limit` bytes."""
+        if file == self.root:
+            raise AccessRefused("the workspace is not a file")
+        try:
+            with self.folder(file.parent) as folder:
+                return take_file(folder, file.name, limit)
+        except OSError as error:
+            raise self._refusal(file, "read", error) from None
+
+    def write_bytes(self, file: Path, content: bytes, *, replace: bool) -> None:
+        """Write a file where `place` said, with the folders on the way; all of it or nothing."""
+        if file == self.root or not file.name.isprintable():
+            raise AccessRefused(f"{self.name(file)!r} is no name for a file")
+        try:
+            with self.folder(file.parent, create=True) as folder:
+                put_file(folder, file.name, content, replace=replace)
+        except FileExistsError:
+            raise AccessRefused(f"{self.name(file)!r} exists already") from None
+        except OSError as error:
+            raise self._refusal(file, "written", error) from None
+
+    def folder(self, folder: Path, *, create: bool = False) -> AbstractContextManager[int]:
+        """Open a folder that `resolve` returned, as a descriptor. Raises `OSError`."""
+        return folder_at(self.root, folder.relative_to(self.root).parts, create=create)
+
+    def entries(self, folder: Path) -> list[Entry]:
+        """List the visible entries of a folder by name; an unreadable one is empty."""
+        try:
+            with self.folder(folder) as descriptor:
+                return entries_of(descriptor)
+        except OSError:
+            return []
+
+    def name(self, path: Path) -> str:
+        """Return a path as people see it: relative to the workspace, odd characters escaped."""
+        relative = path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else "?"
+        return relative if relative.isprintable() else ascii(relative)[1:-1]
+
+    def _refusal(self, file: Path, done: str, error: OSError) -> AccessRefused:
+        reason = error.strerror or str(error)
+        return AccessRefused(f"{self.name(file)!r} cannot be {done}: {reason}")
+
+
+def as_text(content: bytes) -> str | None:
+    """Decode UTF-8 text; None for what is not text."""
+    if b"\0" in content[:_SNIFFED_BYTES]:
+        return None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        cut_off = error.start >= len(content) - 3 and error.reason == "unexpected end of data"
+        return content[: error.start].decode("utf-8-sig") if cut_off else None

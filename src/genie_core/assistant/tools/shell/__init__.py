@@ -1,0 +1,1 @@
+"""Running commands, and ending them."""

@@ -1,0 +1,137 @@
+"""Questions about dates, weekdays and the time elsewhere."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+
+from genie_core.assistant.tools.time.calendar import UnknownDate, parse_date, parse_time
+from genie_core.assistant.tools.time.zones import UnknownPlace, Zone, find_zone
+
+_REFUSED = (UnknownDate, UnknownPlace, OverflowError)
+"""What a person may get wrong; OverflowError is a day outside the years 1 to 9999."""
+
+
+def local_now() -> datetime:
+    """Return the present moment with this machine's time zone."""
+    return datetime.now().astimezone()
+
+
+@dataclass(frozen=True)
+class Dates:
+    """The date tools, on a clock that tests can set. They answer bad input with a sentence."""
+
+    now: Callable[[], datetime] = local_now
+
+    async def current_time(self, place: str = "") -> str:
+        """Tell the current date and time in a city, country or time zone.
+
+        Args:
+            place: For example "Tokyo", "New York", "CET" or "Europe/Oslo". Empty means here.
+
+        """
+        try:
+            zone = find_zone(place)
+        except _REFUSED as error:
+            return f"Cannot tell the time: {error}."
+        return f"It is {_moment(self._now_in(zone), zone)}."
+
+    async def convert_time(self, time: str, source: str, target: str, day: str = "today") -> str:
+        """Convert a time of day from one place's time zone to another's.
+
+        Args:
+            time: For example "3pm" or "15:30".
+            source: The city, country or zone in which that time is meant. Empty means here.
+            target: The city, country or zone to convert to. Empty means here.
+            day: The date in the source zone, for example "2026-12-24" or "tomorrow".
+
+        """
+        try:
+            start, goal = find_zone(source), find_zone(target)
+            on = parse_date(day, self._now_in(start).date(), "next")
+            moment = datetime.combine(on, parse_time(time), start.info)
+            there = moment.astimezone(UTC).astimezone(goal.info)
+        except _REFUSED as error:
+            return f"Cannot convert the time: {error}."
+        if _skipped(moment):
+            return f"{moment:%H:%M} does not exist on {on}: the clocks of {start.label} skip it."
+        return f"{_moment(moment, start)} is {_moment(there, goal)}."
+
+    async def days_between(self, start: str, end: str) -> str:
+        """Count the days between two dates.
+
+        Args:
+            start: For example "today", "2026-12-24" or "24 December".
+            end: Likewise. A date without a year is the next one from today, or the last one if
+                the count goes from it to today.
+
+        """
+        today = self.now().date()
+        try:
+            past = end.strip().casefold() in ("today", "now")
+            first = parse_date(start, today, "last" if past else "next")
+            last = parse_date(end, today, "next")
+        except _REFUSED as error:
+            return f"Cannot count the days: {error}."
+        days = (last - first).days
+        count = f"{abs(days)} day{'' if abs(days) == 1 else 's'}"
+        if first == today and days < 0:
+            return f"{_long(last)} was {count} ago."
+        if first == today:
+            return f"It is {count} until {_long(last)}."
+        return f"From {_long(first)} to {_long(last)} it is {count}{' back' if days < 0 else ''}."
+
+    async def weekday(self, day: str) -> str:
+        """Tell which day of the week a date is.
+
+        Args:
+            day: For example "2024-02-29", "24 December 2026" or "tomorrow".
+
+        """
+        today = self.now().date()
+        try:
+            found = parse_date(day, today)
+        except _REFUSED as error:
+            return f"Cannot tell the weekday: {error}."
+        verb = "is" if found == today else "was" if found < today else "will be"
+        return f"{found.day} {found:%B %Y} {verb} a {found:%A} (week {found.isocalendar().week})."
+
+    async def shift_date(self, start: str, days: int) -> str:
+        """Tell the date that lies a number of days after (or, if negative, before) another.
+
+        Args:
+            start: For example "today" or "2026-03-01".
+            days: How many days to go forward, or back if negative.
+
+        """
+        try:
+            first = parse_date(start, self.now().date(), "next")
+            found = first + timedelta(days=days)
+        except OverflowError:
+            return "Cannot work out the date: it lies outside the years 1 to 9999."
+        except _REFUSED as error:
+            return f"Cannot work out the date: {error}."
+        count = f"{abs(days)} day{'' if abs(days) == 1 else 's'}"
+        return f"{count} {'before' if days < 0 else 'after'} {_long(first)} is {_long(found)}."
+
+    def _now_in(self, zone: Zone) -> datetime:
+        return self.now().astimezone(zone.info)
+
+
+def _skipped(moment: datetime) -> bool:
+    """Tell whether the clocks went forward over this time of day."""
+    back = moment.astimezone(UTC).astimezone(moment.tzinfo)
+    return back.replace(tzinfo=None) != moment.replace(tzinfo=None)
+
+
+def _moment(moment: datetime, zone: Zone) -> str:
+    return f"{moment:%H:%M} on {_long(moment)} in {zone.label} ({_offset(moment, zone.info)})"
+
+
+def _offset(moment: datetime, zone: tzinfo) -> str:
+    seconds = (zone.utcoffset(moment) or timedelta()).total_seconds()
+    hours, minutes = divmod(int(abs(seconds)) // 60, 60)
+    return f"UTC{'-' if seconds < 0 else '+'}{hours}{f':{minutes:02}' if minutes else ''}"
+
+
+def _long(day: date) -> str:
+    return f"{day:%A} {day.day} {day:%B %Y}"

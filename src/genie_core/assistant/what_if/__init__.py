@@ -1,0 +1,1 @@
+"""Replaying recorded messages through another reasoner."""

@@ -1,0 +1,161 @@
+"""What came of asking another reasoner, in numbers and one by one."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from genie_core.assistant.what_if.cases import Case
+from genie_core.room.protocol.events import Decided, Spending
+from genie_core.runtime.progress import REASONER, Usage
+
+VERSION: Final = 1
+"""That of the form in which a report is written as JSON."""
+
+TEXT_CHARS: Final = 2_000
+"""How much of a message is repeated in a report."""
+
+
+class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A decision; fields as in `genie_core.room.protocol.events.Decided`."""
+
+    decision: str
+    reason: str = ""
+    query: str = ""
+    receiver: str = ""
+
+    @classmethod
+    def of(cls, decided: Decided) -> "Verdict":
+        """The one that was recorded."""
+        return cls(
+            decided.decision,
+            decided.reason or "",
+            decided.query or "",
+            decided.receiver or "",
+        )
+
+
+class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of one message: `after`, or the `error` for which there is no decision.
+
+    `wrong` says that the person marked the recorded decision as wrong.
+    """
+
+    message: int
+    at: float
+    author: str
+    handler: str
+    text: str
+    before: Verdict
+    after: Verdict | None = None
+    error: str = ""
+    wrong: bool = False
+
+    @classmethod
+    def of(
+        cls, case: Case, after: Verdict | None, error: str = "", *, wrong: bool = False
+    ) -> "Outcome":
+        """What a case came to."""
+        files = [file.name for file in case.said.files]
+        text = case.said.text if case.said.text.strip() else f"({', '.join(files)})"
+        return cls(
+            case.seq,
+            case.event.at,
+            case.author,
+            case.handler,
+            text[:TEXT_CHARS],
+            Verdict.of(case.before),
+            after,
+            error,
+            wrong,
+        )
+
+    @property
+    def differs(self) -> bool:
+        """Whether it was decided otherwise."""
+        return self.after is not None and self.after.decision != self.before.decision
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """How often what happened. `failed` are none of the others.
+
+    Of the decisions that were marked as wrong and decided anew, `marked`, so many are right by the
+    label: before, and after.
+    """
+
+    agree: int = 0
+    newly_delegated: int = 0
+    newly_ignored: int = 0
+    failed: int = 0
+    marked: int = 0
+    right_before: int = 0
+    right_after: int = 0
+
+    @property
+    def decided(self) -> int:
+        """The messages that were decided about anew."""
+        return self.agree + self.newly_delegated + self.newly_ignored
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it, as it is kept beside a session.
+
+    `total` are the messages to be decided about; with a `stopped`, which says why, not all of them
+    were. `at` is when it began, `seconds` how long it took. `spent_before` is what the recorded
+    decisions took, `spent` what the new ones did. `changed` are the decisions that differ,
+    `failures` those that there are none of.
+    """
+
+    version: int = VERSION
+    session: str
+    title: str
+    template: str
+    model: str
+    at: float
+    seconds: float = 0.0
+    total: int = 0
+    stopped: str = ""
+    summary: Summary = Summary()
+    spent_before: tuple[Spending, ...] = ()
+    spent: tuple[Spending, ...] = ()
+    changed: tuple[Outcome, ...] = ()
+    failures: tuple[Outcome, ...] = ()
+
+
+def summarise(outcomes: Iterable[Outcome], labels: Mapping[int, str]) -> Summary:
+    """Count. `labels` are the decisions marked as wrong, by the numbers of their messages."""
+    counts = dict.fromkeys(Summary.__struct_fields__, 0)
+    for each in outcomes:
+        counts[_kind(each)] += 1
+        wrong = labels.get(each.message)
+        if wrong is not None and each.after is not None:
+            counts["marked"] += 1
+            counts["right_before"] += each.before.decision != wrong
+            counts["right_after"] += each.after.decision != wrong
+    return Summary(**counts)
+
+
+def _kind(outcome: Outcome) -> str:
+    if outcome.after is None:
+        return "failed"
+    if not outcome.differs:
+        return "agree"
+    return "newly_delegated" if outcome.after.decision == "delegate" else "newly_ignored"
+
+
+def total_of(usages: Iterable[Usage]) -> tuple[Spending, ...]:
+    """What several decisions took, by model; what has no known price is kept apart."""
+    sums: dict[tuple[str, bool], Usage] = {}
+    for usage in usages:
+        key = usage.model, usage.cost is None
+        sums[key] = sums[key] + usage if key in sums else usage
+    return tuple(Spending.of(REASONER, usage) for usage in sums.values())
+
+
+def told_apart(outcomes: Collection[Outcome]) -> tuple[Sequence[Outcome], Sequence[Outcome]]:
+    """The decisions that differ, and the messages that there is none about, each in room order."""
+    ordered = sorted(outcomes, key=lambda each: each.message)
+    return (
+        [each for each in ordered if each.differs],
+        [each for each in ordered if each.after is None],
+    )

@@ -1,0 +1,1 @@
+"""Announcing rooms on the local network and finding them."""

@@ -1,0 +1,158 @@
+"""Living on the network by multicast DNS (RFC 6762), for as long as a context lasts.
+
+Machines and networks without multicast are nothing unusual: it is tried again now and then, and
+one line in the log says so.
+"""
+
+import asyncio
+import logging
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Self
+
+from genie_core.runtime.tasks import start_task
+
+if TYPE_CHECKING:
+    from zeroconf.asyncio import AsyncZeroconf
+
+RETRY: Final = 15.0
+"""Seconds until it is tried again where there was no multicast."""
+
+RESCAN: Final = 2.0
+"""Seconds between two looks at the interfaces, which come and go as a laptop moves."""
+
+CLOSING: Final = 1.0
+"""Seconds that saying goodbye may take."""
+
+logger = logging.getLogger(__name__)
+
+
+class Multicaster(ABC):
+    """Something that is on the network from entering the context to leaving it.
+
+    Entering never waits for the network, nor fails because of it. `interfaces` are the addresses
+    of those to use, all of them by default.
+    """
+
+    def __init__(self, interfaces: Sequence[str] | None = None) -> None:
+        self._interfaces = None if interfaces is None else list(interfaces)
+        self._task: asyncio.Task[None] | None = None
+        self._tried = asyncio.Event()
+        self._complained = False
+        self.available = False
+
+    async def __aenter__(self) -> Self:
+        self._task = start_task(self._live(), name=type(self).__name__)
+        self._task.add_done_callback(_report)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def settle(self) -> bool:
+        """Wait until it is on the network, or until it is known that it can't be; whether it is."""
+        await self._tried.wait()
+        return self.available
+
+    @abstractmethod
+    async def _dwell(self, network: "AsyncZeroconf") -> None:
+        """Do what there is to do on the network, calling `_settled` when it has begun."""
+
+    def _settled(self) -> None:
+        self.available = True
+        self._tried.set()
+
+    async def _live(self) -> None:
+        try:
+            failure = await asyncio.to_thread(_load)
+            while True:
+                try:
+                    await self._visit()
+                except* (failure, OSError, RuntimeError, ValueError) as errors:
+                    self._complain(errors.exceptions[0])
+                self._tried.set()
+                await asyncio.sleep(RETRY)
+        finally:
+            self._tried.set()
+
+    async def _visit(self) -> None:
+        network = _open(self._interfaces)
+        try:
+            await self._dwell(network)
+        finally:
+            self.available = False
+            await _close(network)
+
+    def _complain(self, error: BaseException) -> None:
+        """Say what is the matter, once; a missing interface is a `RuntimeError`."""
+        if not self._complained:
+            self._complained = True
+            logger.warning("rooms are not announced or found on this network: %s", error)
+
+    async def _rescan(self, network: "AsyncZeroconf", before: frozenset[str]) -> frozenset[str]:
+        """Use the interfaces that there are now, if they are others than before."""
+        now = interface_addresses()
+        if self._interfaces is None and now != before:
+            await network.async_update_interfaces()
+        return now
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("discovery broke and goes on no more", exc_info=error)
+
+
+def interface_addresses() -> frozenset[str]:
+    """Every address of this machine with the number of its interface, link-local ones included."""
+    import ifaddr
+
+    with suppress(OSError):
+        return frozenset(
+            f"{ip.ip}%{adapter.index}" for adapter in ifaddr.get_adapters() for ip in adapter.ips
+        )
+    return frozenset()
+
+
+def _load() -> type[Exception]:
+    """Import what takes a while; returns the root of the errors that come from there."""
+    import zeroconf.asyncio
+
+    import genie_core.room.security.identity  # noqa: F401 - deeds are checked on the event loop
+
+    # What strangers send is not worth a line, and that there is no network is said once, here.
+    logging.getLogger("zeroconf").setLevel(logging.CRITICAL)
+    return zeroconf.Error
+
+
+def _open(interfaces: list[str] | None) -> "AsyncZeroconf":
+    """Open the sockets: for IPv4 and IPv6, or for IPv4 only on a system without the other."""
+    from zeroconf import InterfaceChoice, IPVersion
+    from zeroconf.asyncio import AsyncZeroconf
+
+    if interfaces is not None:
+        return _attempt(lambda: AsyncZeroconf(interfaces))
+    try:
+        return _attempt(lambda: AsyncZeroconf(InterfaceChoice.All, ip_version=IPVersion.All))
+    except (OSError, RuntimeError):
+        return _attempt(lambda: AsyncZeroconf(InterfaceChoice.All, ip_version=IPVersion.V4Only))
+
+
+def _attempt(make: Callable[[], "AsyncZeroconf"]) -> "AsyncZeroconf":
+    """Let a failure take the socket along that zeroconf leaves open in this case."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        try:
+            return make()
+        except (OSError, RuntimeError) as error:
+            failure = error.with_traceback(None)
+    raise failure
+
+
+async def _close(network: "AsyncZeroconf") -> None:
+    with suppress(TimeoutError, OSError):
+        async with asyncio.timeout(CLOSING):
+            await network.async_close()

@@ -1,0 +1,126 @@
+"""A room's announcement on the network: what its DNS-SD record (RFC 6763) says of it.
+
+Nothing in it is a secret, and nothing that is read is believed but what the deed's signature
+covers; the title isn't. Whose key that is, and whether they may host, is for others to judge.
+"""
+
+import ipaddress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+
+from genie_core.room.protocol.address import Address, parse_address
+from genie_core.room.protocol.errors import InvalidAddress
+from genie_core.room.protocol.host_record import ADDRESSES, Deed, is_valid
+
+SERVICE: Final = "_genie-tui._tcp.local."
+VERSION: Final = "1"
+
+TITLE_CHARS: Final = 80
+WAYS: Final = 2 * ADDRESSES
+"""Most addresses that are kept of one announcement: the deed's and those it was sent with."""
+
+_TITLE_BYTES: Final = 240
+"""A DNS string has at most 255 bytes, the name of the value included."""
+
+
+class Announcement(msgspec.Struct, frozen=True):
+    """A room that somebody hosts now.
+
+    `addresses` is where to try, in this order, as HOST:PORT: first what the deed says, then what
+    the record says, which is not signed. When writing, only the deed's count.
+    """
+
+    deed: Deed
+    title: str
+    port: int
+    addresses: tuple[str, ...] = ()
+
+
+def write_announcement(announcement: Announcement) -> dict[str, bytes]:
+    """The values of the TXT record. A title that is too long is cut."""
+    deed = announcement.deed
+    values = {
+        "v": VERSION,
+        "id": deed.room,
+        "title": _cut(announcement.title),
+        "host": deed.host,
+        "pin": deed.pin,
+        "key": deed.key,
+        "at": repr(deed.at),
+    }
+    values |= {f"a{place}": address for place, address in enumerate(deed.addresses)}
+    encoded = {name: value.encode("utf-8", "replace") for name, value in values.items()}
+    return encoded | {"sig": deed.signature}
+
+
+def read_announcement(
+    values: Mapping[bytes, bytes | None], port: int | None, hosts: Iterable[str] = ()
+) -> Announcement | None:
+    """Read a TXT record and where it says it comes from; None for anything that can't be one.
+
+    Whatever the values are, nothing is raised. A deed that its key's owner didn't sign makes no
+    announcement.
+    """
+    if port is None or not 0 < port < 65536 or _text(values, "v") != VERSION:
+        return None
+    deed = _deed(values)
+    if deed is None or not is_valid(deed):
+        return None
+    title = _cut(_text(values, "title"))
+    return Announcement(deed, title, port, _ways(deed.addresses, port, hosts))
+
+
+def _deed(values: Mapping[bytes, bytes | None]) -> Deed | None:
+    try:
+        return Deed(
+            room=_text(values, "id"),
+            host=_text(values, "host"),
+            key=_text(values, "key"),
+            pin=_text(values, "pin"),
+            addresses=tuple(_addresses(values)),
+            at=float(_text(values, "at")),
+            signature=values.get(b"sig") or b"",
+        )
+    except ValueError:
+        return None
+
+
+def _addresses(values: Mapping[bytes, bytes | None]) -> list[str]:
+    names = [f"a{place}" for place in range(ADDRESSES)]
+    return [_text(values, name) for name in names if name.encode() in values]
+
+
+def _ways(signed: Sequence[str], port: int, hosts: Iterable[str]) -> tuple[str, ...]:
+    ways = {way: None for text in signed if (way := _way(text))}
+    for host in hosts:
+        text = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        if way := _way(text):
+            ways.setdefault(way)
+        if len(ways) >= WAYS:
+            break
+    return tuple(ways)
+
+
+def _way(text: str) -> str | None:
+    """An address as it is written here, if it is one of a single machine, by number."""
+    with suppress(InvalidAddress, ValueError):
+        found = parse_address(text)
+        if text.startswith(":"):  # by itself a port means this machine, which nobody else means
+            return None
+        number = ipaddress.ip_address(found.host)
+        if not (number.is_multicast or number.is_unspecified or number.is_link_local):
+            return str(Address(str(number), found.port))
+    return None
+
+
+def _text(values: Mapping[bytes, bytes | None], name: str) -> str:
+    """A value as text. What is no UTF-8 is not kept, and then no signature fits it."""
+    return (values.get(name.encode()) or b"").decode("utf-8", "replace")
+
+
+def _cut(title: str) -> str:
+    data = title[:TITLE_CHARS].encode("utf-8", "replace")
+    return data[:_TITLE_BYTES].decode("utf-8", "ignore")

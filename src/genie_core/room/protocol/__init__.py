@@ -1,0 +1,1 @@
+"""The vocabulary of a room: events, frames, names, addresses, limits, errors."""

@@ -1,0 +1,87 @@
+"""Addresses of rooms: HOST:PORT, and on this machine only."""
+
+import asyncio
+import ipaddress
+import re
+import socket
+from typing import Final, NamedTuple
+
+from genie_core.room.protocol.errors import InvalidAddress, NotLoopback, Unreachable
+
+DEFAULT_PORT: Final = 7654
+PORTS_TO_TRY: Final = 20
+"""How many ports from the usual one on a host tries that named none."""
+
+LOOPBACK: Final = "127.0.0.1"
+
+_FORM: Final = re.compile(
+    r"(?:\[(?P<six>[^\[\]]+)\]|(?P<host>[^\[\]:]*))(?::(?P<port>[0-9]{1,5}))?"
+)
+
+
+class Address(NamedTuple):
+    """A host, by name or number, and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_address(text: str, port: int = DEFAULT_PORT) -> Address:
+    """Read HOST:PORT, [IPV6]:PORT, HOST or :PORT; what is missing is 127.0.0.1 and `port`.
+
+    Raises:
+        InvalidAddress: it is none of these.
+
+    """
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise InvalidAddress(text, "it does not look like one")
+    host = match["six"] or match["host"]
+    if not host and match["port"] is None:
+        raise InvalidAddress(text, "it is empty")
+    if re.search(r"[\s/@\\]", host):
+        raise InvalidAddress(text, "the host contains characters that no host has")
+    number = int(match["port"] or port)
+    if not 0 < number < 65536:
+        raise InvalidAddress(text, f"ports go from 1 to 65535, not to {number}")
+    return Address(host or LOOPBACK, number)
+
+
+def is_on_loopback(address: Address) -> bool:
+    """Whether an address is a number of this machine's loopback, or the name that stands for it."""
+    try:
+        return ipaddress.ip_address(address.host).is_loopback
+    except ValueError:
+        return address.host == "localhost"
+
+
+async def resolve_loopback(address: Address) -> Address:
+    """Turn the host into the number of an interface of this machine's loopback.
+
+    Raises:
+        NotLoopback: it leads, or could lead, elsewhere.
+        Unreachable: the name is not known.
+
+    """
+    try:
+        number = ipaddress.ip_address(address.host)
+    except ValueError:
+        return await _look_up(address)
+    if not number.is_loopback:
+        raise NotLoopback(str(address))
+    return address
+
+
+async def _look_up(address: Address) -> Address:
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise Unreachable(str(address), f"the name {address.host!r} is not known") from error
+    hosts = sorted(str(entry[4][0]) for entry in found)
+    if not all(ipaddress.ip_address(host.partition("%")[0]).is_loopback for host in hosts):
+        raise NotLoopback(str(address))
+    return Address(hosts[0], address.port)

@@ -1,0 +1,226 @@
+"""Frames as bytes: one JSON object each, checked for size and shape before anything sees it."""
+
+import zlib
+from collections import OrderedDict
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from genie_core.room.protocol.errors import FrameError
+from genie_core.room.protocol.events import (
+    Answered,
+    AnyBody,
+    Asked,
+    Decided,
+    Event,
+    Recovered,
+    RunBody,
+    Said,
+    Settled,
+    Unreadable,
+    is_moment,
+)
+from genie_core.room.protocol.frames import ClientFrame, Entries, ServerFrame
+
+T = TypeVar("T")
+
+MAX_DEPTH: Final = 64
+"""How deep the arguments of a tool call may be nested."""
+
+SERVER_FRAME_BYTES: Final = 4 * 1024 * 1024
+"""The largest frame that a participant takes from a room."""
+
+_client: "Final[msgspec.json.Decoder[ClientFrame]]" = msgspec.json.Decoder(ClientFrame)
+_server: "Final[msgspec.json.Decoder[ServerFrame]]" = msgspec.json.Decoder(ServerFrame)
+_body: "Final[msgspec.json.Decoder[RunBody]]" = msgspec.json.Decoder(RunBody)
+_event: "Final[msgspec.json.Decoder[Event]]" = msgspec.json.Decoder(Event)
+_encode: Final = msgspec.json.Encoder().encode
+
+IMPOSSIBLE_TIME: Final = "has an impossible time"
+
+_WITH_MORE: Final = (Said, Asked, Settled, Recovered)
+"""Bodies in which there can be something wrong that their types don't tell."""
+
+_KEPT_BATCHES: Final = 64
+
+
+def encode(frame: ClientFrame | ServerFrame) -> bytes:
+    """Encode a frame.
+
+    Raises:
+        FrameError: it holds something that JSON cannot express.
+
+    """
+    try:
+        return _encode(frame)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FrameError("malformed", f"this can't be sent: {error}") from error
+
+
+def decode_client(data: bytes, limit: int) -> ClientFrame:
+    """Decode what a participant sent.
+
+    Raises:
+        FrameError: it is over `limit` bytes, or no frame.
+
+    """
+    return _decode(_client, data, limit)
+
+
+def decode_server(data: bytes, limit: int = SERVER_FRAME_BYTES) -> ServerFrame:
+    """Decode what a room sent; raises as `decode_client` does."""
+    frame = _decode(_server, data, limit)
+    if isinstance(frame, Entries):
+        for event in frame.events:
+            if why := flaw(event):
+                raise FrameError("malformed", f"event {event.seq} {why}")
+    return frame
+
+
+def flaw(event: Event) -> str:
+    """What an event has or does that can't be, wherever it comes from; empty if it is in order.
+
+    Whatever else is in it may be wrong, but can be shown, folded and written down.
+    """
+    body = event.body
+    if not isinstance(body, _WITH_MORE) or _is_plain(body):
+        return "" if is_moment(event.at) else IMPOSSIBLE_TIME
+    for _ in range(MAX_DEPTH):
+        if not isinstance(body, Recovered):
+            break
+        body = body.event.body
+    else:
+        return "was recovered again and again"
+    if not event.has_sane_time():
+        return IMPOSSIBLE_TIME
+    if not event.has_sane_files():
+        return "names files that can't be"
+    arguments = body.arguments if isinstance(body, Asked | Settled) else None
+    if arguments and _deeper_than(arguments, MAX_DEPTH):
+        return f"has arguments nested more than {MAX_DEPTH} levels deep"
+    return ""
+
+
+def normal(body: RunBody, limit: int) -> RunBody:
+    """Return a body as it will look after a trip over the wire or the disk.
+
+    Tuples become lists, numbers that JSON lacks become null, halves of surrogate pairs become
+    question marks. Everything recorded goes through here, whichever way it came.
+
+    Raises:
+        FrameError: it is over `limit` bytes, too deeply nested, does not survive the trip, or is
+            blank where every engine needs text to take in.
+
+    """
+    try:
+        data = _encode_repaired(body)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FrameError("malformed", f"this can't be recorded: {error}") from error
+    result = _decode(_body, data, limit)
+    arguments = getattr(result, "arguments", None)
+    if arguments is not None and _deeper_than(arguments, MAX_DEPTH):
+        raise FrameError("malformed", f"arguments nested more than {MAX_DEPTH} levels deep")
+    _check_not_blank(result)
+    return result
+
+
+def survives(event: Event, limit: int) -> bool:
+    """Whether an event of at most `limit` bytes is the same after a trip over the wire."""
+    try:
+        data = _encode(event)
+        return len(data) <= limit and _event.decode(data) == event
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def size_of(part: AnyBody | ClientFrame) -> int:
+    """How many bytes something takes on the wire, about."""
+    return len(_encode_repaired(part))
+
+
+def event_mark(event: Event) -> int:
+    """A checksum of an event, equal wherever it was read; 0 if it could not be read here."""
+    return 0 if isinstance(event.body, Unreadable) else zlib.crc32(_encode(event))
+
+
+def whole_text(text: str, most: int | None = None) -> str:
+    """Replace halves of surrogate pairs, which no file and no frame can hold.
+
+    What goes beyond `most` characters is cut off.
+    """
+    return text[:most].encode("utf-8", "replace").decode("utf-8")
+
+
+class ServerEncoder:
+    """Encodes a room's frames; a batch of events that many peers get is encoded once.
+
+    Serves one room only: batches are recognised by their sequence numbers.
+    """
+
+    def __init__(self) -> None:
+        self._batches: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+
+    def __call__(self, frame: ServerFrame) -> bytes:
+        """Encode a frame, or find it among those encoded lately."""
+        if not isinstance(frame, Entries) or not frame.events:
+            return encode(frame)
+        span = (frame.events[0].seq, frame.events[-1].seq)
+        data = self._batches.get(span)
+        if data is None:
+            data = self._batches[span] = encode(frame)
+            if len(self._batches) > _KEPT_BATCHES:
+                self._batches.popitem(last=False)
+        return data
+
+
+def _decode(decoder: "msgspec.json.Decoder[T]", data: bytes, limit: int) -> T:
+    if len(data) > limit:
+        raise FrameError("too_large", f"a frame of {len(data):,} bytes; the limit is {limit:,}")
+    try:
+        return decoder.decode(data)
+    except (ValueError, RecursionError) as error:  # msgspec's own errors are ValueErrors
+        raise FrameError("malformed", f"this is no frame: {error}") from error
+
+
+def _check_not_blank(body: RunBody) -> None:
+    match body:
+        case Answered(text=text) if not text.strip():
+            raise FrameError("malformed", "the answer is blank")
+        case Decided(decision="delegate", query=query) if not (query or "").strip():
+            raise FrameError("malformed", "work is delegated with a blank query")
+
+
+def _encode_repaired(body: AnyBody | ClientFrame) -> bytes:
+    try:
+        return _encode(body)
+    except UnicodeEncodeError:
+        return _encode(_with_whole_texts(msgspec.to_builtins(body)))
+
+
+def _with_whole_texts(value: Any) -> Any:
+    match value:
+        case str():
+            return whole_text(value)
+        case dict():
+            return {_with_whole_texts(k): _with_whole_texts(v) for k, v in value.items()}
+        case list() | tuple():
+            return [_with_whole_texts(each) for each in value]
+    return value
+
+
+def _deeper_than(value: Any, levels: int) -> bool:
+    layer = [value]
+    for _ in range(levels):
+        layer = [
+            child
+            for each in layer
+            if isinstance(each, dict | list)
+            for child in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not layer:
+            return False
+    return True
+
+
+def _is_plain(body: AnyBody) -> bool:
+    return isinstance(body, Said) and not (body.files or body.quotes)

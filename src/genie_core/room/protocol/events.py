@@ -1,0 +1,458 @@
+"""What can happen in a room: the entries of its log.
+
+An `Event` is an envelope (sequence number, time, author) around one of the bodies below. Bodies are
+frozen and tagged, and they are all that is written to disk: every screen is a fold over them.
+"""
+
+import re
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from genie_core.room.protocol.host_record import Deed
+from genie_core.runtime.progress import Usage
+
+ROOM: Final = ""
+"""Author of the events that the room itself records (it opened, somebody left)."""
+
+LATEST: Final = 253_370_764_800.0
+"""The latest moment that any calendar here can show, whatever the time zone: year 9999."""
+
+
+LARGEST_FILE: Final = 2**53
+"""More bytes than any disk has; up to here every program can count."""
+
+MOST_FILES: Final = 256
+"""More files than any room takes with one message."""
+
+MOST_SPENDINGS: Final = 64
+"""How many sums of one step are counted: of agents and their models."""
+
+NAME_CHARS: Final = 100
+"""How much of the name of a model or an agent is told with what it took."""
+
+FILE_NAME_CHARS: Final = 200
+"""Of a longer name of a file only the beginning counts."""
+
+VISIT_CHARS: Final = 32
+MOST_VISITS: Final = 16
+"""Terminals of one person that a message may be meant for."""
+
+LARGEST_COUNT: Final = 10**12
+LARGEST_SPENDING: Final = 10.0**9
+"""More than anything here takes, in dollars and in seconds."""
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+_MEDIA: Final = re.compile(r"[!-~]{0,127}")
+
+
+def is_moment(at: float) -> bool:
+    """Whether a calendar can show it."""
+    return 0 <= at <= LATEST
+
+
+Role: TypeAlias = Literal["host", "member", "guest", "observer"]
+"""A member's engine takes part; a guest is served by the host's; an observer only reads."""
+
+Measure: TypeAlias = Literal["kick", "ban", "pardon", "mute", "unmute", "role"]
+Outcome: TypeAlias = Literal["approved", "denied", "expired", "parked"]
+Scope: TypeAlias = Literal["once", "session", "times", "minutes"]
+"""How far an allowance reaches; the last two go with a number."""
+
+How: TypeAlias = Literal["", "edit", "rule", "grant", "auto"]
+"""By what an approval was settled; empty: a person's answer to this very call, as it was."""
+
+MOST_OF_SCOPE: Final = 1_000
+"""The largest number that goes with a scope."""
+
+PREFERENCE_CHARS: Final = 2_000
+"""Longest text about how somebody likes to be answered."""
+
+Copied: TypeAlias = Literal["", "import", "fork"]
+"""How a room was made of another one; empty for one that began by itself."""
+
+Stage: TypeAlias = Literal[
+    "reasoner", "secrets", "factory", "preferences", "tools", "state", "agent", "lost"
+]
+
+
+class Body(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """What an event says; `type` names it on disk and on the wire."""
+
+
+class Opened(Body, tag="opened", frozen=True):
+    """A room came to be. Always the first event."""
+
+    room: str
+    title: str
+
+
+class Hosted(Body, tag="hosted", frozen=True):
+    """A host opened the doors, for the first time or again.
+
+    `room` and `title` are given if the log before does not tell them as they are. `key` is the
+    host's, `pin` that of the certificate that the host answers with. With `copied` this is where a
+    room that was imported or forked, of the room `origin`, becomes the host's own: their name
+    belongs to their key from now on.
+    """
+
+    host: str
+    room: str = ""
+    title: str = ""
+    key: str = ""
+    pin: str = ""
+    copied: Copied = ""
+    origin: str = ""
+
+
+class Suspended(Body, tag="suspended", frozen=True):
+    """The host closed the doors in good order.
+
+    `heir` hosts from now on, where `deed` says; nobody if it is empty.
+    """
+
+    reason: str = ""
+    heir: str = ""
+    deed: Deed | None = None
+
+
+class Joined(Body, tag="joined", frozen=True):
+    """The author entered, at one terminal of perhaps several.
+
+    `agent` labels the model behind their engine, empty without one. `key` is the author's; the
+    first key that uses a name owns it. `device` tells the author's terminals apart. `preferences`
+    say how the author likes to be answered. `visit` is a random id that the program draws
+    when it starts; see `Said.visits`.
+    """
+
+    role: Role
+    engine: bool = False
+    agent: str = ""
+    key: str = ""
+    device: str = ""
+    preferences: str = ""
+    visit: str = ""
+
+
+class Preferred(Body, tag="preferred", frozen=True):
+    """The author likes to be answered like this from now on; empty: in no special way."""
+
+    text: str
+
+
+class Left(Body, tag="left", frozen=True):
+    """`name` is gone, by choice or because the connection ended.
+
+    With a `device` only that terminal of theirs is.
+    """
+
+    name: str
+    reason: str = ""
+    device: str = ""
+
+
+class Equipped(Body, tag="equipped", frozen=True):
+    """The author's engine changed, for example from loading to ready or to another model."""
+
+    agent: str
+    device: str = ""
+
+
+class FileRef(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A file that belongs to a message.
+
+    `digest` is the SHA-256 of its content in hex, by which it is stored; `name` is what its owner
+    called it and never a path; `size` is in bytes; `media` was sniffed by the host.
+    """
+
+    digest: str
+    name: str
+    size: int
+    media: str = ""
+
+    def is_sane(self) -> bool:
+        """Whether there can be such a file. Of its name nothing is said: it may be any text."""
+        named = _DIGEST.fullmatch(self.digest) and _MEDIA.fullmatch(self.media)
+        return bool(named) and 0 < self.size <= LARGEST_FILE
+
+
+class QuotedLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message of another room; `at` is in seconds since the epoch."""
+
+    sender: str
+    text: str
+    at: float = 0.0
+
+
+class Quote(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Messages of another room that somebody shares, oldest first."""
+
+    room: str
+    title: str
+    lines: tuple[QuotedLine, ...]
+
+
+class Said(Body, tag="said", frozen=True):
+    """A message by a person.
+
+    `id` is the author's own, so that sending it twice records it once. `handler` is the person
+    whose engine answers for it, and `device` that person's terminal, both chosen by the room;
+    empty if there was none. `visits` are those of the author's terminals that were in the room when
+    it was sent, and `signature` is the author's; see `genie_core.room.security.signing`. `written` is the
+    author's time, in logs of before there were visits.
+    """
+
+    id: str
+    text: str
+    handler: str = ""
+    emote: bool = False
+    device: str = ""
+    files: tuple[FileRef, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    signature: bytes = b""
+    written: float = 0.0
+    visits: tuple[str, ...] = ()
+
+
+class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What requests to one model took, for one agent; fields as in `genie_core.runtime.progress.Usage`.
+
+    `agent` is a path of agents, or "reasoner".
+    """
+
+    agent: str
+    model: str
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    seconds: float = 0.0
+    cost: float | None = None
+
+    @classmethod
+    def of(cls, agent: str, usage: Usage) -> "Spending":
+        """Write down what an agent took."""
+        return cls(
+            agent,
+            usage.model,
+            usage.requests,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cached_tokens,
+            usage.seconds,
+            usage.cost,
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """What it took. What anybody may claim is brought to what can be."""
+        known = self.cost is not None and self.cost >= 0
+        return Usage(
+            self.model[:NAME_CHARS],
+            _count(self.requests),
+            _count(self.input_tokens),
+            _count(self.output_tokens),
+            _count(self.cached_tokens),
+            _between(self.seconds, LARGEST_SPENDING),
+            _between(self.cost, LARGEST_SPENDING) if self.cost is not None and known else None,
+        )
+
+
+def _count(number: int) -> int:
+    return min(max(number, 0), LARGEST_COUNT)
+
+
+def _between(number: float, high: float) -> float:
+    """Bring a number into the range from 0, also one that is none."""
+    return number if 0 <= number <= high else high if number > high else 0.0
+
+
+class Decided(Body, tag="decided", frozen=True):
+    """The reasoner's verdict on the message with sequence number `message`.
+
+    `elapsed` is in seconds. `reason` is one sentence, also for IGNORE. `signature` is that of the
+    person whose engine it is. `spent` is what the decision took.
+    """
+
+    message: int
+    decision: Literal["ignore", "delegate"]
+    reason: str | None = None
+    query: str | None = None
+    receiver: str | None = None
+    elapsed: float = 0.0
+    signature: bytes = b""
+    spent: tuple[Spending, ...] = ()
+
+
+class Asked(Body, tag="asked", frozen=True):
+    """An agent wants to call a tool and waits for the answer of the person who runs it.
+
+    `agent` is the path of agents that leads to the call, `where` the place where it would run.
+    `withheld` says that only the person who runs it sees the arguments. `signature` is theirs.
+    `because` says why they are asked, and `risk` what the tool can do at worst. `binding` is a
+    digest of tool, schema and arguments: an answer after a pause holds for nothing else. With
+    `unasked` the answer is known already and follows at once: nobody needs to be shown the call.
+    """
+
+    message: int
+    approval: str
+    agent: str
+    tool: str
+    arguments: dict[str, Any]
+    where: str = ""
+    withheld: bool = False
+    signature: bytes = b""
+    because: str = ""
+    risk: str = ""
+    binding: str = ""
+    unasked: bool = False
+
+
+class Settled(Body, tag="settled", frozen=True):
+    """An approval is closed. Parked ones may be settled once more after a resume.
+
+    `count` goes with the scopes "times" and "minutes". `arguments` are those that a person put in
+    the place of the ones asked for, unless the call was withheld. `how` says by what it was settled.
+    """
+
+    message: int
+    approval: str
+    outcome: Outcome
+    reason: str | None = None
+    scope: Scope = "once"
+    arguments: dict[str, Any] | None = None
+    count: int = 0
+    how: How = ""
+
+
+class Answered(Body, tag="answered", frozen=True):
+    """The agent's answer to a message; `elapsed` seconds after it was handed over.
+
+    `signature` is that of the person whose agent it is. `spent` is what the agents took, those
+    included that it directed; in `Failed` and `Cancelled` likewise. `cut` says that the model's
+    length limit ended the text before it was complete.
+    """
+
+    message: int
+    text: str
+    receiver: str | None = None
+    elapsed: float = 0.0
+    signature: bytes = b""
+    spent: tuple[Spending, ...] = ()
+    cut: bool = False
+
+
+class Failed(Body, tag="failed", frozen=True):
+    """The run for a message broke, or was lost with the process that ran it.
+
+    `error` tells nothing that only the owner of the engine may know. `text` is the part of the
+    answer that was shown by then, and `signature` that of the person whose agent wrote it; without
+    a text there is none. In `Cancelled` likewise.
+    """
+
+    message: int
+    stage: Stage
+    error: str
+    spent: tuple[Spending, ...] = ()
+    text: str = ""
+    signature: bytes = b""
+
+
+class Cancelled(Body, tag="cancelled", frozen=True):
+    """The run for a message was stopped by somebody."""
+
+    message: int
+    reason: str = ""
+    spent: tuple[Spending, ...] = ()
+    text: str = ""
+    signature: bytes = b""
+
+
+class Moderated(Body, tag="moderated", frozen=True):
+    """The host used their authority on somebody; `role` goes with the measure of that name."""
+
+    measure: Measure
+    name: str
+    role: Role | None = None
+    reason: str = ""
+
+
+class Shared(Body, tag="shared", frozen=True):
+    """The host shows, or no longer, what their agents' tools are called with for guests."""
+
+    on: bool
+
+
+class Recovered(Body, tag="recovered", frozen=True):
+    """An event that an earlier host recorded and the present one had not.
+
+    The author of the envelope vouches for it from their own copy of the log.
+    """
+
+    event: "Event"
+
+
+class Unreadable(Body, tag="unreadable", frozen=True):
+    """Stands where an entry of the log is damaged, or of a kind that this version doesn't know."""
+
+    why: str
+
+
+AnyBody: TypeAlias = (
+    Opened
+    | Hosted
+    | Suspended
+    | Joined
+    | Left
+    | Equipped
+    | Preferred
+    | Said
+    | Decided
+    | Asked
+    | Settled
+    | Answered
+    | Failed
+    | Cancelled
+    | Moderated
+    | Shared
+    | Recovered
+    | Unreadable
+)
+
+RunBody: TypeAlias = Decided | Asked | Settled | Answered | Failed | Cancelled
+"""Bodies that only the engine responsible for a message may publish."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One entry of the room's log.
+
+    `seq` counts from 1 without gaps, `at` is in seconds since the epoch (UTC), `by` is the author
+    as the room knows them.
+    """
+
+    seq: int
+    at: float
+    by: str
+    body: AnyBody
+
+    @property
+    def told(self) -> "Event":
+        """The event that this one tells of: itself, or what it recovered from somebody's copy."""
+        event = self
+        while isinstance(event.body, Recovered):
+            event = event.body.event
+        return event
+
+    def has_sane_time(self) -> bool:
+        """Whether a calendar can show `at`, and the moments that the body tells of."""
+        event = self
+        while isinstance(event.body, Recovered) and is_moment(event.at):
+            event = event.body.event
+        quotes = event.body.quotes if isinstance(event.body, Said) else ()
+        return is_moment(event.at) and all(is_moment(each.at) for q in quotes for each in q.lines)
+
+    def has_sane_files(self) -> bool:
+        """Whether the files that a message names, here or recovered, can be, and are not too many."""
+        body = self.told.body
+        files = body.files if isinstance(body, Said) else ()
+        return len(files) <= MOST_FILES and all(file.is_sane() for file in files)

@@ -1,0 +1,467 @@
+"""What travels between a participant and the room.
+
+One frame is one message on the connection. Frames that belong to the log carry `Event`s and are
+never dropped; `Typing`, `Delta` and their relayed forms are ephemeral and may be.
+"""
+
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from genie_core.room.protocol.events import Event, FileRef, Measure, Quote, Role, RunBody, Scope
+from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.limits import Limits
+from genie_core.runtime.progress import Shared
+
+VERSION: Final = 4
+"""Version of the protocol; a peer that speaks another one is refused with both numbers."""
+
+KNOWN: Final = ("suspending",)
+"""The frames that came to this version later, which this program understands."""
+
+Refusal: TypeAlias = Literal[
+    "version",
+    "wrong_room",
+    "diverged",
+    "name_taken",
+    "name_invalid",
+    "room_full",
+    "malformed",
+    "too_large",
+    "out_of_state",
+    "not_responsible",
+    "unknown_message",
+    "too_long",
+    "too_fast",
+    "replaced",
+    "slow",
+    "suspended",
+    "disk",
+    "unproven",
+    "no_invite",
+    "turned_away",
+    "banned",
+    "kicked",
+    "muted",
+    "not_allowed",
+    "unknown_person",
+    "unknown_file",
+    "corrupt",
+    "no_space",
+]
+
+
+class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """A message of the protocol; `type` names it on the wire."""
+
+
+class Hello(Frame, tag="hello", frozen=True):
+    """First frame of a participant.
+
+    Over a network it names only the person; the rest follows in `Prove.arrival`, once the host has
+    shown who it is. `key` is who they are, `nonce` their part of what they will sign, and `device`
+    tells their terminals apart. `since` is the last sequence number they have; everything after it
+    follows the welcome. `mark` is that event's checksum, by which the room sees whether both have
+    the same log; 0 leaves it unchecked. `room` guards against another room at the same address;
+    empty accepts any. `token` is for the host's own participant, which proves nothing else.
+    `preferences` say how the participant likes to be answered. `visit` is a random id that the
+    program draws when it starts. `knows` names the frames beyond those of the first program of this
+    `version` that they understand; no others are sent to them.
+    """
+
+    name: str
+    version: int = VERSION
+    room: str = ""
+    since: int = 0
+    mark: int = 0
+    engine: bool = False
+    agent: str = ""
+    token: str = ""
+    key: str = ""
+    nonce: str = ""
+    device: str = ""
+    preferences: str = ""
+    visit: str = ""
+    knows: tuple[str, ...] = ()
+
+
+class Arrival(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Fields of `Hello` that a host learns only after its challenge."""
+
+    since: int = 0
+    mark: int = 0
+    engine: bool = False
+    agent: str = ""
+    device: str = ""
+    preferences: str = ""
+    visit: str = ""
+
+
+class Prove(Frame, tag="prove", frozen=True):
+    """Answer to a `Challenge`: a signature over the meeting, and proof of an invite if there is one.
+
+    What is signed is in `genie_core.room.security.challenge`. `arrival` takes the place of what `Hello` said.
+    """
+
+    signature: bytes
+    pass_id: str = ""
+    proof: bytes = b""
+    arrival: Arrival | None = None
+
+
+class Say(Frame, tag="say", frozen=True):
+    """Say something. Acknowledged by the `Said` event with the same id; may be sent again."""
+
+    id: str
+    text: str
+    emote: bool = False
+    files: tuple[FileRef, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    signature: bytes = b""
+    visits: tuple[str, ...] = ()
+
+
+class Publish(Frame, tag="publish", frozen=True):
+    """Report what the sender's engine did. Repeated with the same id, it is recorded once."""
+
+    id: str
+    body: RunBody
+
+
+class Equip(Frame, tag="equip", frozen=True):
+    """Tell the room that the sender's engine is ready, or goes by another label now."""
+
+    agent: str
+
+
+class Prefer(Frame, tag="prefer", frozen=True):
+    """Say how the sender likes to be answered from now on."""
+
+    text: str
+
+
+class Typing(Frame, tag="typing", frozen=True):
+    """The sender is writing. Ephemeral."""
+
+
+class Delta(Frame, tag="delta", frozen=True):
+    """More text of an answer that is being written. Ephemeral."""
+
+    message: int
+    text: str
+
+
+class Progress(Frame, tag="progress", frozen=True):
+    """What the agent with the path `agent` is at in a run. Ephemeral."""
+
+    message: int
+    agent: str
+    what: Shared
+    detail: str = ""
+
+
+class Stop(Frame, tag="stop", frozen=True):
+    """Ask the engine that runs a message to stop. Only its author or its handler may."""
+
+    message: int
+
+
+class Rule(Frame, tag="rule", frozen=True):
+    """Answer an approval that waits at another terminal of the same person.
+
+    `call` stands for the call that was shown; see `genie_core.room.security.signing`. `count` goes with
+    the scope, and `stop` ends the run with a denial.
+    """
+
+    approval: str
+    allow: bool
+    reason: str | None = None
+    scope: Scope = "once"
+    arguments: dict[str, Any] | None = None
+    signature: bytes = b""
+    call: str = ""
+    count: int = 0
+    stop: bool = False
+
+
+class Moderate(Frame, tag="moderate", frozen=True):
+    """Use a host's authority on somebody."""
+
+    measure: Measure
+    name: str
+    role: Role | None = None
+    reason: str = ""
+
+
+class Share(Frame, tag="share", frozen=True):
+    """Show, or no longer, what a host's tools are called with for guests."""
+
+    on: bool
+
+
+class Admit(Frame, tag="admit", frozen=True):
+    """A host's answer to a `Knocking`."""
+
+    knock: int
+    allow: bool
+
+
+class Offer(Frame, tag="offer", frozen=True):
+    """A host asks somebody to host from now on."""
+
+    name: str
+
+
+class Accept(Frame, tag="accept", frozen=True):
+    """Whoever was asked is willing; `deed` says where they will host."""
+
+    deed: Deed
+
+
+class Bequeath(Frame, tag="bequeath", frozen=True):
+    """Events of an earlier host that the sender's copy has and this room's log has not."""
+
+    events: tuple[Event, ...]
+
+
+class Store(Frame, tag="store", frozen=True):
+    """Announce a file to be sent in chunks, or ask how much of it has arrived."""
+
+    digest: str
+    size: int
+
+
+class Chunk(Frame, tag="chunk", frozen=True):
+    """A part of a file, beginning at `offset`."""
+
+    digest: str
+    offset: int
+    data: bytes
+
+
+class Fetch(Frame, tag="fetch", frozen=True):
+    """Ask for the part of a file that begins at `offset`."""
+
+    digest: str
+    offset: int
+
+
+class Bye(Frame, tag="bye", frozen=True):
+    """Leave in good order."""
+
+    reason: str = ""
+
+
+ClientFrame: TypeAlias = (
+    Hello
+    | Prove
+    | Say
+    | Publish
+    | Equip
+    | Prefer
+    | Typing
+    | Delta
+    | Progress
+    | Stop
+    | Rule
+    | Moderate
+    | Share
+    | Admit
+    | Offer
+    | Accept
+    | Bequeath
+    | Store
+    | Chunk
+    | Fetch
+    | Bye
+)
+
+
+class Challenge(Frame, tag="challenge", frozen=True):
+    """The room's part of what a participant has to sign, and which room it is.
+
+    `key` is the host's, and `signature` its signature over the meeting; see
+    `genie_core.room.security.challenge`. A participant with a copy of the room checks both before sending more.
+    """
+
+    nonce: str
+    room: str
+    key: str = ""
+    signature: bytes = b""
+
+
+class Hold(Frame, tag="hold", frozen=True):
+    """The host is being asked whether the participant may come in."""
+
+    text: str = ""
+
+
+class Welcome(Frame, tag="welcome", frozen=True):
+    """The participant is in. `head` is the sequence number that catching up leads to.
+
+    `deed` tells where the host can be found, for the next time.
+    """
+
+    room: str
+    title: str
+    name: str
+    role: Role
+    host: str
+    head: int
+    limits: Limits
+    version: int = VERSION
+    deed: Deed | None = None
+
+
+class Entries(Frame, tag="entries", frozen=True):
+    """Events in order, without gaps to those sent before."""
+
+    events: tuple[Event, ...]
+
+
+class Refused(Frame, tag="refused", frozen=True):
+    """Something was not accepted. `ref` repeats the id of the frame, if it had one.
+
+    `final` says that the connection ends here and that trying the same again is of no use.
+    """
+
+    code: Refusal
+    text: str
+    ref: str = ""
+    final: bool = False
+
+
+class Typed(Frame, tag="typed", frozen=True):
+    """Somebody is writing. Ephemeral."""
+
+    name: str
+
+
+class Streamed(Frame, tag="streamed", frozen=True):
+    """More text of an answer in the making. Ephemeral; the `Answered` event has all of it."""
+
+    message: int
+    text: str
+
+
+class Progressed(Frame, tag="progressed", frozen=True):
+    """What an agent is at in a run. Ephemeral; a later one of the same run takes its place."""
+
+    message: int
+    agent: str
+    what: Shared
+    detail: str = ""
+
+
+class Stopping(Frame, tag="stopping", frozen=True):
+    """For the handler of a message: `by` wants its run stopped."""
+
+    message: int
+    by: str
+
+
+class Trouble(Frame, tag="trouble", frozen=True):
+    """The host can't write to its disk, so nothing is acknowledged. Empty text: it can again."""
+
+    text: str
+
+
+class Suspending(Frame, tag="suspending", frozen=True):
+    """The host suspends the room in at most so many seconds, and takes no messages any more.
+
+    For those only who know it; see `Hello.knows`.
+    """
+
+    within: float
+
+
+class Points(Frame, tag="points", frozen=True):
+    """Where this log and another one of the same room may have parted.
+
+    Pairs of sequence number and checksum: the last event before each time the room was hosted, and
+    the last of all; the latest first.
+    """
+
+    points: tuple[tuple[int, int], ...]
+
+
+class Inherited(Frame, tag="inherited", frozen=True):
+    """Everything bequeathed up to the event that had this number is in the log or was in it."""
+
+    seq: int
+
+
+class Ruled(Frame, tag="ruled", frozen=True):
+    """For the terminal where an approval waits: its owner answered at another one."""
+
+    approval: str
+    allow: bool
+    reason: str | None = None
+    scope: Scope = "once"
+    arguments: dict[str, Any] | None = None
+    signature: bytes = b""
+    call: str = ""
+    count: int = 0
+    stop: bool = False
+
+
+class Knocking(Frame, tag="knocking", frozen=True):
+    """For the host: a stranger wants to come in. With `over` they no longer do."""
+
+    knock: int
+    name: str
+    key: str
+    source: str = ""
+    over: bool = False
+
+
+class Offered(Frame, tag="offered", frozen=True):
+    """The host asks whether the receiver would host from now on."""
+
+    by: str
+
+
+class Accepted(Frame, tag="accepted", frozen=True):
+    """For the host: `name` is willing to host, where `deed` says."""
+
+    name: str
+    deed: Deed
+
+
+class Stored(Frame, tag="stored", frozen=True):
+    """How many bytes of a file have arrived; all of them means that it is in order, too."""
+
+    digest: str
+    have: int
+
+
+class Piece(Frame, tag="piece", frozen=True):
+    """A part of a file of `size` bytes, as asked for."""
+
+    digest: str
+    offset: int
+    data: bytes
+    size: int
+
+
+ServerFrame: TypeAlias = (
+    Welcome
+    | Challenge
+    | Hold
+    | Entries
+    | Refused
+    | Typed
+    | Streamed
+    | Progressed
+    | Stopping
+    | Trouble
+    | Suspending
+    | Points
+    | Inherited
+    | Ruled
+    | Knocking
+    | Offered
+    | Accepted
+    | Stored
+    | Piece
+)

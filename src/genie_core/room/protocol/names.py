@@ -1,0 +1,232 @@
+"""Names of persons: what may be one, and which of them count as the same."""
+
+import unicodedata
+from functools import cache, lru_cache
+from typing import Final
+
+from genie_core.room.protocol.errors import InvalidName
+
+MAX_CELLS: Final = 32
+"""Width of the longest name, in terminal cells."""
+
+MAX_POINTS: Final = 64
+"""Most code points in a name; combining marks take no cells but do take space."""
+
+LONGEST_RAW: Final = 4 * MAX_POINTS
+"""Most code points that are normalised, which takes time in proportion to their square.
+
+No name that may be used is longer, even where all its letters are decomposed.
+"""
+
+MAX_MARKS: Final = 4
+"""Most combining marks in a row; no living script needs more."""
+
+_TOO_LONG: Final = f"it is longer than {MAX_CELLS} cells"
+
+RESERVED: Final = frozenset({"system", "genie"})
+"""Names that speak for the program itself."""
+
+_FORBIDDEN: Final = {
+    "Cc": "it contains a control character",
+    "Cf": "it contains an invisible character",
+    "Cs": "it contains half a character",
+    "Co": "it contains a private-use character",
+    "Cn": "it contains a character that is not assigned",
+    "Zl": "it contains a line separator",
+    "Zp": "it contains a paragraph separator",
+    "Zs": "it contains a space, and then nobody could be mentioned by it",
+}
+_BLANK: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
+"""Letters and marks that fonts draw as nothing."""
+
+_LOOKS_LIKE: Final = str.maketrans(
+    "авгеіјкмнорѕстухһԁӏпѵьԛԝԍү"  # Cyrillic
+    "αβγεηικνορστυχωϲϳ"  # Greek
+    "ցհոռսօզյ"  # Armenian
+    "ᎠᎡᎢᎥᎪᎫᎬᎳᎷᎻᎽᏀᏃᏏᏒᏔᏕᏙᏚᏞᏟᏢᏦᏴᏂᏆᎩ"  # Cherokee
+    "ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"  # Lisu
+    "ıɡɩɢøłđħ",  # Latin that no decomposition leads back
+    "abreijkmhopsctyxhdlnvbqwgy"
+    "abyenikvopotuxwcj"
+    "ghnnuoqj"
+    "drtiajewmhygzbrwsvslcpkbhiy"
+    "bpdtgkjczfmnlsrvhwxyaeiou"
+    "igigoldh",
+)
+"""Letters, after case folding, that are easily taken for Latin ones."""
+
+_ALIKE: Final = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l", "m": "rn"})
+"""Characters of ASCII that are confused, after case folding."""
+
+_MARK: Final = "\u200e"
+
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Cs", "Mn", "Me", "Zl", "Zp", "Zs"})
+"""Categories of what shows nothing by itself: a mark needs a letter."""
+
+_TOGETHER: Final = frozenset(
+    {"LATIN", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO"}
+    | {"IDEOGRAPHIC"}
+)
+"""Scripts that are written together and don't look alike; no other mixture is a name."""
+
+
+def check_name(raw: str) -> str:
+    """Normalise a name (NFC, trimmed).
+
+    Raises:
+        InvalidName: nobody may use it; the error says why.
+
+    """
+    trimmed = raw.strip()
+    if len(trimmed) > LONGEST_RAW:
+        raise InvalidName(f"{trimmed[:MAX_CELLS]}…", _TOO_LONG)
+    name = unicodedata.normalize("NFC", trimmed)
+    why = _fault(name)
+    if why is not None:
+        raise InvalidName(trimmed, why)
+    return name
+
+
+def fold_name(name: str) -> str:
+    """The form in which two names that a reader could confuse are equal.
+
+    What is too long for a name stays as it is.
+    """
+    return _fold(name) if len(name) <= LONGEST_RAW else name
+
+
+@lru_cache(maxsize=4096)
+def _fold(name: str) -> str:
+    # Some lookalikes decompose into letters that look different, so they are replaced first.
+    folded = unicodedata.normalize("NFKD", name.casefold().translate(_LOOKS_LIKE))
+    bare = "".join(char for char in folded.casefold() if not _is_accent(char))
+    return unicodedata.normalize("NFKC", bare.translate(_LOOKS_LIKE))
+
+
+def skeletons(name: str) -> frozenset[str]:
+    """The forms of which two names have one in common if a reader could take one for the other.
+
+    Wider than `fold_name`, by which people are told apart and which stays as it is: this is for
+    names that are new in a room. Source: the skeleton of UTS #39, without regard to case, accents
+    and punctuation, and with all of 1, l and i alike. What is too long for a name stays as it is.
+    """
+    return _skeletons(name) if len(name) <= LONGEST_RAW else frozenset({name})
+
+
+@lru_cache(maxsize=4096)
+def _skeletons(name: str) -> frozenset[str]:
+    return frozenset(_skeleton(form) for form in (name, name.casefold(), fold_name(name)))
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a reader could take a name for one of those that speak for the program."""
+    return any(skeletons(name) & skeletons(each) for each in RESERVED)
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be seen, as if it were empty."""
+    return all(
+        char.isspace() or char in _BLANK or unicodedata.category(char) in _UNSEEN for char in text
+    )
+
+
+def _skeleton(name: str) -> str:
+    alike = "".join(map(_prototype, unicodedata.normalize("NFKD", name))).casefold()
+    decomposed = unicodedata.normalize("NFKD", "".join(map(_prototype, alike)))
+    letters = "".join(char for char in decomposed if not _is_accent(char))
+    bare = "".join(char for char in letters if not _is_separator(char))
+    return (bare or letters).translate(_ALIKE)
+
+
+def _prototype(char: str) -> str:
+    """Return what all characters that look like this one share, maybe several letters."""
+    if char.isascii():
+        return char
+    alike = _confusables().get(char, ())
+    if several := next((each for each in alike if len(each) > 1), ""):
+        return several
+    if len(alike) != 1:
+        return char
+    (other,) = alike
+    stands_for_more = other.isascii() or len(_confusables().get(other, ())) > 1
+    return other if stands_for_more else min(char, other)
+
+
+@cache
+def _confusables() -> dict[str, list[str]]:
+    """For each prototype what looks like it, and for what looks like one, the prototype.
+
+    Loaded when it is first needed, which most rooms never do. The package wraps what is written
+    from right to left in marks.
+    """
+    from confusable_homoglyphs.confusables import confusables_data
+
+    return {
+        char.strip(_MARK): [each["c"].strip(_MARK) for each in alike]
+        for char, alike in confusables_data.items()
+    }
+
+
+def _is_separator(char: str) -> bool:
+    return unicodedata.category(char)[0] in "PZC" or (
+        unicodedata.category(char) in ("Sk", "Lm") and "\u02b0" <= char <= "\u02ff"
+    )
+
+
+def cells(text: str) -> int:
+    """How many terminal cells a text takes at most."""
+    return sum(_width(char) for char in text)
+
+
+def _fault(name: str) -> str | None:
+    if not name:
+        return "it is empty"
+    if len(name) > MAX_POINTS or cells(name) > MAX_CELLS:
+        return _TOO_LONG
+    for char in name:
+        if why := _FORBIDDEN.get(unicodedata.category(char)):
+            return why
+        if char in _BLANK or _selects_a_variant(char):
+            return "it contains an invisible character"
+    if name[0] in "@/":
+        return f"it starts with {name[0]}"
+    if unicodedata.category(name[0]).startswith("M"):
+        return "it starts with a combining mark"
+    if any(len(marks) > MAX_MARKS for marks in _stacks(name)):
+        return f"it has more than {MAX_MARKS} marks on one letter"
+    if fold_name(name) in RESERVED:
+        return "it is reserved for the program"
+    if len(scripts := _scripts(name)) > 1 and not scripts <= _TOGETHER:
+        return f"it mixes letters that can be confused ({', '.join(sorted(scripts)).lower()})"
+    return None
+
+
+def _stacks(name: str) -> list[str]:
+    """The runs of combining marks."""
+    kinds = "".join("M" if unicodedata.category(char)[0] == "M" else " " for char in name)
+    return kinds.split()
+
+
+def _scripts(name: str) -> set[str]:
+    """The scripts of the letters: by Unicode's rule of naming, the first word of their names."""
+    letters = (
+        char
+        for char in unicodedata.normalize("NFKC", name)
+        if unicodedata.category(char)[0] == "L" and unicodedata.category(char) != "Lm"
+    )
+    return {unicodedata.name(char, "unknown").split()[0] for char in letters}
+
+
+def _is_accent(char: str) -> bool:
+    """Whether a mark merely adorns a letter; the vowels and tones of other scripts don't."""
+    return unicodedata.combining(char) == 1 or unicodedata.combining(char) >= 200
+
+
+def _selects_a_variant(char: str) -> bool:
+    return "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+
+
+def _width(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

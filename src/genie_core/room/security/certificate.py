@@ -1,0 +1,157 @@
+"""The certificate with which a host meets others, and the pin by which they know it again.
+
+Nobody vouches for it: the pin, which comes with an invite, takes the place of authorities. It is
+the digest of the public key alone (the pin of RFC 7469), so that a renewed certificate keeps it.
+"""
+
+import hashlib
+import logging
+import ssl
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import NameOID
+
+from genie_core.room.protocol.errors import CertificateError, InvalidCertificate
+from genie_core.room.security.identity import read_or_make, rewrite
+from genie_core.storage.atomic import reason
+
+VALID: Final = timedelta(days=365)
+RENEWED_BEFORE: Final = timedelta(days=30)
+CLOCKS_DIFFER: Final = timedelta(days=1)
+"""How far back a new certificate is valid already, for machines whose clocks are behind."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A certificate and its private key in one file, and the pin: 43 characters of base64url."""
+
+    path: Path
+    pin: str
+
+    def server_context(self) -> ssl.SSLContext:
+        """How a server proves with it who it is; TLS 1.3 only.
+
+        Raises:
+            CertificateError: the file is gone or not what it was.
+
+        """
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        context.num_tickets = 0  # a resumed session would show no certificate
+        try:
+            context.load_cert_chain(self.path)
+        except OSError as error:  # SSLError is one
+            raise CertificateError(self.path, reason(error)) from error
+        return context
+
+
+def client_context() -> ssl.SSLContext:
+    """How a client meets a host: TLS 1.3 only, and no authority is asked.
+
+    The peer has shown then that it owns the key of its certificate, but not yet that it is the
+    right one: compare `pin_of` it before anything is sent.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def pin_of(der: bytes) -> str:
+    """The pin of a peer's certificate.
+
+    Raises:
+        InvalidCertificate: it can't be understood.
+
+    """
+    try:
+        return _pin(x509.load_der_x509_certificate(der))
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise InvalidCertificate from error
+
+
+def load_certificate(path: Path, now: datetime) -> Certificate:
+    """Read the certificate in a file; make it if there is none, renew it if it ends soon.
+
+    `now` has a time zone. Processes that do so at the same moment get the same one. Blocks while
+    the disk works. One that can't be renewed is still good: what counts is the pin.
+
+    Raises:
+        CertificateError: the file can't be read or written, or holds something else.
+
+    """
+    try:
+        content = read_or_make(path, lambda: _signed(ec.generate_private_key(ec.SECP256R1()), now))
+    except OSError as error:
+        raise CertificateError(path, reason(error)) from error
+    _, certificate = _understood(content, path)
+    if _is_due(certificate, now):
+        _renew(path, now)
+    return Certificate(path, _pin(certificate))
+
+
+def _renew(path: Path, now: datetime) -> None:
+    def renewed(content: bytes) -> bytes:
+        key, certificate = _understood(content, path)
+        return _signed(key, now) if _is_due(certificate, now) else content
+
+    try:
+        rewrite(path, renewed)
+    except OSError as error:
+        logger.warning("the certificate in %s can't be renewed: %s", path, reason(error))
+
+
+def _is_due(certificate: x509.Certificate, now: datetime) -> bool:
+    """Whether it ends soon, or begins later since a clock was wrong when it was made."""
+    ends, begins = certificate.not_valid_after_utc, certificate.not_valid_before_utc
+    return now > ends - RENEWED_BEFORE or now < begins
+
+
+def _signed(key: ec.EllipticCurvePrivateKey, now: datetime) -> bytes:
+    """Key and certificate as PEM. Nothing in it tells whose it is."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "genie-tui")])
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - CLOCKS_DIFFER)
+        .not_valid_after(now + VALID)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("genie-tui")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .sign(key, SHA256())
+    )
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return pem + certificate.public_bytes(Encoding.PEM)
+
+
+def _understood(content: bytes, path: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+    try:
+        key = load_pem_private_key(content, password=None)
+        certificate = x509.load_pem_x509_certificate(content)
+        theirs = certificate.public_key()
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise CertificateError(path, "it is damaged") from error
+    if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != theirs:
+        raise CertificateError(path, "its key and its certificate don't belong together")
+    return key, certificate
+
+
+def _pin(certificate: x509.Certificate) -> str:
+    spki = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return urlsafe_b64encode(hashlib.sha256(spki).digest()).rstrip(b"=").decode()

@@ -1,0 +1,224 @@
+"""Who a person is to a room: an Ed25519 key (RFC 8032), kept in a private file."""
+
+import fcntl
+import hashlib
+import logging
+import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Final, Self
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from genie_core.room.protocol.errors import IdentityError, InvalidKey
+from genie_core.storage.atomic import make_private_folder, read_file, reason, replace_file
+
+logger = logging.getLogger(__name__)
+
+_OTHERS: Final = 0o077
+
+
+def read_or_make(path: Path, make: Callable[[], bytes]) -> bytes:
+    """Return what the file holds; if there is none, make it and write what `make` returns.
+
+    Several processes at once make one file and all return its content. `OSError` if it can be
+    neither read nor written.
+    """
+    try:
+        return read_private(path)
+    except FileNotFoundError:
+        pass
+    with holding(path):
+        try:
+            return read_private(path)
+        except FileNotFoundError:
+            content = make()
+            replace_file(path, content)
+            return content
+
+
+def rewrite(path: Path, change: Callable[[bytes], bytes]) -> bytes:
+    """Replace what the file holds by what `change` makes of it, one process at a time.
+
+    `change` returns what it is given if there is nothing to do any more. `OSError` as above.
+    """
+    with holding(path):
+        old = read_private(path)
+        new = change(old)
+        if new != old:
+            replace_file(path, new)
+    return new
+
+
+@contextmanager
+def holding(path: Path) -> Iterator[None]:
+    """Keep other processes from making or rewriting a file until the block ends; they wait."""
+    make_private_folder(path.parent)
+    descriptor = os.open(path.parent / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def read_private(path: Path) -> bytes:
+    """Return what the file holds, and close it to others if it is not. `OSError` if it can't be read."""
+    content = read_file(path)
+    _close_to_others(path)
+    return content
+
+
+def _close_to_others(path: Path) -> None:
+    """Take away the rights that others have on a file, and say so: they may have read it."""
+    mode = path.stat().st_mode & 0o777
+    if not mode & _OTHERS:
+        return
+    try:
+        path.chmod(mode & ~_OTHERS)
+    except OSError:
+        logger.warning("%s is open to others (%o), and that can't be changed", path, mode)
+    else:
+        logger.warning("%s was open to others (%o); it is private now", path, mode)
+
+
+KEY_LENGTH: Final = 43
+"""Characters of a public key as text: 32 bytes in base64url without padding."""
+
+WORDS: Final = 6
+"""Words of a fingerprint, of 11 bits each; 66 bits are too many to find a second key for."""
+
+_PRIME: Final = 2**255 - 19
+_WEAK: Final = frozenset(
+    y % _PRIME
+    for each in (
+        0,
+        1,
+        0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
+    )
+    for y in (each, -each)
+)
+"""The y of the points of small order. For such a "key" anybody can sign."""
+
+
+class Identity:
+    """One person's key pair; what it shows of itself is the public half."""
+
+    __slots__ = ("_private", "key")
+
+    def __init__(self, private: Ed25519PrivateKey) -> None:
+        self._private = private
+        self.key: Final = key_text(private.public_key().public_bytes_raw())
+
+    @classmethod
+    def generate(cls) -> Self:
+        """Make somebody who has never been anywhere."""
+        return cls(Ed25519PrivateKey.generate())
+
+    def sign(self, data: bytes) -> bytes:
+        """Return the signature, of 64 bytes."""
+        return self._private.sign(data)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(key={self.key!r})"
+
+
+def verify(key: str, signature: bytes, data: bytes) -> bool:
+    """Whether the owner of a public key signed the data; no for anything malformed."""
+    if not is_key(key):
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(_raw(key)).verify(signature, data)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def is_key(text: str) -> bool:
+    """Whether a text is a public key, in the one form that it has as text."""
+    if len(text) != KEY_LENGTH or not text.isascii():
+        return False
+    raw = _raw(text)
+    # A decoder passes over strange characters and spare bits, and then one key had many texts.
+    if len(raw) != 32 or key_text(raw) != text:
+        return False
+    y = int.from_bytes(raw, "little") & (2**255 - 1)
+    return y < _PRIME and y not in _WEAK
+
+
+def key_text(raw: bytes) -> str:
+    """The text form of the bytes of a public key."""
+    return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def words(key: str) -> str:
+    """The fingerprint of a public key for people to compare: `amber-river-…`, six words of BIP 39.
+
+    Raises:
+        InvalidKey: the text is no public key.
+
+    """
+    if not is_key(key):
+        raise InvalidKey(key)
+    bits = int.from_bytes(hashlib.sha256(_raw(key)).digest(), "big") >> 256 - 11 * WORDS
+    places = [bits >> 11 * place & 0x7FF for place in reversed(range(WORDS))]
+    return "-".join(_wordlist()[place] for place in places)
+
+
+def load_identity(path: Path) -> Identity:
+    """Read the key in a file; if there is no file, make a key and write it, for its owner only.
+
+    Processes that do so at the same moment get the same key. Blocks while the disk works.
+
+    Raises:
+        IdentityError: the file can't be read or written, or holds no key.
+
+    """
+    try:
+        content = read_or_make(path, lambda: _written(Ed25519PrivateKey.generate()))
+    except OSError as error:
+        raise IdentityError(path, reason(error)) from error
+    return _understood(content, path)
+
+
+def _written(private: Ed25519PrivateKey) -> bytes:
+    """The public half in the first line tells a damaged private half from another one."""
+    pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return f"{Identity(private).key}\n".encode() + pem
+
+
+def _understood(content: bytes, path: Path) -> Identity:
+    try:
+        private = load_pem_private_key(content, password=None)
+    except (ValueError, TypeError) as error:  # TypeError: it has a password
+        raise IdentityError(path, "it is damaged") from error
+    if not isinstance(private, Ed25519PrivateKey):
+        raise IdentityError(path, "it is a key of another kind")
+    identity = Identity(private)
+    if content.partition(b"\n")[0].strip() != identity.key.encode():
+        raise IdentityError(path, "it is damaged: its two halves don't belong together")
+    return identity
+
+
+def _raw(key: str) -> bytes:
+    try:
+        return urlsafe_b64decode(key + "=")
+    except ValueError:
+        return b""
+
+
+@cache
+def _wordlist() -> list[str]:
+    from mnemonic import Mnemonic
+
+    return Mnemonic("english").wordlist

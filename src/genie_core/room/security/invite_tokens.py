@@ -1,0 +1,125 @@
+"""The secrets that open a room: which are valid, for how long and how often."""
+
+import hashlib
+import hmac
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final, Self
+
+import msgspec
+
+from genie_core.room.protocol.errors import InvalidPasses
+from genie_core.room.security.invite import SECRET_BYTES
+
+MAX_OPEN: Final = 64
+"""Most passes that are valid at once; one more voids the oldest."""
+
+_ID_BYTES: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One secret. It ends at `expires`, in seconds since the epoch, or after `uses` more joins."""
+
+    id: str
+    secret: bytes = field(repr=False)
+    expires: float | None = None
+    uses: int | None = None
+
+    def is_open(self, now: float) -> bool:
+        """Whether it still opens the room."""
+        return (self.expires is None or now < self.expires) and (self.uses is None or self.uses > 0)
+
+
+class Passes:
+    """The passes of one room. Knows no clock and no disk: the caller brings the time and saves.
+
+    The order of a join is `check`, whatever else decides about it, and `consume` at the end.
+    """
+
+    def __init__(self, passes: Iterable[Pass] = ()) -> None:
+        self._passes = {each.id: each for each in passes}
+        self._decoy: Final = secrets.token_bytes(SECRET_BYTES)
+
+    def issue(self, now: float, *, uses: int | None = None, lifetime: float | None = None) -> Pass:
+        """Make another pass, next to those that are open; `lifetime` is in seconds."""
+        self._drop_ended(now)
+        expires = None if lifetime is None else now + lifetime
+        made = Pass(self._new_id(), secrets.token_bytes(SECRET_BYTES), expires, uses)
+        self._passes[made.id] = made
+        return made
+
+    def renew(self, now: float, *, uses: int | None = None, lifetime: float | None = None) -> Pass:
+        """Make a pass that is the only one: all others open the room no more."""
+        self._passes.clear()
+        return self.issue(now, uses=uses, lifetime=lifetime)
+
+    def newest(self, now: float) -> Pass | None:
+        """The latest pass that is open: the one to invite people with.
+
+        One without limits comes before those that are for somebody in particular.
+        """
+        still = [each for each in reversed(self._passes.values()) if each.is_open(now)]
+        standing = [each for each in still if each.uses is None and each.expires is None]
+        return next(iter(standing or still), None)
+
+    def check(self, pass_id: str, proof: bytes, meeting: bytes, now: float) -> bool:
+        """Whether a proof shows the knowledge of an open pass's secret.
+
+        It is the HMAC-SHA256 of the meeting's bytes. An unknown or ended pass takes as long to
+        refuse as a wrong proof.
+        """
+        known = self._passes.get(pass_id)
+        secret = known.secret if known else self._decoy
+        is_right = hmac.compare_digest(hmac.digest(secret, meeting, hashlib.sha256), proof)
+        return known is not None and known.is_open(now) and is_right
+
+    def consume(self, pass_id: str, now: float) -> bool:
+        """Count a join. No if the pass has ended since it was checked: then there is no join."""
+        known = self._passes.get(pass_id)
+        if known is None or not known.is_open(now):
+            return False
+        if known.uses is not None:
+            self._passes[pass_id] = replace(known, uses=known.uses - 1)
+        return True
+
+    def __len__(self) -> int:
+        """How many there are, those that have ended lately included."""
+        return len(self._passes)
+
+    def encode(self) -> bytes:
+        """Everything, secrets included, for a private file."""
+        return msgspec.json.encode(list(self._passes.values()))
+
+    @classmethod
+    def decode(cls, content: bytes) -> Self:
+        """What was encoded.
+
+        Raises:
+            InvalidPasses: it is something else.
+
+        """
+        try:
+            passes = msgspec.json.decode(content, type=list[Pass])
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InvalidPasses from error
+        if any(len(each.secret) != SECRET_BYTES for each in passes):
+            raise InvalidPasses
+        return cls(passes)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({list(self._passes.values())!r})"
+
+    def _drop_ended(self, now: float) -> None:
+        """Forget what opens nothing any more, and make room for one more."""
+        still = [each for each in self._passes.values() if each.is_open(now)]
+        self._passes = {each.id: each for each in still[-(MAX_OPEN - 1) :]}
+
+    def _new_id(self) -> str:
+        while (made := urlsafe_b64encode(secrets.token_bytes(_ID_BYTES)).decode().rstrip("=")) in (
+            self._passes
+        ):
+            pass
+        return made

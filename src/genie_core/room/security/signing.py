@@ -1,0 +1,133 @@
+"""What a person signs in a room, so that a host can't put words or consent into their mouth.
+
+A host passes everything on, and could pass on what nobody said. An engine therefore acts only on
+words that its owner's key has signed, and an approval is answered at another terminal only by the
+same key (Ed25519, RFC 8032). What is signed names the room, so that it means nothing elsewhere, and
+the visits that the author's terminals have drawn at random: an engine takes only what names its own
+visit, which no signature from before its start can do. So old words are no new ones, whatever
+clocks say. Engines sign what they may have to go on from, too.
+"""
+
+import hashlib
+from contextlib import suppress
+from typing import Final, Protocol, TypeAlias
+
+import msgspec
+
+from genie_core.room.protocol.events import (
+    FILE_NAME_CHARS,
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Failed,
+    Said,
+)
+from genie_core.room.protocol.frames import Rule, Ruled, Say
+from genie_core.room.security.identity import Identity, verify
+from genie_core.room.state.thread import Proposal
+from genie_core.storage.filenames import safe_name
+
+SPEECH: Final = b"genie-tui room speech 2"
+OLD_SPEECH: Final = b"genie-tui room speech 1"
+"""With the author's time in place of visits and names of files."""
+
+RULING: Final = b"genie-tui room ruling 2"
+REPORT: Final = b"genie-tui room report 2"
+
+Signed: TypeAlias = Decided | Asked | Answered | Failed | Cancelled
+"""Reports that engines sign; the last two where they hold a part of an answer."""
+
+
+class Author(Protocol):
+    """Knows what one person has said and done in a room, whatever a host says of it."""
+
+    def wrote(self, said: Said) -> bool:
+        """Whether they said this, at any time."""
+
+    def is_current(self, said: Said) -> bool:
+        """Whether they said it since this program began, and to this terminal."""
+
+    def reported(self, said: Said, body: Signed) -> bool:
+        """Whether their engine did this about a message of theirs."""
+
+
+def sign_speech(identity: Identity, room: str, say: Say) -> Say:
+    """The message with its author's signature."""
+    return msgspec.structs.replace(say, signature=identity.sign(_speech(room, say)))
+
+
+def wrote(key: str, room: str, said: Said) -> bool:
+    """Whether the owner of a key has said this in this room.
+
+    The signature doesn't cover the size and type of files, which the host determines.
+    """
+    statement = _speech(room, said) if said.visits else _old_speech(room, said)
+    return verify(key, said.signature, statement)
+
+
+def sign_ruling(identity: Identity, room: str, rule: Rule) -> Rule:
+    """The answer to an approval with its owner's signature."""
+    return msgspec.structs.replace(rule, signature=identity.sign(_ruling(room, rule)))
+
+
+def ruled(key: str, room: str, ruling: Ruled) -> bool:
+    """Whether the owner of a key has answered an approval of this room like this."""
+    return verify(key, ruling.signature, _ruling(room, ruling))
+
+
+def shown(proposal: Proposal) -> str:
+    """A digest of a call as somebody sees it, so that they don't allow another one."""
+    call = proposal.agent, proposal.tool, proposal.arguments
+    with suppress(TypeError, ValueError, RecursionError):  # what can't travel was not shown
+        return hashlib.sha256(msgspec.json.encode(call, order="deterministic")).hexdigest()
+    return ""
+
+
+def sign_report(identity: Identity, room: str, said: Said, body: Signed) -> Signed:
+    """A step of an engine with its owner's signature."""
+    return msgspec.structs.replace(body, signature=identity.sign(_report(room, said, body)))
+
+
+def reported(key: str, room: str, said: Said, body: Signed) -> bool:
+    """Whether an engine of a key's owner has done this about that very message."""
+    return verify(key, body.signature, _report(room, said, body))
+
+
+def _report(room: str, said: Said, body: Signed) -> bytes:
+    match body:
+        case Decided():
+            step: tuple[object, ...] = "Decided", body.decision, body.query, body.receiver
+        case Asked():
+            call = body.agent, body.tool, body.arguments, body.binding
+            step = "Asked", body.approval, *call
+        case Answered():
+            # Longer only where it has to be: older signatures stay good.
+            step = "Answered", body.text, body.receiver, *(("cut",) if body.cut else ())
+        case Failed():
+            step = "Failed", body.stage, body.error, body.text
+        case Cancelled():
+            step = "Cancelled", body.reason, body.text
+    return _statement(REPORT, room, said.signature, *step)
+
+
+def _speech(room: str, said: Say | Said) -> bytes:
+    files = [(file.digest, safe_name(file.name[:FILE_NAME_CHARS])) for file in said.files]
+    words = said.id, said.text, said.emote, files, said.quotes
+    return _statement(SPEECH, room, *words, said.visits)
+
+
+def _old_speech(room: str, said: Said) -> bytes:
+    digests = [file.digest for file in said.files]
+    words = said.id, said.text, said.emote, digests, said.quotes
+    return _statement(OLD_SPEECH, room, *words, said.written)
+
+
+def _ruling(room: str, rule: Rule | Ruled) -> bytes:
+    parts = rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments, rule.call
+    return _statement(RULING, room, *parts, rule.count, rule.stop)
+
+
+def _statement(context: bytes, *parts: object) -> bytes:
+    """The bytes to sign; JSON keeps the parts apart, and its order is always the same."""
+    return context + b"\0" + msgspec.json.encode(parts, order="deterministic")

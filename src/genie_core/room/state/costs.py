@@ -1,0 +1,70 @@
+"""What a room's agents have taken, by who paid and for what."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final, TypeAlias, TypeVar
+
+from genie_core.room.protocol.events import MOST_SPENDINGS, NAME_CHARS, Spending
+from genie_core.runtime.progress import REASONER, Usage
+
+MOST_KEYS: Final = 500
+"""How many sums are kept apart, whatever a room's log holds."""
+
+OTHER: Final = "(others)"
+
+K = TypeVar("K")
+
+Key: TypeAlias = tuple[str, str, str]
+"""Whose engine it was, the kind of agent, the model."""
+
+
+@dataclass(slots=True)
+class Costs:
+    """Sums of what the log tells; adding to them costs the same however long the log is.
+
+    `silence` is what decisions to ignore took, by payer, which is part of the rest. For what is
+    `unpriced`, some cost is not known.
+    """
+
+    by_key: dict[Key, Usage] = field(default_factory=dict)
+    silence: dict[str, Usage] = field(default_factory=dict)
+    unpriced: set[Key] = field(default_factory=set)
+
+    def add(self, payer: str, spendings: Iterable[Spending], *, silent: bool = False) -> None:
+        """Take in what one step took."""
+        for each in islice(spendings, MOST_SPENDINGS):
+            usage = each.usage
+            key = self._key(payer, kind_of(each.agent), usage.model)
+            _add(self.by_key, key, usage)
+            if usage.cost is None and usage.requests:
+                self.unpriced.add(key)
+            if silent:
+                _add(self.silence, payer, usage)
+
+    def _key(self, payer: str, agent: str, model: str) -> Key:
+        """Where something is counted: what is too many to list goes together."""
+        key = payer, agent, model
+        return key if key in self.by_key or len(self.by_key) < MOST_KEYS else (payer, OTHER, OTHER)
+
+    def of(self, payer: str) -> Usage:
+        """What one person's engine took in all."""
+        return total(usage for key, usage in self.by_key.items() if key[0] == payer)
+
+
+def total(usages: Iterable[Usage]) -> Usage:
+    """Add up; nothing at all is no request."""
+    whole = Usage("", requests=0)
+    for usage in usages:
+        whole += usage
+    return whole
+
+
+def kind_of(agent: str) -> str:
+    """The name of the agent at the end of a path, without its instance."""
+    return agent.rpartition("/")[2].partition(":")[0][:NAME_CHARS] or REASONER
+
+
+def _add(sums: dict[K, Usage], key: K, usage: Usage) -> None:
+    known = sums.get(key)
+    sums[key] = usage if known is None else known + usage

@@ -1,0 +1,54 @@
+"""Whom a member follows when somebody else says that they host the room now."""
+
+from collections.abc import Callable, Iterable
+
+from genie_core.room.protocol.host_record import Deed, is_valid
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.state.room_state import RoomState
+
+
+def may_host(state: RoomState, deed: Deed) -> bool:
+    """Whether a deed is by somebody who may host the room that this state is of.
+
+    That is whoever took part in it with the deed's key, with an engine of their own, and was
+    neither put out for good nor kept from speaking since. The deed may come from anywhere.
+    """
+    if deed.room != state.room or not is_valid(deed) or not is_entitled(state, deed.key):
+        return False
+    return fold_name(deed.host) == fold_name(state.owner_of(deed.key) or "")
+
+
+def is_entitled(state: RoomState, key: str) -> bool:
+    """Whether the owner of a key may host the room; see `may_host`."""
+    name = state.owner_of(key)
+    person = state.people.get(name or "")  # a log may name a host who never came in
+    if name is None or person is None or person.role not in ("host", "member"):
+        return False
+    folded = fold_name(name)
+    return folded not in state.muted and folded not in state.banned
+
+
+class Allegiance:
+    """Decides with which hosts a copy of a room goes on, at each meeting.
+
+    `pins` are those of the certificates of hosts that the copy knew last. `state` is asked for at
+    each meeting: the room as the copy knows it by then. Without a copy, on a `first` visit, the
+    first host is the one that was meant. `pin` and `key` are those of the host accepted last.
+    """
+
+    def __init__(
+        self, state: Callable[[], RoomState], pins: Iterable[str] = (), *, first: bool = False
+    ) -> None:
+        self._state = state
+        self._pins = {pin for pin in pins if pin}
+        self._first = first
+        self.pin = ""
+        self.key = ""
+
+    def accepts(self, pin: str, key: str) -> bool:
+        """Whether to go on with a host who has shown this certificate and proven this key."""
+        if not (pin in self._pins or self._first or is_entitled(self._state(), key)):
+            return False
+        self._pins, self._first = {pin} if pin else set(), False
+        self.pin, self.key = pin, key
+        return True

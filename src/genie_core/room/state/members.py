@@ -1,0 +1,176 @@
+"""The people of a room, and what its host has decided about each of them, as its events tell."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from genie_core.room.protocol.events import Equipped, Event, Joined, Left, Moderated, Role
+from genie_core.room.protocol.names import fold_name
+
+
+class Presence(Enum):
+    """What a person's agent is doing."""
+
+    NONE = "none"
+    IDLE = "idle"
+    THINKING = "thinking"
+    WAITING = "waiting"
+
+
+@dataclass(slots=True)
+class Terminal:
+    """One of the places where a person is connected."""
+
+    engine: bool
+    agent: str
+    visit: str = ""
+
+
+@dataclass(slots=True)
+class Person:
+    """Somebody who is or was in the room.
+
+    `engine` and `agent` are those of the terminal that answers for them. `terminals` are the
+    places where they are now, by device, in order of arrival.
+    """
+
+    name: str
+    role: Role
+    engine: bool
+    agent: str
+    present: bool
+    since: float
+    key: str = ""
+    muted: bool = False
+    terminals: dict[str, Terminal] = field(default_factory=dict)
+
+    def survey(self) -> None:
+        """Bring what sums up the terminals up to date; the last thing known stays with the gone."""
+        self.present = bool(self.terminals)
+        here = list(self.terminals.values())
+        if here:
+            best = next((each for each in here if each.engine), here[0])
+            self.engine, self.agent = best.engine, best.agent
+
+
+@dataclass(slots=True)
+class Members:
+    """Who is or was in a room.
+
+    `people` go by their names as they spelled them, all else by their folded names: the first key
+    each came with, roles that were given, the keys of those who are banned, who is muted, and how
+    people like to be answered. What was decided about somebody counts whether they are here or not.
+    """
+
+    people: dict[str, Person] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    roles: dict[str, Role] = field(default_factory=dict)
+    banned: dict[str, str] = field(default_factory=dict)
+    muted: set[str] = field(default_factory=set)
+    preferences: dict[str, str] = field(default_factory=dict)
+
+    def present(self) -> list[Person]:
+        """The people in the room now: the host first, then in order of arrival."""
+        here = [person for person in self.people.values() if person.present]
+        return sorted(here, key=lambda person: (person.role != "host", person.since))
+
+    def owner_of(self, key: str) -> str | None:
+        """The name that a key goes by, None if it never was here."""
+        names = (person.name for person in self.people.values() if person.key == key)
+        return next(names, None) if key else None
+
+    def host(self, name: str, key: str) -> None:
+        """Let somebody host from now on, who is neither muted nor banned then; nobody is here yet."""
+        folded = fold_name(name)
+        if key:
+            self.keys.setdefault(folded, key)
+        self.muted.discard(folded)
+        self.banned.pop(folded, None)
+        self.empty()
+
+    def rebind(self, name: str, key: str) -> None:
+        """Let a name belong to another key from now on, and to no other."""
+        folded = fold_name(name)
+        self.keys[folded] = key
+        for person in self.people.values():
+            if fold_name(person.name) == folded:
+                person.key = key
+
+    def empty(self) -> None:
+        """Take note that nobody is here."""
+        for person in self.people.values():
+            person.terminals.clear()
+            person.survey()
+
+    def join(self, event: Event, joined: Joined) -> None:
+        """Let the author of an event in, at one terminal of perhaps several."""
+        before = self.people.get(event.by)
+        terminal = Terminal(joined.engine, joined.agent, joined.visit)
+        if before is not None and before.present:
+            before.role, before.key = joined.role, joined.key or before.key
+            before.terminals[joined.device] = terminal
+            before.survey()
+        else:
+            self.people[event.by] = Person(
+                event.by,
+                joined.role,
+                joined.engine,
+                joined.agent,
+                present=True,
+                since=event.at,
+                key=joined.key,
+                muted=fold_name(event.by) in self.muted,
+                terminals={joined.device: terminal},
+            )
+        if joined.key:
+            self.keys.setdefault(fold_name(event.by), joined.key)
+        self.prefer(event.by, joined.preferences)
+
+    def leave(self, left: Left) -> None:
+        """Let somebody go from one terminal, or from all."""
+        person = self.people.get(left.name)
+        if person is None:
+            return
+        if left.device or "" in person.terminals:
+            person.terminals.pop(left.device, None)
+        else:
+            person.terminals.clear()
+        person.survey()
+
+    def equip(self, name: str, equipped: Equipped) -> None:
+        """Note by what label the engine of somebody's terminal goes."""
+        person = self.people.get(name)
+        if person is None:
+            return
+        terminal = person.terminals.get(equipped.device)
+        if terminal is not None:
+            terminal.agent = equipped.agent
+            person.survey()
+        else:
+            person.agent = equipped.agent
+
+    def prefer(self, name: str, text: str) -> None:
+        """Note how somebody likes to be answered; an empty text is no preference."""
+        if text:
+            self.preferences[fold_name(name)] = text
+        else:
+            self.preferences.pop(fold_name(name), None)
+
+    def moderate(self, moderated: Moderated) -> None:
+        """Note what the host has decided about somebody."""
+        name = fold_name(moderated.name)
+        person = self.people.get(moderated.name)
+        match moderated.measure:
+            case "ban":
+                self.banned[name] = self.keys.get(name, "")
+            case "pardon":
+                self.banned.pop(name, None)
+            case "mute":
+                self.muted.add(name)
+            case "unmute":
+                self.muted.discard(name)
+            case "role" if moderated.role is not None:
+                self.roles[name] = moderated.role
+                if person is not None:
+                    person.role = moderated.role
+        if person is not None:
+            person.muted = name in self.muted

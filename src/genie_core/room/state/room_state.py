@@ -1,0 +1,429 @@
+"""A room's state as a fold over its events.
+
+`RoomState` is what every screen shows and what the room consults to judge a frame. Applying the
+same events in the same order gives the same state, wherever they come from: a live connection, a
+catch-up, a saved log.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from genie_core.room.protocol.codec import event_mark
+from genie_core.room.protocol.events import (
+    MOST_SPENDINGS,
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Equipped,
+    Event,
+    Failed,
+    FileRef,
+    Hosted,
+    Joined,
+    Left,
+    Moderated,
+    Opened,
+    Preferred,
+    Recovered,
+    Role,
+    RunBody,
+    Said,
+    Settled,
+    Shared,
+    Suspended,
+    Unreadable,
+)
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.state.costs import Costs
+from genie_core.room.state.members import Members, Person, Presence
+from genie_core.room.state.thread import RUNNING, Exchange, Phase, Proposal
+
+WINDOW: Final = 1_000
+"""A state holds at least this many of the latest messages, and fewer than twice as many.
+
+What work or a parked tool call is left for stays beyond that.
+"""
+
+KNOWN_IDS: Final = 10_000
+"""Of this many of the latest messages at least it is known that they were said."""
+
+
+class IllegalEvent(Exception):
+    """An event does not fit the state: it contradicts what the log says already."""
+
+
+class RoomState:
+    """What the events so far amount to, in an amount of memory that does not grow with their number.
+
+    `head` is the sequence number of the last event applied. Events with a number at or below it
+    are skipped, so overlapping deliveries do no harm; a gap raises `IllegalEvent`. Once an
+    unreadable event went by, later ones that refer to something unknown are passed over: what they
+    refer to may be what was lost.
+
+    Of `messages` that there were, the older ones are forgotten in groups, as `WINDOW` says: `floor`
+    is the number of the latest that is. What is said of them later is passed over as well.
+    """
+
+    def __init__(self) -> None:
+        self.room = ""
+        self.title = ""
+        self.host = ""
+        self.hosting = False
+        self.head = 0
+        self.members = Members()
+        self.exchanges: dict[int, Exchange] = {}
+        self.proposals: dict[str, Proposal] = {}
+        self.running: dict[int, Exchange] = {}
+        self.open: dict[str, Proposal] = {}
+        self.parked: dict[str, Proposal] = {}
+        self.unreadable: set[int] = set()
+        self.host_key = ""
+        self.pin = ""
+        self.hostings: list[int] = []
+        self.hosts: set[str] = set()
+        self.heir: Suspended | None = None
+        self.sharing = False
+        self.recovered: dict[int, int] = {}
+        self.costs = Costs()
+        self.messages = 0
+        self.floor = 0
+        self.files: dict[str, FileRef] = {}
+        self.inherited: set[tuple[int, int]] = set()
+        self._ids: dict[tuple[str, str], None] = {}
+
+    def has_said(self, author: str, id_: str) -> bool:
+        """Whether this message of theirs is known, also if it was recovered."""
+        return (author, id_) in self._ids
+
+    def known_ids(self) -> list[tuple[str, str]]:
+        """Authors and ids of the messages of which it is known that they were said, in order."""
+        return list(self._ids)
+
+    def learn_ids(self, ids: Iterable[tuple[str, str]]) -> None:
+        """Take such ids over from another state."""
+        self._ids.update(dict.fromkeys(ids))
+
+    def become(self, other: "RoomState") -> None:
+        """Take everything over from another state, which must not be used any more."""
+        self.__dict__.update(other.__dict__)
+
+    def apply(self, event: Event) -> bool:
+        """Take the next event in; False if it was known already."""
+        if event.seq <= self.head:
+            return False
+        if event.seq != self.head + 1:
+            raise IllegalEvent(f"event {event.seq} does not follow event {self.head}")
+        self._dispatch(event)
+        self.head = event.seq
+        return True
+
+    @property
+    def people(self) -> dict[str, Person]:
+        """Who is or was in the room, by name."""
+        return self.members.people
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The first key that each folded name came with."""
+        return self.members.keys
+
+    @property
+    def roles(self) -> dict[str, Role]:
+        """The roles that the host has given, by folded name."""
+        return self.members.roles
+
+    @property
+    def banned(self) -> dict[str, str]:
+        """The keys of those who are banned, by folded name; empty where none is known."""
+        return self.members.banned
+
+    @property
+    def muted(self) -> set[str]:
+        """The folded names of those who may not speak."""
+        return self.members.muted
+
+    @property
+    def preferences(self) -> dict[str, str]:
+        """How people like to be answered, by folded name."""
+        return self.members.preferences
+
+    def present(self) -> list[Person]:
+        """The people in the room now: the host first, then in order of arrival."""
+        return self.members.present()
+
+    def pending_for(self, owner: str) -> list[Proposal]:
+        """The tool calls that wait for this person, oldest first."""
+        return [
+            proposal
+            for proposal in self.open.values()
+            if proposal.owner == owner and not proposal.unasked
+        ]
+
+    def parked_for(self, owner: str) -> list[Proposal]:
+        """The tool calls from before the last suspend that this person can still answer."""
+        return [proposal for proposal in self.parked.values() if proposal.owner == owner]
+
+    def presence(self, name: str) -> Presence:
+        """What this person's agent is doing."""
+        person = self.people.get(name)
+        if person is None or not person.engine:
+            return Presence.NONE
+        phases = {run.phase for run in self.running.values() if run.handler == name}
+        if Phase.WAITING in phases:
+            return Presence.WAITING
+        return Presence.THINKING if phases else Presence.IDLE
+
+    def owner_of(self, key: str) -> str | None:
+        """The name that a key goes by in this room, None if it never was here."""
+        if key and key == self.host_key:
+            return self.host
+        return self.members.owner_of(key)
+
+    def is_elsewhere(self, exchange: Exchange, device: str) -> bool:
+        """Whether a run is the business of another terminal of its handler, which is connected."""
+        person = self.people.get(exchange.handler)
+        return person is not None and exchange.device in person.terminals.keys() - {device}
+
+    def objection(self, body: RunBody, by: str, device: str = "") -> str | None:
+        """Why `by` may not publish this now, or None if it is in order."""
+        exchange = self.exchanges.get(body.message)
+        if exchange is None:
+            return f"there is no message {body.message}"
+        if exchange.handler != by:
+            return f"message {body.message} is handled by {exchange.handler or 'nobody'}"
+        if self.is_elsewhere(exchange, device):
+            return f"message {body.message} is handled at another terminal of {by}"
+        return self._out_of_order(exchange, body)
+
+    def _out_of_order(self, exchange: Exchange, body: RunBody) -> str | None:
+        phase = exchange.phase
+        match body:
+            case Decided(decision="ignore"):
+                fits = phase is Phase.DECIDING
+            case Decided():
+                fits = phase is Phase.DECIDING or phase not in RUNNING
+            case Asked():
+                fits = phase in (Phase.WORKING, Phase.WAITING)
+                fits = fits and body.approval not in self.proposals
+            case Settled():
+                fits = body.approval in exchange.proposals and (
+                    body.approval in self.open or body.approval in self.parked
+                )
+            case Answered():
+                fits = phase is Phase.WORKING
+            case Failed() | Cancelled():
+                fits = phase in RUNNING
+        if fits:
+            return None
+        kind = body.__struct_config__.tag
+        return f"message {exchange.seq} is {phase.value}, which {kind} does not fit"
+
+    def _dispatch(self, event: Event) -> None:
+        match event.body:
+            case Opened(room=room, title=title):
+                self.room, self.title = room, title
+            case Hosted() as hosted:
+                self._doors_open(event, hosted)
+            case Suspended() as suspended:
+                self._doors_closed(suspended)
+            case Joined() as joined:
+                self.members.join(event, joined)
+            case Left() as left:
+                self.members.leave(left)
+            case Equipped() as equipped:
+                self.members.equip(event.by, equipped)
+            case Preferred(text=text):
+                self.members.prefer(event.by, text)
+            case Said() as said:
+                self._said(event, said)
+            case Moderated() as moderated:
+                self.members.moderate(moderated)
+            case Shared(on=on):
+                self.sharing = on
+            case Recovered() as recovered:
+                self._recovered(event, recovered.event)
+            case Unreadable():
+                if len(self.unreadable) < WINDOW:  # that there is one is all that counts
+                    self.unreadable.add(event.seq)
+            case body:
+                self._ran(event, body)
+
+    def _doors_open(self, event: Event, hosted: Hosted) -> None:
+        is_new_room = hosted.room not in ("", self.room)
+        self.room, self.title = hosted.room or self.room, hosted.title or self.title
+        self.host, self.hosting, self.heir = hosted.host, True, None
+        self.host_key, self.pin = hosted.key, hosted.pin
+        self.sharing = False  # that is for each host to say, and was perhaps another one's word
+        self.hostings.append(event.seq)
+        self.hosts.add(hosted.host)
+        if hosted.copied and is_new_room:  # within one room a name never changes its key
+            self.members.rebind(hosted.host, hosted.key)
+        self.members.host(hosted.host, hosted.key)
+
+    def _doors_closed(self, suspended: Suspended) -> None:
+        self.hosting = False
+        self.heir = suspended if suspended.heir else None
+        self.members.empty()
+
+    def _recovered(self, event: Event, original: Event) -> None:
+        """Put what an earlier host knew where it can be read; nothing runs because of it.
+
+        Whom a former host has banned stays banned if they bring that themselves; nothing else that
+        they decided about people comes back, as they could make it up. The host can pardon.
+        """
+        self.recovered[original.seq] = event.seq
+        self.inherited.add((original.seq, event_mark(original)))
+        match original.body:
+            case Said() as said:
+                told = msgspec.structs.replace(said, handler="", device="")
+                exchange = Exchange(event.seq, original.at, original.by, told, Phase.UNHANDLED)
+                exchange.voucher = event.by
+                self._keep(exchange)
+            case Moderated(measure="ban") as ban if event.by == original.by:
+                if event.by in self.hosts and fold_name(ban.name) != fold_name(self.host):
+                    self.members.moderate(ban)
+            case Answered(message=message) as answered:
+                found = self._meant(message, original.seq)
+                if found is not None and found.answer is None:
+                    self._answered_before(event, original, answered, found)
+
+    def _answered_before(
+        self, event: Event, original: Event, answered: Answered, found: Exchange
+    ) -> None:
+        """Show a recovered answer; a run that still counts is ended only by whoever runs it."""
+        if found.phase in RUNNING and not event.by == original.by == found.handler:
+            return
+        found.answer, found.answered_seq = answered, event.seq
+        found.answer_voucher, found.error, found.cancelled = event.by, None, None
+        self._end(found, Phase.ANSWERED, original.at)
+
+    def _meant(self, message: int, seq: int) -> Exchange | None:
+        """The message that the recovered event `seq` speaks of.
+
+        Numbers from before the logs parted, which is where the hosting changed, mean the same here.
+        """
+        if message in self.recovered:
+            return self.exchanges.get(self.recovered[message])
+        is_shared = any(message < parted <= seq for parted in self.hostings[1:])
+        return self.exchanges.get(message) if is_shared else None
+
+    def _said(self, event: Event, said: Said) -> None:
+        phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
+        exchange = Exchange(event.seq, event.at, event.by, said, phase)
+        if said.handler:
+            self.running[event.seq] = exchange
+        self._keep(exchange)
+
+    def _keep(self, exchange: Exchange) -> None:
+        """Take a message in, and forget old ones when there are too many."""
+        self.exchanges[exchange.seq] = exchange
+        self.messages += 1
+        self.files.update((file.digest, file) for file in exchange.said.files)
+        self._ids[exchange.author, exchange.said.id] = None
+        if len(self._ids) >= 2 * KNOWN_IDS:
+            for key in list(self._ids)[:-KNOWN_IDS]:
+                del self._ids[key]
+        if len(self.exchanges) >= 2 * WINDOW and not len(self.exchanges) % WINDOW:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Drop the older messages on which nothing is left to be done."""
+        awaited = {proposal.message for proposal in self.parked.values()} | self.running.keys()
+        for seq in list(self.exchanges)[:-WINDOW]:
+            if seq in awaited:
+                continue
+            for approval in self.exchanges.pop(seq).proposals:
+                self.proposals.pop(approval, None)
+            self.floor = max(self.floor, seq)
+
+    def _ran(self, event: Event, body: RunBody) -> None:
+        exchange = self.exchanges.get(body.message)
+        if exchange is None:
+            if self.unreadable or body.message <= self.floor:
+                return
+            raise IllegalEvent(f"event {event.seq} speaks of the unknown message {body.message}")
+        if isinstance(body, Decided | Answered | Failed | Cancelled) and body.spent:
+            exchange.spent = (exchange.spent + body.spent)[:MOST_SPENDINGS]
+            silent = isinstance(body, Decided) and body.decision == "ignore"
+            self.costs.add(event.by, body.spent, silent=silent)
+        match body:
+            case Decided():
+                exchange.decision, exchange.decided_at = body, event.at
+                if body.decision == "ignore":
+                    self._end(exchange, Phase.IGNORED, event.at)
+                else:
+                    exchange.phase, exchange.ended_at = Phase.WORKING, None
+                    exchange.error = exchange.cancelled = None
+                    self.running[exchange.seq] = exchange
+            case Asked():
+                self._asked(event, exchange, body)
+            case Settled():
+                self._settled(event, exchange, body)
+            case Answered():
+                exchange.answer, exchange.answered_seq = body, event.seq
+                exchange.answer_voucher = ""
+                self._end(exchange, Phase.ANSWERED, event.at)
+            case Failed():
+                exchange.error = body
+                self._end(exchange, Phase.FAILED, event.at)
+            case Cancelled():
+                exchange.cancelled = body
+                self._end(exchange, Phase.CANCELLED, event.at)
+
+    def _asked(self, event: Event, exchange: Exchange, asked: Asked) -> None:
+        proposal = Proposal(
+            asked.approval,
+            asked.message,
+            exchange.handler,
+            asked.agent,
+            asked.tool,
+            asked.arguments,
+            asked.where,
+            event.seq,
+            event.at,
+            asked.withheld,
+            signature=asked.signature,
+            because=asked.because,
+            risk=asked.risk,
+            binding=asked.binding,
+            unasked=asked.unasked,
+        )
+        self.proposals[proposal.id] = self.open[proposal.id] = proposal
+        exchange.proposals.append(proposal.id)
+        exchange.waiting[proposal.id] = None
+        if not proposal.unasked:
+            exchange.phase = Phase.WAITING
+
+    def _settled(self, event: Event, exchange: Exchange, settled: Settled) -> None:
+        proposal = self.proposals.get(settled.approval)
+        if proposal is None:
+            if self.unreadable:
+                return
+            raise IllegalEvent(f"event {event.seq} settles an approval that was never asked for")
+        proposal.outcome, proposal.reason = settled.outcome, settled.reason
+        proposal.scope, proposal.settled_at = settled.scope, event.at
+        proposal.settled_by = event.by
+        proposal.edited, proposal.count = settled.arguments, settled.count
+        proposal.how = settled.how
+        self.open.pop(proposal.id, None)
+        if settled.outcome == "parked":
+            self.parked[proposal.id] = proposal
+            exchange.parked[proposal.id] = None
+        else:
+            self.parked.pop(proposal.id, None)
+            exchange.parked.pop(proposal.id, None)
+        exchange.waiting.pop(proposal.id, None)
+        if exchange.phase is Phase.WAITING and not exchange.waiting:
+            exchange.phase = Phase.WORKING
+
+    def _end(self, exchange: Exchange, phase: Phase, at: float) -> None:
+        exchange.phase, exchange.ended_at = phase, at
+        self.running.pop(exchange.seq, None)
+        for approval in exchange.waiting:
+            proposal = self.open.pop(approval, None)
+            if proposal is not None:
+                proposal.outcome, proposal.settled_at = "expired", at
+        exchange.waiting.clear()

@@ -1,0 +1,166 @@
+"""A room's state as bytes, so that a fold can go on from there instead of from the first event."""
+
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from genie_core.room.protocol.events import FileRef, Role, Suspended
+from genie_core.room.state.costs import Costs
+from genie_core.room.state.members import Members, Person
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.runtime.progress import Usage
+
+VERSION: Final = 4
+"""Grows with every change to what a state holds or to how events are folded."""
+
+MOST_BYTES: Final = 512 * 1024 * 1024
+"""More than any state takes; what unpacks to more than this is none."""
+
+
+class _Sum(msgspec.Struct, array_like=True):
+    payer: str
+    agent: str
+    model: str
+    usage: Usage
+    unpriced: bool
+
+
+class _Checkpoint(msgspec.Struct, array_like=True):
+    """What a `RoomState` is made of. Messages that are referred to from several places stand once."""
+
+    version: int
+    room: str
+    title: str
+    host: str
+    hosting: bool
+    head: int
+    floor: int
+    messages: int
+    people: list[Person]
+    exchanges: list[Exchange]
+    proposals: list[Proposal]
+    running: list[int]
+    open: list[str]
+    parked: list[str]
+    unreadable: list[int]
+    host_key: str
+    pin: str
+    hostings: list[int]
+    hosts: list[str]
+    heir: Suspended | None
+    sharing: bool
+    keys: dict[str, str]
+    roles: dict[str, Role]
+    banned: dict[str, str]
+    muted: list[str]
+    recovered: dict[int, int]
+    inherited: list[tuple[int, int]]
+    costs: list[_Sum]
+    silence: dict[str, Usage]
+    preferences: dict[str, str]
+    files: list[FileRef]
+    ids: list[tuple[str, str]]
+
+
+# JSON as in the log: a tool may be called with numbers for which other formats have no room.
+_encode: Final = msgspec.json.Encoder().encode
+_decode: "Final[Callable[[bytes], _Checkpoint]]" = msgspec.json.Decoder(_Checkpoint).decode
+
+
+class _Version(msgspec.Struct, array_like=True):
+    version: int
+
+
+def encode_state(state: RoomState) -> bytes:
+    """Write a state down; equal histories give equal bytes."""
+    costs = state.costs
+    checkpoint = _Checkpoint(
+        VERSION,
+        state.room,
+        state.title,
+        state.host,
+        state.hosting,
+        state.head,
+        state.floor,
+        state.messages,
+        list(state.people.values()),
+        list(state.exchanges.values()),
+        list(state.proposals.values()),
+        list(state.running),
+        list(state.open),
+        list(state.parked),
+        sorted(state.unreadable),
+        state.host_key,
+        state.pin,
+        state.hostings,
+        sorted(state.hosts),
+        state.heir,
+        state.sharing,
+        state.keys,
+        state.roles,
+        state.banned,
+        sorted(state.muted),
+        state.recovered,
+        sorted(state.inherited),
+        [_Sum(*key, usage, key in costs.unpriced) for key, usage in costs.by_key.items()],
+        costs.silence,
+        state.preferences,
+        list(state.files.values()),
+        state.known_ids(),
+    )
+    return zlib.compress(_encode(checkpoint), 1)
+
+
+def decode_state(data: bytes) -> RoomState:
+    """Read a state that `encode_state` wrote; folding goes on from it as from the first one.
+
+    Raises:
+        ValueError: it is none, or of another version of this program.
+
+    """
+    try:
+        unpacking = zlib.decompressobj()
+        plain = unpacking.decompress(data, MOST_BYTES)
+        if not unpacking.eof:
+            raise ValueError("the state is not whole")
+        if msgspec.json.decode(plain, type=_Version).version != VERSION:
+            raise ValueError("the state is of another version")
+        return _restored(_decode(plain))
+    except (zlib.error, KeyError, RecursionError) as error:
+        raise ValueError(f"this is no state: {error}") from error
+
+
+def _restored(saved: _Checkpoint) -> RoomState:
+    state = RoomState()
+    for name in ("room", "title", "host", "hosting", "head", "floor", "messages", "host_key"):
+        setattr(state, name, getattr(saved, name))
+    for name in ("pin", "hostings", "heir", "sharing", "recovered"):
+        setattr(state, name, getattr(saved, name))
+    state.members = Members(
+        {person.name: person for person in saved.people},
+        saved.keys,
+        saved.roles,
+        saved.banned,
+        set(saved.muted),
+        saved.preferences,
+    )
+    state.exchanges = {exchange.seq: exchange for exchange in saved.exchanges}
+    state.proposals = {proposal.id: proposal for proposal in saved.proposals}
+    state.running = {seq: state.exchanges[seq] for seq in saved.running}
+    state.open = {id_: state.proposals[id_] for id_ in saved.open}
+    state.parked = {id_: state.proposals[id_] for id_ in saved.parked}
+    state.unreadable = set(saved.unreadable)
+    state.hosts = set(saved.hosts)
+    state.inherited = set(saved.inherited)
+    sums = {(each.payer, each.agent, each.model): each for each in saved.costs}
+    state.costs = Costs(
+        {key: each.usage for key, each in sums.items()},
+        saved.silence,
+        {key for key, each in sums.items() if each.unpriced},
+    )
+    state.files = {file.digest: file for file in saved.files}
+    state.learn_ids(saved.ids)
+    return state

@@ -1,0 +1,133 @@
+"""A message of a room and what became of it, as its events tell."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from genie_core.room.protocol.events import (
+    Answered,
+    Asked,
+    Cancelled,
+    Decided,
+    Failed,
+    How,
+    Outcome,
+    Said,
+    Scope,
+    Spending,
+)
+
+
+class Phase(Enum):
+    """How far the work on a message has come."""
+
+    DECIDING = "deciding"
+    WORKING = "working"
+    WAITING = "waiting"
+    IGNORED = "ignored"
+    ANSWERED = "answered"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    UNHANDLED = "unhandled"
+
+
+RUNNING: Final = frozenset({Phase.DECIDING, Phase.WORKING, Phase.WAITING})
+
+
+@dataclass(slots=True)
+class Proposal:
+    """A tool call that needs, or needed, a person's answer.
+
+    `outcome` is None while it waits. A parked one can be answered again after a resume. `edited`
+    are the arguments that a person put in the place of `arguments`. `unasked` and `how` are as in
+    the events.
+    """
+
+    id: str
+    message: int
+    owner: str
+    agent: str
+    tool: str
+    arguments: dict[str, Any]
+    where: str
+    seq: int
+    asked_at: float
+    withheld: bool = False
+    outcome: Outcome | None = None
+    reason: str | None = None
+    scope: Scope = "once"
+    settled_at: float | None = None
+    settled_by: str = ""
+    signature: bytes = b""
+    because: str = ""
+    risk: str = ""
+    binding: str = ""
+    edited: dict[str, Any] | None = None
+    count: int = 0
+    unasked: bool = False
+    how: How = ""
+
+    @property
+    def call(self) -> Asked:
+        """The event by which it was proposed."""
+        return Asked(
+            self.message,
+            self.id,
+            self.agent,
+            self.tool,
+            self.arguments,
+            self.where,
+            self.withheld,
+            signature=self.signature,
+            because=self.because,
+            risk=self.risk,
+            binding=self.binding,
+            unasked=self.unasked,
+        )
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A message and everything that its handler's engine did about it.
+
+    `waiting` are the ids of its open approvals, in order, `parked` those of the ones that were kept
+    for an answer when the work on it was interrupted, which goes on then. `voucher` is the person
+    from whose copy it was recovered, empty for what was said here; `answer_voucher` likewise for
+    the answer.
+    `spent` is what decision and agents took so far.
+    """
+
+    seq: int
+    at: float
+    author: str
+    said: Said
+    phase: Phase
+    decision: Decided | None = None
+    decided_at: float | None = None
+    proposals: list[str] = field(default_factory=list)
+    waiting: dict[str, None] = field(default_factory=dict)
+    parked: dict[str, None] = field(default_factory=dict)
+    answer: Answered | None = None
+    answered_seq: int | None = None
+    error: Failed | None = None
+    ended_at: float | None = None
+    voucher: str = ""
+    answer_voucher: str = ""
+    spent: tuple[Spending, ...] = ()
+    cancelled: Cancelled | None = None
+
+    @property
+    def partial(self) -> str:
+        """Return the part of an incomplete answer that was shown; empty if nothing was."""
+        end = self.error or self.cancelled
+        return end.text if end is not None else ""
+
+    @property
+    def handler(self) -> str:
+        """The person whose engine is responsible, empty if there is none."""
+        return self.said.handler
+
+    @property
+    def device(self) -> str:
+        """The terminal at which that engine runs."""
+        return self.said.device

@@ -1,0 +1,1 @@
+"""Connections between a member and a host."""

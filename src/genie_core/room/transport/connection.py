@@ -1,0 +1,192 @@
+"""Connections between a participant and a room, and the one that stays inside a process."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
+
+from genie_core.room.protocol.errors import ConnectionLost
+from genie_core.room.protocol.frames import ClientFrame, ServerFrame
+
+MEMORY_CAPACITY: Final = 64
+
+
+async def take_any(size: int) -> bool:
+    """Take a frame of any size."""
+    return True
+
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+In_co = TypeVar("In_co", covariant=True)
+Out_contra = TypeVar("Out_contra", contravariant=True)
+
+
+class Connection(Protocol[Out_contra, In_co]):
+    """One end of a connection. One task may send while another receives."""
+
+    @property
+    def channel(self) -> str | None:
+        """The pin of the host's certificate as this end sees it; empty without TLS.
+
+        None if both ends are in one process, where nothing has to be proven.
+        """
+
+    async def send(self, frames: Sequence[Out_contra]) -> None:
+        """Send frames in order, waiting while the other end is behind.
+
+        Cancelling leaves it open how many went out; the connection is good for closing only.
+
+        Raises:
+            ConnectionLost: it is closed, by either end.
+            FrameError: a frame can't be encoded; none after it was sent.
+
+        """
+
+    async def receive(self) -> In_co:
+        """Wait for the next frame. Cancelling loses nothing.
+
+        Raises:
+            ConnectionLost: it is closed, and everything that had arrived was received.
+            FrameError: what arrived is no frame; the connection still stands.
+
+        """
+
+    async def close(self, reason: str = "") -> None:
+        """End the connection in good order, within some seconds; repeating it is harmless."""
+
+    def abort(self) -> None:
+        """End the connection at once, without a word to the other end."""
+
+
+ClientConnection: TypeAlias = Connection[ClientFrame, ServerFrame]
+"""The participant's end."""
+
+
+class PeerConnection(Connection[ServerFrame, ClientFrame], Protocol):
+    """The room's end, which can also send without waiting, and be told what arrives.
+
+    `on_arrival` is awaited with the size of each frame that came over a network, before it is
+    decoded; if it says no, the frame is thrown away.
+    """
+
+    on_arrival: Callable[[int], Awaitable[bool]]
+
+    def is_open(self) -> bool:
+        """Whether neither end has closed or lost the connection, as far as is known."""
+
+    def is_free(self) -> bool:
+        """Whether the other end keeps up, so that `post` may be called."""
+
+    def post(self, frames: Sequence[ServerFrame]) -> None:
+        """Send frames without waiting; only while no `send` is under way.
+
+        Raises:
+            FrameError: a frame can't be encoded; none was sent.
+
+        """
+
+
+def memory_pair(
+    capacity: int = MEMORY_CAPACITY,
+    channel: str | None = None,
+) -> (
+    "tuple[MemoryConnection[ClientFrame, ServerFrame], MemoryConnection[ServerFrame, ClientFrame]]"
+):
+    """Connect two tasks of one process: the participant's end and the room's end.
+
+    Frames are passed as they are. At most `capacity` wait in each direction; then `send` waits.
+    """
+    up: _Pipe[ClientFrame] = _Pipe(capacity)
+    down: _Pipe[ServerFrame] = _Pipe(capacity)
+    return MemoryConnection(up, down, channel), MemoryConnection(down, up, channel)
+
+
+class MemoryConnection(Generic[Out, In]):
+    """One end of a `memory_pair`."""
+
+    def __init__(
+        self, outgoing: "_Pipe[Out]", incoming: "_Pipe[In]", channel: str | None = None
+    ) -> None:
+        self._outgoing = outgoing
+        self._incoming = incoming
+        self.channel: Final = channel
+        self.on_arrival: Callable[[int], Awaitable[bool]] = take_any
+
+    def is_open(self) -> bool:
+        """Whether the connection is open."""
+        return not self._outgoing.closed
+
+    def is_free(self) -> bool:
+        """Whether the connection is open and the other end is not behind."""
+        return self._outgoing.is_free()
+
+    def post(self, frames: Sequence[Out]) -> None:
+        """Put frames where the other end takes them, beyond the capacity if need be."""
+        self._outgoing.extend(frames)
+
+    async def send(self, frames: Sequence[Out]) -> None:
+        """Put frames where the other end takes them; waits while it is full."""
+        for frame in frames:
+            await self._outgoing.put(frame)
+
+    async def receive(self) -> In:
+        """Take the next frame, also one that was sent before the other end closed."""
+        return await self._incoming.take()
+
+    async def close(self, reason: str = "") -> None:
+        """Close both directions; what was sent can still be received."""
+        self._outgoing.close(reason)
+        self._incoming.close(reason)
+
+    def abort(self) -> None:
+        """Close both directions."""
+        self._outgoing.close("aborted")
+        self._incoming.close("aborted")
+
+
+class _Pipe(Generic[In]):
+    """A bounded queue for one writer and one reader, which can be closed."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._items: deque[In] = deque()
+        self._filled = asyncio.Event()
+        self._drained = asyncio.Event()
+        self._closed: str | None = None
+
+    @property
+    def closed(self) -> bool:
+        return self._closed is not None
+
+    async def put(self, item: In) -> None:
+        while self._closed is None and len(self._items) >= self._capacity:
+            self._drained.clear()
+            await self._drained.wait()
+        if self._closed is not None:
+            raise ConnectionLost(self._closed)
+        self._items.append(item)
+        self._filled.set()
+
+    def is_free(self) -> bool:
+        return self._closed is None and len(self._items) < self._capacity
+
+    def extend(self, items: Sequence[In]) -> None:
+        self._items.extend(items)
+        self._filled.set()
+
+    async def take(self) -> In:
+        while not self._items:
+            if self._closed is not None:
+                raise ConnectionLost(self._closed)
+            self._filled.clear()
+            await self._filled.wait()
+        item = self._items.popleft()
+        self._drained.set()
+        return item
+
+    def close(self, reason: str) -> None:
+        if self._closed is None:
+            self._closed = reason or "the connection was closed"
+            self._filled.set()
+            self._drained.set()

@@ -1,0 +1,192 @@
+"""Finding the way to a room, again and again: its known addresses, and what the network says."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from genie_core.room.protocol.address import Address, parse_address
+from genie_core.room.protocol.errors import InvalidAddress, RoomError, Unreachable, WrongPin
+from genie_core.room.protocol.host_record import Deed
+from genie_core.room.transport.connection import ClientConnection
+from genie_core.runtime.tasks import start_task
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How long to wait before the next attempt, in seconds: doubling, with jitter."""
+
+    first: float = 0.2
+    longest: float = 5.0
+
+    def delay(self, failures: int) -> float:
+        """The wait after this many failures in a row."""
+        full = min(self.longest, self.first * 2.0 ** min(failures, 16))
+        return full * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, keeps no secret
+
+
+STAGGER: Final = 0.25
+"""Seconds until the next address is tried beside those before it, as in RFC 8305."""
+
+SEARCH: Final = 2.0
+"""Seconds to wait for the network's answers, once no known address has helped."""
+
+MAX_KNOWN: Final = 24
+
+logger = logging.getLogger(__name__)
+
+
+class Whereabouts(NamedTuple):
+    """Where a host may be, and the pin of its certificate; an empty pin is for loopback only."""
+
+    address: Address
+    pin: str
+
+
+class Finder(Protocol):
+    """Knows who announces a room on the network."""
+
+    async def find(self, room: str, seconds: float = ...) -> list[tuple[Deed, tuple[str, ...]]]:
+        """Who says that they host the room, and where; the latest first."""
+
+
+class Seeker:
+    """A connector that does not give up on one address.
+
+    Known whereabouts come first, in order. If none answers as it should, the network is asked for
+    the room: the same host at another address is found by its certificate, somebody else must
+    have a deed that `trusts` says yes to. `room` may be set once it is known. The caller
+    checks the host: `approve` makes its place the `current` one, `forget` drops it.
+    """
+
+    def __init__(
+        self,
+        known: Sequence[Whereabouts],
+        connect: Callable[[Address, str], Awaitable[ClientConnection]],
+        *,
+        room: str = "",
+        finder: Finder | None = None,
+        trusts: Callable[[Deed], bool] | None = None,
+    ) -> None:
+        self._known = list(dict.fromkeys(known))
+        self._connect = connect
+        self._finder = finder
+        self._trusts = trusts
+        self.room = room
+        self.current: Whereabouts | None = None
+        self._latest: Whereabouts | None = None
+
+    @property
+    def known(self) -> tuple[Whereabouts, ...]:
+        """All that may lead to the room, the latest that did so first."""
+        return tuple(self._known)
+
+    async def __call__(self) -> ClientConnection:
+        """Connect to the host, wherever it is.
+
+        Raises:
+            WrongPin: somebody else answers at one of its addresses, and nobody right does.
+            Unreachable: nobody answers.
+            NotLoopback: without an invite there is no way beyond this machine.
+
+        """
+        failures: list[RoomError] = []
+        link = await self._try(self._known, failures)
+        if link is None:
+            link = await self._try(await self._search(), failures)
+        if link is None:
+            raise _worst(failures)
+        return link
+
+    def approve(self) -> None:
+        """Note that the host that was connected to last is the one that was meant."""
+        self.current = self._latest
+
+    def forget(self, pin: str) -> None:
+        """Go no more to where a host of this certificate was, unless the network says so."""
+        self._known = [each for each in self._known if each.pin != pin]
+
+    def learn(self, deed: Deed) -> None:
+        """Take note of where a host is from now on; of whom nobody trusts, nothing."""
+        pins = {each.pin for each in self._known}
+        if deed.pin in pins or (self._trusts is not None and self._trusts(deed)):
+            self._note(_whereabouts(deed.addresses, deed.pin))
+
+    def _note(self, more: Iterable[Whereabouts]) -> None:
+        self._known = list(dict.fromkeys([*self._known, *more]))[:MAX_KNOWN]
+
+    async def _search(self) -> list[Whereabouts]:
+        if self._finder is None or not self.room:
+            return []
+        found: list[Whereabouts] = []
+        pins = {each.pin for each in self._known if each.pin}
+        for deed, addresses in await self._finder.find(self.room, SEARCH):
+            if deed.pin in pins or (self._trusts is not None and self._trusts(deed)):
+                found += _whereabouts(addresses, deed.pin)
+        return [each for each in dict.fromkeys(found) if each not in self._known]
+
+    async def _try(
+        self, candidates: Sequence[Whereabouts], failures: list[RoomError]
+    ) -> ClientConnection | None:
+        """The first connection that stands; the others are given up. Cancelling leaves none."""
+        tasks: list[asyncio.Task[ClientConnection]] = []
+        try:
+            for number, candidate in enumerate(candidates):
+                delay = STAGGER * number
+                tasks.append(start_task(self._try_one(candidate, delay, failures)))
+            waiting = set(tasks)
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    if task.exception() is None:
+                        tasks.remove(task)
+                        return task.result()
+        finally:
+            await _give_up(tasks)
+        return None
+
+    async def _try_one(
+        self, candidate: Whereabouts, delay: float, failures: list[RoomError]
+    ) -> ClientConnection:
+        await asyncio.sleep(delay)
+        try:
+            link = await self._connect(candidate.address, candidate.pin)
+        except RoomError as error:
+            failures.append(error)
+            raise
+        self._came_by(Whereabouts(candidate.address, candidate.pin or link.channel or ""))
+        return link
+
+    def _came_by(self, way: Whereabouts) -> None:
+        self._latest = way
+        rest = [each for each in self._known if each != way and each != (way.address, "")]
+        self._known = [way, *rest][:MAX_KNOWN]
+
+
+async def _give_up(tasks: list[asyncio.Task[ClientConnection]]) -> None:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled() and task.exception() is None:
+            task.result().abort()
+
+
+def _whereabouts(addresses: Iterable[str], pin: str) -> list[Whereabouts]:
+    found: list[Whereabouts] = []
+    for text in addresses:
+        with suppress(InvalidAddress):
+            found.append(Whereabouts(parse_address(text), pin))
+    return found
+
+
+def _worst(failures: list[RoomError]) -> RoomError:
+    """What a person should hear of: an impostor above all, then what was tried first."""
+    impostors = [error for error in failures if isinstance(error, WrongPin)]
+    if impostors:
+        return impostors[0]
+    return failures[0] if failures else Unreachable("any known address", "none is known")

@@ -1,0 +1,255 @@
+"""The gate before a host's door: how many connections may stand there that nobody has shown for.
+
+Each costs the host a file descriptor from the moment it is accepted. So they are counted there,
+below TLS and WebSocket, until the room knows who it is or the connection is closed.
+"""
+
+import asyncio
+import socket
+import struct
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.connection import Connection
+from websockets.asyncio.server import ServerConnection
+from websockets.frames import CloseCode, Frame, Opcode
+
+from genie_core.room.transport.origin import site_of, source_of
+from genie_core.room.transport.rate import TokenBucket
+
+if TYPE_CHECKING:
+    from websockets.protocol import Event
+
+PINGS_AT_ONCE: Final = 32
+PINGS_PER_SECOND: Final = 4.0
+"""A participant sends one per second, a host fewer; each is answered with one pong."""
+
+HANGING_UP: Final = 1.0
+"""Seconds in which whoever does not keep to this may still read why."""
+
+
+class PlainSocket(Connection):
+    """Ends when the other end sends parts of messages, or many pings or pongs."""
+
+    _pings: TokenBucket | None = None
+    _failed = False
+
+    def process_event(self, event: "Event") -> None:
+        """Pass a frame on, unless it is one that no program of this kind sends."""
+        if isinstance(event, Frame):
+            if self._failed:
+                return
+            if why := self._objection(event):
+                self._fail(why)
+                return
+        super().process_event(event)
+
+    def _objection(self, frame: Frame) -> str:
+        if frame.opcode is Opcode.CONT or not frame.fin:
+            return "messages come in one piece here"
+        if frame.opcode in (Opcode.PING, Opcode.PONG):
+            if self._pings is None:
+                self._pings = TokenBucket(PINGS_AT_ONCE, PINGS_PER_SECOND)
+            if not self._pings.take(self.loop.time()):
+                return "too many pings or pongs"
+        return ""
+
+    def _fail(self, why: str) -> None:
+        self._failed = True
+        self.protocol.fail(CloseCode.POLICY_VIOLATION, why)
+        self.send_data()
+        self.loop.call_later(HANGING_UP, self.transport.abort)
+
+
+class PlainServerSocket(PlainSocket, ServerConnection):
+    """A host's end."""
+
+
+class PlainClientSocket(PlainSocket, ClientConnection):
+    """A participant's end."""
+
+
+class Straight(connect):
+    """Connects to where it is told and nowhere else, whatever answers there."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        """Follow nobody who says that the room is elsewhere: only deeds and invites tell."""
+        return exc
+
+
+RESERVE: Final = 16
+"""How many connections that had to make room may stand beside the others until they are gone."""
+
+CLOSE_WAIT: Final = 5.0
+"""Seconds after which a closing gate no longer waits for those who stood there to be gone."""
+
+_RESET: Final = struct.pack("ii", 1, 0)
+"""The option by which closing a socket leaves nothing behind, neither here nor on the way."""
+
+
+KNOWN_SHARE: Final = 1 / 4
+"""So many more may stand there if they come from where members came in before."""
+
+KNOWN_SOURCES: Final = 1024
+"""How many such addresses are kept in mind; the one used longest ago is forgotten."""
+
+
+def most_standing(most: int) -> int:
+    """How many connections stand at most before a gate for `most` strangers, with all reserves."""
+    return most + int(most * KNOWN_SHARE) + RESERVE
+
+
+class Gate:
+    """Counts the connections of strangers, for all sockets of a host that it guards.
+
+    Of `most` that stand there, a newcomer displaces the oldest of the source that has the most,
+    unless that is their own. So one machine that opens thousands is only in its own way. One that
+    has as many addresses as it likes can have no more than all of the places: the oldest gives way
+    to each newcomer then. Sources from which a person was let in have places of their own.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._share = int(most * KNOWN_SHARE)
+        self._known: OrderedDict[str, None] = OrderedDict()
+        self._strangers: dict[int, Stranger] = {}
+        self._displaced: set[int] = set()
+        self._shut = False
+        self._left = asyncio.Event()
+
+    @property
+    def strangers(self) -> int:
+        """How many connections stand before the door."""
+        return len(self._strangers) + len(self._displaced)
+
+    def guard(self, sock: socket.socket) -> socket.socket:
+        """Take over a listening socket; returns the one to accept connections from."""
+        return GatedSocket(self, sock)
+
+    def let_in(self, descriptor: int) -> None:
+        """Stop counting a connection, and know its source: the room knows whose it is."""
+        stranger = self._strangers.get(descriptor)
+        if stranger is not None:
+            self._known[stranger.source] = None
+            self._known.move_to_end(stranger.source)
+            if len(self._known) > KNOWN_SOURCES:
+                self._known.popitem(last=False)
+        self.forget(descriptor)
+
+    def forget(self, descriptor: int) -> None:
+        """Stop counting a connection, which is closed."""
+        self._strangers.pop(descriptor, None)
+        self._displaced.discard(descriptor)
+        self._left.set()
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether nobody is accepted any more."""
+        return self._shut
+
+    async def shut(self) -> None:
+        """Accept nobody any more; to be awaited before the sockets that are guarded are closed.
+
+        What was accepted has a transport when it returns. To a server that is closed none can be
+        attached, and the connection would be open until somebody collects it as garbage.
+        """
+        self._shut = True
+        await asyncio.sleep(0)
+
+    async def clear(self) -> None:
+        """Hang up on all who stand there, and wait until their connections are closed."""
+        for stranger in list(self._strangers.values()):
+            stranger.hang_up()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_WAIT):
+                while self.strangers:
+                    self._left.clear()
+                    await self._left.wait()
+
+    def admits(self, source: str) -> bool:
+        """Whether one more may stand there, perhaps instead of another."""
+        unknown = [each for each in self._strangers.values() if each.source not in self._known]
+        if len(unknown) >= self._most:
+            rivals = unknown
+        elif len(self._strangers) >= self._most + self._share:
+            rivals = [each for each in self._strangers.values() if each.source in self._known]
+        else:
+            return True
+        if source in self._known and len(self._strangers) < self._most + self._share:
+            return True
+        return self._makes_room(source, rivals)
+
+    def _makes_room(self, source: str, rivals: Sequence["Stranger"]) -> bool:
+        """Displace the oldest of whoever has the most, unless that would be the newcomer."""
+        sites = Counter(each.site for each in rivals)
+        sources = Counter(each.source for each in rivals)
+        weights = [(sites[each.site], sources[each.source]) for each in rivals]
+        heaviest = max(weights)
+        own = (sites[site_of(source)] + 1, sources[source] + 1)
+        if (own[1] > heaviest[1] and own >= heaviest) or len(self._displaced) >= RESERVE:
+            return False
+        self._displace(rivals[weights.index(heaviest)])
+        return True
+
+    def take_in(self, stranger: "Stranger") -> None:
+        """Count a connection from now on."""
+        self._strangers[stranger.fileno()] = stranger
+
+    def _displace(self, stranger: "Stranger") -> None:
+        """End a connection to make room."""
+        self._displaced.add(stranger.fileno())
+        del self._strangers[stranger.fileno()]
+        stranger.hang_up()
+
+
+class GatedSocket(socket.socket):
+    """A listening socket that hands out only connections for which there is room."""
+
+    def __init__(self, gate: Gate, sock: socket.socket) -> None:
+        super().__init__(fileno=sock.detach())
+        self.settimeout(0)
+        self._gate = gate
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection.
+
+        Raises:
+            ConnectionAbortedError: it was turned away; there may be more.
+            OSError: as of any socket.
+
+        """
+        if self._gate.is_shut:
+            raise ConnectionAbortedError
+        accepted, address = super().accept()
+        source = source_of(str(address[0]))
+        if not self._gate.admits(source):
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            accepted.close()
+            raise ConnectionAbortedError
+        return Stranger(self._gate, accepted, source), address
+
+
+class Stranger(socket.socket):
+    """An accepted connection, which the gate counts until it is let in or closed."""
+
+    def __init__(self, gate: Gate, sock: socket.socket, source: str) -> None:
+        super().__init__(fileno=sock.detach())
+        self.source: Final = source
+        self.site: Final = site_of(source)
+        self._gate = gate
+        gate.take_in(self)
+
+    def hang_up(self) -> None:
+        """Let whoever reads from the connection find that it has ended."""
+        with suppress(OSError):  # it may have ended by itself
+            self.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection."""
+        descriptor = self.fileno()
+        super().close()
+        if descriptor >= 0:
+            self._gate.forget(descriptor)

@@ -1,0 +1,358 @@
+"""Connections over WebSocket: one JSON frame per text message, over TLS beyond this machine."""
+
+import asyncio
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, Generic, TypeAlias
+
+from websockets.asyncio.client import ClientConnection as Client
+from websockets.asyncio.connection import Connection as Socket
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidURI
+from websockets.frames import Frame, Opcode
+from websockets.protocol import Side, State
+
+from genie_core.room.protocol.address import Address, parse_address, resolve_loopback
+from genie_core.room.protocol.codec import SERVER_FRAME_BYTES, decode_client, decode_server, encode
+from genie_core.room.protocol.errors import (
+    AddressInUse,
+    CannotListen,
+    ConnectionLost,
+    RoomError,
+    Unreachable,
+    WrongPin,
+)
+from genie_core.room.protocol.frames import ClientFrame, ServerFrame
+from genie_core.room.security.certificate import Certificate, client_context, pin_of
+from genie_core.room.transport.connection import ClientConnection, In, Out, take_any
+from genie_core.room.transport.hardening import Gate, PlainClientSocket, PlainServerSocket, Straight
+from genie_core.room.transport.origin import source_of
+
+PING_INTERVAL: Final = 10.0
+"""Seconds between pings, by which a host finds out that a participant is gone."""
+
+PING_TIMEOUT: Final = 15.0
+
+WATCH_INTERVAL: Final = 1.0
+WATCH_TIMEOUT: Final = 2.5
+LAST_WORD: Final = 1.0
+"""Seconds between a participant's pings, until an answer, and for a farewell after that: together
+what it takes at most until it shows that the host is gone, which is to be less than five."""
+
+OPEN_TIMEOUT: Final = 10.0
+CLOSE_TIMEOUT: Final = 2.0
+
+WRITE_BUFFER: Final = 32 * 1024
+"""Bytes that may wait in a transport before whoever sends has to."""
+
+OVERSIZE: Final = 4
+"""Up to this many times its limit a frame is read, to be refused by name. A larger one is not even
+read: WebSocket itself closes the connection with code 1009."""
+
+BACKLOG: Final = 512
+
+Connector: TypeAlias = Callable[[], Awaitable[ClientConnection]]
+"""Makes a new connection to a room, as often as it is asked to."""
+
+Attend: TypeAlias = Callable[
+    ["WebSocketConnection[ServerFrame, ClientFrame]", str, str, Callable[[], None]], Awaitable[None]
+]
+
+logging.getLogger(f"{__name__}.wire").setLevel(logging.CRITICAL)  # what strangers send is no news
+
+_OPTIONS: Final[dict[str, Any]] = {
+    "compression": None,
+    "write_limit": WRITE_BUFFER,
+    "logger": logging.getLogger(f"{__name__}.wire"),
+}
+"""What is the same at both ends."""
+
+
+class Packer(Generic[Out]):
+    """Turns frames into what travels; one that goes to many in a row is packed once."""
+
+    def __init__(self, encoder: Callable[[Out], bytes], *, masked: bool) -> None:
+        self._encode = encoder
+        self._masked = masked
+        self._last: Out | None = None
+        self._packed = b""
+
+    def __call__(self, frame: Out) -> bytes:
+        """Pack a frame; with a mask, which clients must use (RFC 6455), anew each time."""
+        if frame is not self._last or self._masked:
+            text = Frame(Opcode.TEXT, self._encode(frame))
+            self._packed, self._last = text.serialize(mask=self._masked), frame
+        return self._packed
+
+
+ABORTED_LATE: Final = AttributeError
+"""What asyncio raises when a transport is aborted that was closed and has sent its rest since.
+
+Its loop is gone by then. `websockets` aborts in the middle of sending and closing.
+"""
+
+
+class WebSocketConnection(Generic[Out, In]):
+    """One end of a WebSocket."""
+
+    def __init__(
+        self,
+        ws: Socket,
+        encoder: Callable[[Out], bytes],
+        decoder: Callable[[bytes], In],
+        channel: str = "",
+        packer: Packer[Out] | None = None,
+    ) -> None:
+        self.channel: Final = channel
+        self.on_arrival: Callable[[int], Awaitable[bool]] = take_any
+        self._ws = ws
+        self._encode = encoder
+        self._decode = decoder
+        self._pack = packer or Packer(encoder, masked=ws.protocol.side is Side.CLIENT)
+
+    def is_open(self) -> bool:
+        """Whether neither end has begun to close the connection."""
+        return self._ws.protocol.state is State.OPEN and not self._ws.transport.is_closing()
+
+    def is_free(self) -> bool:
+        """Whether the connection is open and the transport's buffer under its limit."""
+        return self.is_open() and self._ws.transport.get_write_buffer_size() <= WRITE_BUFFER
+
+    def post(self, frames: Sequence[Out]) -> None:
+        """Write all frames at once."""
+        pack = self._pack
+        self._ws.transport.write(b"".join([pack(frame) for frame in frames]))
+
+    async def send(self, frames: Sequence[Out]) -> None:
+        """Send frames, waiting while the transport's buffer is over its limit."""
+        for frame in frames:
+            data = self._encode(frame)
+            try:
+                await self._ws.send(data, text=True)
+            except ConnectionClosed as error:
+                raise ConnectionLost(_why_closed(error)) from error
+            except ABORTED_LATE as error:
+                raise ConnectionLost("the connection broke") from error
+
+    async def receive(self) -> In:
+        """Wait for the next frame."""
+        try:
+            data = await self._ws.recv(decode=False)
+            while not await self.on_arrival(len(data)):
+                data = await self._ws.recv(decode=False)
+        except ConnectionClosed as error:
+            raise ConnectionLost(_why_closed(error)) from error
+        return self._decode(data)
+
+    async def close(self, reason: str = "") -> None:
+        """Do the closing handshake, for at most some seconds."""
+        with suppress(ABORTED_LATE):
+            await self._ws.close(reason=_short(reason))
+
+    def abort(self) -> None:
+        """Drop the TCP connection."""
+        with suppress(ABORTED_LATE):
+            self._ws.transport.abort()
+
+
+class PinnedSocket(PlainClientSocket):
+    """A client's WebSocket that looks at the host's certificate before it says anything.
+
+    `expected` is the pin to find; empty takes any, which `tls_connect` allows on loopback only.
+    """
+
+    expected = ""
+    found = ""
+    failure: RoomError | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Compare pins; the TLS handshake is over, and nothing else was sent."""
+        tls = transport.get_extra_info("ssl_object")
+        try:
+            self.found = pin_of(tls.getpeercert(binary_form=True) or b"" if tls else b"")
+        except RoomError as error:
+            self.failure = error
+        super().connection_made(transport)
+        if self.failure is not None or self.expected not in ("", self.found):
+            transport.abort()  # type: ignore[attr-defined]  # asyncio's transports all can
+
+    async def handshake(self, *args: Any, **options: Any) -> None:
+        """Upgrade to WebSocket, with the right host only."""
+        if self.failure is not None:
+            raise self.failure
+        if self.expected not in ("", self.found):
+            raise WrongPin("", self.expected, self.found)
+        await super().handshake(*args, **options)
+
+
+async def tls_connect(address: Address, pin: str) -> ClientConnection:
+    """Connect to the host whose certificate has this pin; an empty pin takes any on loopback.
+
+    Raises:
+        WrongPin: another host answers.
+        Unreachable: nobody does, or what does is no room.
+        NotLoopback: there is no pin, and the address is beyond this machine.
+
+    """
+    if not pin:
+        address = await resolve_loopback(address)
+    kind = type("Pinned", (PinnedSocket,), {"expected": pin})
+    try:
+        ws = await _open(address, "wss", ssl=client_context(), create_connection=kind)
+    except WrongPin as error:
+        raise WrongPin(str(address), error.expected, error.found) from None
+    channel = str(getattr(ws, "found", ""))
+    return WebSocketConnection[ClientFrame, ServerFrame](ws, encode, decode_server, channel)
+
+
+def ws_connector(text: str) -> Connector:
+    """A connector to the room at HOST:PORT on this machine.
+
+    Calling the connector raises `NotLoopback` or `Unreachable`.
+
+    Raises:
+        InvalidAddress: that is no address.
+
+    """
+    address = parse_address(text)
+
+    async def connector() -> ClientConnection:
+        return await _connect(address)
+
+    return connector
+
+
+async def bind(address: Address, *, beyond: bool = False) -> socket.socket:
+    """Bind a listening socket on this machine's loopback; port 0 picks a free one.
+
+    With `beyond` it may be an address of any interface, "" for all of them, IPv6 too if the
+    system has it. `listen` wants a certificate then.
+
+    Raises:
+        NotLoopback: the address is not on this machine, and may not be.
+        AddressInUse: another program listens there.
+        CannotListen: the system does not let us.
+
+    """
+    host, port = address if beyond else await resolve_loopback(address)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        if not host and socket.has_dualstack_ipv6():
+            return socket.create_server(
+                (host, port), family=socket.AF_INET6, dualstack_ipv6=True, backlog=BACKLOG
+            )
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise AddressInUse(str(address)) from error
+        raise CannotListen(str(address), error.strerror or str(error)) from error
+
+
+async def listen(
+    sock: socket.socket,
+    gate: Gate,
+    attend: Attend,
+    encoder: Callable[[ServerFrame], bytes],
+    *,
+    frame_bytes: int,
+    open_timeout: float = OPEN_TIMEOUT,
+    certificate: Certificate | None = None,
+) -> Server:
+    """Accept WebSockets on a bound socket; `attend` serves each, and its end ends them.
+
+    It is also told from which machine the connection comes, and the pin of the certificate that
+    it runs over, and gets what to call when the room knows whose it is: until then the `gate`
+    counts it. The socket given is of no use any more. Web pages can't connect: whatever names an origin is refused.
+
+    Raises:
+        NotLoopback: the socket can be reached from elsewhere, and there is no certificate.
+        CertificateError: the certificate can't be used.
+
+    """
+    pin = certificate.pin if certificate is not None else ""
+    if certificate is None:
+        name = sock.getsockname()
+        await resolve_loopback(Address(str(name[0]), int(name[1])))
+
+    packer = Packer(encoder, masked=False)
+
+    async def handler(ws: ServerConnection) -> None:
+        link = WebSocketConnection[ServerFrame, ClientFrame](
+            ws, encoder, lambda data: decode_client(data, frame_bytes), pin, packer
+        )
+        source = source_of(str(ws.remote_address[0]) if ws.remote_address else "unknown")
+        descriptor: int = ws.transport.get_extra_info("socket").fileno()
+        await attend(link, source, pin, partial(gate.let_in, descriptor))
+
+    return await serve(
+        handler,
+        sock=gate.guard(sock),
+        origins=[None],
+        server_header=None,
+        open_timeout=open_timeout,
+        max_size=OVERSIZE * frame_bytes,
+        create_connection=PlainServerSocket,
+        ping_interval=PING_INTERVAL,
+        ping_timeout=PING_TIMEOUT,
+        close_timeout=CLOSE_TIMEOUT,
+        **_tls(certificate, open_timeout),
+        **_OPTIONS,
+    )
+
+
+async def _connect(address: Address) -> ClientConnection:
+    ws = await _open(await resolve_loopback(address), "ws", create_connection=PlainClientSocket)
+    return WebSocketConnection[ClientFrame, ServerFrame](ws, encode, decode_server)
+
+
+async def _open(address: Address, scheme: str, **options: Any) -> Client:
+    try:
+        return await Straight(
+            f"{scheme}://{address}/",
+            proxy=None,
+            open_timeout=OPEN_TIMEOUT,
+            max_size=SERVER_FRAME_BYTES,
+            ping_interval=WATCH_INTERVAL,
+            ping_timeout=WATCH_TIMEOUT,
+            close_timeout=LAST_WORD,
+            **options,
+            **_OPTIONS,
+        )
+    except InvalidMessage as error:
+        raise Unreachable(str(address), "what listens there is no room") from error
+    except (InvalidHandshake, InvalidURI) as error:
+        raise Unreachable(str(address), f"what listens there is no room: {error}") from error
+    except TimeoutError as error:
+        raise Unreachable(str(address), "nothing answered in time") from error
+    except ssl.SSLError as error:
+        raise Unreachable(str(address), "what listens there is no room of this kind") from error
+    except OSError as error:
+        raise Unreachable(str(address), _os_reason(error)) from error
+
+
+def _tls(certificate: Certificate | None, timeout: float) -> dict[str, Any]:
+    if certificate is None:
+        return {}
+    return {"ssl": certificate.server_context(), "ssl_handshake_timeout": timeout}
+
+
+def _os_reason(error: OSError) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return "nothing listens there"
+    return error.strerror or str(error) or "what listens there hung up; it may be no room"
+
+
+def _why_closed(error: ConnectionClosed) -> str:
+    if error.rcvd is None:
+        return "connection lost"
+    return error.rcvd.reason or f"the other end closed the connection ({error.rcvd.code})"
+
+
+def _short(reason: str) -> str:
+    """Cut to what fits a close frame: 123 bytes."""
+    return reason.encode("utf-8", "replace")[:120].decode("utf-8", "ignore")

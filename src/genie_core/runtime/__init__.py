@@ -1,0 +1,1 @@
+"""Actors, tasks, threads and progress: what the engine runs on."""

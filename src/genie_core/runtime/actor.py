@@ -1,0 +1,254 @@
+"""A worker with a mailbox: it does one thing at a time, and every request gets its reply."""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from asyncio import Future, Task
+from collections import deque
+from contextlib import AbstractAsyncContextManager
+from contextvars import Context, copy_context
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from genie_core.errors import ActorStopped
+from genie_core.runtime.resource_task import CANCEL_GRACE, Patience, Tenure, abandon
+from genie_core.runtime.tasks import start_task
+from genie_core.runtime.threads import first_done
+from genie_core.settings import check_timeout
+
+log = logging.getLogger(__name__)
+
+Request = TypeVar("Request")
+Reply = TypeVar("Reply")
+
+
+@dataclass(slots=True, eq=False)
+class _Letter(Generic[Request, Reply]):
+    request: Request
+    reply: "Future[Reply]"
+    context: Context
+
+
+class Actor(ABC, Generic[Request, Reply]):
+    """Serves requests in order, in a task that exists only while there is something to do.
+
+    The task starts with the first request. It has `resources()` entered once, serves requests, and
+    has `resources()` left after `idle_timeout` seconds without one, or when stopped; the next
+    request starts it anew. A failure to enter is the reply to one request only: the next one tries
+    again. Once `patience` is limited, entering that takes too long is the last attempt.
+
+    Each request is served with the context variables of whoever submitted it.
+
+    Cancelling a reply cancels the request: it is skipped if it still waits, and the entering or
+    `serve` that is done for it is cancelled. The others are not affected.
+
+    Work that does not end when it is cancelled is left behind, and `resources()` with it: what
+    it still does happens to something that nobody uses any more. The same becomes of resources
+    that are not left in time. Resources that break by themselves are entered anew for the next
+    request; the work that goes on meanwhile may still come to its end without them.
+    """
+
+    def __init__(
+        self, name: str, idle_timeout: float | None = None, patience: Patience | None = None
+    ) -> None:
+        check_timeout("idle_timeout", idle_timeout)
+        self._name = name
+        self._idle_timeout = idle_timeout
+        self._patience = patience or Patience()
+        self._mailbox: deque[_Letter[Request, Reply]] = deque()
+        self._task: Task[None] | None = None
+        self._news: Future[None] | None = None
+        self._serving: Task[Reply] | None = None
+        self._abandoned: dict[Task[Reply], Request] = {}
+        self._stopping = False
+
+    @property
+    def name(self) -> str:
+        """What to call this worker in errors and logs."""
+        return self._name
+
+    @property
+    def active(self) -> bool:
+        """Whether the task exists, and with it whatever `resources` holds."""
+        return self._task is not None
+
+    @property
+    def abandoned(self) -> list[Request]:
+        """The requests whose work was left behind and still goes on."""
+        return list(self._abandoned.values())
+
+    @abstractmethod
+    def resources(self) -> AbstractAsyncContextManager[None]:
+        """Hold what `serve` needs."""
+
+    @abstractmethod
+    async def serve(self, request: Request) -> Reply:
+        """Do the work for one request."""
+
+    def submit(self, request: Request) -> "Future[Reply]":
+        """Put a request at the end of the mailbox and return the promise of its reply.
+
+        `ActorStopped` once `stop` was called.
+        """
+        if self._stopping:
+            raise ActorStopped(self._name)
+        reply: Future[Reply] = asyncio.get_running_loop().create_future()
+        self._mailbox.append(_Letter(request, reply, copy_context()))
+        if self._task is None:
+            self._task = start_task(self._work(), name=self._name)
+            self._task.add_done_callback(self._worker_ended)
+        else:
+            self._wake()
+        return reply
+
+    def rest(self) -> bool:
+        """Leave `resources()` now, unless there is something to do.
+
+        Returns whether that will happen, if no request comes first.
+        """
+        idle = self._news is not None and not self._news.done()
+        self._wake()
+        return idle
+
+    def stop(self) -> None:
+        """Take nothing new; what is in the mailbox will still be served.
+
+        Starting and closing are given little time from now on.
+        """
+        self._stopping = True
+        self._patience.limit()
+        self._wake()
+
+    async def join(self) -> None:
+        """Wait until the task has ended and `resources` are released.
+
+        Cancelling the wait leaves the work alone.
+        """
+        while (task := self._task) is not None:
+            await asyncio.wait({task})
+
+    def _in_charge(self) -> bool:
+        """Whether the running task, in the middle of `serve`, has not been left behind.
+
+        One that has must change nothing any more: another one may have taken its place.
+        """
+        return asyncio.current_task() is self._serving
+
+    async def _work(self) -> None:
+        while (letter := self._next_letter()) is not None:
+            held = Tenure(self._name, self.resources)
+            try:
+                if await self._started(held, letter):
+                    await self._serve_until_idle(held)
+            finally:
+                await held.end()
+        self._task = None  # nothing may be awaited after the last look into the mailbox
+
+    async def _started(self, held: Tenure, letter: _Letter[Request, Reply]) -> bool:
+        """Wait for the resources that a request needs; False if it has got another reply."""
+        if not await self._patience.wait(held.started, letter.reply):
+            self._refuse_all(ActorStopped(self._name, "did not start while being stopped"))
+        if not held.started.done():
+            return False
+        error = held.started.exception()
+        if error is not None and not letter.reply.done():
+            letter.reply.set_exception(error)
+        return error is None
+
+    async def _serve_until_idle(self, held: Tenure) -> None:
+        held.task.add_done_callback(self._wake)
+        try:
+            while await self._has_mail(held):
+                letter = self._mailbox.popleft()
+                if not letter.reply.done() and not await self._serve_letter(letter):
+                    return
+        finally:  # one that is left behind must not wake whoever waits with its successor
+            held.task.remove_done_callback(self._wake)
+
+    async def _has_mail(self, held: Tenure) -> bool:
+        if not (self._mailbox or self._stopping or held.task.done()):
+            await self._wait_for_news()
+        return bool(self._mailbox) and not held.task.done()
+
+    async def _wait_for_news(self) -> None:
+        """Wait for `_wake`, at most until the idle timeout."""
+        loop = asyncio.get_running_loop()
+        self._news = loop.create_future()
+        timer = loop.call_later(self._idle_timeout, self._wake) if self._idle_timeout else None
+        try:
+            await self._news
+        finally:
+            self._news = None
+            if timer is not None:
+                timer.cancel()
+
+    def _wake(self, _cause: object = None) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+    async def _serve_letter(self, letter: _Letter[Request, Reply]) -> bool:
+        """Serve one request; False if the work had to be left behind."""
+        work = start_task(
+            self.serve(letter.request), name=f"{self._name}: request", context=letter.context
+        )
+        self._serving = work
+        try:
+            await _done_or_cancelled(work, letter.reply)
+        finally:
+            self._serving = None
+            if work.done():
+                _pass_on(work, letter.reply, self._name)
+            else:
+                self._leave_behind(work, letter)
+        return work.done()
+
+    def _leave_behind(self, work: "Task[Reply]", letter: _Letter[Request, Reply]) -> None:
+        log.warning("%s does not end though it was cancelled; going on without it", self._name)
+        if not letter.reply.done():
+            letter.reply.set_exception(ActorStopped(self._name))
+        self._abandoned[work] = letter.request
+        work.add_done_callback(lambda _: self._abandoned.pop(work, None))
+        abandon(work)
+
+    def _next_letter(self) -> _Letter[Request, Reply] | None:
+        """Look at the next request that somebody still wants served."""
+        while self._mailbox and self._mailbox[0].reply.done():
+            self._mailbox.popleft()
+        return self._mailbox[0] if self._mailbox else None
+
+    def _refuse_all(self, error: Exception) -> None:
+        for letter in self._mailbox:
+            if not letter.reply.done():
+                letter.reply.set_exception(error)
+        self._mailbox.clear()
+
+    def _worker_ended(self, task: "Task[None]") -> None:
+        if self._task is not task:
+            return
+        self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("%s broke", self._name, exc_info=error)
+        self._refuse_all(ActorStopped(self._name))
+
+
+async def _done_or_cancelled(work: "Task[Reply]", reply: "Future[Reply]") -> None:
+    """Wait for the work; cancel it, and give it a while to end, once nobody waits for its reply."""
+    try:
+        # The reply is done before the work only if it was cancelled.
+        await first_done(work, reply)
+    finally:
+        if not work.done():  # or the worker is being cancelled itself
+            work.cancel()
+            await asyncio.wait({work}, timeout=CANCEL_GRACE)
+
+
+def _pass_on(work: "Task[Reply]", reply: "Future[Reply]", name: str) -> None:
+    if reply.done():
+        if not work.cancelled() and (error := work.exception()) is not None:
+            log.debug("%s raised after nobody waited any more", name, exc_info=error)
+    elif work.cancelled():
+        reply.set_exception(ActorStopped(name, "was cancelled"))
+    elif (error := work.exception()) is not None:
+        reply.set_exception(error)
+    else:
+        reply.set_result(work.result())

@@ -1,0 +1,168 @@
+"""What models and tools report while they work: what they cost, and what they are doing.
+
+Providers call `spent` and `doing` from wherever they are in a run. Where that leads is a context
+variable, which whoever serves the run sets with `reporting_to`; outside of any run both do nothing.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Final, Literal, Protocol, TypeAlias
+
+from genie_core.errors import Stage, StageFailed
+
+
+@contextmanager
+def stage(name: Stage, subject: str) -> Iterator[None]:
+    """Turn what is raised inside into `StageFailed`, unless it is that already.
+
+    That goes for a cancellation too if nobody cancelled the running task: then it is one that a
+    library let out of its own affairs.
+    """
+    try:
+        yield
+    except (StageFailed, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except asyncio.CancelledError as error:
+        if _is_being_cancelled():
+            raise
+        raise StageFailed(name, subject, "was cancelled from within") from error
+    except BaseException as error:
+        raise StageFailed(name, subject, error) from error
+
+
+def _is_being_cancelled() -> bool:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # not on an event loop
+        return False
+    return task is not None and task.cancelling() > 0
+
+
+Shared: TypeAlias = Literal["asking", "thinking", "writing", "calling", "retrying", "note"]
+"""What an agent is at: it waits for its model's first word, the model thinks or writes, a tool runs,
+a request is tried again; or there is something that people should know about the run."""
+
+What: TypeAlias = Shared | Literal["detail"]
+"""The same, or a note for the owner of the engine alone, such as what a provider said."""
+
+_MOST: Final = 10**12
+
+REASONER: Final = "reasoner"
+"""Stands for the reasoner where agents are named by their paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What requests to one model took.
+
+    `input_tokens` counts `cached_tokens`, too. `seconds` is the time that the model needed. `cost`
+    is in US dollars, None if the model's price is not known.
+    """
+
+    model: str
+    requests: int = 1
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    seconds: float = 0.0
+    cost: float | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Both together, named after this one's model. An unknown cost counts as nothing."""
+        costs = [each for each in (self.cost, other.cost) if each is not None]
+        return Usage(
+            self.model,
+            self.requests + other.requests,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.seconds + other.seconds,
+            sum(costs) if costs else None,
+        )
+
+
+def _possible(usage: Usage) -> Usage:
+    """Bring numbers to what can be. Less than nothing would let a budget grow."""
+    cost = usage.cost
+    return replace(
+        usage,
+        requests=_count(usage.requests),
+        input_tokens=_count(usage.input_tokens),
+        output_tokens=_count(usage.output_tokens),
+        cached_tokens=_count(usage.cached_tokens),
+        cost=cost if cost is not None and 0 <= cost <= _MOST else None,
+    )
+
+
+def _count(number: int) -> int:
+    return min(max(number, 0), _MOST)
+
+
+class Sink(Protocol):
+    """Takes what is reported during one run."""
+
+    def spent(self, usage: Usage) -> None:
+        """Take note of what one request, or several to one model, took."""
+
+    def doing(self, what: What, detail: str) -> None:
+        """Take note of what the run is at now; `detail` is one line, such as a tool's name."""
+
+
+_sink: ContextVar[Sink | None] = ContextVar("sink", default=None)
+
+
+@contextmanager
+def reporting_to(sink: Sink) -> Iterator[None]:
+    """Lead reports of this task, and of those it starts, to `sink` until the block is left."""
+    token = _sink.set(sink)
+    try:
+        yield
+    finally:
+        _sink.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class _Both:
+    """Passes reports on to two sinks."""
+
+    first: Sink | None
+    second: Sink
+
+    def spent(self, usage: Usage) -> None:
+        if self.first is not None:
+            self.first.spent(usage)
+        self.second.spent(usage)
+
+    def doing(self, what: What, detail: str) -> None:
+        if self.first is not None:
+            self.first.doing(what, detail)
+        self.second.doing(what, detail)
+
+
+@contextmanager
+def also_reporting_to(sink: Sink) -> Iterator[None]:
+    """Lead reports to `sink`, too, besides where they lead already."""
+    with reporting_to(_Both(_sink.get(), sink)):
+        yield
+
+
+def spent(usage: Usage) -> None:
+    """Report what requests of the present run took, as far as that can be: a provider says it."""
+    if (sink := _sink.get()) is not None:
+        sink.spent(_possible(usage))
+
+
+def doing(what: What, detail: str = "") -> None:
+    """Report what the present run is at."""
+    if (sink := _sink.get()) is not None:
+        sink.doing(what, detail)
+
+
+def note(public: str, whole: str) -> None:
+    """Report something that people should know: `public` to all, `whole` to the owner alone."""
+    doing("note", public)
+    if whole != public:
+        doing("detail", whole)

@@ -1,0 +1,69 @@
+"""Calling what may block, without blocking the event loop."""
+
+import asyncio
+import contextvars
+from asyncio import Future
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import Any, TypeAlias, TypeVar, cast
+
+T = TypeVar("T")
+_Outcome: TypeAlias = tuple[object, BaseException | None]
+
+
+async def off_loop(call: Callable[[], T], name: str) -> T:
+    """Make a call in a thread of its own, with the caller's context variables.
+
+    Cancelling the wait leaves the call behind. However long it takes, it then keeps neither the
+    event loop nor the program from ending, which a thread of the default executor would.
+    """
+    loop = asyncio.get_running_loop()
+    promise: Future[_Outcome] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def make_call() -> None:
+        outcome = _outcome(lambda: context.run(call))
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_deliver, promise, outcome)
+
+    Thread(target=make_call, name=name, daemon=True).start()
+    result, error = await promise
+    if error is not None:
+        raise error
+    return cast("T", result)
+
+
+def _outcome(call: Callable[[], object]) -> _Outcome:
+    try:
+        return call(), None
+    except BaseException as error:  # noqa: BLE001 - raised again where the call is awaited
+        return None, error
+
+
+def _deliver(promise: "Future[_Outcome]", outcome: _Outcome) -> None:
+    if not promise.done():
+        promise.set_result(outcome)
+
+
+async def first_done(*promises: "Future[Any]") -> None:
+    """Wait until one of the promises is done, whatever its outcome.
+
+    They are never cancelled, whatever becomes of the wait. `asyncio.wait` does the same and more:
+    on the way of every message, where this is used, it took a tenth of the processor time.
+    """
+    if any(promise.done() for promise in promises):
+        return
+    waiter: Future[None] = asyncio.get_running_loop().create_future()
+
+    def wake(_promise: "Future[Any]") -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    for promise in promises:
+        promise.add_done_callback(wake)
+    try:
+        await waiter
+    finally:
+        for promise in promises:
+            promise.remove_done_callback(wake)

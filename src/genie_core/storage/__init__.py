@@ -1,0 +1,1 @@
+"""Files that survive crashes: journals, agent state, message logs."""

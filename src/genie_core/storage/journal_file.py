@@ -1,0 +1,129 @@
+"""One journal on disk, and what is known of its end."""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from genie_core.storage.atomic import (
+    make_private_folder,
+    read_file,
+    sync_data,
+    sync_file,
+    sync_folder,
+    write_whole,
+)
+from genie_core.storage.journal import Journal, decode_journal
+from genie_core.storage.legacy import convert
+
+
+class JournalFile:
+    """A file that only grows, for the use of one thread.
+
+    Lines that could not be written are owed: they come before the next ones, so that no journal
+    has a gap in the middle. A line is written whole or cut off again.
+    """
+
+    def __init__(self, path: Path, report: Callable[[str], None]) -> None:
+        self._path = path
+        self._report = report
+        self._owed: list[bytes] = []
+        self._cut: int | None = None  # bytes to go back to: what follows was not written whole
+        self._torn_at: int | None = None  # the size at which that was seen in a file read
+        self._plain: bool | None = None  # unknown before the first look
+        self._ready = False  # to be appended to
+        self._unsynced = False
+
+    def read(self) -> Journal:
+        """Return what is on disk up to a torn tail, which the next append cuts off."""
+        try:
+            content = read_file(self._path)[: self._cut]
+        except FileNotFoundError:
+            return Journal([], [], 0)
+        journal = decode_journal(content)
+        self._plain = journal.plain
+        if torn := len(content) - journal.intact:
+            self._cut, self._torn_at = journal.intact, len(content)
+            self._report(f"{self._path}: cut off an unfinished last line of {torn} bytes")
+        if journal.damaged:
+            self._report(f"{self._path}: {journal.damage} left out")
+        return journal
+
+    @property
+    def behind(self) -> bool:
+        """Whether lines are owed, or not synced."""
+        return bool(self._owed) or self._unsynced
+
+    def append(self, content: bytes, *, sync: bool) -> None:
+        """Add complete lines, and before them those that are owed.
+
+        After `OSError` they are owed too.
+        """
+        self._owed.append(content)
+        self._write_owed(sync=sync)
+
+    def catch_up(self) -> None:
+        """Write what is owed and sync what is not synced."""
+        if self._owed:
+            self._write_owed(sync=True)
+        elif self._unsynced:
+            self._unsynced = False  # after a failure the system may have forgotten what to write
+            sync_file(self._path)
+
+    def _write_owed(self, *, sync: bool) -> None:
+        if not self._ready:
+            self._prepare()
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+        except OSError:
+            self._ready = False  # the file or its folder may have gone
+            raise
+        try:
+            self._write(descriptor, b"".join(self._owed), sync=sync)
+            self._owed.clear()
+        except OSError:
+            if len(self._owed) == 1:
+                raise
+            self._write_what_fits(descriptor, sync=sync)
+        finally:
+            os.close(descriptor)
+
+    def _write_what_fits(self, descriptor: int, *, sync: bool) -> None:
+        """Write what is owed piece by piece, so that little space is better than none."""
+        while self._owed:
+            self._write(descriptor, self._owed[0], sync=sync)
+            del self._owed[0]
+
+    def _prepare(self) -> None:
+        make_private_folder(self._path.parent)
+        if not self._path.exists():
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
+        sync_folder(self._path.parent)
+        if self._plain is None:
+            self.read()
+        if self._plain:
+            convert(self._path)
+            self._plain = False
+        self._ready = True
+
+    def _write(self, descriptor: int, content: bytes, *, sync: bool) -> None:
+        self._cut_back(descriptor)
+        before = os.fstat(descriptor).st_size
+        try:
+            write_whole(descriptor, content)
+            if sync:
+                sync_data(descriptor)
+        except OSError:
+            self._cut, self._torn_at = before, None
+            with suppress(OSError):
+                self._cut_back(descriptor)
+            raise
+        self._unsynced = not sync
+
+    def _cut_back(self, descriptor: int) -> None:
+        if self._cut is None:
+            return
+        if self._torn_at in {None, os.fstat(descriptor).st_size}:
+            os.ftruncate(descriptor, self._cut)
+        # Otherwise another process was in the midst of writing that line, and it is whole now.
+        self._cut = None

@@ -1,0 +1,186 @@
+"""The messages of one group chat, in memory and on disk."""
+
+import asyncio
+import json
+import logging
+from asyncio import Future, Task
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
+from typing import Any, Final
+
+from genie_core.datastore import DataStore
+from genie_core.errors import GenieError, InvalidMessage, MissingKey, summary
+from genie_core.message import Message
+from genie_core.runtime.tasks import start_task
+from genie_core.storage.group_genie import carry_over
+from genie_core.validation import check_parts
+
+log = logging.getLogger(__name__)
+
+_KEY: Final = "session"
+_AT_ONCE: Final = 500  # messages encoded in one go: the event loop gets its turn in between
+
+
+class Conversation:
+    """Messages in the order they were added, each written to disk once.
+
+    `messages` is the live list: share it, do not change it. Nothing may be added before what is
+    on disk has been taken over; `when_open` waits for that and keeps the order.
+    """
+
+    def __init__(self, store: DataStore | None) -> None:
+        self._store = store
+        self.messages: list[Message] = []
+        self.request_ids: set[str] = set()
+        self.restored = 0
+        self._is_open = store is None
+        self._opening: Task[None] | None = None
+        self._deferred: list[Callable[[], object]] = []
+
+    def open(self) -> None:
+        """Begin to take over what is on disk. What cannot be read is reported and left there.
+
+        If that is killed on its way, the next call begins anew.
+        """
+        if not self._is_open and (self._opening is None or self._opening.done()):
+            asyncio.get_running_loop()  # raises before there is anything to be awaited
+            self._opening = start_task(self._load(), name="loading messages")
+
+    def when_open(self, action: Callable[[], object]) -> None:
+        """Do something now or, in the order of the calls, once everything is taken over.
+
+        Then too it is done with the context variables of now.
+        """
+        if self._is_open:
+            action()
+            return
+        self.open()  # first: outside an event loop it raises, and nothing may be left to be done
+        self._deferred.append(partial(copy_context().run, action))
+
+    async def opened(self) -> None:
+        """Wait until everything is taken over. Cancelling the wait is safe."""
+        self.open()
+        if self._opening is not None:
+            await asyncio.wait({self._opening})
+
+    def add(self, message: Message) -> "Future[None]":
+        """Add a message; the future is done when it is on disk, or says why it is not."""
+        self._keep(message)
+        try:
+            if self._store is not None:
+                return self._store.append(_KEY, [message.serialize()])
+        except Exception as error:  # noqa: BLE001 - a closed store, or what is no text; passed on
+            return _settled(error)
+        return _settled()
+
+    async def to_json(self) -> str:
+        """Write the messages there are now as one JSON list, without holding up the event loop."""
+        return await asyncio.to_thread(_as_json, list(self.messages))
+
+    async def remembered(self) -> list[Message]:
+        """Return what was taken over from disk, waiting until it is."""
+        await self.opened()
+        return self.messages[: self.restored]
+
+    async def _load(self) -> None:
+        try:
+            if self._store is not None:
+                await self._take_over(self._store)
+        except Exception as error:
+            # Whatever it is, those who wait must be served: the chat begins without a past.
+            log.exception("loading messages failed")
+            if self._store is not None and not isinstance(error, GenieError):
+                self._store.report(f"the saved messages can't be read: {summary(error)}")
+        self._is_open = True
+        for action in self._deferred:
+            try:
+                action()
+            except Exception:
+                # The others have nothing to do with it.
+                log.exception("something that waited for the messages failed")
+        self._deferred.clear()
+
+    async def _take_over(self, store: DataStore) -> None:
+        await carry_over(store)
+        stored = await _messages_in(store) or []
+        ids = await asyncio.to_thread(lambda: {message.request_id for message in stored})
+        self.messages += stored
+        self.request_ids |= {each for each in ids if each is not None}
+        self.restored = len(self.messages)
+
+    def _keep(self, message: Message) -> None:
+        self.messages.append(message)
+        if message.request_id is not None:
+            self.request_ids.add(message.request_id)
+
+
+async def load_messages(store: DataStore) -> list[Message] | None:
+    """Read the messages of the session in a store, or None if there is none.
+
+    The store is either narrowed to the session's id or the one that was given to the session,
+    provided that it holds no other. Which one is meant cannot be told from several.
+    """
+    if store.earlier_path != store.root_path:
+        await carry_over(store)
+    if (messages := await _messages_in(store)) is not None:
+        return messages
+    sessions = await store.parts_with(_KEY)
+    if len(sessions) > 1:
+        store.report(
+            f"{store.root_path} holds {len(sessions)} sessions: narrow it to the id of one"
+        )
+        return None
+    return await _messages_in(sessions[0]) if sessions else None
+
+
+async def _messages_in(store: DataStore) -> list[Message] | None:
+    if lines := await store.load_lines(_KEY):
+        return await asyncio.to_thread(_understood, lines, store)
+    try:
+        state = await store.load(_KEY)
+    except MissingKey:
+        return None
+    listed = state.get("messages") if isinstance(state, dict) else state
+    if not isinstance(listed, list):
+        store.report("the saved session has no list of messages and was left out")
+        return None
+    return await asyncio.to_thread(_understood, listed, store)
+
+
+def _understood(lines: list[Any], store: DataStore) -> list[Message]:
+    """Build the messages. One report is made of all that are none."""
+    messages = []
+    strange: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            messages.append(_message(line))
+        except (TypeError, LookupError, AttributeError, RecursionError, InvalidMessage) as error:
+            strange.append(f"number {number}: {error!r}")
+    if strange:
+        store.report(f"{len(strange)} saved messages were left out, first {strange[0]}")
+    return messages
+
+
+def _message(line: Any) -> Message:
+    message = Message.deserialize(line)
+    check_parts(message)
+    return message
+
+
+def _settled(error: Exception | None = None) -> "Future[None]":
+    promise: Future[None] = asyncio.get_running_loop().create_future()
+    if error is None:
+        promise.set_result(None)
+    else:
+        promise.set_exception(error)
+        promise.exception()  # nobody has to ask for it
+    return promise
+
+
+def _as_json(messages: list[Message]) -> str:
+    parts = []
+    for start in range(0, len(messages), _AT_ONCE):
+        some = [message.serialize() for message in messages[start : start + _AT_ONCE]]
+        parts.append(json.dumps(some, ensure_ascii=False)[1:-1])
+    return f"[{', '.join(parts)}]"

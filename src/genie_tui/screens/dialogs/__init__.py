@@ -1,0 +1,1 @@
+"""Dialogs that stand above a screen."""

@@ -1,0 +1,53 @@
+"""One line that a person is asked for."""
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
+from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.text import visible_line
+from genie_tui.widgets.too_small import TooSmall
+
+
+class AskLineScreen(Dialog[str | None]):
+    """Returns what was typed, without space around it; None if the person went back."""
+
+    CSS_PATH = "ask_line.tcss"
+    BINDINGS = bindings(Scope.ASK)
+
+    def __init__(self, title: str, value: str, hint: str, most: int) -> None:
+        super().__init__()
+        self._title = title
+        self._value = value
+        self._hint = hint
+        self._most = most
+
+    def compose(self) -> ComposeResult:
+        """A title, the line, what to know about it, and the keys."""
+        yield TooSmall()
+        with Vertical(id="ask"):
+            yield Static(Content(visible_line(self._title)), id="ask-title", markup=False)
+            yield Input(self._value, id="ask-line", max_length=self._most, select_on_focus=False)
+            if self._hint:
+                yield Static(self._hint, id="ask-hint", markup=False)
+            yield DialogKeys(ask_keys(), id="ask-keys")
+
+    @on(Input.Submitted)
+    def _keep(self, event: Input.Submitted) -> None:
+        _ = self.dismiss(event.value.strip())
+
+    def action_back(self) -> None:
+        """Change nothing."""
+        _ = self.dismiss(None)
+
+
+def ask_keys() -> Content:
+    """The keys with which a question is answered."""
+    return Content("   ").join(
+        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
+        for action in actions(Scope.ASK)
+    )

@@ -1,0 +1,189 @@
+"""Changing what a tool is called with, and allowing that."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static, TextArea
+
+from genie_core.room.state.thread import Proposal
+from genie_tui.action import Action, Scope
+from genie_tui.changes import changes, same
+from genie_tui.keymap import actions, bindings
+from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.text import visible_line
+from genie_tui.typed_arguments import Fault, Typed, read_arguments, written
+from genie_tui.widgets.json_area import JsonArea
+from genie_tui.widgets.keys_line import KeysLine
+from genie_tui.widgets.reading import read_on
+
+GONE: Final = (
+    "This call does not wait any more: nothing of this is used. The text stays here to be copied."
+)
+NOT_TAKEN: Final = "It was not taken, and the call still waits."
+SURE: Final = "Your changes are lost then: esc once more."
+UNCHANGED: Final = "Nothing is changed. Go back, and allow it as it is."
+
+_COLOURS: Final = {"+": "$text-success", "-": "$text-error", "@": "$text-accent"}
+
+
+class EditCallScreen(Dialog[None]):
+    """Edits a call's arguments as JSON; shows before and after; allows it on the person's word.
+
+    `waits` tells whether the call can still be answered, `allow` answers it and tells whether that
+    was taken. Nothing is answered before the changes were shown and the keyboard has rested.
+    """
+
+    CSS_PATH = "edit_call.tcss"
+    BINDINGS = bindings(Scope.EDIT)
+    GUARDS_ITSELF = True
+
+    def __init__(
+        self,
+        proposal: Proposal,
+        schema: Mapping[str, Any] | None,
+        waits: Callable[[], bool],
+        allow: Callable[[dict[str, Any]], bool],
+        clock: Callable[[], float],
+    ) -> None:
+        super().__init__()
+        self._tool = proposal.tool
+        self._before = proposal.arguments
+        self._schema = schema
+        self._waits = waits
+        self._allow = allow
+        self._read: Typed | Fault = Typed(dict(proposal.arguments), checked=False)
+        self._leaving = False
+        self._keys = KeysLine(Scope.CONFIRM, clock)
+        self._keys.name_keys({"go_on": "allow it like this", "go_back": "go on changing it"})
+
+    def compose(self) -> ComposeResult:
+        """A title, the text or the changes, what is wrong, and the keys."""
+        with Vertical(id="edit"):
+            yield Static(id="edit-title", markup=False)
+            yield JsonArea(written(self._before), id="edit-text", show_line_numbers=True)
+            with VerticalScroll(id="edit-scroll", can_focus=False):
+                yield Static(id="edit-changes", markup=False)
+            yield Static(id="edit-state", markup=False)
+            yield Static(_edit_keys(), id="edit-keys", markup=False)
+            yield self._keys
+
+    def on_mount(self) -> None:
+        """Begin to write; look from time to time whether the call still waits."""
+        self._text.focus()
+        self._title(f"Change what {visible_line(self._tool)} is called with")
+        self._look()
+        self.set_interval(0.5, self._look_again)
+
+    @property
+    def reviewing(self) -> bool:
+        """Whether the changes are shown, and enter allows them."""
+        return self.has_class("-review")
+
+    def on_key(self, event: events.Key) -> None:
+        """While the changes are shown, take every key; going back is always possible."""
+        if not self.reviewing:
+            return
+        event.stop()
+        self._keys.take(event, self, partial(self._act, event.key))
+        if event.key == "escape":
+            self._write_on()
+
+    def _act(self, key: str, action: Action) -> None:
+        if action.run == "go_on":
+            self._go_on()
+        elif action.run == "scroll":
+            read_on(self.query_one("#edit-scroll", VerticalScroll), key)
+
+    @on(TextArea.Changed)
+    def _changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self._leaving = False
+        self._look()
+
+    def action_review(self) -> None:
+        """Show before and after, if the text is in order and the call still waits."""
+        if self.reviewing:
+            return
+        self._look()
+        if isinstance(self._read, Fault):
+            if self._read.line:
+                self._text.move_cursor((self._read.line - 1, 0))
+        elif same(self._before, self._read.arguments):
+            self._say(UNCHANGED, "-fault")
+        elif self._waits():
+            lines = changes(self._before, self._read.arguments)
+            self.query_one("#edit-changes", Static).update(diff_content(lines))
+            self._title(f"Call {visible_line(self._tool)} like this?")
+            self.add_class("-review")
+            self.set_focus(None)
+            self._keys.arm()
+
+    def action_leave(self) -> None:
+        """Go back to the call; ask once if something would be lost."""
+        if self._leaving or self._text.text == written(self._before):
+            _ = self.dismiss()
+        else:
+            self._leaving = True
+            self._say(SURE, "-fault")
+
+    def _go_on(self) -> None:
+        read = self._read
+        if isinstance(read, Typed) and self._waits() and self._allow(read.arguments):
+            _ = self.dismiss()
+            return
+        self._write_on()
+        self._say(NOT_TAKEN if self._waits() else GONE, "-fault")
+
+    def _write_on(self) -> None:
+        self.remove_class("-review")
+        self._title(f"Change what {visible_line(self._tool)} is called with")
+        self._text.focus()
+        self._look()
+
+    def _look_again(self) -> None:
+        if not self._waits() and not self.has_class("-gone"):
+            self.add_class("-gone")
+            self._write_on()
+
+    def _look(self) -> None:
+        """Read what is written, and say how it is."""
+        self._read = read_arguments(self._text.text, self._schema)
+        if not self._waits():
+            self.add_class("-gone")
+            self._say(GONE, "-fault")
+        elif isinstance(self._read, Fault):
+            self._say(f"✗ {self._read.text}", "-fault")
+        elif self._read.checked:
+            self._say("✓ it fits what the tool takes", "-fine")
+        else:
+            self._say("✓ a JSON object; what the tool takes is not known here", "-fine")
+
+    def _say(self, text: str, style: str) -> None:
+        state = self.query_one("#edit-state", Static)
+        state.set_classes(style)
+        state.update(Content(text))
+
+    def _title(self, text: str) -> None:
+        self.query_one("#edit-title", Static).update(Content(text))
+
+    @property
+    def _text(self) -> TextArea:
+        return self.query_one("#edit-text", TextArea)
+
+
+def diff_content(lines: list[str]) -> Content:
+    """The lines of a diff in the colours of what comes and what goes."""
+    styled = [Content.styled(line, _COLOURS.get(line[:1], "$foreground-muted")) for line in lines]
+    return Content("\n").join(styled)
+
+
+def _edit_keys() -> Content:
+    return Content("   ").join(
+        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
+        for action in actions(Scope.EDIT)
+    )

@@ -1,0 +1,173 @@
+"""Where a session is written to, in which form, and whether with the files that people attached."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Checkbox, Input, Static
+
+from genie_tui.action import Scope
+from genie_tui.amounts import counted, file_size
+from genie_tui.export.form import Form, form_of
+from genie_tui.keymap import actions, bindings
+from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.text import visible_line
+from genie_tui.widgets.too_small import TooSmall
+
+LONGEST: Final = 4_096
+"""Characters that a path may have."""
+
+ENDINGS: Final = (
+    "The name says what is written: .md to be read, .html a page, .cast a recording for a terminal, "
+    ".jsonl all of it to be imported again, .zip that with the attached files."
+)
+
+_WORDS: Final = {
+    Form.MARKDOWN: ("Markdown, to be read.", "Markdown; the files go into {folder} beside it."),
+    Form.HTML: ("A page for a browser.", "A page for a browser, with the files in it."),
+    Form.LINES: ("All of it, to be imported again.", "All of it with the files, to be imported."),
+    Form.CAST: ("A recording for a terminal, which holds no files.",) * 2,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person wants to be written, and where to."""
+
+    path: str
+    attachments: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """How many attached files there are to be written, and their size in bytes."""
+
+    count: int = 0
+    size: int = 0
+
+
+class _Choice(Checkbox, inherit_bindings=False):
+    """One that leaves enter to the dialog."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "toggle_button", show=False)]
+
+
+class ExportScreen(Dialog[Wish | None]):
+    """Returns what is wished, None if the person went back; without files they are not offered.
+
+    The archive is the form of JSON lines that has files: its name and the choice follow each other.
+    `problem` says why it could not be written before.
+    """
+
+    CSS_PATH = "export.tcss"
+    BINDINGS = bindings(Scope.EXPORT)
+    FREE = frozenset({"space"})
+
+    def __init__(self, title: str, wish: Wish, attached: Attached, problem: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._wish = wish
+        self._attached = attached
+        self._problem = problem
+
+    def compose(self) -> ComposeResult:
+        """The path, whether files come along, what that means, and the keys."""
+        yield TooSmall()
+        files, size = counted(self._attached.count, "attached file"), self._attached.size
+        with Vertical(id="export"):
+            yield Static(Content(visible_line(self._title)), id="export-title", markup=False)
+            yield Input(
+                self._wish.path, id="export-path", max_length=LONGEST, select_on_focus=False
+            )
+            choice = _Choice(f"with {files}, {file_size(size)}", id="export-files", compact=True)
+            choice.value = self._wish.attachments
+            choice.display = bool(self._attached.count)
+            yield choice
+            yield Static(id="export-form", markup=False)
+            yield Static(ENDINGS, id="export-hint", markup=False)
+            yield DialogKeys(_keys(files=bool(self._attached.count)), id="export-keys")
+
+    def on_mount(self) -> None:
+        """Say what the name asks for, or what was wrong with it."""
+        self._explain()
+        if self._problem:
+            self._tell(self._problem, wrong=True)
+
+    @on(Input.Changed)
+    def _named(self, event: Input.Changed) -> None:
+        if event.value == self._wish.path and self._problem:
+            return  # this is what the problem is about
+        self._problem = ""
+        is_lines = form_of(self._wanted) is Form.LINES
+        if is_lines and self._attached.count:
+            self._choose(wanted=Path(self._wanted).suffix.lower() == ".zip")
+        elif self._has_no_room:
+            self._choose(wanted=False)
+        self._explain()
+
+    @on(Checkbox.Changed)
+    def _chosen(self, event: Checkbox.Changed) -> None:
+        if self._has_no_room:
+            self._choose(wanted=False)
+        elif form_of(self._wanted) is Form.LINES:
+            ending = ".zip" if event.value else ".jsonl"
+            self._path.value = str(Path(self._wanted).with_suffix(ending))
+        self._explain()
+
+    @on(Input.Submitted)
+    def action_go_on(self) -> None:
+        """Return what is wished."""
+        _ = self.dismiss(Wish(self._wanted, self._files.value))
+
+    def action_back(self) -> None:
+        """Write nothing."""
+        _ = self.dismiss(None)
+
+    def _choose(self, *, wanted: bool) -> None:
+        with self._files.prevent(Checkbox.Changed):
+            self._files.value = wanted
+
+    def _explain(self) -> None:
+        name = self._wanted
+        form = form_of(name)
+        if form is None:
+            self._tell("This name does not say what is written.", wrong=True)
+            return
+        folder = f"{Path(name).stem}-files"
+        self._tell(_WORDS[form][self._files.value].format(folder=folder), wrong=False)
+
+    def _tell(self, text: str, *, wrong: bool) -> None:
+        line = self.query_one("#export-form", Static)
+        line.update(Content(visible_line(text)))
+        line.set_class(wrong, "-wrong")
+
+    @property
+    def _has_no_room(self) -> bool:
+        return form_of(self._wanted) is Form.CAST
+
+    @property
+    def _wanted(self) -> str:
+        """The path as it is returned: blanks around it mean nothing."""
+        return self._path.value.strip()
+
+    @property
+    def _path(self) -> Input:
+        return self.query_one("#export-path", Input)
+
+    @property
+    def _files(self) -> Checkbox:
+        return self.query_one("#export-files", Checkbox)
+
+
+def _keys(*, files: bool) -> Content:
+    """The keys that count; without files there is nothing to go to."""
+    return Content("   ").join(
+        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
+        for action in actions(Scope.EXPORT)
+        if files or action.run
+    )

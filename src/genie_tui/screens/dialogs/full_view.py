@@ -1,0 +1,43 @@
+"""All of something, scrollable and copyable."""
+
+from typing import ClassVar, Self
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Static, TextArea
+
+from genie_core.room.state.thread import Exchange
+from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.text import visible_line
+from genie_tui.widgets.card_text import CardView
+from genie_tui.widgets.full_text import call_text, message_text, message_title
+
+
+class FullViewScreen(Dialog[None]):
+    """Shows a text in full, which must be safe to show. Nothing can be answered here."""
+
+    CSS_PATH = "full_view.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,v,q", "dismiss", "back")]
+
+    def __init__(self, title: str, text: str) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+
+    @classmethod
+    def of_message(cls, exchange: Exchange) -> Self:
+        """All that was said in a message, and what came along with it."""
+        return cls(message_title(exchange), message_text(exchange))
+
+    @classmethod
+    def of_call(cls, view: CardView) -> Self:
+        """All that a tool is to be called with."""
+        return cls(visible_line(view.proposal.tool), call_text(view))
+
+    def compose(self) -> ComposeResult:
+        """A title, and the text."""
+        with Vertical(id="full-view"):
+            yield Static(self._title, id="full-view-title", markup=False)
+            yield TextArea(self._text, read_only=True, soft_wrap=True, id="full-view-text")
+            yield DialogKeys("↑ ↓ scroll · esc back", id="full-view-keys")

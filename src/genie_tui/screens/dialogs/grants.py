@@ -1,0 +1,134 @@
+"""What a person allowed beyond single calls, listed, and taken back by a key."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from genie_core.room.grants import Grant
+from genie_core.room.seat import Seat
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
+from genie_tui.moments import clock_time, duration
+from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.text import visible_line
+from genie_tui.widgets.agent_path import agent_path
+
+NOTHING: Final = (
+    "You have allowed nothing beyond single calls in this session.\n\n"
+    "s on a tool call allows it for the session, t for some times or minutes. What shall always be "
+    "allowed, asked about or denied is a rule in the settings."
+)
+AUTO: Final = "Auto mode is on: calls for your own messages are not asked about. /auto off ends it."
+
+
+class GrantsScreen(Dialog[None]):
+    """Lists the grants of a seat, and revokes the selected one. All end with the session."""
+
+    CSS_PATH = "grants.tcss"
+    BINDINGS = bindings(Scope.GRANTS)
+    FREE = frozenset({"j", "k"})
+
+    def __init__(self, seat: Seat, clock: Callable[[], float] = time.time) -> None:
+        super().__init__()
+        self._seat = seat
+        self._clock = clock
+        self._shown: list[int] = []
+
+    def compose(self) -> ComposeResult:
+        """A title, the list or the sentence that stands in for it, and the keys."""
+        with Vertical(id="grants"):
+            yield Static("What you allowed, until this session ends", id="grants-title")
+            yield Static(AUTO, id="grants-auto", markup=False)
+            yield Static(NOTHING, id="grants-none", markup=False)
+            yield OptionList(id="grants-list", markup=False)
+            yield DialogKeys(_keys(), id="grants-keys")
+
+    def on_mount(self) -> None:
+        """Show them, and keep what is left of them true."""
+        self._show()
+        self._list.focus()
+        self.set_interval(1.0, self._show)
+
+    def action_revoke(self) -> None:
+        """Take the selected grant back."""
+        place = self._list.highlighted
+        if place is None or not 0 <= place < len(self._shown):
+            return
+        if not self._seat.revoke(self._shown[place]):
+            self.notify("That one had ended already.")
+        self._show()
+
+    def action_close(self) -> None:
+        """Go back to the room."""
+        _ = self.dismiss()
+
+    def action_cursor_up(self) -> None:
+        """Select the one before."""
+        self._list.action_cursor_up()
+
+    def action_cursor_down(self) -> None:
+        """Select the one after."""
+        self._list.action_cursor_down()
+
+    @property
+    def _list(self) -> OptionList:
+        return self.query_one(OptionList)
+
+    def _show(self) -> None:
+        grants, now = list(self._seat.grants), self._clock()
+        self.set_class(not grants, "-none")
+        self.set_class(self._seat.engine.auto, "-auto")
+        place = self._list.highlighted
+        if [grant.id for grant in grants] != self._shown:
+            selected = self._shown[place] if place is not None and self._shown else None
+            self._shown = [grant.id for grant in grants]
+            self._list.set_options([Option(grant_lines(grant, now)) for grant in grants])
+            if grants:
+                fallback = min(place or 0, len(grants) - 1)
+                kept = self._shown.index(selected) if selected in self._shown else fallback
+                self._list.highlighted = kept
+            return
+        for number, grant in enumerate(grants):
+            self._list.replace_option_prompt_at_index(number, grant_lines(grant, now))
+
+
+def grant_lines(grant: Grant, now: float) -> Content:
+    """Which tool of which agent for whom, how far, and when it was used."""
+    return Content.assemble(
+        (visible_line(grant.tool), "bold $text-warning"),
+        (" with any arguments by ", "$foreground-muted"),
+        visible_line(agent_path(grant.agent)),
+        (" for ", "$foreground-muted"),
+        visible_line(grant.person),
+        "\n  ",
+        (f"{_left(grant, now)} · {_use(grant)}", "$foreground-muted"),
+    )
+
+
+def _left(grant: Grant, now: float) -> str:
+    if grant.left is not None:
+        return "once more" if grant.left == 1 else f"{grant.left} times more"
+    if grant.until is not None:
+        rest = duration(max(grant.until - now, 0.0))
+        return f"until {clock_time(grant.until)}, {rest} from now"
+    return "until the session ends"
+
+
+def _use(grant: Grant) -> str:
+    if grant.last_used is None:
+        return f"given {clock_time(grant.given)}, not used since"
+    times = "once" if grant.used == 1 else f"{grant.used} times"
+    return f"used {times}, last {clock_time(grant.last_used)}"
+
+
+def _keys() -> Content:
+    return Content("   ").join(
+        Content.assemble((action.short_keys.split()[0], "$primary bold"), f" {action.label}")
+        for action in actions(Scope.GRANTS)
+    )

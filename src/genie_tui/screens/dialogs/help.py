@@ -1,0 +1,94 @@
+"""Keys and commands, straight from their tables."""
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any, ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.widget import Widget
+
+from genie_tui.action import Scope
+from genie_tui.commands import COMMANDS
+from genie_tui.keymap import actions, bindings
+from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+
+KEYS: Final = 20
+"""Columns for the keys."""
+
+SPACE: Final = 30
+"""The least columns for what they do."""
+
+
+class HelpText(Widget):
+    """Every action with its keys, by scope, then every command. The scopes in `here` come first."""
+
+    def __init__(self, here: Sequence[Scope] = ()) -> None:
+        super().__init__()
+        self._here = here
+
+    def render(self) -> Content:
+        """Lay it out for the width there is."""
+        width = max(self.content_size.width - KEYS, SPACE)
+        sections = [
+            _section(
+                scope.value,
+                [
+                    (action.key_text or f"({action.label})", action.help)
+                    for action in actions(scope)
+                ],
+                width,
+            )
+            for scope in dict.fromkeys([*self._here, *Scope])
+        ]
+        commands = [(command.usage, command.help) for command in COMMANDS]
+        return Content("\n\n").join([*sections, _section("Commands", commands, width)])
+
+
+class HelpScreen(Dialog[None]):
+    """What can be pressed and typed."""
+
+    CSS_PATH = "help.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,f1", "dismiss", "back", priority=True)
+    ]
+
+    def __init__(self, here: Sequence[Scope] = ()) -> None:
+        super().__init__()
+        self._here = here
+
+    def compose(self) -> ComposeResult:
+        """A list that scrolls."""
+        with Vertical(id="help"):
+            with VerticalScroll(id="help-scroll"):
+                yield HelpText(self._here)
+            yield DialogKeys("↑ ↓ scroll · esc back", id="help-keys")
+
+
+def scopes_at(screen: Screen[Any]) -> list[Scope]:
+    """The scopes whose keys count where the focus is, the nearest first."""
+    nodes = (screen.focused or screen).ancestors_with_self
+    return [scope for node in nodes for scope in Scope if _binds(node, scope)]
+
+
+def _binds(node: DOMNode, scope: Scope) -> bool:
+    """Whether a node's keys are those of a scope; some scopes are listed for the help only."""
+    made = bindings(scope)
+    return bool(made) and all(binding in node.BINDINGS for binding in made)
+
+
+def _section(title: str, rows: list[tuple[str, str]], width: int) -> Content:
+    lines = [Content.styled(title, "bold $text-accent")]
+    for keys, text in rows:
+        first, *rest = wrap(text, width)
+        if len(keys) > KEYS - 2:  # too long to stand beside it
+            lines.append(Content.styled(keys, "$text-primary"))
+            lines.append(Content(" " * KEYS + first))
+        else:
+            lines.append(Content.assemble((f"{keys:<{KEYS}}", "$text-primary"), first))
+        lines += [Content(" " * KEYS + line) for line in rest]
+    return Content("\n").join(lines)

@@ -1,0 +1,160 @@
+"""What a host gives to others: the invite as text and as a picture, and what it lets in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import time
+from typing import Final
+
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from genie_core.errors import GenieError
+from genie_core.room.protocol.errors import InvalidInvite
+from genie_core.room.seat import Hosting
+from genie_core.room.security.invite import read_invite
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
+from genie_tui.moments import clock_time
+from genie_tui.order import Invite as InviteOrder
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.text import visible_line
+from genie_tui.widgets.qr import qr_code
+
+ASIDE: Final = 8
+"""Rows of the screen that the code must leave to the title, the text and the keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What an invite lets in, as far as it was said here. `until` is a time of day."""
+
+    invite: str = ""
+    once: bool = False
+    until: str = ""
+
+    @property
+    def text(self) -> str:
+        """What to know before giving it away."""
+        who = "One person" if self.once else "Whoever has it"
+        when = f" until {self.until}" if self.until else ""
+        how = ", once" if self.once else ""
+        return f"{who} can join as a member{how}{when}. Give it to nobody else."
+
+
+def renewed(hosting: Hosting, order: InviteOrder, now: float) -> Terms:
+    """Make an invite as ordered, in place of all others if that is; `now` is since the epoch."""
+    make = hosting.renew if order.new else hosting.issue
+    invite = make(uses=1 if order.once else None, lifetime=order.lifetime)
+    until = clock_time(now + order.lifetime) if order.lifetime else ""
+    return Terms(invite, order.once, until)
+
+
+class InviteScreen(Dialog[Terms]):
+    """Shows the invite of the terms, which is copied at once. Returns the terms when it is left.
+
+    It need not be the one that the host gives out to everybody.
+    """
+
+    CSS_PATH = "invite.tcss"
+    BINDINGS = bindings(Scope.INVITE)
+
+    def __init__(
+        self, hosting: Hosting, title: str, terms: Terms, clock: Callable[[], float]
+    ) -> None:
+        super().__init__()
+        self._hosting = hosting
+        self._title = title
+        self._terms = terms
+        self._clock = clock
+
+    def compose(self) -> ComposeResult:
+        """Title, text, what it lets in, and the code where there is room for it."""
+        with Vertical(id="invite"):
+            yield Static(id="invite-title", markup=False)
+            with VerticalScroll(id="invite-scroll", can_focus=False):
+                yield Static(id="invite-string", markup=False)
+                yield Static(id="invite-about", markup=False)
+                yield Static(id="invite-code", markup=False)
+            yield DialogKeys(_keys(), id="invite-keys")
+
+    def on_mount(self) -> None:
+        """Show and copy it."""
+        self._show()
+        self.action_copy()
+
+    def on_resize(self) -> None:
+        """Look again whether there is room for the code."""
+        self._show_code()
+
+    def action_copy(self) -> None:
+        """Put the invite into the clipboard, and say so."""
+        if self._terms.invite:
+            self.app.copy_to_clipboard(self._terms.invite)
+            self.notify("Invite copied.", timeout=3)
+
+    def action_close(self) -> None:
+        """Go back to the room."""
+        _ = self.dismiss(self._terms)
+
+    @work
+    async def action_renew(self) -> None:
+        """Make a new one if the person means it."""
+        text = Content(
+            "Everybody who has the present invite and has not joined yet needs the new one.\n"
+            "Those who are members come in without any."
+        )
+        ask = ConfirmScreen("Make a new invite?", text, "make a new one", self._clock)
+        if await self.app.push_screen_wait(ask):
+            try:
+                self._terms = renewed(self._hosting, InviteOrder(new=True), time())
+            except GenieError as error:
+                self.notify(str(error), severity="error")
+            self._show()
+            self.action_copy()
+
+    def _show(self) -> None:
+        invite = self._terms.invite
+        title = visible_line(self._title)
+        self.query_one("#invite-title", Static).update(f"Invite to {title}")
+        self.query_one("#invite-string", Static).update(
+            invite or "No invite is open. n makes one, unless the room is kept on this machine."
+        )
+        self.query_one("#invite-about", Static).update(_about(self._terms))
+        self._show_code()
+
+    def _show_code(self) -> None:
+        invite = self._terms.invite
+        code = qr_code(invite, quiet=2) if invite else Content("")
+        lines = code.plain.split("\n")
+        taken = ASIDE + len(invite) // max(self.size.width * 8 // 10, 1)
+        fits = len(lines[0]) + 8 <= self.size.width and len(lines) + taken <= self.size.height
+        picture = self.query_one("#invite-code", Static)
+        picture.display = bool(code) and fits
+        picture.update(code if fits else "")
+
+
+def _about(terms: Terms) -> Content:
+    if not terms.invite:
+        return Content("")
+    try:
+        places = ", ".join(str(address) for address in read_invite(terms.invite).addresses)
+    except InvalidInvite:
+        places = ""
+    lines = [
+        Content(terms.text),
+        Content.styled("They type: genie-tui join INVITE", "$foreground-muted"),
+    ]
+    if places:
+        lines.append(Content.assemble(("It leads to ", "$foreground-muted"), visible_line(places)))
+    return Content("\n").join(lines)
+
+
+def _keys() -> Content:
+    return Content("   ").join(
+        Content.assemble((action.short_keys.split()[0], "$primary bold"), f" {action.label}")
+        for action in actions(Scope.INVITE)
+    )

@@ -1,0 +1,83 @@
+"""The overlay while a room is suspended, or left: what still runs, and how long it may."""
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from genie_core.room.departure import Ending, excerpt
+from genie_tui.screens.dialogs.dialog import Dialog
+from genie_tui.text import visible_line
+
+OFTEN: Final = 0.2
+"""Seconds between two looks at how far it has come."""
+
+KEPT: Final = "Your draft and what waits for your answer are kept."
+HURRY: Final = "ctrl+q ends the work now"
+
+LISTED: Final = 5
+"""Messages that are listed; of the others only the number is told."""
+
+
+class LeavingScreen(Dialog[None]):
+    """Takes all keys, so that nothing new begins while things are put away.
+
+    `ending` tells how far that has come, None before it begins.
+    """
+
+    CSS_PATH = "leaving.tcss"
+    GUARDS_ITSELF = True
+
+    def __init__(self, *, hosts: bool, ending: Callable[[], Ending | None] = lambda: None) -> None:
+        super().__init__()
+        self._hosts = hosts
+        self._ending = ending
+
+    def compose(self) -> ComposeResult:
+        """Say what happens."""
+        with Vertical(id="leaving"):
+            doing = "suspending…" if self._hosts else "leaving…"
+            yield Static(doing, id="leaving-title", markup=False)
+            yield Static(id="leaving-doing", markup=False)
+            yield Static(id="leaving-runs", markup=False)
+            yield Static(KEPT, id="leaving-text", markup=False)
+            yield Static(HURRY, id="leaving-keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Look again and again."""
+        self._look()
+        self.set_interval(OFTEN, self._look)
+
+    def _look(self) -> None:
+        ending = self._ending()
+        if ending is None:
+            return
+        self.query_one("#leaving-doing", Static).update(Content(_doing(ending)))
+        runs = self.query_one("#leaving-runs", Static)
+        runs.display = bool(ending.runs)
+        runs.update(Content("\n".join(_runs(ending))))
+        self.query_one("#leaving-keys", Static).display = bool(ending.runs and ending.left)
+
+
+def _doing(ending: Ending) -> str:
+    if not ending.runs:
+        return f"{ending.doing}…" if ending.doing else ""
+    count = len(ending.runs)
+    many = "1 agent is" if count == 1 else f"{count} agents are"
+    if not ending.left:
+        return f"{many} being stopped…"
+    left = math.ceil(ending.left)
+    return f"{many} still working, for {left} s at most"
+
+
+def _runs(ending: Ending) -> list[str]:
+    lines = [
+        f"· {visible_line(run.author)}: {visible_line(excerpt(run))}"
+        for run in ending.runs[:LISTED]
+    ]
+    rest = len(ending.runs) - LISTED
+    return [*lines, f"· and {rest} more"] if rest > 0 else lines

@@ -1,0 +1,85 @@
+"""An editor for how a person likes to be answered."""
+
+from typing import ClassVar, Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.widgets import Static, TextArea
+
+from genie_core.room.protocol.events import PREFERENCE_CHARS
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
+from genie_tui.preferences import objection
+from genie_tui.screens.dialogs.dialog import Dialog
+
+PUBLIC: Final = (
+    "Agents follow this when they answer you. It goes to the rooms you are in: everybody there, "
+    "and everybody's agents, can read it."
+)
+CHANGED: Final = "This is not kept yet: esc once more drops it."
+
+
+class PreferencesScreen(Dialog[str | None]):
+    """Lets a person write; returns the text that is to be kept, or None to change nothing."""
+
+    CSS_PATH = "preferences.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Scope.PREFERENCES)
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._text = text
+        self._warned = False
+
+    def compose(self) -> ComposeResult:
+        """Who reads it, the text, what is wrong with it, and the keys."""
+        keys = " · ".join(f"{each.short_keys} {each.label}" for each in actions(Scope.PREFERENCES))
+        with Vertical(id="preferences"):
+            yield Static("How you like to be answered", id="preferences-title", markup=False)
+            yield Static(PUBLIC, id="preferences-public", markup=False)
+            yield TextArea(self._text, soft_wrap=True, id="preferences-text")
+            yield Static("", id="preferences-state", markup=False)
+            yield Static(keys, id="preferences-keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Go on where the text ends."""
+        self._editor.move_cursor(self._editor.document.end)
+        self._editor.focus()
+        self._show_state()
+
+    @on(TextArea.Changed)
+    def _edited(self) -> None:
+        self._warned = False
+        self._show_state()
+
+    def action_keep(self) -> None:
+        """Return the text, unless something is wrong with it."""
+        if not objection(self._written):
+            _ = self.dismiss(self._written)
+
+    def action_back(self) -> None:
+        """Change nothing; what was written is dropped only when that is said twice."""
+        if self._warned or self._written == self._text:
+            _ = self.dismiss(None)
+        else:
+            self._warned = True
+            self._state.update(CHANGED)
+
+    def _show_state(self) -> None:
+        problem = objection(self._written)
+        self.set_class(bool(problem), "-wrong")
+        count = f"{len(self._written):,} of {PREFERENCE_CHARS:,} characters"
+        self._state.update(f"{problem[0].upper()}{problem[1:]}." if problem else count)
+
+    @property
+    def _written(self) -> str:
+        return self._editor.text.strip()
+
+    @property
+    def _editor(self) -> TextArea:
+        return self.query_one(TextArea)
+
+    @property
+    def _state(self) -> Static:
+        return self.query_one("#preferences-state", Static)

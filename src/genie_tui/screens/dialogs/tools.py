@@ -1,0 +1,63 @@
+"""What one's agents can do: agents, tools with what the rules say of them, and tool servers."""
+
+from collections.abc import Callable
+from typing import Final
+
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from genie_core.room.workbench import Workbench
+from genie_tui.action import Scope
+from genie_tui.keymap import bindings
+from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.widgets.tool_list import tool_list
+
+NO_ENGINE: Final = (
+    "No agents are here: your engine is not loaded, or the room's host answers for you."
+)
+
+
+class ToolsScreen(Dialog[None]):
+    """Shows the workbench as it is, and again each second while it is open.
+
+    `bench` is asked each time: an engine may come while the screen is open.
+    """
+
+    CSS_PATH = "tools.tcss"
+    BINDINGS = bindings(Scope.TOOLS)
+
+    def __init__(self, bench: Callable[[], Workbench | None]) -> None:
+        super().__init__()
+        self._bench = bench
+        self._shown = Content("")
+
+    def compose(self) -> ComposeResult:
+        """A title, the list, and the keys."""
+        with Vertical(id="tools"):
+            yield Static("Agents, tools and tool servers", id="tools-title", markup=False)
+            with VerticalScroll(id="tools-scroll"):
+                yield Static(id="tools-list", markup=False)
+            yield DialogKeys("↑ ↓ scroll · esc back", id="tools-keys")
+
+    def on_mount(self) -> None:
+        """Keep it up to date."""
+        self.set_interval(1.0, self.show_now)
+
+    def on_resize(self) -> None:
+        """Lay it out for the width there is."""
+        self.call_after_refresh(self.show_now)
+
+    def show_now(self) -> None:
+        """Show how things are."""
+        bench = self._bench()
+        width = max(self.query_one("#tools-scroll").scrollable_content_region.width, 30)
+        content = Content(NO_ENGINE) if bench is None else tool_list(bench, width)
+        if content != self._shown:
+            self._shown = content
+            self.query_one("#tools-list", Static).update(content)
+
+    def action_close(self) -> None:
+        """Go back to the room."""
+        _ = self.dismiss()

@@ -1,0 +1,71 @@
+"""The question what becomes of what a person wrote when the room's disk does not take it."""
+
+from enum import Enum
+
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
+from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.text import visible_line
+from genie_tui.unsaved import Unsaved
+
+
+class Rescue(Enum):
+    """Choices for messages that are not saved."""
+
+    STAY = "stay"
+    WRITE = "write"
+    PRINT = "print"
+
+
+class UnsavedScreen(Dialog[Rescue]):
+    """Shows what would be lost, and returns what shall become of it. No other key ends it.
+
+    Without `can_stay` the room has been left already. `problem` says what went wrong before.
+    """
+
+    CSS_PATH = "unsaved.tcss"
+    BINDINGS = bindings(Scope.UNSAVED)
+
+    def __init__(self, unsaved: Unsaved, *, can_stay: bool, problem: str = "") -> None:
+        super().__init__()
+        self._unsaved = unsaved
+        self._can_stay = can_stay
+        self._problem = problem
+
+    def compose(self) -> ComposeResult:
+        """Show all that would be lost and why, and the keys."""
+        what = self._unsaved.what
+        with Vertical(id="unsaved"):
+            yield Static(f"Not saved: {what}", id="unsaved-title", markup=False)
+            yield Static(visible_line(self._unsaved.why), id="unsaved-why", markup=False)
+            with VerticalScroll(id="unsaved-scroll", can_focus=False):
+                yield Static(Content("\n".join(self._unsaved.lines())), markup=False)
+            problem = Static(visible_line(self._problem), id="unsaved-problem", markup=False)
+            problem.display = bool(self._problem)
+            yield problem
+            yield DialogKeys(self._keys(), id="unsaved-keys")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Stay only where that is possible."""
+        return self._can_stay or parameters != (Rescue.STAY.value,)
+
+    def action_choose(self, rescue: str) -> None:
+        """Return the person's choice."""
+        _ = self.dismiss(Rescue(rescue))
+
+    def action_scroll(self, lines: int) -> None:
+        """Read all of it."""
+        area = self.query_one("#unsaved-scroll", VerticalScroll)
+        area.scroll_relative(y=lines, animate=False)
+
+    def _keys(self) -> Content:
+        return Content("   ").join(
+            Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
+            for action in actions(Scope.UNSAVED)
+            if "choose" in action.run and (self._can_stay or "stay" not in action.run)
+        )

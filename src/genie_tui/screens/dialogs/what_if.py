@@ -1,0 +1,117 @@
+"""What another reasoner would have decided in a room that is watched again."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from genie_core.assistant.what_if.report import Outcome, Report
+from genie_tui.action import Scope
+from genie_tui.keymap import actions, bindings
+from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
+from genie_tui.whatif_text import MARKED, excerpt, heading, room, summary_lines, title, told
+
+SAME: Final = "Every decision was the same."
+
+
+class WhatIfScreen(Dialog[int | None]):
+    """Shows reports, the latest first; ends with the message that the person wants to see.
+
+    There is at least one report.
+    """
+
+    CSS_PATH = "whatif.tcss"
+    BINDINGS = bindings(Scope.WHATIF)
+    FREE = frozenset({"j", "k"})
+
+    def __init__(self, reports: Sequence[Report]) -> None:
+        super().__init__()
+        self._reports = reports
+        self._place = 0
+
+    def compose(self) -> ComposeResult:
+        """What was asked, the numbers, what differs or failed, and the keys."""
+        with Vertical(id="whatif"):
+            yield Static(id="whatif-title", markup=False)
+            yield Static(id="whatif-room", markup=False)
+            yield Static(id="whatif-summary", markup=False)
+            yield Static(SAME, id="whatif-none", markup=False)
+            yield OptionList(id="whatif-list", markup=False)
+            yield DialogKeys(_keys(), id="whatif-keys")
+
+    def on_mount(self) -> None:
+        """Show the latest."""
+        self._show()
+        self._list.focus()
+
+    def action_turn(self, step: int) -> None:
+        """Show an older or a newer report."""
+        self._place = min(max(self._place + step, 0), len(self._reports) - 1)
+        self._show()
+
+    def action_close(self) -> None:
+        """Go back to where one was."""
+        _ = self.dismiss(None)
+
+    def action_cursor_up(self) -> None:
+        """Select the one before."""
+        self._list.action_cursor_up()
+
+    def action_cursor_down(self) -> None:
+        """Select the one after."""
+        self._list.action_cursor_down()
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        _ = self.dismiss(self._outcomes[event.option_index].message)
+
+    @property
+    def _report(self) -> Report:
+        return self._reports[self._place]
+
+    @property
+    def _outcomes(self) -> Sequence[Outcome]:
+        return (*self._report.changed, *self._report.failures)
+
+    @property
+    def _list(self) -> OptionList:
+        return self.query_one(OptionList)
+
+    def _show(self) -> None:
+        report, outcomes = self._report, self._outcomes
+        which = f"  {self._place + 1} of {len(self._reports)}" if len(self._reports) > 1 else ""
+        self.query_one("#whatif-title", Static).update(f"{title(report)}{which}")
+        self.query_one("#whatif-room", Static).update(room(report))
+        self.query_one("#whatif-summary", Static).update("\n".join(summary_lines(report)))
+        self.set_class(not outcomes, "-none")
+        self._list.set_options([Option(_prompt(each)) for each in outcomes])
+        if outcomes:
+            self._list.highlighted = 0
+
+
+def _prompt(outcome: Outcome) -> Content:
+    """A message, and both decisions or what went wrong. Safe to show."""
+    after = outcome.after
+    return Content.assemble(
+        (heading(outcome), "$foreground-muted"),
+        (f"  ! {MARKED}" if outcome.wrong else "", "$text-warning"),
+        f"\n{excerpt(outcome.text)}\n",
+        ("  was  ", "$foreground-muted"),
+        f"{told(outcome.before)}\n",
+        ("  now  ", "$foreground-muted"),
+        (told(after), "bold") if after else (f"FAILED    {excerpt(outcome.error)}", "$text-error"),
+        "\n",
+    )
+
+
+def _keys() -> Content:
+    return Content("   ").join(
+        Content.assemble((action.short_keys, "$primary bold"), f" {action.label}")
+        for action in actions(Scope.WHATIF)
+    )

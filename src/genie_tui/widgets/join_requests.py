@@ -1,0 +1,182 @@
+"""The strip above the composer where others ask something of this person.
+
+A host is asked to let somebody in, a member to host the room. It never takes the focus by itself
+and acts on keys only while it has it and its guard admits them: typing can never answer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.seat import Knock
+from genie_core.room.transport.origin import LOOPBACK
+from genie_tui.action import Action, Scope
+from genie_tui.keymap import bindings
+from genie_tui.text import visible_line
+from genie_tui.widgets.key_words import key_words
+from genie_tui.widgets.keys_line import KeysLine
+
+
+@dataclass(frozen=True, slots=True)
+class HostOffer:
+    """Somebody asks this person to host from now on."""
+
+    by: str
+
+
+Caller: TypeAlias = Knock | HostOffer
+
+_WORDS: Final[dict[type, dict[str, str]]] = {
+    Knock: {"allow": "let in", "deny": "turn away"},
+    HostOffer: {"allow": "yes, I host", "deny": "no"},
+}
+
+
+class Door(Vertical, can_focus=True):
+    """Shows those who ask one at a time, the first to come first. Hidden while there is nobody."""
+
+    BINDINGS = bindings(Scope.DOOR)
+
+    class Answered(Message):
+        """The person answered somebody."""
+
+        def __init__(self, caller: Caller, *, allow: bool) -> None:
+            super().__init__()
+            self.caller = caller
+            self.allow = allow
+
+    class Dismissed(Message):
+        """The person lets them wait, or the last one is gone."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        super().__init__()
+        self._callers: list[Caller] = []
+        self._keys = KeysLine(Scope.DOOR, clock)
+
+    def compose(self) -> ComposeResult:
+        """Who asks what, and the keys."""
+        yield Static(id="door-text", markup=False)
+        yield self._keys
+
+    def on_mount(self) -> None:
+        """Begin with nobody."""
+        self._show()
+
+    @property
+    def callers(self) -> tuple[Caller, ...]:
+        """Those who wait; the first of them is shown."""
+        return tuple(self._callers)
+
+    def take(self, caller: Caller) -> None:
+        """Let somebody wait, behind those who do already; whoever is `over` goes."""
+        if isinstance(caller, Knock) and caller.over:
+            gone = next((each for each in self._callers if _same(each, caller)), None)
+            self.remove_caller(gone)
+        elif not any(_same(each, caller) for each in self._callers):
+            self._callers.append(caller)
+            self._show()
+
+    def remove_caller(self, caller: Caller | None) -> None:
+        """Let somebody wait no longer."""
+        if caller not in self._callers:
+            return
+        in_view = caller is self._callers[0]
+        self._callers.remove(caller)
+        if in_view:
+            self._keys.arm()
+        self._show()
+
+    def clear(self) -> None:
+        """Let nobody wait any longer."""
+        self._callers.clear()
+        self._show()
+
+    def knocks_by(self, name: str) -> list[Knock]:
+        """Those who wait to come in under a name."""
+        wanted = fold_name(name)
+        knocks = [each for each in self._callers if isinstance(each, Knock)]
+        return [each for each in knocks if fold_name(each.name) == wanted]
+
+    def arm(self) -> None:
+        """Let no key count until the keyboard has rested."""
+        self._keys.arm()
+
+    def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001 - as Widget has it
+        """Arm the guard, however the focus came here; once it is gone, say how to come back."""
+        super().watch_has_focus(_has_focus)
+        self._keys.arm()
+        if self.is_mounted:
+            self._show()
+
+    def on_key(self, event: events.Key) -> None:
+        """Do what a key says if the guard admits it; swallow it otherwise."""
+        if event.key in ("tab", "shift+tab"):
+            return
+        event.stop()
+        self._keys.take(event, self, self._act)
+        if event.key == "escape":
+            self._keys.arm()
+            self.post_message(self.Dismissed())
+
+    def action_through_on_key(self, _run: str) -> None:
+        """Nothing: the bindings are there to be listed, `on_key` takes the keys."""
+
+    def _act(self, action: Action) -> None:
+        self._keys.arm()
+        if not self._callers:
+            return
+        if action.run == "next":
+            self._callers.append(self._callers.pop(0))
+            self._show()
+        elif action.run in ("allow", "deny"):
+            self.post_message(self.Answered(self._callers[0], allow=action.run == "allow"))
+
+    def _show(self) -> None:
+        had_focus = self.has_focus
+        self.display = bool(self._callers)
+        if not self._callers:
+            if had_focus:
+                self.post_message(self.Dismissed())
+            return
+        caller, count = self._callers[0], len(self._callers)
+        self.border_title = f"1 of {count}" if count > 1 else ""
+        self.query_one("#door-text", Static).update(_text(caller))
+        left_out = frozenset() if count > 1 else frozenset({"next"})
+        self._keys.name_keys(_WORDS[type(caller)], left_out)
+        self._keys.sleep("" if had_focus else "f7 to answer")
+
+
+def _same(one: Caller, other: Caller) -> bool:
+    if isinstance(one, Knock) and isinstance(other, Knock):
+        return one.id == other.id
+    return one == other
+
+
+def _origin(source: str) -> str:
+    return "this machine" if source in ("", LOOPBACK) else visible_line(source)
+
+
+def _text(caller: Caller) -> Content:
+    muted = "$foreground-muted"
+    if isinstance(caller, HostOffer):
+        return Content.assemble(
+            (visible_line(caller.by), "bold"),
+            " asks you to host this room.\n",
+            ("It goes on at your machine, from your copy, when they leave.", muted),
+        )
+    return Content.assemble(
+        "Somebody new wants in: ",
+        (visible_line(caller.name), "bold"),
+        (f", from {_origin(caller.source)}", muted),
+        ("\nTheir key in words: ", muted),
+        (key_words(caller.key), "$text-accent"),
+        (". Ask them to read out theirs; their screen shows it.", muted),
+    )

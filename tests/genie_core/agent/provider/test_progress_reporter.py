@@ -1,0 +1,28 @@
+from tests.genie_core.agent.provider.both import Reports
+
+from genie_core.agent.provider.progress_reporter import BEAT, Pulse
+from genie_core.runtime.progress import What, reporting_to
+
+
+class Heard(Reports):
+    """Keeps repeated reports, too."""
+
+    def doing(self, what: str, detail: str) -> None:
+        self.doings.append(f"{what} {detail}".strip())
+
+
+def test_changes_are_told_at_once_and_what_lasts_now_and_then() -> None:
+    now, heard = 0.0, Heard()
+    pulse = Pulse(lambda: now)
+
+    def at(what: What, moment: float) -> None:
+        nonlocal now
+        now = moment
+        pulse.at(what)
+
+    with reporting_to(heard):
+        for moment in (0.0, 0.1, BEAT - 0.1, BEAT):
+            at("thinking", moment)
+        at("writing", BEAT + 0.1)
+        at("writing", BEAT + 0.2)
+    assert heard.doings == ["thinking", "thinking", "writing"]

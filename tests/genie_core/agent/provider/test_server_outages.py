@@ -1,0 +1,79 @@
+import pytest
+from mcp import MCPError
+from tests.genie_core.agent.provider.both import RUNTIMES, Reports, bench
+
+from genie_core.agent.provider.server_outages import (
+    CONNECTION_CLOSED,
+    Paused,
+    failure,
+    late,
+    note_outage,
+    notice,
+    shown,
+)
+from genie_core.runtime.progress import reporting_to
+from genie_core.testing.turns import Call, Say
+
+WEB = "streamable_http: https://me:12345678@host/mcp?token=abc123"
+REFUSED = ConnectionError("401 for url 'https://host/mcp?token=abc123'")
+
+
+def test_a_name_is_shown_without_what_may_be_a_key() -> None:
+    assert shown("files") == "'files'"
+    assert shown(WEB) == "'streamable_http: https://[hidden]@host/mcp?token=[hidden]'"
+
+
+def test_model_and_people_are_told_which_server_it_is_and_why() -> None:
+    failed = failure(WEB, REFUSED)
+    assert (failed.stage, failed.__cause__) == ("tools", REFUSED)
+    for told in (notice(WEB, REFUSED), str(failed)):
+        assert "host/mcp" in told
+        assert "ConnectionError: 401" in told
+        assert "abc123" not in told
+        assert "12345678" not in told
+
+
+def test_one_that_starts_too_slowly_is_told_how_long_it_had() -> None:
+    assert str(late(30)) == "it did not start within 30 seconds"
+
+
+def test_what_a_server_raised_is_told_to_the_owner_alone() -> None:
+    reports = Reports()
+    with reporting_to(reports):
+        note_outage("web", REFUSED)
+    public, whole = reports.doings
+    assert public == "note tool server 'web' cannot be used"
+    assert whole.startswith("detail tool server 'web' cannot be used: ConnectionError: 401")
+    assert "host/mcp" in whole
+    assert failure("web", REFUSED).public == "tool server 'web': it cannot be used"
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (MCPError(CONNECTION_CLOSED, "https://host/mcp"), "it has ended, or closed the connection"),
+        (late(30), "it did not start within 30 seconds"),
+        (Paused("401 for url 'https://host/mcp'", 4), "it is tried again in 4 seconds"),
+    ],
+)
+def test_what_tells_nothing_of_its_address_is_told_to_everybody(error: Exception, why: str) -> None:
+    reports = Reports()
+    with reporting_to(reports):
+        note_outage("web", error)
+    assert reports.doings[0] == f"note tool server 'web' cannot be used: {why}"
+    assert failure("web", error).public == f"tool server 'web': {why}"
+
+
+async def look() -> str:
+    """Look."""
+    raise REFUSED
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.timeout(100)
+async def test_what_a_tool_raised_is_told_to_the_owner_alone(runtime: str) -> None:
+    async with bench(runtime, Call("look", {}), Say("oh"), tools=[look]) as desk:
+        assert await desk.ask(desk.agent(), "go") == "oh"
+    told = [each for each in desk.reports.doings if each.startswith(("note", "detail"))]
+    assert told[0] == "note look: ConnectionError"
+    assert told[1].startswith("detail look: ConnectionError: 401 for url 'https://host/mcp")

@@ -1,0 +1,79 @@
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from genie_core.assistant.servers.config_file import ServerSpec
+from genie_core.assistant.servers.errors import MissingValue, ServerError
+from genie_core.assistant.servers.launch import lacks, ready_to_start
+from genie_core.privacy.redaction import mask_known
+
+
+def test_secrets_come_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GENIE_TEST_ONE", "from the environment")
+    monkeypatch.setenv("GENIE_TEST_TWO", "from the environment, too")
+    spec = ServerSpec("a", "x", ("${GENIE_TEST_ONE}", "${GENIE_TEST_TWO}"))
+    made = ready_to_start(spec, {"GENIE_TEST_ONE": "a secret"})
+    assert made.args == ("a secret", "from the environment, too")
+    with pytest.raises(MissingValue):
+        ready_to_start(ServerSpec("a", "x", ("${GENIE_TEST_NONE}",)), {})
+
+
+def test_what_is_secret_is_hidden_from_then_on() -> None:
+    spec = ServerSpec("a", "x", env={"LOGIN_TOKEN": "${IT}"})
+    assert mask_known("say opensesame-1 here") == "say opensesame-1 here"
+    ready_to_start(spec, {"IT": "opensesame-1"})
+    assert "opensesame-1" not in mask_known("say opensesame-1 here")
+
+
+def test_a_home_folder_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert ready_to_start(ServerSpec("a", "~/bin/x"), {}).command == f"{tmp_path}/bin/x"
+
+
+def test_what_can_lead_nowhere_is_told_before_it_is_tried(tmp_path: Path) -> None:
+    with pytest.raises(ServerError, match=r"'a' has a cwd that is no folder: .*/gone"):
+        ready_to_start(ServerSpec("a", "x", cwd=str(tmp_path / "gone")), {})
+    with pytest.raises(ServerError, match="'a' has a url that does not begin") as caught:
+        ready_to_start(ServerSpec("a", url="${WHERE}"), {"WHERE": "file:///etc"})
+    assert "etc" not in str(caught.value)
+
+
+def test_what_keeps_a_server_from_starting_is_found_without_starting_it(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "server"
+    program.write_text("#!/bin/sh\n")
+    env = {"PATH": f"/nowhere:{tmp_path / 'bin'}"}
+
+    def said(spec: ServerSpec, keys: Mapping[str, str] | None = None) -> list[str]:
+        return [str(each) for each in lacks(spec, keys or {}, env)]
+
+    def why(command: str, cwd: str = "") -> str:
+        (text,) = said(ServerSpec("git", command, cwd=cwd))
+        return text.removeprefix("the tool server 'git' ")
+
+    assert why("server") == "can't be started: there is no program 'server' on PATH; install it"
+    assert why(str(program)) == f"can't be started: '{program}' is not executable"
+    assert why("bin/gone", str(tmp_path)) == "can't be started: there is no program 'bin/gone'"
+    assert why("x", str(tmp_path / "gone")).startswith("has a cwd that is no folder")
+    program.chmod(0o755)
+    assert said(ServerSpec("git", "server")) == []
+    assert said(ServerSpec("git", "bin/server", cwd=str(tmp_path))) == []
+    assert "no program 'server'" in said(ServerSpec("git", "server", env={"PATH": "${P:-/no}"}))[0]
+    assert said(ServerSpec("git", "server", env={"PATH": "${P}"}), {"P": env["PATH"]}) == []
+
+
+def test_every_name_that_has_no_value_is_found() -> None:
+    spec = ServerSpec("a", "x", ("${ONE}", "${TWO:-2}"), {"THREE": "${env:THREE} ${FOUR}"})
+    web = ServerSpec("b", url="http://${HOST}/", headers={"Authorization": "Bearer ${TOKEN}"})
+    found = [
+        str(each) for each in (*lacks(spec, {"FOUR": "4"}, {}), *lacks(web, {"HOST": "h"}, {}))
+    ]
+    assert found == [
+        f"{place} needs {name}: set it with 'genie-tui secrets set {name}' or in the environment"
+        for place, name in (
+            ("args of the tool server 'a'", "ONE"),
+            ("env.THREE of the tool server 'a'", "THREE"),
+            ("headers.Authorization of the tool server 'b'", "TOKEN"),
+        )
+    ]

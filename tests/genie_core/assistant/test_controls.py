@@ -1,0 +1,100 @@
+import pytest
+
+from genie_core.assistant.build import build_assistant
+from genie_core.assistant.config import AgentSpec, AssistantConfig, Budget, Rule
+from genie_core.assistant.errors import MissingVariable
+from genie_core.room.judge import Call
+from genie_core.room.workbench import Allowance
+from genie_core.runtime.progress import Usage
+from genie_core.secrets import SecretsProvider
+
+CODER = AgentSpec("coder", "Writes code.", tools=("calculate",))
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+
+
+def test_it_shows_who_there_is_and_on_what_they_run() -> None:
+    config = AssistantConfig(model="openai:big", runtime="openai-agents", agents=(CODER,))
+    bench = build_assistant(config, owner="ann").workbench
+    assert [(each.name, each.model, each.runtime) for each in bench.agents] == [
+        ("system", "openai:big", "openai-agents"),
+        ("coder", "openai:big", "openai-agents"),
+        ("reasoner", "openai:big", "pydantic-ai"),
+    ]
+    assert [each.coordinator for each in bench.agents] == [True, False, False]
+    bench = build_assistant(AssistantConfig(template="mention_only")).workbench
+    assert [each.name for each in bench.agents] == ["system"]
+
+
+def test_tools_are_shown_with_what_the_rules_say_of_them() -> None:
+    rules = (Rule("deny", "calculate", "coder"),)
+    assistant = build_assistant(AssistantConfig(agents=(CODER,), rules=rules), owner="ann")
+    told = {(each.agent, each.name): each for each in assistant.workbench.tools}
+    assert told["coder", "calculate"].effect == "deny"
+    assert told["system", "calculate"].effect == "allow"
+    assert told["system", "calculate"].description
+    assert told["system", "run_subagent"].effect == "allow"
+    assert told["system", "fetch_url"].effect == "ask"
+    assert ("coder", "fetch_url") not in told
+
+
+def test_a_risk_is_known_only_of_tools_that_an_agent_has() -> None:
+    assistant = build_assistant(AssistantConfig(agents=(CODER,)))
+
+    def judged(agent: str, tool: str) -> tuple[str, str]:
+        judgement = assistant.judge.judge(Call("ann", agent, tool, {}))
+        return judgement.effect, judgement.risk
+
+    assert judged("system", "calculate") == ("allow", "read")
+    assert judged("coder:1a2b", "calculate") == ("allow", "read")
+    assert judged("coder:1a2b", "current_time") == ("ask", "unknown")
+    assert judged("stranger:1", "calculate") == ("ask", "unknown")
+    assert judged("system", "read_file") == ("ask", "unknown")  # there is no workspace
+
+
+async def test_another_model_is_shown_or_refused() -> None:
+    bench = build_assistant(AssistantConfig(model="openai:big")).workbench
+    assert await bench.use_model("offline") == "offline helper"
+    assert (bench.model, bench.agents[0].model) == ("", "offline helper")
+    with pytest.raises(MissingVariable):
+        await bench.use_model("anthropic:claude-sonnet-4-5")
+    assert bench.model == ""
+    assert await bench.use_model("openai:small") == bench.model == "openai:small"
+
+
+class Stored(SecretsProvider):
+    """Secrets to which others can be added."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+
+    def get_secrets(self, username: str) -> dict[str, str]:
+        assert username == "ann"
+        return dict(self.values)
+
+
+async def test_a_secret_that_was_stored_meanwhile_is_found() -> None:
+    stored = Stored()
+    bench = build_assistant(AssistantConfig(), stored, "ann").workbench
+    with pytest.raises(MissingVariable):
+        await bench.use_model("anthropic:claude-sonnet-4-5")
+    stored.values["ANTHROPIC_API_KEY"] = "sk-none"
+    assert await bench.use_model("anthropic:claude-sonnet-4-5") == "anthropic:claude-sonnet-4-5"
+
+
+def test_the_budget_counts_what_was_spent_before() -> None:
+    bench = build_assistant(AssistantConfig(budget=Budget(tokens=100))).workbench
+    bench.begin(Usage("m", 1, 90, 20))
+    assert bench.allowance == Allowance(tokens=110, token_limit=100)
+    assert bench.raise_budget(tokens=50) == Allowance(tokens=110, token_limit=150)
+
+
+def test_what_has_no_effect_is_told_once() -> None:
+    config = AssistantConfig(runtime="openai-agents", template="fact_check")
+    template, runtime = build_assistant(config).notices
+    assert "fact_check" in template
+    assert "openai-agents" in runtime

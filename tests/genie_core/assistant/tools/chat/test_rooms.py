@@ -1,0 +1,99 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from genie_core.archive.catalogue import Catalogue
+from genie_core.archive.lines import encode_line
+from genie_core.archive.saved import RECORD_NAME, SavedRoom
+from genie_core.assistant.tools.chat import rooms
+from genie_core.assistant.tools.chat.rooms import Rooms, found_in
+from genie_core.room.protocol.events import ROOM, Answered, AnyBody, Event, Opened, Recovered, Said
+
+NOON = 1_790_000_000.0
+
+
+def save(base: Path, title: str, *said: tuple[str, AnyBody]) -> SavedRoom:
+    saved = Catalogue(base).create(title, NOON)
+    events = [Event(1, NOON, ROOM, Opened(saved.id, title))]
+    events += [Event(seq, NOON + seq, by, body) for seq, (by, body) in enumerate(said, 2)]
+    saved.log_path.write_bytes(b"".join(map(encode_line, events)))
+    return saved
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    save(
+        tmp_path,
+        "Garden",
+        ("ann", Said("1", "Who waters the plants?")),
+        ("ann", Answered(2, "Bob waters them")),
+    )
+    save(tmp_path, "Budget", ("bob", Said("1", "The WATER bill: 30")),
+         ("bob", Recovered(Event(9, NOON, "carol", Said("9", "water is cheap")))))  # fmt: skip
+    return tmp_path
+
+
+def search(base: Path, words: str, room: str = "", limit: int = 10) -> list[str]:
+    return found_in(str(base), words, room, limit, 600).splitlines()
+
+
+async def test_messages_of_all_rooms_are_found_with_where_and_when_they_were_said(
+    base: Path,
+) -> None:
+    said = (await Rooms(base, seconds=60).search_rooms("water")).splitlines()
+    assert said[0] == '4 messages with "water" (2 rooms searched):'
+    assert len(said) == 5
+    [garden] = [each for each in Catalogue(base).all() if each.title == "Garden"]
+    [line] = [each for each in said if "plants" in each]
+    assert line.startswith(f"- Garden ({garden.id}), 2026-09-21 ")
+    assert line.endswith(", ann: Who waters the plants?")
+    assert any(each.endswith(", genie: Bob waters them") for each in said)
+    assert said[-1].endswith(", carol: water is cheap")  # the earliest
+
+
+def test_the_search_can_be_narrowed(base: Path) -> None:
+    assert search(base, "water bill")[0] == '1 message with "water" and "bill" (2 rooms searched):'
+    assert "1 room searched" in search(base, "water", "gard")[0]
+    assert search(base, "water", limit=1)[0].endswith(", the latest 1:")
+    assert search(base, '"bill water"')[0].startswith("No saved message contains")
+
+
+async def test_without_words_or_rooms_there_is_nothing_to_find(tmp_path: Path) -> None:
+    assert "no words" in await Rooms(tmp_path).search_rooms('""')
+    assert search(tmp_path / "none", "x") == ['No saved message contains "x" (0 rooms searched).']
+
+
+def test_rooms_that_cannot_be_read_are_told_and_passed_over(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        broken = save(base, f"Broken {number}")
+        (broken.folder / RECORD_NAME).write_bytes(b"{")
+    folder = save(base, "Folder")
+    folder.log_path.unlink()
+    folder.log_path.mkdir()
+    said = search(base, "water")
+    assert said[0] == '4 messages with "water" (2 rooms searched):'
+    assert said[-1].startswith("Not searched: ")
+    assert said[-1].endswith("; and 3 more.")
+    torn = save(base, "Torn", ("ann", Said("1", "water here")))
+    torn.log_path.write_bytes(torn.log_path.read_bytes() + b'{"half')
+    assert search(base, "water", "torn")[0].startswith("1 message")
+    monkeypatch.setattr(rooms, "MAX_LOG_BYTES", 10)
+    assert "more than 10 bytes" in search(base, "water", "torn")[-1]
+
+
+def test_when_time_is_up_what_was_found_is_told(base: Path) -> None:
+    said = found_in(str(base), "water", "", 10, -1.0).splitlines()
+    assert said[-1] == "Not searched: 2 rooms: there was no time left."
+
+
+async def test_a_search_that_takes_too_long_is_given_up(base: Path) -> None:
+    said = await Rooms(base, seconds=0.0).search_rooms("water")
+    assert "too large" in said
+    task = asyncio.create_task(Rooms(base, seconds=600).search_rooms("water"))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -1,0 +1,97 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from genie_core.assistant.tools.files.edit import MAX_WRITTEN_BYTES, Edits
+from genie_core.assistant.tools.files.workspace import MAX_FILE_BYTES, Workspace
+
+
+@pytest.fixture
+def edits(tmp_path: Path) -> Edits:
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "plan.md").write_text("one\ntwo\nthree\ntwo\n", encoding="utf-8")
+    (root / "photo.png").write_bytes(b"\x89PNG\x00two")
+    (root / ".env").write_text("KEY=two", encoding="utf-8")
+    (tmp_path / "secret.txt").write_text("two", encoding="utf-8")
+    (root / "way-out").symlink_to(tmp_path)
+    return Edits(Workspace.at(root))
+
+
+def content(edits: Edits, name: str = "plan.md") -> str:
+    return (edits.workspace.root / name).read_bytes().decode()
+
+
+async def test_a_file_is_made_and_replaced_only_if_asked(edits: Edits) -> None:
+    said = await edits.write_file("src/new.py", "a\nb\n")
+    assert said == "Wrote the new file src/new.py (2 lines, 4 bytes)."
+    assert "set overwrite" in await edits.write_file("src/new.py", "c\n")
+    assert content(edits, "src/new.py") == "a\nb\n"
+    said = await edits.write_file("src/new.py", "a\nc\n", overwrite=True)
+    assert said.startswith("Changed src/new.py (now 2 lines):\n```\n--- src/new.py")
+    assert "-b\n+c\n" in said
+    assert "as it was" in await edits.write_file("src/new.py", "a\nc\n", overwrite=True)
+
+
+async def test_one_place_is_edited_and_the_difference_told(edits: Edits) -> None:
+    said = await edits.edit_file("plan.md", "three\n", "3\n4\n")
+    assert said == (
+        "Changed plan.md (now 5 lines):\n```\n--- plan.md\n+++ plan.md\n"
+        "@@ -1,4 +1,5 @@\n one\n two\n-three\n+3\n+4\n two\n```"
+    )
+    assert content(edits) == "one\ntwo\n3\n4\ntwo\n"
+
+
+async def test_what_occurs_elsewhere_too_is_not_edited_by_chance(edits: Edits) -> None:
+    assert "contains the old text 2 times" in await edits.edit_file("plan.md", "two", "2")
+    assert "does not contain" in await edits.edit_file("plan.md", "Two", "2")
+    assert "no text to replace" in await edits.edit_file("plan.md", "", "2")
+    assert "the same" in await edits.edit_file("plan.md", "one", "one")
+    assert content(edits) == "one\ntwo\nthree\ntwo\n"
+    assert "+2" in await edits.edit_file("plan.md", "two", "2", everywhere=True)
+    assert content(edits) == "one\n2\nthree\n2\n"
+
+
+async def test_how_lines_end_and_texts_begin_is_kept(edits: Edits) -> None:
+    file = edits.workspace.root / "dos.txt"
+    file.write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
+    assert "Changed" in await edits.edit_file("dos.txt", "one\ntwo", "1\n2")
+    assert file.read_bytes() == b"\xef\xbb\xbf1\r\n2\r\n"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../secret.txt", "way-out/secret.txt", "way-out/new", "/tmp/new", ".env", "photo.png", "."],
+)
+async def test_nothing_else_is_changed(edits: Edits, path: str) -> None:
+    root = edits.workspace.root
+    files = [root.parent / "secret.txt", root / ".env", root / "photo.png"]
+    before = [each.read_bytes() for each in files]
+    for overwrite in (False, True)[: 1 if path == "photo.png" else 2]:
+        said = await edits.write_file(path, "mine", overwrite=overwrite)
+        assert said.startswith("Cannot do that: ")
+    assert (await edits.edit_file(path, "two", "mine")).startswith("Cannot do that: ")
+    assert [each.read_bytes() for each in files] == before
+    assert not (root.parent / "new").exists()
+
+
+async def test_sizes_are_limited(edits: Edits) -> None:
+    said = await edits.write_file("big.txt", "x" * (MAX_WRITTEN_BYTES + 1))
+    assert f"more than {MAX_WRITTEN_BYTES:,}" in said
+    (edits.workspace.root / "big.txt").write_bytes(b"x" * MAX_FILE_BYTES + b"y")
+    assert f"more than {MAX_FILE_BYTES:,}" in await edits.edit_file("big.txt", "y", "z")
+    said = await edits.edit_file("plan.md", "two", "x" * MAX_WRITTEN_BYTES, everywhere=True)
+    assert "more than" in said
+    assert "half a character" in await edits.write_file("odd.txt", "\ud800")
+    assert not (edits.workspace.root / "odd.txt").exists()
+
+
+async def test_edits_at_once_are_all_made(edits: Edits) -> None:
+    (edits.workspace.root / "many.txt").write_text(
+        "".join(f"<{n}>\n" for n in range(20)), encoding="utf-8"
+    )
+    await asyncio.gather(
+        *(Edits(edits.workspace).edit_file("many.txt", f"<{n}>", str(n)) for n in range(20))
+    )
+    assert content(edits, "many.txt") == "".join(f"{n}\n" for n in range(20))

@@ -1,0 +1,105 @@
+from pathlib import Path
+
+import pytest
+
+from genie_core.assistant.tools.files import walk
+from genie_core.assistant.tools.files.walk import Walk
+from genie_core.assistant.tools.files.workspace import MAX_FILE_BYTES, Workspace
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    root = tmp_path / "work"
+    put(root / "src" / "app.py")
+    put(root / "src" / "deep" / "more.py")
+    put(root / "notes.txt")
+    put(root / ".env")
+    put(tmp_path / "outside.txt")
+    (root / "link.txt").symlink_to(tmp_path / "outside.txt")
+    (root / "src" / "loop").symlink_to(root)
+    return Workspace.at(root)
+
+
+def put(file: Path, text: str = "text") -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def names(taken: Walk) -> list[str]:
+    return [name for name, _ in taken.texts()]
+
+
+def test_a_walk_stays_inside_and_off_hidden_files(workspace: Workspace) -> None:
+    taken = Walk(workspace, workspace.root)
+    assert names(taken) == ["notes.txt", "src/app.py", "src/deep/more.py"]
+    assert taken.notes() == []
+    assert taken.searched == 3
+
+
+def test_ignored_folders_do_not_count(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walk, "MAX_SEARCHED_FILES", 4)
+    monkeypatch.setattr(walk, "MAX_VISITED", 8)
+    for number in range(50):
+        put(workspace.root / "node_modules" / f"package{number}" / "index.js")
+    put(workspace.root / "debug.log")
+    put(workspace.root / ".gitignore", "node_modules/\n*.log\n")
+    taken = Walk(workspace, workspace.root)
+    assert names(taken) == ["notes.txt", "src/app.py", "src/deep/more.py"]
+    (note,) = taken.notes()
+    assert note.startswith("Left out, as .gitignore says: `debug.log`, `node_modules/`.")
+
+
+@pytest.mark.parametrize("start", ["node_modules", "node_modules/one", "node_modules/one/a.js"])
+def test_what_is_asked_for_by_name_is_searched_though_it_is_ignored(
+    workspace: Workspace, start: str
+) -> None:
+    put(workspace.root / "node_modules" / "one" / "a.js")
+    put(workspace.root / ".gitignore", "node_modules/\n")
+    taken = Walk(workspace, workspace.resolve(start))
+    assert names(taken) == ["node_modules/one/a.js"]
+    assert taken.notes() == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "after"),
+    [
+        ("MAX_SEARCHED_FILES", 1, "1 file"),
+        ("MAX_SEARCHED_BYTES", 4, "4 bytes of text"),
+        ("MAX_VISITED", 2, "looking at 2 files and folders"),
+    ],
+)
+def test_where_a_walk_stopped_is_said(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, after: str
+) -> None:
+    monkeypatch.setattr(walk, limit, value)
+    taken = Walk(workspace, workspace.root)
+    assert names(taken) == ["notes.txt"]
+    assert taken.notes() == [
+        f"The search stopped at `src/app.py` after {after}; search a narrower folder."
+    ]
+
+
+def test_a_walk_that_just_reaches_its_limit_is_whole(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(walk, "MAX_SEARCHED_FILES", 3)
+    taken = Walk(workspace, workspace.root)
+    assert len(names(taken)) == 3
+    assert taken.notes() == []
+
+
+def test_what_is_read_in_part_or_not_at_all_is_said(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(workspace.root / "big.txt", "x" * (MAX_FILE_BYTES + 1))
+    taken = Walk(workspace, workspace.root)
+    passing = taken.texts()
+    assert len(next(passing)[1]) == MAX_FILE_BYTES
+    (workspace.root / "notes.txt").unlink()  # listed, and gone before it is read
+    assert [name for name, _ in passing] == ["src/app.py", "src/deep/more.py"]
+    assert taken.notes() == [
+        "Only the first 2 MB of `big.txt` count.",
+        "Not readable: `notes.txt`.",
+    ]

@@ -1,0 +1,191 @@
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from genie_core.assistant.config import ToolLimits
+from genie_core.assistant.tools.files.workspace import Workspace
+from genie_core.assistant.tools.shell.command import Commands
+
+PYTHON = sys.executable
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "work"
+    (root / "docs").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (root / "way-out").symlink_to(tmp_path / "outside")
+    return Workspace.at(root).root
+
+
+def commands(root: Path, *, seconds: float = 60.0, size: int = 2_000) -> Commands:
+    limits = ToolLimits(command_seconds=seconds, command_bytes=size, shell=True)  # noqa: S604 — a setting
+    return Commands(Workspace(root), limits)
+
+
+async def in_shell(root: Path, line: str) -> str:
+    return await commands(root, seconds=600).run_command(line, "", True)
+
+
+def python(code: str) -> str:
+    return f'{PYTHON} -I -S -c "{code}"'
+
+
+async def test_a_program_is_run_in_the_workspace(root: Path) -> None:
+    run = commands(root).run_command
+    said = await run("sh -c 'pwd; echo oops >&2; exit 3'")
+    assert said.startswith("It ended with exit code 3 after ")
+    assert said.endswith(f"\nIt printed:\n```\n{root}\noops\n```")
+    assert f"\n{root / 'docs'}\n" in await run("pwd", "docs")
+    assert "`echo" not in await run("echo 'a | b' \"c > d\" e\\;f")
+    assert "\na | b c > d e;f\n" in await run("echo 'a | b' \"c > d\" e\\;f")
+    assert "ended by SIGSEGV" in await in_shell(root, "kill -SEGV $$")
+
+
+async def test_it_learns_nothing_and_is_given_nothing(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-secret")
+    said = await in_shell(root, "env; cat; ls -l /proc/self/fd")
+    names = {line.partition("=")[0] for line in said.splitlines() if "=" in line}
+    assert {"PATH", "HOME", "TERM"} <= names <= {"PATH", "HOME", "LANG", "TERM", "PWD", "_", "OLDPWD", "SHLVL"}  # fmt: skip
+    assert "TERM=dumb" in said
+    assert "sk-secret" not in said
+    descriptors = {line.split()[-3] for line in said.splitlines() if " -> " in line}
+    assert descriptors <= {"0", "1", "2", "3"}, said  # the last is the folder that ls lists
+    assert "0 -> /dev/null" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "why"),
+    [
+        ("ls | wc", "", "'|' is for shells"),
+        ("ls && ls", "", "'&&' is for shells"),
+        ("ls >x", "", "'>' is for shells"),
+        ("ls 'a", "", "no closing quotation"),
+        ("  ", "", "no command"),
+        ("ls \0", "", "null character"),
+        ("ls \ud800", "", "half a character"),
+        ("x" * 30_000, "", "more than"),
+        ("no-such-program", "", "cannot be started: No such file"),
+        ("./docs", "", "cannot be started: Permission denied"),
+        ("ls", "..", "outside"),
+        ("ls", "way-out", "outside"),
+        ("ls", "nope", "there is no"),
+        ("ls", "file", "not a folder"),
+    ],
+)
+async def test_what_is_not_run_is_said(root: Path, command: str, folder: str, why: str) -> None:
+    (root / "file").touch()
+    said = await commands(root).run_command(command, folder)
+    assert said.startswith("Cannot do that: ")
+    assert why in said
+
+
+async def test_a_shell_is_used_only_where_it_is_allowed(root: Path) -> None:
+    plain = Commands(Workspace(root))
+    assert "no shell is allowed" in await plain.run_command("echo a > b", "", True)
+    assert "\n$HOME *\n" in await plain.run_command("echo $HOME *")
+    assert not (root / "b").exists()
+    assert "\n1\n" in await in_shell(root, "echo a | wc -l")
+
+
+async def test_however_much_is_printed_the_ends_are_shown(root: Path) -> None:
+    code = "import os; os.write(1, b'first'); [os.write(1, b'x' * 1000000) for _ in range(100)]; os.write(1, b'last')"  # fmt: skip
+    said = await commands(root).run_command(python(code))
+    assert "first" in said
+    assert "last" in said
+    assert "of 100,000,009 bytes are left out here" in said
+    assert len(said) < 3_000
+
+
+async def test_what_is_no_text_is_described(root: Path) -> None:
+    assert "1,000 bytes that are not text" in await commands(root).run_command(
+        "head -c 1000 /dev/zero"
+    )
+
+
+async def test_time_is_limited_by_the_settings_and_the_call(root: Path) -> None:
+    said = await commands(root, seconds=0.5).run_command("sh -c 'echo begun; exec sleep 600'")
+    assert said.startswith("It was ended after 0.5 seconds")
+    said = await commands(root).run_command("sleep 600", seconds=0.1)
+    assert said.startswith("It was ended after 0.1 seconds")
+
+
+STUBBORN = """
+trap '' TERM HUP INT
+echo $$ >> pids
+(trap '' TERM; echo $(exec sh -c 'echo $PPID') >> pids; while :; do sleep 600; done) &
+setsid sh -c 'trap "" TERM; echo $$ >> pids; while :; do sleep 600; done' &
+while [ $(wc -l < pids) -lt 3 ]; do sleep 0.01; done
+touch ready
+"""
+
+
+def alive(root: Path) -> list[int]:
+    """Those of the started processes that still run."""
+    found = []
+    for pid in map(int, (root / "pids").read_text(encoding="utf-8").split()):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if state.split()[0] != "Z":
+            found.append(pid)
+    return found
+
+
+async def until_ready(root: Path) -> None:
+    async with asyncio.timeout(60):
+        while not (root / "ready").exists():
+            await asyncio.sleep(0.01)
+
+
+async def test_what_a_command_leaves_running_is_ended(root: Path) -> None:
+    said = await in_shell(root, STUBBORN)
+    assert "exit code 0" in said
+    assert "in the background, which were ended too" in said
+    assert alive(root) == []
+
+
+async def test_cancelling_ends_everything_whatever_it_ignores(root: Path) -> None:
+    task = asyncio.create_task(in_shell(root, f"{STUBBORN}\nsleep 600"))
+    await until_ready(root)
+    assert len(alive(root)) == 3
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert alive(root) == []
+
+
+async def test_nothing_is_left_when_the_program_itself_is_killed(root: Path) -> None:
+    code = (
+        "import asyncio, sys; from pathlib import Path;"
+        "from genie_core.assistant.tools.shell.command import *;"
+        "tool = Commands(Workspace(Path(sys.argv[1])), ToolLimits(command_seconds=600, shell=True));"
+        "asyncio.run(tool.run_command(sys.argv[2], shell=True))"
+    )
+    program = await asyncio.create_subprocess_exec(
+        PYTHON, "-c", code, str(root), f"{STUBBORN}\nsleep 600",
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )  # fmt: skip
+    try:
+        await until_ready(root)
+    finally:
+        program.kill()
+        await program.wait()
+    async with asyncio.timeout(60):
+        while alive(root):
+            await asyncio.sleep(0.01)
+
+
+async def test_a_call_cancelled_at_once_starts_nothing(root: Path) -> None:
+    task = asyncio.create_task(commands(root).run_command("touch started"))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not (root / "started").exists()

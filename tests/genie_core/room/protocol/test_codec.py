@@ -1,0 +1,257 @@
+import contextlib
+import json
+import random
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_core.room.protocol.codec import (
+    MAX_DEPTH,
+    ServerEncoder,
+    decode_client,
+    decode_server,
+    encode,
+    event_mark,
+    normal,
+    survives,
+    whole_text,
+)
+from genie_core.room.protocol.errors import FrameError
+from genie_core.room.protocol.events import (
+    LATEST,
+    Answered,
+    Asked,
+    Decided,
+    Event,
+    Quote,
+    QuotedLine,
+    Recovered,
+    RunBody,
+    Said,
+    Unreadable,
+)
+from genie_core.room.protocol.frames import (
+    Delta,
+    Entries,
+    Hello,
+    Publish,
+    Say,
+    Typing,
+    Welcome,
+)
+from genie_core.room.protocol.limits import Limits
+
+LIMIT = 10_000
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        Hello("alice", since=7, engine=True),
+        Say("1", "héllo"),
+        Publish("2", Asked(3, "a", "system", "shell", {"cmd": ["ls", 1, None]})),
+        Delta(3, "x"),
+        Typing(),
+    ],
+)
+def test_frames_survive_the_wire(frame: Any) -> None:
+    assert decode_client(encode(frame), LIMIT) == frame
+
+
+def test_the_limit_is_checked_before_anything_else() -> None:
+    with pytest.raises(FrameError) as refusal:
+        decode_client(b"x" * (LIMIT + 1), LIMIT)
+    assert refusal.value.code == "too_large"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"type":"bogus"}',
+        b'{"type":"say","id":1,"text":"x"}',
+        b'{"type":"say","id":"1","text":NaN}',
+        b'{"type":"say","id":"1","text":"\\ud800"}',
+        b'{"type":"say","id":"1","text":"\xff"}',
+        b'{"type":"hello","name":"a","since":1.5}',
+        b'{"type":"publish","id":"1","body":{"type":"said","id":"1","text":"forged"}}',
+        b"[" * LIMIT,
+        b'{"type":"delta","message":1' + b"0" * 5000 + b',"text":""}',
+    ],
+)
+def test_what_is_no_frame_is_a_typed_error(data: bytes) -> None:
+    with pytest.raises(FrameError) as refusal:
+        decode_client(data, LIMIT)
+    assert refusal.value.code == "malformed"
+
+
+@given(st.binary(max_size=200))
+def test_random_bytes_never_do_worse_than_a_frame_error(data: bytes) -> None:
+    for decode in (lambda: decode_client(data, LIMIT), lambda: decode_server(data)):
+        with contextlib.suppress(FrameError):
+            decode()
+
+
+@given(st.sampled_from(["say", "hello", "publish", "delta", "stop"]), JSON, JSON, st.integers())
+def test_random_fields_never_do_worse_than_a_frame_error(
+    kind: str, one: Any, two: Any, cut: int
+) -> None:
+    fields = {"type": kind, "id": one, "name": one, "text": two, "message": two, "body": two}
+    data = json.dumps(fields).encode("utf-8", "surrogatepass")
+    for piece in (data, data[: cut % (len(data) + 1)]):
+        with contextlib.suppress(FrameError):
+            decode_client(piece, LIMIT)
+
+
+def test_mutated_frames_never_do_worse_than_a_frame_error() -> None:
+    rng = random.Random(7)
+    data = encode(Publish("2", Asked(3, "a", "system", "shell", {"cmd": ["ls", 1, None]})))
+    for _ in range(3000):
+        mutated = bytearray(data)
+        for _ in range(rng.randrange(1, 4)):
+            mutated[rng.randrange(len(mutated))] = rng.randrange(256)
+        with contextlib.suppress(FrameError):
+            decode_client(bytes(mutated), LIMIT)
+
+
+@given(st.dictionaries(st.text(), JSON))
+def test_a_normal_body_is_the_same_after_any_number_of_trips(arguments: dict[str, Any]) -> None:
+    once = normal(Asked(1, "a", "system", "tool", arguments), 10**6)
+    assert normal(once, 10**6) == once
+    assert decode_client(encode(Publish("1", once)), 10**6) == Publish("1", once)
+
+
+def test_odd_values_are_made_normal() -> None:
+    body = normal(Asked(1, "a", "s", "t", {"x": (1, 2), "nan": float("nan"), "s": "\ud800"}), LIMIT)
+    assert body == Asked(1, "a", "s", "t", {"x": [1, 2], "nan": None, "s": "?"})
+    assert normal(Answered(1, "cut \udc80 off"), LIMIT) == Answered(1, "cut ? off")
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"x": object()},
+        {"x": nested(MAX_DEPTH)},
+        {"x": nested(100_000)},
+        {"x": "y" * LIMIT},
+        {"x": 10**6000},
+    ],
+)
+def test_what_cannot_be_recorded_is_a_typed_error(arguments: dict[str, Any]) -> None:
+    with pytest.raises(FrameError):
+        normal(Asked(1, "a", "s", "t", arguments), LIMIT)
+
+
+def test_an_elapsed_time_that_is_no_number_is_refused() -> None:
+    with pytest.raises(FrameError):
+        normal(Answered(1, "x", elapsed=float("nan")), LIMIT)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        Answered(1, ""),
+        Answered(1, " \n\u2003"),
+        Decided(1, "delegate"),
+        Decided(1, "delegate", query=" \t"),
+    ],
+)
+def test_blank_answers_and_queries_are_not_recorded(body: RunBody) -> None:
+    with pytest.raises(FrameError, match="blank") as refusal:
+        normal(body, LIMIT)
+    assert refusal.value.code == "malformed"
+
+
+def test_silence_needs_no_query() -> None:
+    assert normal(Decided(1, "ignore", query=""), LIMIT) == Decided(1, "ignore", query="")
+
+
+def test_whole_text_leaves_sound_text_alone() -> None:
+    assert whole_text("héllo 🧞") == "héllo 🧞"
+    assert whole_text("a\ud83d") == "a?"
+
+
+def test_an_events_mark_survives_the_wire_and_tells_it_from_others() -> None:
+    event = Event(7, 1795219200.123456, "alice", Said("1", "héllo"))
+    (arrived,) = decode_server(encode(Entries((event,)))).events  # type: ignore[union-attr] # it is what was encoded
+    assert event_mark(arrived) == event_mark(event) != 0
+    assert event_mark(event) != event_mark(Event(7, 1795219200.123457, "alice", event.body))
+    assert event_mark(Event(7, 1.0, "", Unreadable("damaged"))) == 0
+
+
+def test_a_batch_is_encoded_once() -> None:
+    encoder = ServerEncoder()
+    batch = Entries((Event(1, 0.0, "alice", Said("1", "hello")),))
+    assert encoder(batch) is encoder(Entries(batch.events))
+    assert decode_server(encoder(batch)) == batch
+
+
+@pytest.mark.parametrize("at", ["1e300", "-1e18", "-1.0", "253370764801.0"])
+def test_an_event_from_no_possible_time_is_no_frame(at: str) -> None:
+    body = '{"type":"hosted","host":"hana"}'
+    frame = f'{{"type":"entries","events":[{{"seq":7,"at":{at},"by":"","body":{body}}}]}}'
+    with pytest.raises(FrameError, match="event 7 has an impossible time"):
+        decode_server(frame.encode())
+
+
+def test_arguments_that_no_engine_may_publish_are_no_frame_either() -> None:
+    arguments: dict[str, Any] = {}
+    for _ in range(MAX_DEPTH):
+        arguments = {"a": arguments}
+    event = Event(7, 1.0, "ann", Asked(1, "a", "agent", "tool", arguments))
+    with pytest.raises(FrameError, match="event 7 has arguments nested more than 64 levels deep"):
+        decode_server(encode(Entries((event,))))
+    event = Event(7, 1.0, "ann", Asked(1, "a", "agent", "tool", arguments["a"]))
+    assert decode_server(encode(Entries((event,)))) == Entries((event,))
+
+
+def test_the_last_possible_moment_can_be_shown_in_every_time_zone() -> None:
+    for hours in (-14, 14):
+        datetime.fromtimestamp(LATEST, timezone(timedelta(hours=hours)))
+
+
+def test_a_room_that_lets_nobody_speak_ever_is_no_room() -> None:
+    welcome = Welcome("r", "t", "bob", "guest", "hana", 0, Limits(per_second=0.0))
+    with pytest.raises(FrameError, match="per_second"):
+        decode_server(encode(welcome))
+
+
+def test_an_event_that_looks_other_after_the_wire_does_not_survive() -> None:
+    assert survives(Event(1, 1.0, "a", Said("1", "x")), 100)
+    for lost in (
+        Event(1, 1.0, "a", Said("1", "x" * 100)),
+        Event(1, 1.0, "a", Said("1", "\ud800")),
+        Event(1, float("nan"), "a", Said("1", "x")),
+        Event(1, 1.0, "a", Asked(1, "a", "agent", "tool", {"x": (1, 2)})),
+        Event(1, 1.0, "a", Asked(1, "a", "agent", "tool", {"x": object()})),
+    ):
+        assert not survives(lost, 100)
+
+
+@pytest.mark.parametrize("at", [-1.0, LATEST * 2])
+def test_a_moment_inside_an_event_must_be_one_too(at: float) -> None:
+    quoted = Said("1", "x", quotes=(Quote("r", "t", (QuotedLine("a", "x", at),)),))
+    for body in (quoted, Recovered(Event(1, at, "a", Said("1", "x")))):
+        for wrapped in (body, Recovered(Event(1, 1.0, "a", body))):
+            data = encode(Entries((Event(1, 1.0, "a", wrapped),)))
+            with pytest.raises(FrameError, match="impossible time"):
+                decode_server(data)

@@ -1,0 +1,178 @@
+"""A person's key: made once, kept privately, and never confused with another."""
+
+import logging
+import stat
+import subprocess
+import sys
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_core.room.protocol.errors import IdentityError, InvalidKey
+from genie_core.room.security.identity import Identity, is_key, load_identity, verify, words
+
+ALICE = Identity.generate()
+RFC_8032_TEST_2 = "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw"
+
+
+def test_a_signature_holds_for_its_signer_and_its_data_only() -> None:
+    signature = ALICE.sign(b"hello")
+    assert len(signature) == 64
+    assert verify(ALICE.key, signature, b"hello")
+    assert not verify(ALICE.key, signature, b"hellO")
+    assert not verify(Identity.generate().key, signature, b"hello")
+
+
+def test_a_signature_of_the_standard_is_verified() -> None:
+    signature = bytes.fromhex(
+        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
+        "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"
+    )
+    assert verify(RFC_8032_TEST_2, signature, b"\x72")
+
+
+@given(st.text(), st.binary(max_size=80), st.binary())
+def test_nothing_malformed_is_verified(key: str, signature: bytes, data: bytes) -> None:
+    assert not verify(key, signature, data)
+    assert not verify(ALICE.key, signature, data)
+
+
+def test_a_key_has_one_text_only() -> None:
+    last = ALICE.key[-1]
+    spare_bits = ALICE.key[:-1] + chr(ord(last) + 1)
+    assert is_key(ALICE.key)
+    for other in (
+        spare_bits,
+        ALICE.key + "=",
+        ALICE.key[:20] + "\n" + ALICE.key[20:],
+        ALICE.key[1:],
+    ):
+        assert not is_key(other)
+        assert not verify(other, ALICE.sign(b"hello"), b"hello")
+
+
+@pytest.mark.parametrize("y", [0, 1, 2**255 - 20, 2**255 - 19, 2**255 - 18])
+@pytest.mark.parametrize("sign", [0, 1 << 255])
+def test_a_point_for_which_anybody_can_sign_is_no_key(y: int, sign: int) -> None:
+    raw = (y | sign).to_bytes(32, "little")
+    assert not is_key(urlsafe_b64encode(raw).rstrip(b"=").decode())
+
+
+@pytest.mark.parametrize(
+    "weak",
+    [
+        "xxdqcD1N2E-6PAt2DRBnDyogU_osOczGTsf9d5KsA3o",
+        "JuiVj8KyJ7BFw_SJ8u-Y8NXfrAXTxjM5sTgCiG1T_AU",
+    ],
+)
+def test_a_forged_signature_for_a_point_of_order_8_does_not_hold(weak: str) -> None:
+    """One in eight would: S = 0 and R = the neutral point satisfy the equation without a secret."""
+    forged = (1).to_bytes(32, "little") + bytes(32)
+    assert not any(verify(weak, forged, str(each).encode()) for each in range(100))
+
+
+def test_the_words_belong_to_the_key() -> None:
+    assert words(RFC_8032_TEST_2) == "delay-review-vintage-erode-drastic-panel"
+    assert words(ALICE.key) != words(Identity.generate().key)
+    assert len(words(ALICE.key).split("-")) == 6
+
+
+def test_what_is_no_key_has_no_words() -> None:
+    with pytest.raises(InvalidKey, match="is no public key"):
+        words("alice")
+
+
+def test_what_an_identity_shows_of_itself_is_public(tmp_path: Path) -> None:
+    path = tmp_path / "alice.key"
+    identity = load_identity(path)
+    secret = path.read_text().splitlines()[2]
+    assert repr(identity) == f"Identity(key={identity.key!r})"
+    assert secret not in repr(identity)
+
+
+def test_a_key_is_made_once_and_privately(tmp_path: Path) -> None:
+    path = tmp_path / "keys" / "alice.key"
+    first = load_identity(path)
+    again = load_identity(path)
+    assert first.key == again.key
+    assert verify(first.key, again.sign(b"hello"), b"hello")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_two_paths_are_two_persons(tmp_path: Path) -> None:
+    assert load_identity(tmp_path / "alice.key").key != load_identity(tmp_path / "bob.key").key
+
+
+def test_processes_that_start_together_are_one_person(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from genie_core.room.security.identity import load_identity;"
+        "print('ready', flush=True); sys.stdin.readline();"
+        "print(load_identity(Path(sys.argv[1])).key)"
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path / "keys" / "alice.key")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(6)
+    ]
+    for each in processes:
+        assert each.stdout is not None
+        assert each.stdout.readline() == "ready\n"
+    for each in processes:
+        assert each.stdin is not None
+        each.stdin.write("\n")
+        each.stdin.flush()
+    keys = {each.communicate(timeout=60)[0] for each in processes}
+    assert len(keys) == 1
+    assert is_key(keys.pop().strip())
+
+
+def test_a_key_that_others_can_read_is_closed_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "alice.key"
+    key = load_identity(path).key
+    path.chmod(0o644)
+    with caplog.at_level(logging.WARNING):
+        assert load_identity(path).key == key
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert f"{path} was open to others (644); it is private now" in caplog.text
+
+
+def test_every_damage_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "alice.key"
+    load_identity(path)
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:60], whole[44:], whole.replace(b"PRIVATE", b"PUBLIC"), b"\0" * 9):
+        path.write_bytes(damaged)
+        with pytest.raises(IdentityError, match="damaged") as caught:
+            load_identity(path)
+        assert caught.value.path == path
+        assert path.read_bytes() == damaged
+
+
+def test_a_private_half_of_another_key_is_noticed(tmp_path: Path) -> None:
+    path, other = tmp_path / "alice.key", tmp_path / "bob.key"
+    load_identity(path)
+    load_identity(other)
+    path.write_bytes(path.read_bytes()[:44] + other.read_bytes()[44:])
+    with pytest.raises(IdentityError, match="two halves"):
+        load_identity(path)
+
+
+def test_a_place_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text("a file")
+    with pytest.raises(IdentityError, match="Not a directory"):
+        load_identity(tmp_path / "keys" / "alice.key")
+
+
+def test_a_folder_in_the_place_of_the_key_is_named(tmp_path: Path) -> None:
+    with pytest.raises(IdentityError, match="Not a regular file"):
+        load_identity(tmp_path)

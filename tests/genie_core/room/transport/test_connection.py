@@ -1,0 +1,61 @@
+import asyncio
+
+import pytest
+
+from genie_core.room.protocol.errors import ConnectionLost
+from genie_core.room.protocol.frames import ClientFrame, Say, Trouble, Typing
+from genie_core.room.transport.connection import memory_pair
+
+
+async def test_frames_arrive_as_they_are_and_in_order() -> None:
+    near, far = memory_pair()
+    frames: list[ClientFrame] = [Say("1", "a"), Typing(), Say("2", "b")]
+    await near.send(frames)
+    assert [await far.receive() for _ in range(3)] == frames
+    await far.send([Trouble("x")])
+    assert await near.receive() == Trouble("x")
+
+
+async def test_the_sender_waits_for_a_reader_who_is_behind() -> None:
+    near, far = memory_pair(capacity=2)
+    sending = asyncio.create_task(near.send([Say(str(n), "x") for n in range(5)]))
+    assert await far.receive() == Say("0", "x")
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert not sending.done()
+    assert [(await far.receive()) for _ in range(4)] == [Say(str(n), "x") for n in range(1, 5)]
+    await sending
+
+
+async def test_what_was_sent_before_closing_still_arrives() -> None:
+    near, far = memory_pair()
+    await far.send([Trouble("last words")])
+    await far.close("good night")
+    assert await near.receive() == Trouble("last words")
+    with pytest.raises(ConnectionLost, match="good night"):
+        await near.receive()
+    with pytest.raises(ConnectionLost):
+        await near.send([Typing()])
+
+
+async def test_closing_wakes_whoever_waits() -> None:
+    near, far = memory_pair(capacity=1)
+    receiving = asyncio.create_task(near.receive())
+    sending = asyncio.create_task(near.send([Typing(), Typing()]))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    far.abort()
+    for waiting in (receiving, sending):
+        with pytest.raises(ConnectionLost):
+            await waiting
+
+
+async def test_posting_never_waits_and_is_allowed_while_there_is_room() -> None:
+    near, far = memory_pair(capacity=2)
+    assert far.is_free()
+    far.post([Trouble(str(n)) for n in range(3)])
+    assert not far.is_free()
+    assert [await near.receive() for _ in range(3)] == [Trouble(str(n)) for n in range(3)]
+    assert far.is_free()
+    await near.close()
+    assert not far.is_free()

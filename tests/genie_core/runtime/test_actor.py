@@ -1,0 +1,457 @@
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+
+import pytest
+
+from genie_core.errors import ActorStopped, InvalidSetting
+from genie_core.runtime.actor import Actor
+
+Work = Callable[[], Awaitable[str]]
+
+
+class Worker(Actor[Work, str]):
+    def __init__(self, idle_timeout: float | None = None) -> None:
+        super().__init__("worker", idle_timeout)
+        self.log: list[str] = []
+        self.start_errors: list[Exception] = []
+        self.start_hangs = False
+        self.close_error: Exception | None = None
+        self.closed = asyncio.Event()
+
+    @asynccontextmanager
+    async def resources(self) -> AsyncIterator[None]:
+        if self.start_errors:
+            raise self.start_errors.pop(0)
+        if self.start_hangs:
+            await asyncio.Event().wait()
+        self.log.append("open")
+        self.closed.clear()
+        try:
+            yield
+        finally:
+            self.log.append("close")
+            self.closed.set()
+        if self.close_error:
+            raise self.close_error
+
+    async def serve(self, request: Work) -> str:
+        return await request()
+
+
+def says(text: str) -> Work:
+    async def work() -> str:
+        return text
+
+    return work
+
+
+async def fails() -> str:
+    raise ValueError("broken")
+
+
+pytestmark = pytest.mark.timeout(100)
+
+
+async def test_requests_are_served_one_after_another_in_order() -> None:
+    worker = Worker()
+    running = 0
+    order = []
+
+    def numbered(number: int) -> Work:
+        async def work() -> str:
+            nonlocal running
+            running += 1
+            assert running == 1
+            await asyncio.sleep(0)
+            order.append(number)
+            running -= 1
+            return str(number)
+
+        return work
+
+    replies = [worker.submit(numbered(number)) for number in range(20)]
+    assert await asyncio.gather(*replies) == [str(number) for number in range(20)]
+    assert order == list(range(20))
+
+
+async def test_an_error_is_one_requests_reply() -> None:
+    worker = Worker()
+    bad, good = worker.submit(fails), worker.submit(says("fine"))
+    with pytest.raises(ValueError, match="broken"):
+        await bad
+    assert await good == "fine"
+
+
+async def test_a_failed_start_is_one_requests_reply_and_the_next_tries_again() -> None:
+    worker = Worker()
+    worker.start_errors = [OSError("no server")]
+    first, second, third = (worker.submit(says(text)) for text in "abc")
+    with pytest.raises(OSError, match="no server"):
+        await first
+    assert [await second, await third] == ["b", "c"]
+    assert worker.log == ["open"]
+
+
+async def test_cancelling_a_reply_stops_that_request_only() -> None:
+    worker = Worker()
+    started, stopped = asyncio.Event(), asyncio.Event()
+
+    async def endless() -> str:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+        return "never"
+
+    running, waiting, last = (
+        worker.submit(endless),
+        worker.submit(fails),
+        worker.submit(says("fine")),
+    )
+    await started.wait()
+    waiting.cancel()
+    running.cancel()
+    assert await last == "fine"
+    assert stopped.is_set()
+
+
+async def test_resources_are_released_when_idle_and_acquired_again() -> None:
+    worker = Worker(idle_timeout=0.01)
+    assert await worker.submit(says("a")) == "a"
+    await worker.closed.wait()
+    assert await worker.submit(says("b")) == "b"
+    await worker.closed.wait()
+    assert worker.log == ["open", "close", "open", "close"]
+
+
+async def test_the_idle_timer_does_not_run_during_work() -> None:
+    worker = Worker(idle_timeout=0.01)
+
+    async def slow() -> str:
+        await asyncio.sleep(0.1)
+        return ",".join(worker.log)
+
+    assert await worker.submit(slow) == "open"
+
+
+async def test_a_request_that_comes_while_resources_are_released_is_served() -> None:
+    worker = Worker(idle_timeout=0.01)
+    late: list[asyncio.Future[str]] = []
+    worker.close_error = OSError("did not close cleanly")
+    await worker.submit(says("a"))
+    worker.closed.set()
+    worker.closed.clear()
+
+    async def submit_when_closed() -> None:
+        await worker.closed.wait()
+        late.append(worker.submit(says("b")))
+
+    await submit_when_closed()
+    assert await late[0] == "b"
+
+
+async def test_stopping_serves_what_is_there_and_refuses_the_rest() -> None:
+    worker = Worker()
+    replies = [worker.submit(says(text)) for text in "ab"]
+    worker.stop()
+    with pytest.raises(ActorStopped):
+        _ = worker.submit(says("c"))
+    await worker.join()
+    assert [reply.result() for reply in replies] == ["a", "b"]
+    assert worker.log == ["open", "close"]
+    assert not worker.active
+
+
+async def test_joining_one_that_never_started_returns() -> None:
+    worker = Worker()
+    worker.stop()
+    await worker.join()
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+async def test_a_senseless_timeout_is_refused(timeout: float) -> None:
+    with pytest.raises(InvalidSetting, match="idle_timeout"):
+        Worker(timeout)
+
+
+async def test_a_worker_that_is_killed_leaves_nobody_waiting() -> None:
+    worker = Worker()
+    started = asyncio.Event()
+
+    async def endless() -> str:
+        started.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    before = asyncio.all_tasks()
+    replies = [worker.submit(endless), worker.submit(says("b"))]
+    (task,) = asyncio.all_tasks() - before
+    await started.wait()
+    task.cancel()
+    for reply in replies:
+        with pytest.raises(ActorStopped):
+            await reply
+
+
+async def test_work_that_will_not_be_cancelled_is_left_behind_with_its_resources(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("genie_core.runtime.actor.CANCEL_GRACE", 0.02)
+    worker = Worker()
+    started, may_end = asyncio.Event(), asyncio.Event()
+
+    async def stubborn() -> str:
+        started.set()
+        while not may_end.is_set():
+            try:
+                await may_end.wait()
+            except asyncio.CancelledError:
+                continue
+        return "too late"
+
+    reply, waiting = worker.submit(stubborn), worker.submit(says("fine"))
+    await started.wait()
+    reply.cancel()
+    assert await waiting == "fine"
+    assert worker.log == ["open", "close", "open"]
+    worker.stop()
+    await worker.join()
+    assert not worker.active
+    assert worker.abandoned == [stubborn]
+    may_end.set()
+    async with asyncio.timeout(60):
+        while worker.abandoned:
+            await asyncio.sleep(0)
+
+
+async def test_work_that_ends_within_the_grace_keeps_its_resources() -> None:
+    worker = Worker()
+    started = asyncio.Event()
+
+    async def slow_to_end() -> str:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.01)
+        return "never"
+
+    reply, waiting = worker.submit(slow_to_end), worker.submit(says("fine"))
+    await started.wait()
+    reply.cancel()
+    assert await waiting == "fine"
+    assert worker.log == ["open"]
+
+
+async def test_cancelling_the_request_that_waits_for_a_start_cancels_the_start() -> None:
+    worker = Worker()
+    worker.start_hangs = True
+    first, second = (worker.submit(says(text)) for text in "ab")
+    await asyncio.sleep(0)
+    first.cancel()
+    worker.start_hangs = False
+    assert await second == "b"
+    assert worker.log == ["open"]
+
+
+async def test_a_start_that_hangs_is_given_up_for_all_when_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("genie_core.runtime.resource_task.GRACE", 0.02)
+    worker = Worker()
+    worker.start_hangs = True
+    replies = [worker.submit(says(text)) for text in "abc"]
+    worker.stop()
+    await worker.join()
+    for reply in replies:
+        with pytest.raises(ActorStopped, match="worker did not start"):
+            await reply
+    assert worker.log == []
+
+
+async def test_resources_that_break_while_held_are_acquired_anew() -> None:
+    broken = asyncio.Event()
+
+    class Breaking(Worker):
+        @asynccontextmanager
+        async def resources(self) -> AsyncIterator[None]:
+            self.log.append("open")
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.fail_when_told())
+                yield
+
+        async def fail_when_told(self) -> None:
+            await broken.wait()
+            raise OSError("the server died")
+
+    worker = Breaking()
+    assert await worker.submit(says("a")) == "a"
+    broken.set()
+    await worker.join()
+    broken.clear()
+    reply = worker.submit(says("b"))
+    assert await reply == "b"
+    assert worker.log == ["open", "open"]
+    broken.set()
+    await worker.join()
+
+
+async def test_a_worker_that_dies_while_starting_leaves_nobody_waiting() -> None:
+    worker = Worker()
+    worker.start_hangs = True
+    before = asyncio.all_tasks()
+    replies = [worker.submit(says(text)) for text in "ab"]
+    (task,) = asyncio.all_tasks() - before
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    for reply in replies:
+        with pytest.raises(ActorStopped):
+            await reply
+    await worker.join()
+    worker.start_hangs = False
+    assert await worker.submit(says("c")) == "c"
+
+
+async def test_a_worker_that_rests_is_put_away_at_once_unless_it_works() -> None:
+    worker = Worker(idle_timeout=60)
+    assert not worker.rest()
+    started, may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> str:
+        started.set()
+        await may_end.wait()
+        return "done"
+
+    reply = worker.submit(slow)
+    await started.wait()
+    assert not worker.rest()
+    may_end.set()
+    assert await reply == "done"
+    while not worker.rest():
+        await asyncio.sleep(0)
+    assert not worker.rest()
+    await worker.closed.wait()
+    assert await worker.submit(says("again")) == "again"
+
+
+class LateToClose(Worker):
+    """Ignores that it is cancelled, the first time it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.closing, self.may_close = asyncio.Event(), asyncio.Event()
+
+    @asynccontextmanager
+    async def resources(self) -> AsyncIterator[None]:
+        self.log.append("open")
+        yield
+        self.closing.set()
+        while not self.may_close.is_set():
+            try:
+                await self.may_close.wait()
+            except asyncio.CancelledError:
+                continue
+        self.log.append("close")
+
+
+async def test_resources_left_behind_do_not_wake_whoever_waits_with_the_next_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("genie_core.runtime.resource_task.CLOSE_GRACE", 0.02)
+    monkeypatch.setattr("genie_core.runtime.resource_task.CANCEL_GRACE", 0.02)
+    worker = LateToClose()
+    before = asyncio.all_tasks()
+    await worker.submit(says("a"))
+    (old,) = (each for each in asyncio.all_tasks() - before if "resources" in each.get_name())
+    while not worker.rest():
+        await asyncio.sleep(0)
+    await worker.closing.wait()
+    assert await worker.submit(says("b")) == "b"
+    worker.may_close.set()
+    await asyncio.wait({old}, timeout=60)
+    assert await worker.submit(says("c")) == "c"
+    assert worker.log == ["open", "open", "close"]
+
+
+async def test_work_goes_on_though_the_resources_break() -> None:
+    broken = asyncio.Event()
+
+    class Breaking(Worker):
+        @asynccontextmanager
+        async def resources(self) -> AsyncIterator[None]:
+            self.log.append("open")
+            async with asyncio.TaskGroup() as group:
+                if len(self.log) == 1:
+                    group.create_task(self.fail_when_told())
+                yield
+            self.log.append("close")
+
+        async def fail_when_told(self) -> None:
+            await broken.wait()
+            raise OSError("the server died")
+
+        async def serve(self, request: Work) -> str:
+            answer = await request()
+            return answer if self._in_charge() else "left behind"
+
+    worker = Breaking()
+    before = asyncio.all_tasks()
+
+    async def breaks_its_own() -> str:
+        (held,) = (each for each in asyncio.all_tasks() - before if "resources" in each.get_name())
+        broken.set()
+        await asyncio.wait({held}, timeout=60)
+        return "an answer"
+
+    first, second = worker.submit(breaks_its_own), worker.submit(says("b"))
+    assert await first == "an answer"
+    assert await second == "b"
+    assert worker.log == ["open", "open"]
+
+
+async def test_a_worker_that_is_killed_twice_leaves_nobody_waiting() -> None:
+    worker = Worker()
+    started, told, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def slow_to_end() -> str:
+        try:
+            started.set()
+            await asyncio.Event().wait()
+        finally:
+            told.set()
+            await may_end.wait()
+        return "never"
+
+    before = asyncio.all_tasks()
+    reply = worker.submit(slow_to_end)
+    (task,) = asyncio.all_tasks() - before
+    await started.wait()
+    task.cancel()
+    await told.wait()
+    task.cancel()
+    with pytest.raises(ActorStopped):
+        await reply
+    may_end.set()
+    await worker.join()
+
+
+async def test_each_request_has_the_context_variables_of_whoever_submitted_it() -> None:
+    asker: ContextVar[str] = ContextVar("asker", default="nobody")
+    worker = Worker()
+
+    async def ask() -> str:
+        before = asker.get()
+        asker.set("somebody else")
+        return before
+
+    replies = []
+    for name in ("alice", "bob"):
+        asker.set(name)
+        replies.append(worker.submit(ask))
+    asker.set("carol")
+    assert await asyncio.gather(*replies) == ["alice", "bob"]
+    assert asker.get() == "carol"

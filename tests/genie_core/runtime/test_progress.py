@@ -1,0 +1,54 @@
+import asyncio
+
+import pytest
+
+from genie_core.errors import StageFailed
+from genie_core.runtime.progress import stage
+
+
+def test_a_stage_names_itself_its_subject_and_the_cause() -> None:
+    with pytest.raises(StageFailed) as caught, stage("secrets", "secrets of alice"):
+        raise OSError("no\nkeyring")
+    assert caught.value.stage == "secrets"
+    assert isinstance(caught.value.cause, OSError)
+    assert str(caught.value) == "secrets of alice: OSError: no keyring"
+
+
+def test_the_innermost_stage_counts() -> None:
+    with pytest.raises(StageFailed) as caught, stage("agent", "outer"), stage("tools", "inner"):
+        raise ValueError
+    assert caught.value.stage == "tools"
+
+
+async def test_a_cancellation_from_within_is_a_failure_and_one_from_outside_is_not() -> None:
+    with pytest.raises(StageFailed, match="was cancelled from within"), stage("agent", "it"):
+        raise asyncio.CancelledError
+
+    async def work() -> None:
+        with stage("agent", "it"):
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(work())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_a_cancellation_in_a_thread_is_a_failure() -> None:
+    with pytest.raises(StageFailed), stage("secrets", "it"):
+        raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_what_ends_the_program_passes(error: type[BaseException]) -> None:
+    with pytest.raises(error), stage("agent", "it"):
+        raise error
+
+
+def test_any_other_exception_is_a_failure() -> None:
+    class Panic(BaseException):
+        pass
+
+    with pytest.raises(StageFailed, match="it: Panic: broke"), stage("agent", "it"):
+        raise Panic("broke")

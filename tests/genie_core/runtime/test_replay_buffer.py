@@ -1,0 +1,44 @@
+import asyncio
+
+from genie_core.runtime.replay_buffer import Record
+
+
+async def test_every_reader_gets_everything_whenever_it_comes() -> None:
+    record: Record[int] = Record()
+    record.add(1)
+
+    async def read() -> list[int]:
+        return [item async for item in record.read()]
+
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        early = [group.create_task(read()) for _ in range(2)]
+        await asyncio.sleep(0)
+        record.add(2)
+        await asyncio.sleep(0)
+        record.add(3)
+        record.close()
+    late = await read()
+    assert [task.result() for task in early] == [[1, 2, 3], [1, 2, 3]]
+    assert late == [1, 2, 3]
+
+
+async def test_a_reader_that_leaves_changes_nothing() -> None:
+    record: Record[int] = Record()
+    record.add(1)
+    record.add(2)
+    async for _ in record.read():
+        break
+    record.close()
+    assert [item async for item in record.read()] == [1, 2]
+
+
+async def test_forgetting_does_not_disturb_a_reader_in_the_middle() -> None:
+    record: Record[int] = Record()
+    for number in range(6):
+        record.add(number)
+    reader = record.read()
+    assert [await anext(reader) for _ in range(3)] == [0, 1, 2]
+    record.forget(lambda number: number in {1, 4})
+    record.close()
+    assert [item async for item in reader] == [3, 5]
+    assert [item async for item in record.read()] == [0, 2, 3, 5]

@@ -1,0 +1,104 @@
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from tests.genie_core.faulty_files import FaultyFiles, failing
+
+from genie_core.storage.atomic import make_private_folder, read_file, replace_file
+
+
+def test_a_file_is_synced_before_it_takes_the_name_and_its_name_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = FaultyFiles(monkeypatch, tmp_path)
+    replace_file(tmp_path / "a.json", b"new")
+    assert files.calls == [
+        ("open", "a.json.new"),
+        ("write", "a.json.new"),
+        ("fsync", "a.json.new"),
+        ("replace", "a.json.new"),
+        ("open", ""),
+        ("fsync", ""),
+    ]
+    assert (tmp_path / "a.json").read_bytes() == b"new"
+
+
+def test_new_folders_are_synced_into_their_parents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = FaultyFiles(monkeypatch, tmp_path)
+    make_private_folder(tmp_path / "a" / "b")
+    assert files.calls == [
+        ("mkdir", "a"),
+        ("open", ""),
+        ("fsync", ""),
+        ("mkdir", "a/b"),
+        ("open", "a"),
+        ("fsync", "a"),
+    ]
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_failure_before_the_name_is_taken_leaves_the_old_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    FaultyFiles(monkeypatch, tmp_path).fails = failing(number)
+    with pytest.raises(OSError, match="Input/output error"):
+        replace_file(path, b"new")
+    assert [each.name for each in tmp_path.iterdir()] == ["a.json"]
+    assert path.read_bytes() == b"old"
+
+
+def test_a_full_disk_leaves_the_old_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    FaultyFiles(monkeypatch, tmp_path).room = 2
+    with pytest.raises(OSError) as caught:
+        replace_file(path, b"new")
+    assert caught.value.errno == errno.ENOSPC
+    assert [each.name for each in tmp_path.iterdir()] == ["a.json"]
+    assert path.read_bytes() == b"old"
+
+
+def test_what_is_taken_in_pieces_is_written_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FaultyFiles(monkeypatch, tmp_path).piece = 3
+    replace_file(tmp_path / "a.json", b"0123456789")
+    assert (tmp_path / "a.json").read_bytes() == b"0123456789"
+
+
+def test_a_system_that_takes_nothing_is_not_asked_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FaultyFiles(monkeypatch, tmp_path).piece = 0
+    with pytest.raises(OSError, match="took nothing"):
+        replace_file(tmp_path / "a.json", b"0123456789")
+
+
+def test_what_may_never_end_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    for name in ("pipe", "endless"):
+        with pytest.raises(OSError, match="Not a regular file"):
+            read_file(tmp_path / name)
+    (tmp_path / "file").write_bytes(b"x")
+    assert read_file(tmp_path / "file") == b"x"
+
+
+def test_a_link_or_a_pipe_in_the_way_of_a_new_file_leads_nowhere(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.json", tmp_path / "other"
+    other.write_bytes(b"of somebody")
+    (tmp_path / "a.json.new").symlink_to(other)
+    replace_file(path, b"one")
+    os.mkfifo(tmp_path / "a.json.new")
+    replace_file(path, b"two")
+    assert (path.read_bytes(), other.read_bytes()) == (b"two", b"of somebody")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.json", "other"]

@@ -1,0 +1,58 @@
+from tests.genie_tui.scripted_seat import HandClock, until
+from textual.app import App
+from textual.content import Content
+from textual.widgets import Static
+
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+
+
+class Host(App[None]):
+    """Asks and keeps the answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = HandClock()
+        self.answers: list[bool | None] = []
+
+    def on_mount(self) -> None:
+        text = Content("\n".join(f"line [{number}]" for number in range(100)))
+        _ = self.push_screen(ConfirmScreen("Send [this]?", text, "send", self.clock), self.note)
+
+    def note(self, answer: bool | None) -> None:
+        self.answers.append(answer)
+
+
+async def test_enter_counts_once_the_keyboard_rested() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press("enter", "y", "enter", "space")
+        assert app.answers == []
+        app.clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: app.answers == [True])
+
+
+async def test_escape_always_goes_back() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        await pilot.press("escape")
+        await until(pilot, lambda: app.answers == [False])
+
+
+async def test_typing_on_agrees_to_nothing() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        for key in ("a", "y", "o", "space", "tab", "ctrl+j"):
+            app.clock.rest()
+            await pilot.press(key)
+        assert app.answers == []
+
+
+async def test_all_of_it_can_be_read_and_none_is_markup() -> None:
+    app = Host()
+    async with app.run_test() as pilot:
+        assert "[this]" in str(app.screen.query_one("#confirm-title", Static).render())
+        assert "[99]" in str(app.screen.query_one("#confirm-text", Static).render())
+        app.clock.rest()
+        await pilot.press("pagedown")
+        await until(pilot, lambda: app.screen.query_one("#confirm-scroll").scroll_y > 0)

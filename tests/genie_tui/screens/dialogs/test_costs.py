@@ -1,0 +1,56 @@
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from textual.widgets import Static
+
+from genie_core.room.protocol.events import Answered, Decided, Spending
+from genie_core.room.workbench import Allowance, Workbench
+from genie_tui.screens.dialogs.costs import CostScreen, CostTable
+
+
+@dataclass
+class Bench:
+    """The part of a workbench that is about money."""
+
+    allowance: Allowance = field(default_factory=lambda: Allowance(0.5, 2.0, 9000, 0))
+
+    def raise_budget(self, *, money: float = 0.0, tokens: int = 0) -> Allowance:
+        now = self.allowance
+        self.allowance = Allowance(now.money, now.money_limit + money, now.tokens, tokens)
+        return self.allowance
+
+
+def spending(agent: str, cost: float | None) -> Spending:
+    return Spending(agent, "gpt-4o-mini", 2, 12_000, 300, 100, 3.0, cost)
+
+
+def lines(widget: Any) -> str:
+    return "\n".join(widget.render_line(y).text.rstrip() for y in range(widget.size.height))
+
+
+async def test_costs_are_shown_on_a_small_screen_and_the_budget_is_raised() -> None:
+    seat = ScriptedSeat(workbench=cast("Workbench", Bench()))
+    seat.open_room()
+    asked = seat.say_here("what is it?")
+    seat.feed(
+        Decided(asked, "delegate", query="q", spent=(spending("reasoner", 0.01),)),
+        Answered(asked, "that", spent=(spending("system", 0.25), spending("coder:1", None))),
+    )
+    async with in_room(seat, size=(80, 24)) as (screen, pilot):
+        await pilot.press(*"/cost", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, CostScreen))
+        table = pilot.app.screen.query_one(CostTable)
+        await until(pilot, lambda: "genie" in lines(table))
+        shown = lines(table).splitlines()
+        assert shown[1].split() == ["ann", "6", "36k", "300", "900", "9.0", "s", "≥$0.26"]
+        assert [line.split()[-1] for line in shown[2:]] == ["$0.01", "$0.25", "—"]
+        budget = pilot.app.screen.query_one("#costs-budget", Static)
+        assert "$0.50 of $2.00 used" in str(budget.content)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await pilot.press(*"/budget +5", "enter")
+        notices = pilot.app._notifications
+        await until(pilot, lambda: any("$0.50 of $7.00" in each.message for each in notices))
+        await pilot.press(*"/budget +100k", "enter")
+        await until(pilot, lambda: any("no limit on tokens" in each.message for each in notices))

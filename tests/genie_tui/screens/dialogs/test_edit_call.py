@@ -1,0 +1,248 @@
+"""Changing a call, allowing it for a while, taking that back, and auto mode."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
+from textual.pilot import Pilot
+from textual.widgets import OptionList, Static, TextArea
+
+from genie_core.room.grants import Grant
+from genie_core.room.protocol.events import Cancelled
+from genie_core.room.seat import Answer, EngineState
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.edit_call import GONE, NOT_TAKEN, SURE, UNCHANGED, EditCallScreen
+from genie_tui.screens.dialogs.grants import GrantsScreen, grant_lines
+from genie_tui.screens.room import RoomScreen
+from genie_tui.widgets.approval_card import ApprovalCard, ReasonInput
+from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.status_bar import StatusBar
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"command": {"type": "string"}},
+    "required": ["command"],
+    "additionalProperties": False,
+}
+
+
+async def go_to_card(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) -> ApprovalCard:
+    card = screen.query_one(ApprovalCard)
+    await pilot.press("ctrl+g")
+    await until(pilot, lambda: card.has_focus)
+    await pilot.pause()
+    clock.rest()
+    return card
+
+
+async def begin_edit(screen: RoomScreen, pilot: Pilot[Any], clock: HandClock) -> EditCallScreen:
+    await go_to_card(screen, pilot, clock)
+    await pilot.press("e")
+    await until(pilot, lambda: isinstance(pilot.app.screen, EditCallScreen))
+    edit = pilot.app.screen
+    assert isinstance(edit, EditCallScreen)
+    await until(pilot, lambda: isinstance(edit.focused, TextArea))
+    return edit
+
+
+def state_of(edit: EditCallScreen) -> str:
+    return str(edit.query_one("#edit-state", Static).render())
+
+
+async def write(pilot: Pilot[Any], edit: EditCallScreen, text: str, says: str) -> None:
+    edit.query_one(TextArea).text = text
+    await until(pilot, lambda: says in state_of(edit))
+
+
+async def test_a_call_is_changed_shown_and_then_allowed(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    approval = seat.ask("run", command="rm -rf x")
+    seat.schemas[approval] = SCHEMA
+    async with in_room(seat, (80, 24), clock) as (screen, pilot):
+        edit = await begin_edit(screen, pilot, clock)
+        text = edit.query_one(TextArea)
+        assert json.loads(text.text) == {"command": "rm -rf x"}
+        line = text.get_line(1)
+        coloured = {line.plain[span.start : span.end] for span in line.spans}
+        assert {'"command"', '"rm -rf x"'} <= coloured
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: UNCHANGED in state_of(edit))
+        await write(pilot, edit, '{"command": 5}', "command: expected text, not a number")
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+        assert not edit.reviewing
+        await write(pilot, edit, '{\n"command": x}', "line 2, column 12")
+        await write(pilot, edit, '{"command": "ls x"}', "it fits what the tool takes")
+        await pilot.press("ctrl+s", "enter", "enter")  # the keyboard did not rest in between
+        await until(pilot, lambda: edit.reviewing)
+        shown = str(edit.query_one("#edit-changes", Static).render())
+        assert '-command: "rm -rf x"' in shown
+        assert '+command: "ls x"' in shown
+        assert seat.answers == []
+        clock.rest()
+        await pilot.press("escape")
+        await until(pilot, lambda: not edit.reviewing and text.has_focus)
+        assert text.text == '{"command": "ls x"}'
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: edit.reviewing)
+        clock.rest()
+        for key in ("a", "y", "space", "ctrl+s"):
+            await pilot.press(key)
+        assert seat.answers == []
+        seat.takes_answers = False
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: NOT_TAKEN in state_of(edit))
+        seat.takes_answers = True
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: edit.reviewing)
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        assert seat.answers == [(approval, Answer(allow=True, arguments={"command": "ls x"}))]
+
+
+async def test_after_an_edited_call_is_allowed_one_is_back_in_the_composer(
+    seat: ScriptedSeat,
+) -> None:
+    clock = HandClock()
+    seat.ask("run", command="rm")
+    seat.ask("other")
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        edit = await begin_edit(screen, pilot, clock)
+        await write(pilot, edit, '{"command": "ls"}', "what the tool takes is not known")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: edit.reviewing)
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await until(pilot, lambda: screen.query_one(Composer).has_focus_within)
+        await pilot.press("a")
+        assert len(seat.answers) == 1
+        assert screen.query_one(Composer).draft == "a"
+
+
+async def test_a_call_that_is_gone_leaves_the_text_and_answers_nothing(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    first = seat.ask("run", command="rm")
+    seat.ask("other")
+    async with in_room(seat, clock=clock) as (screen, pilot):
+        edit = await begin_edit(screen, pilot, clock)
+        await write(pilot, edit, '{"command": "ls"}', "what the tool takes is not known")
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: edit.reviewing)
+        seat.feed(Cancelled(seat.state.proposals[first].message, "stopped by bob"))
+        await until(pilot, lambda: GONE in state_of(edit) and not edit.reviewing)
+        clock.rest(5)
+        await pilot.press("ctrl+s", "enter")
+        await pilot.pause()
+        assert not edit.reviewing
+        assert "ls" in edit.query_one(TextArea).text
+        await pilot.press("escape")
+        await until(pilot, lambda: SURE in state_of(edit))
+        await pilot.press("escape", "a")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        await pilot.press("a")
+        await pilot.pause()
+        assert seat.answers == []
+
+
+async def test_a_tool_is_allowed_so_often_or_so_long(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    first, second = seat.ask("one"), seat.ask("two")
+    async with in_room(seat, (80, 24), clock) as (screen, pilot):
+        card = await go_to_card(screen, pilot, clock)
+        line, keys = screen.query_one(ReasonInput), screen.query_one("#card-keys", Static)
+        await pilot.press("t", *"soon", "enter")
+        await until(pilot, lambda: "how often" in str(keys.render()))
+        assert line.value == "soon"
+        assert seat.answers == []
+        await pilot.press("escape")
+        await until(pilot, lambda: card.has_focus and not line.value)
+        clock.rest()
+        await pilot.press("t", *"5", "enter")
+        await until(pilot, lambda: seat.answers)
+        assert seat.answers == [(first, Answer(allow=True, scope="times", count=5))]
+        await until(pilot, lambda: card.view is not None and card.view.proposal.id == second)
+        await go_to_card(screen, pilot, clock)
+        await pilot.press("t", *"10m")
+        third = seat.ask("three")
+        seat.feed(Cancelled(seat.state.proposals[second].message, "stopped by bob"))
+        await until(pilot, lambda: card.view is not None and card.view.proposal.id == third)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert len(seat.answers) == 1  # it was typed about another call
+
+
+async def test_what_was_allowed_is_listed_and_taken_back_and_auto_mode_is_marked(
+    seat: ScriptedSeat,
+) -> None:
+    clock = HandClock()
+    seat.grants = (
+        Grant(1, "ann", "system", "rm\x1b", "session", 0.0),
+        Grant(2, "bob", "coder:1a2b3c4d", "mv", "times", 0.0, left=2, used=1, last_used=60.0),
+    )
+    async with in_room(seat, (80, 24), clock) as (screen, pilot):
+        composer, bar = screen.query_one(Composer), screen.query_one(StatusBar)
+        composer.post_message(Composer.Submitted("/auto on"))
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        await pilot.press("enter")  # typed on, not meant
+        await pilot.pause()
+        assert seat.autos == []
+        clock.rest()
+        await pilot.press("enter")
+        await until(pilot, lambda: "AUTO" in bar.render().plain)
+        assert seat.autos == [True]
+        composer.post_message(Composer.Submitted("/grants"))
+        await until(pilot, lambda: isinstance(pilot.app.screen, GrantsScreen))
+        listed = pilot.app.screen.query_one(OptionList)
+        await until(pilot, lambda: listed.option_count == 2)
+        assert pilot.app.screen.has_class("-auto")
+        await pilot.press("j", "d")  # still typed on
+        clock.rest()
+        assert seat.revoked == []
+        await pilot.press("d")
+        await until(pilot, lambda: listed.option_count == 1)
+        assert seat.revoked == [2]
+        clock.rest()
+        await pilot.press("d")
+        await until(pilot, lambda: listed.option_count == 0)
+        assert seat.revoked == [2, 1]
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)
+        composer.post_message(Composer.Submitted("/auto off"))
+        await until(pilot, lambda: "AUTO" not in bar.render().plain)
+        assert seat.autos == [True, False]
+
+
+def test_a_grant_says_whose_it_is_how_far_it_goes_and_when_it_was_used() -> None:
+    session = grant_lines(Grant(1, "ann", "system", "rm\x1b", "session", 0.0), 0.0).plain
+    assert "rm␛" in session
+    assert "until the session ends" in session
+    assert "not used since" in session
+    once = grant_lines(Grant(1, "a", "b", "c", "times", 0.0, left=1, used=3, last_used=9.0), 0.0)
+    assert "once more" in once.plain
+    assert "used 3 times" in once.plain
+    minutes = Grant(1, "ann", "coder:1a2b3c4d", "rm", "minutes", 0.0, until=90.0)
+    assert "from now" in grant_lines(minutes, 30.0).plain
+
+
+async def test_the_host_says_what_becomes_of_messages_from_before(seat: ScriptedSeat) -> None:
+    async with in_room(seat, (80, 24)) as (screen, pilot):
+        composer = screen.query_one(Composer)
+
+        async def told(command: str) -> str:
+            pilot.app.clear_notifications()
+            composer.post_message(Composer.Submitted(command))
+            await until(pilot, lambda: len(pilot.app._notifications) == 1)
+            return next(each.message for each in pilot.app._notifications)
+
+        assert "No messages from before wait" in await told("/backlog all")
+        seat.backlog = 1_200
+        assert "all, latest or none" in await told("/backlog")
+        assert "look at 1,200 messages" in await told("/backlog ALL")
+        seat.backlog = 1_200
+        assert "stay unanswered" in await told("/backlog none")
+        seat.engine = replace(seat.engine, state=EngineState.LOADING)
+        assert "still loading" in await told("/backlog none")

@@ -1,0 +1,130 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, Ticking, until
+from textual.pilot import Pilot
+from textual.widgets import Checkbox, Input, Static
+
+from genie_tui.app import SMALLEST, GenieApp
+from genie_tui.screens.dialogs.export import Attached, ExportScreen, Wish
+
+FILES = Attached(2, 3_400)
+
+
+class Asked:
+    """The dialog, and what it returned."""
+
+    def __init__(self, screen: ExportScreen, pilot: Pilot[Any], answers: list[Wish | None]) -> None:
+        self.screen = screen
+        self.pilot = pilot
+        self.answers = answers
+
+    @property
+    def path(self) -> Input:
+        return self.screen.query_one("#export-path", Input)
+
+    @property
+    def files(self) -> Checkbox:
+        return self.screen.query_one("#export-files", Checkbox)
+
+    def says(self, part: str = "form") -> str:
+        return str(self.screen.query_one(f"#export-{part}", Static).render())
+
+    async def type(self, path: str) -> None:
+        self.path.value = path
+        await self.pilot.pause()
+
+    async def answer(self, *keys: str) -> Wish | None:
+        await self.pilot.press(*keys)
+        await until(self.pilot, lambda: bool(self.answers))
+        return self.answers.pop()
+
+
+@asynccontextmanager
+async def asked(
+    attached: Attached = FILES, problem: str = "", size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[Asked]:
+    app = GenieApp(ScriptedDoorman(ScriptedSeat()), None, "ann", clock=Ticking())
+    answers: list[Wish | None] = []
+    async with app.run_test(size=size) as pilot:
+        screen = ExportScreen("Export “[/red]\x1b[2J”", Wish("garden.md"), attached, problem)
+        await app.push_screen(screen, answers.append)
+        await pilot.pause()
+        yield Asked(screen, pilot, answers)
+
+
+async def test_what_is_typed_is_wished_by_the_keyboard_alone() -> None:
+    async with asked() as dialog:
+        assert dialog.says("title") == "Export “[/red]␛[2J”"
+        assert "with 2 attached files, 3.4 kB" in str(dialog.files.label)
+        assert dialog.screen.region.contains_region(dialog.screen.query_one("#export").region)
+        assert await dialog.answer("tab", "space", "enter") == Wish("garden.md", attachments=True)
+    async with asked() as dialog:
+        assert await dialog.answer("home", "x", "enter") == Wish("xgarden.md")
+    async with asked() as dialog:
+        assert await dialog.answer("escape") is None
+
+
+async def test_all_of_it_is_seen_on_the_smallest_terminal() -> None:
+    async with asked(size=SMALLEST) as dialog:
+        await dialog.type("garden-plans-for-spring.md")
+        dialog.files.value = True
+        await until(dialog.pilot, lambda: "beside it" in dialog.says())
+        for part in ("title", "path", "files", "form", "hint", "keys"):
+            region = dialog.screen.query_one(f"#export-{part}").region
+            assert dialog.screen.region.contains_region(region)
+            assert region.height
+
+
+async def test_without_files_none_are_offered() -> None:
+    async with asked(Attached()) as dialog:
+        assert not dialog.files.display
+        assert "on or off" not in dialog.says("keys")
+        await dialog.type("garden.zip")
+        assert await dialog.answer("enter") == Wish("garden.zip")
+
+
+@pytest.mark.parametrize(
+    ("path", "alone", "along"),
+    [
+        ("a/garden.md", "to be read", "garden-files beside it"),
+        ("garden.HTML", "A page", "with the files in it"),
+        (" garden.md ", "to be read", "garden-files beside it"),
+        ("garden.cast", "holds no files", "holds no files"),
+        ("garden.doc", "does not say", "does not say"),
+    ],
+)
+async def test_what_a_choice_means_is_told(path: str, alone: str, along: str) -> None:
+    async with asked() as dialog:
+        await dialog.type(path)
+        assert alone in dialog.says()
+        dialog.files.value = True
+        await dialog.pilot.pause()
+        assert along in dialog.says()
+        assert dialog.files.value is not path.endswith(".cast")
+        assert dialog.path.value == path
+
+
+async def test_the_archive_is_the_form_that_has_files() -> None:
+    async with asked() as dialog:
+        await dialog.type("~/x/garden.zip")
+        assert dialog.files.value
+        dialog.files.value = False
+        await dialog.pilot.pause()
+        assert dialog.path.value == "~/x/garden.jsonl"
+        assert "imported" in dialog.says()
+        dialog.files.value = True
+        await dialog.pilot.pause()
+        assert dialog.path.value == "~/x/garden.zip"
+        assert "with the files" in dialog.says()
+        await dialog.type("garden.cast")
+        assert not dialog.files.value
+
+
+async def test_why_it_was_not_written_is_told_until_another_name_is_typed() -> None:
+    async with asked(problem="there is no folder [/red]\x1b") as dialog:
+        assert dialog.says() == "there is no folder [/red]␛"
+        await dialog.pilot.press("end", "x")
+        await until(dialog.pilot, lambda: "does not say" in dialog.says())

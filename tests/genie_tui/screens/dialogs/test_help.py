@@ -1,0 +1,29 @@
+from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
+from textual.app import App
+
+from genie_tui.action import Scope
+from genie_tui.screens.dialogs.help import HelpScreen, HelpText, scopes_at
+
+
+async def test_the_help_begins_with_the_keys_that_count_where_one_is() -> None:
+    seat = ScriptedSeat()
+    seat.open_room()
+    async with in_room(seat) as (screen, pilot):
+        await pilot.press("f5")
+        await until(pilot, lambda: Scope.TIMELINE in scopes_at(screen))
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        lines = pilot.app.screen.query_one(HelpText).render().plain.splitlines()
+    headings = [line for line in lines if line in {scope.value for scope in Scope}]
+    assert headings[:3] == ["Reading", "In a room", "Everywhere"]
+    assert sorted(headings) == sorted(scope.value for scope in Scope)
+
+
+async def test_keys_that_are_too_long_stand_above_what_they_do() -> None:
+    async with App[None]().run_test(size=(80, 24)) as pilot:
+        await pilot.app.push_screen(HelpScreen())
+        await pilot.pause()
+        lines = pilot.app.screen.query_one(HelpText).render().plain.splitlines()
+    start = lines.index("/save [N or NAME] [TO]")
+    assert lines[start + 1].lstrip().startswith("Keep a file")
+    assert all(line.startswith(" " * 20) for line in lines[start + 1 : start + 3])

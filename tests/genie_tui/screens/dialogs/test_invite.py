@@ -1,0 +1,153 @@
+from typing import Any
+
+import pytest
+from tests.genie_tui.scripted_seat import (
+    HandClock,
+    ScriptedHosting,
+    ScriptedSeat,
+    in_room,
+    until,
+)
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from genie_core.room.protocol.address import Address
+from genie_core.room.security.invite import Invite, write_invite
+from genie_tui.moments import clock_time
+from genie_tui.order import Invite as InviteOrder
+from genie_tui.screens.dialogs.confirm import ConfirmScreen
+from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
+from genie_tui.widgets.composer import Composer
+
+TEXT = write_invite(
+    Invite(
+        (Address("192.168.1.20", 7654), Address("10.0.0.3", 7654)),
+        "A" * 43,
+        "p1",
+        b"s" * 16,
+        "Garden",
+    )
+)
+
+
+@pytest.fixture
+def seat() -> ScriptedSeat:
+    made = ScriptedSeat(hosting=ScriptedHosting(TEXT))
+    made.open_room()
+    return made
+
+
+async def to_invite(pilot: Pilot[Any]) -> InviteScreen:
+    await pilot.press("f6")
+    await until(pilot, lambda: isinstance(pilot.app.screen, InviteScreen))
+    await pilot.pause()
+    screen = pilot.app.screen
+    assert isinstance(screen, InviteScreen)
+    return screen
+
+
+def shown(screen: InviteScreen, selector: str) -> str:
+    return str(screen.query_one(selector, Static).render())
+
+
+async def test_it_shows_the_invite_and_has_it_copied(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (_, pilot):
+        screen = await to_invite(pilot)
+        assert shown(screen, "#invite-string") == TEXT
+        assert "Garden" in shown(screen, "#invite-title")
+        assert "192.168.1.20:7654, 10.0.0.3:7654" in shown(screen, "#invite-about")
+        assert pilot.app.clipboard == TEXT
+        assert any("copied" in note.message for note in pilot.app._notifications)
+
+
+async def test_the_code_is_there_where_it_fits(seat: ScriptedSeat) -> None:
+    async with in_room(seat, (120, 50)) as (_, pilot):
+        screen = await to_invite(pilot)
+        code = screen.query_one("#invite-code", Static)
+        assert code.display
+        assert screen.region.contains_region(code.region)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: not code.display)
+        assert shown(screen, "#invite-string") == TEXT
+
+
+async def test_a_new_one_is_made_after_a_question(seat: ScriptedSeat) -> None:
+    clock = HandClock()
+    async with in_room(seat, clock=clock) as (_, pilot):
+        screen = await to_invite(pilot)
+        hosting = seat.hosting
+        assert hosting is not None
+        for answer in ("escape", "enter"):
+            assert hosting.renewals == []
+            clock.rest()
+            await pilot.press("n")
+            await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+            await until(pilot, lambda: pilot.app.screen.is_mounted)  # it guards its keys
+            clock.rest()
+            await pilot.press(answer)
+            await until(pilot, lambda: pilot.app.screen is screen)
+        await until(pilot, lambda: len(hosting.renewals) == 1)
+        await until(pilot, lambda: shown(screen, "#invite-string") == "genie1-number1")
+        await until(pilot, lambda: pilot.app.clipboard == "genie1-number1")
+
+
+async def test_a_command_makes_one_for_one_person_and_a_time(seat: ScriptedSeat) -> None:
+    async with in_room(seat) as (room, pilot):
+        command = Composer.Submitted("/invite --once --for 2h")
+        room.query_one(Composer).post_message(command)
+        await until(pilot, lambda: isinstance(pilot.app.screen, InviteScreen))
+        await pilot.pause()
+        screen = pilot.app.screen
+        assert isinstance(screen, InviteScreen)
+        assert seat.hosting is not None
+        assert seat.hosting.issued == [(1, 7200.0)]
+        assert seat.hosting.renewals == []
+        assert shown(screen, "#invite-string") == pilot.app.clipboard == "genie1-another1"
+        assert "One person can join as a member, once until" in shown(screen, "#invite-about")
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is room)
+        again = await to_invite(pilot)
+        assert shown(again, "#invite-string") == pilot.app.clipboard == TEXT
+        assert "Whoever has it" in shown(again, "#invite-about")
+
+
+async def test_an_invite_with_limits_is_told_as_that_as_long_as_it_is_the_one(
+    seat: ScriptedSeat,
+) -> None:
+    async with in_room(seat) as (room, pilot):
+        room.query_one(Composer).post_message(Composer.Submitted("/invite --new --once"))
+        await until(pilot, lambda: isinstance(pilot.app.screen, InviteScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is room)
+        again = await to_invite(pilot)
+        assert shown(again, "#invite-string") == "genie1-number1"
+        assert "One person" in shown(again, "#invite-about")
+
+
+async def test_others_have_no_invite_to_show(seat: ScriptedSeat) -> None:
+    seat.hosting, seat.name = None, "bob"
+    async with in_room(seat) as (room, pilot):
+        await pilot.press("f6")
+        await until(pilot, lambda: list(pilot.app._notifications))
+        assert pilot.app.screen is room
+        assert any("ann is hosting" in note.message for note in pilot.app._notifications)
+
+
+async def test_without_an_open_invite_it_says_so(seat: ScriptedSeat) -> None:
+    seat.hosting = ScriptedHosting("")
+    async with in_room(seat) as (_, pilot):
+        screen = await to_invite(pilot)
+        assert "No invite is open" in shown(screen, "#invite-string")
+        assert pilot.app.clipboard == ""
+
+
+def test_terms_say_whom_it_lets_in() -> None:
+    assert "Whoever has it" in Terms().text
+    assert "One person" in Terms(once=True).text
+    hosting = ScriptedHosting()
+    terms = renewed(hosting, InviteOrder(lifetime=60.0), 1_000.0)
+    assert hosting.issued == [(None, 60.0)]
+    assert terms.until == clock_time(1_060.0)
+    assert terms.invite == "genie1-another1"
+    renewed(hosting, InviteOrder(new=True, once=True), 1_000.0)
+    assert hosting.renewals == [(1, None)]

@@ -1,0 +1,184 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tests.genie_tui.scripted_seat import HandClock, until
+from textual import events, on
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from genie_core.room.seat import Knock
+from genie_core.room.security.identity import Identity, words
+from genie_tui.widgets.join_requests import Door, HostOffer
+from genie_tui.widgets.keys_line import KeysLine
+
+KEY = Identity.generate().key
+CAROL = Knock(1, "carol", KEY, "10.0.0.7")
+DAVE = Knock(2, "dave", "", "10.0.0.8")
+
+
+class Host(App[None]):
+    """A door, and somewhere to write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = HandClock()
+        self.door = Door(self.clock)
+        self.answers: list[tuple[object, bool]] = []
+        self.dismissed = 0
+
+    def compose(self) -> ComposeResult:
+        yield self.door
+        yield Input()
+
+    @on(Door.Answered)
+    def note(self, message: Door.Answered) -> None:
+        self.answers.append((message.caller, message.allow))
+
+    @on(Door.Dismissed)
+    def note_dismissal(self) -> None:
+        self.dismissed += 1
+
+
+@asynccontextmanager
+async def at_the_door() -> AsyncIterator[tuple[Host, Pilot[Any]]]:
+    app = Host()
+    async with app.run_test() as pilot:
+        app.query_one(Input).focus()
+        await pilot.pause()
+        yield app, pilot
+
+
+async def turn_to(app: Host, pilot: Pilot[Any]) -> None:
+    app.door.focus()
+    await until(pilot, lambda: app.door.has_focus)
+    app.clock.rest()
+
+
+def text_of(app: Host) -> str:
+    return str(app.query_one("#door-text", Static).render())
+
+
+async def test_it_is_hidden_until_somebody_knocks_and_never_takes_the_focus() -> None:
+    async with at_the_door() as (app, pilot):
+        await until(pilot, lambda: not app.door.display)
+        app.door.take(CAROL)
+        await until(pilot, lambda: app.door.display)
+        assert app.query_one(Input).has_focus
+
+
+async def test_it_tells_name_words_and_address() -> None:
+    async with at_the_door() as (app, _):
+        app.door.take(CAROL)
+        for part in ("carol", words(KEY), "10.0.0.7"):
+            assert part in text_of(app)
+
+
+async def test_typing_answers_nothing() -> None:
+    async with at_the_door() as (app, pilot):
+        await pilot.press("d")
+        app.door.take(CAROL)
+        app.clock.rest(60)
+        await pilot.press(*"adnad")
+        assert app.answers == []
+        assert app.query_one(Input).value == "dadnad"
+
+
+async def test_keys_count_once_the_keyboard_rested() -> None:
+    async with at_the_door() as (app, pilot):
+        app.door.take(CAROL)
+        app.door.focus()
+        await until(pilot, lambda: app.door.has_focus)
+        await pilot.press("a", "d", "a")
+        assert app.answers == []
+        assert "moment" in str(app.query_one(KeysLine).render())
+        app.clock.rest()
+        await pilot.press("a")
+        await until(pilot, lambda: app.answers == [(CAROL, True)])
+
+
+async def test_no_other_key_answers() -> None:
+    async with at_the_door() as (app, pilot):
+        app.door.take(CAROL)
+        await turn_to(app, pilot)
+        for key in ("enter", "space", "y", "s", "b", "A", "D"):
+            app.clock.rest()
+            app.post_message(events.Key(key, key))
+        await pilot.pause()
+        assert app.answers == []
+
+
+async def test_the_next_caller_is_guarded_too() -> None:
+    async with at_the_door() as (app, pilot):
+        app.door.take(CAROL)
+        app.door.take(DAVE)
+        await turn_to(app, pilot)
+        await pilot.press("d", "d")
+        await until(pilot, lambda: app.answers)
+        app.door.remove_caller(CAROL)
+        await pilot.press("d")
+        assert app.answers == [(CAROL, False)]
+        app.clock.rest()
+        await pilot.press("d")
+        await until(pilot, lambda: app.answers == [(CAROL, False), (DAVE, False)])
+
+
+async def test_a_caller_who_is_gone_leaves_the_door_and_arms_the_guard() -> None:
+    async with at_the_door() as (app, pilot):
+        app.door.take(CAROL)
+        app.door.take(DAVE)
+        await turn_to(app, pilot)
+        app.door.take(Knock(1, "carol", KEY, "10.0.0.7", over=True))
+        await pilot.press("a")
+        assert app.answers == []
+        assert app.door.callers == (DAVE,)
+        app.door.take(Knock(2, "dave", "", "", over=True))
+        await until(pilot, lambda: app.dismissed)
+        assert not app.door.display
+
+
+async def test_next_walks_around() -> None:
+    async with at_the_door() as (app, pilot):
+        for caller in (CAROL, DAVE, HostOffer("alice")):
+            app.door.take(caller)
+        assert "1 of 3" in str(app.door.border_title)
+        for name in ("dave", "alice", "carol"):
+            await turn_to(app, pilot)
+            await pilot.press("n")
+            await until(pilot, lambda name=name: name in text_of(app))  # type: ignore[misc]  # a lambda's default
+
+
+async def test_an_offer_asks_whether_to_host() -> None:
+    async with at_the_door() as (app, pilot):
+        app.door.take(HostOffer("alice"))
+        app.door.take(HostOffer("alice"))
+        assert len(app.door.callers) == 1
+        assert "alice asks you to host" in text_of(app)
+        await turn_to(app, pilot)
+        await until(pilot, lambda: "I host" in str(app.query_one(KeysLine).render()))
+
+
+async def test_escape_lets_them_wait() -> None:
+    async with at_the_door() as (app, pilot):
+        app.door.take(CAROL)
+        await turn_to(app, pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.dismissed)
+        assert app.door.callers == (CAROL,)
+
+
+async def test_names_fold_and_are_never_markup() -> None:
+    async with at_the_door() as (app, _):
+        app.door.take(Knock(9, "[/red]\x1b", "x", "[b]"))
+        assert "[/red]␛" in text_of(app)
+        assert "no valid key" in text_of(app)
+        app.door.take(CAROL)
+        assert app.door.knocks_by("CAROL") == [CAROL]
+
+
+async def test_somebody_at_the_hosts_own_machine_is_told_as_that() -> None:
+    async with at_the_door() as (app, pilot):
+        app.door.take(Knock(3, "erik", "", "loopback"))
+        await pilot.pause()
+        assert "erik, from this machine" in text_of(app)
