@@ -25,7 +25,7 @@ from genie_core.agent import Agent, AgentFactory, Approval
 from genie_core.agent.provider.pydantic_ai import DefaultAgent
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError
-from genie_core.execution import Answered, ApprovalRequested, ApprovalResolved, Failed
+from genie_core.execution import Answered, ApprovalClosed, ApprovalPending, Failed
 from genie_core.message import SYSTEM, Message
 from genie_core.secrets import SecretsProvider
 from genie_core.session import Execution, GroupSession
@@ -154,9 +154,9 @@ class ChatServer:
     async def _follow(self, execution: Execution, sender: str) -> None:
         async for event in execution.events():
             match event:
-                case ApprovalRequested(approval=approval):
+                case ApprovalPending(approval=approval):
                     self._ask(sender, approval)
-                case ApprovalResolved(approval=approval):
+                case ApprovalClosed(approval=approval):
                     self._asked = {
                         n: each for n, each in self._asked.items() if each[1] != approval
                     }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from genie_core.agent import Approval, Decision
-from genie_core.execution import Answered, ApprovalRequested, ApprovalResolved, Decided, Failed
+from genie_core.execution import Answered, ApprovalClosed, ApprovalPending, Decided, Failed
 from genie_core.message import Message
 from genie_core.session import Execution, GroupSession
 
@@ -34,10 +34,10 @@ async def show(execution: Execution, approver: Approver) -> None:
                 print(f"   ignored: {event.reason or 'no reason given'}")
             case Decided(query=query):
                 print(f"   delegated: {query}")
-            case ApprovalRequested(approval=approval):
+            case ApprovalPending(approval=approval):
                 print(f"   {approval.sender} wants to call {approval.call_repr()}")
                 approver(approval)
-            case ApprovalResolved(approval=approval, verdict=verdict):
+            case ApprovalClosed(approval=approval, verdict=verdict):
                 print(f"   {approval.tool_name} was {'allowed' if verdict else 'denied'}")
             case Answered(message=answer):
                 print(f"{answer.sender} → {answer.receiver or 'all'}: {answer.content}")

@@ -15,7 +15,7 @@ from textual.widgets import OptionList
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.address import Address
-from genie_core.room.protocol.host_record import sign_deed
+from genie_core.room.protocol.host_record import sign_host_record
 from genie_core.room.seat import (
     Answer,
     EngineState,
@@ -137,7 +137,7 @@ async def lobby(folder: Path) -> None:
 def announced(title: str) -> Announcement:
     """A room of somebody else, announced on this machine only."""
     ben = Identity.generate()
-    deed = sign_deed(
+    deed = sign_host_record(
         ben,
         room="2026-11-20-design-review-7hq2",
         host="ben",

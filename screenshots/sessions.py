@@ -12,7 +12,7 @@ from textual.widgets import Footer
 
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.labels import Label, Labels
-from genie_core.room.protocol.events import Said
+from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.seat import Answer, EngineState, Seat
 from genie_tui.app import GenieApp
 from genie_tui.departure import Departure
@@ -152,7 +152,7 @@ async def asked_again(folder: Path, room: str) -> None:
         (missed,) = [
             event.seq
             for event in log.events()
-            if isinstance(event.body, Said) and "24 December" in event.body.text
+            if isinstance(event.body, MessagePosted) and "24 December" in event.body.text
         ]
     Labels.read(saved.folder).put(Label(missed, "wrong", "ignore", time.time(), "ann"))
     source = SettingsSource(home.settings_file, {}, {"name": "ann"})

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import KnownValues
+from genie_core.privacy.known_secrets import KnownSecrets
 from genie_core.room.protocol.address import PORTS_TO_TRY
 
 # How long an example takes tells how busy the machine is, and nothing of what is tested.
@@ -26,7 +26,7 @@ def _own_ports(worker_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def _nothing_known() -> Iterator[None]:
     """Let no test hide what another one kept as a secret, whichever of them ran before."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(redaction, "_KNOWN", KnownValues())
+        patch.setattr(redaction, "_KNOWN", KnownSecrets())
         yield
 
 

@@ -12,7 +12,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from benchmarks.archive.lore import PEOPLE, START, words
 from genie_core.archive.lines import encode_line
 from genie_core.archive.log import EventLog
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 
 Way: TypeAlias = Literal["one by one", "one by one, asyncio", "groups of 100", "4 writers"]
 WAYS: Final[tuple[Way, ...]] = (
@@ -147,7 +147,9 @@ def measure_appends(store: Store, way: Way, seconds: float) -> float:
 
 
 def event(seq: int) -> Event:
-    return Event(seq, START + seq, PEOPLE[seq % 4], Said(f"{seq:x}", words(seq, 18), "ann"))
+    return Event(
+        seq, START + seq, PEOPLE[seq % 4], MessagePosted(f"{seq:x}", words(seq, 18), "ann")
+    )
 
 
 def _write(store: Store, size: int, end: float) -> int:

@@ -9,16 +9,16 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Hosted,
-    Joined,
-    Opened,
-    Said,
-    Settled,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
 )
 
 PEOPLE: Final = ("ann", "bob", "cleo", "dan")
@@ -58,7 +58,7 @@ def conversation(length: int) -> Iterator[Event]:
     """So many events, the last of which is a message with the `LAST_WORD`."""
     for seq, (by, body) in enumerate(islice(_bodies(), length - 1), 1):
         yield Event(seq, START + seq, by, body)
-    yield Event(length, START + length, "bob", Said("last", LAST_WORD))
+    yield Event(length, START + length, "bob", MessagePosted("last", LAST_WORD))
 
 
 def words(number: int, count: int) -> str:
@@ -82,25 +82,32 @@ def save_room(base: Path, title: str, length: int) -> SavedRoom:
 
 
 def _bodies() -> Iterator[tuple[str, AnyBody]]:
-    yield "", Opened("bench", "Bench")
-    yield "", Hosted("ann")
+    yield "", RoomCreated("bench", "Bench")
+    yield "", HostStarted("ann")
     for name in PEOPLE:
-        yield name, Joined("host" if name == "ann" else "member", engine=True, agent="a model")
+        yield (
+            name,
+            MemberJoined("host" if name == "ann" else "member", engine=True, agent="a model"),
+        )
     message = 3 + len(PEOPLE)
     for number, name in enumerate(cycle(PEOPLE)):
         work = list(_work(number, message))
-        yield name, Said(f"{number:x}", words(number, 18), name)
+        yield name, MessagePosted(f"{number:x}", words(number, 18), name)
         for body in work:
             yield name, body
         message += 1 + len(work)
 
 
-def _work(number: int, message: int) -> Iterator[Decided | Asked | Settled | Answered]:
+def _work(
+    number: int, message: int
+) -> Iterator[DecisionMade | ApprovalRequested | ApprovalResolved | AnswerPosted]:
     if number % 4:
-        yield Decided(message, "ignore", "it is talk among people")
+        yield DecisionMade(message, "ignore", "it is talk among people")
         return
-    yield Decided(message, "delegate", "it is a question", words(number, 8), "genie")
+    yield DecisionMade(message, "delegate", "it is a question", words(number, 8), "genie")
     approval = f"call-{message}"
-    yield Asked(message, approval, "genie", "read_file", {"path": f"notes/{number}.txt"})
-    yield Settled(message, approval, "approved")
-    yield Answered(message, words(number + 7, 60), elapsed=1.5)
+    yield ApprovalRequested(
+        message, approval, "genie", "read_file", {"path": f"notes/{number}.txt"}
+    )
+    yield ApprovalResolved(message, approval, "approved")
+    yield AnswerPosted(message, words(number + 7, 60), elapsed=1.5)

@@ -7,10 +7,18 @@ from typing import Protocol
 
 from benchmarks.room.plan import ROOM, TERMINAL
 from genie_core.room.protocol.codec import decode_server, encode
-from genie_core.room.protocol.events import Said
-from genie_core.room.protocol.frames import Challenge, Entries, Hello, Prove, Refused, Say, Welcome
+from genie_core.room.protocol.events import MessagePosted
+from genie_core.room.protocol.frames import (
+    Challenge,
+    Entries,
+    FrameRefused,
+    Hello,
+    PostMessage,
+    Prove,
+    Welcome,
+)
 from genie_core.room.security.certificate import pin_of
-from genie_core.room.security.challenge import Meeting, new_nonce
+from genie_core.room.security.challenge import Transcript, new_nonce
 from genie_core.room.security.identity import Identity
 
 Ask = Callable[[bytes], bytes]
@@ -54,21 +62,23 @@ class Participant:
         if not isinstance(challenge, Challenge):
             raise PermissionError(challenge)
         channel = pin_of(certificate) if certificate else ""
-        meeting = Meeting(challenge.room, self._name, identity.key, nonce, challenge.nonce, channel)
+        meeting = Transcript(
+            challenge.room, self._name, identity.key, nonce, challenge.nonce, channel
+        )
         answer = decode_server(ask(encode(Prove(identity.sign(meeting.encode())))))
         if not isinstance(answer, Welcome):
             raise PermissionError(answer)
 
     def say(self, text: str) -> bytes:
-        return encode(Say(text.rsplit(" ", 1)[0], text))
+        return encode(PostMessage(text.rsplit(" ", 1)[0], text))
 
     def heard(self, payload: bytes) -> Iterator[str]:
         frame = decode_server(payload)
-        if isinstance(frame, Refused):
+        if isinstance(frame, FrameRefused):
             raise PermissionError(frame)
         if isinstance(frame, Entries):
             for event in frame.events:
-                if isinstance(event.body, Said):
+                if isinstance(event.body, MessagePosted):
                     yield event.body.text
 
 

@@ -22,10 +22,18 @@ from benchmarks.room.run import ENDING, ROOT
 from genie_core.archive.log import EventLog
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import ConnectionLost, RoomError
-from genie_core.room.protocol.events import Asked, Decided, Said
-from genie_core.room.protocol.frames import Challenge, Entries, Hello, Prove, Publish, Say, Welcome
+from genie_core.room.protocol.events import ApprovalRequested, DecisionMade, MessagePosted
+from genie_core.room.protocol.frames import (
+    Challenge,
+    Entries,
+    Hello,
+    PostMessage,
+    Prove,
+    Publish,
+    Welcome,
+)
 from genie_core.room.security.certificate import load_certificate
-from genie_core.room.security.challenge import Meeting, new_nonce
+from genie_core.room.security.challenge import Transcript, new_nonce
 from genie_core.room.security.identity import Identity
 from genie_core.room.server import RoomServer
 from genie_core.room.transport.connection import ClientConnection
@@ -138,7 +146,7 @@ async def _speak(args: argparse.Namespace) -> None:
         end = time.monotonic() + SETTLING + args.seconds
         while time.monotonic() < end:
             sent = time.monotonic_ns()
-            await link.send([Say(str(sent), "hello")])
+            await link.send([PostMessage(str(sent), "hello")])
             await _until_said(link, str(sent))
             took = time.monotonic_ns() - sent
             if time.monotonic() > end - args.seconds:
@@ -153,7 +161,7 @@ async def _until_said(link: ClientConnection, id_: str) -> int:
         frame = await link.receive()
         if isinstance(frame, Entries):
             for event in frame.events:
-                if isinstance(event.body, Said) and event.body.id == id_:
+                if isinstance(event.body, MessagePosted) and event.body.id == id_:
                     return event.seq
 
 
@@ -186,11 +194,11 @@ async def _flood_on(
 
 async def _flood_once(args: argparse.Namespace, link: ClientConnection, sent: list[int]) -> None:
     id_ = secrets.token_hex(8)
-    await link.send([Say(id_, "hello")])
+    await link.send([PostMessage(id_, "hello")])
     number = await _until_said(link, id_)
-    await link.send([Publish(id_, Decided(number, "ignore"))])
+    await link.send([Publish(id_, DecisionMade(number, "ignore"))])
     filler: Any = [[]] * (args.bytes // 3) if args.nested else "x" * args.bytes
-    again = Publish(id_, Asked(number, "a", "agent", "tool", {"a": filler}))
+    again = Publish(id_, ApprovalRequested(number, "a", "agent", "tool", {"a": filler}))
     reader = asyncio.create_task(_read_on(link))
     try:
         while not reader.done():
@@ -219,7 +227,7 @@ async def _member(
         challenge = await link.receive()
         if not isinstance(challenge, Challenge):
             raise PermissionError(challenge)
-        meeting = Meeting(
+        meeting = Transcript(
             challenge.room, name, identity.key, nonce, challenge.nonce, link.channel or ""
         )
         await link.send([Prove(identity.sign(meeting.encode()))])

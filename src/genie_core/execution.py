@@ -13,7 +13,7 @@ from genie_core.message import Message
 from genie_core.preferences import PreferencesSource
 from genie_core.reasoner.base import Decision
 from genie_core.runtime.progress import Usage, What
-from genie_core.runtime.replay_buffer import Record
+from genie_core.runtime.replay_buffer import ReplayableStream
 from genie_core.runtime.tasks import check_loop, running_loop
 
 log = logging.getLogger(__name__)
@@ -63,14 +63,14 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalRequested:
+class ApprovalPending:
     """A tool call waits for a person."""
 
     approval: Approval
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalResolved:
+class ApprovalClosed:
     """A waiting tool call got its answer."""
 
     approval: Approval
@@ -130,8 +130,8 @@ ExecutionEvent: TypeAlias = (
     | TextDelta
     | Doing
     | Spent
-    | ApprovalRequested
-    | ApprovalResolved
+    | ApprovalPending
+    | ApprovalClosed
     | Unsaved
     | Answered
     | Failed
@@ -149,7 +149,7 @@ class Execution:
 
     def __init__(self, preferences_source: PreferencesSource | None = None) -> None:
         self.preferences_source = preferences_source
-        self._record: Record[ExecutionEvent] = Record()
+        self._record: ReplayableStream[ExecutionEvent] = ReplayableStream()
         self._text: list[str] = []
         self._open: dict[str, Approval] = {}
         self._refusal: tuple[str, str] | None = None
@@ -193,7 +193,7 @@ class Execution:
                 case Decided(decision=decision):
                     decided = True
                     yield decision
-                case ApprovalRequested(approval=approval):
+                case ApprovalPending(approval=approval):
                     yield approval
                 case Answered(message=message):
                     yield message
@@ -297,7 +297,7 @@ class Execution:
             item.deny(_NOT_WAITED_FOR, automatic=True)
             return
         self._open[item.id] = item
-        self._record.add(ApprovalRequested(item))
+        self._record.add(ApprovalPending(item))
         item.ftr.add_done_callback(lambda _: self._resolved(item))
         if self._refusal is not None:
             self._refuse(item, *self._refusal)
@@ -321,7 +321,7 @@ class Execution:
             return
         verdict = Verdict(approved=False) if approval.verdict is None else approval.verdict
         at = approval.resolved_at or datetime.now(UTC)
-        self._record.add(ApprovalResolved(approval, verdict, approval.by, at))
+        self._record.add(ApprovalClosed(approval, verdict, approval.by, at))
 
 
 def _is_last(event: ExecutionEvent) -> bool:

@@ -9,7 +9,7 @@ from time import monotonic
 
 from genie_core.errors import StageFailed
 from genie_core.runtime.progress import stage
-from genie_core.runtime.resource_task import Patience, abandon
+from genie_core.runtime.resource_task import WaitLimit, abandon
 from genie_core.runtime.tasks import start_task
 
 
@@ -25,14 +25,14 @@ class PreferencesSource(ABC):
         """
 
 
-class Wishes:
+class PreferencesLookup:
     """Looks up the preferences that go along with queries.
 
     Each lookup begins at once and may take any time; the queries of one owner wait for each
     other's, so that they keep their order.
     """
 
-    def __init__(self, source: PreferencesSource | None, patience: Patience) -> None:
+    def __init__(self, source: PreferencesSource | None, patience: WaitLimit) -> None:
         self._source = source
         self._patience = patience
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)

@@ -13,17 +13,17 @@ from genie_core.datastore import DataStore
 from genie_core.errors import NotOnEventLoop, SessionStopped, StageFailed, StateError, summary
 from genie_core.execution import Answered, Cancelled, Decided, Execution, Unsaved
 from genie_core.message import SYSTEM, Attachment, Message
-from genie_core.preferences import PreferencesSource, Wishes
+from genie_core.preferences import PreferencesLookup, PreferencesSource
 from genie_core.reasoner.base import Decision, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
-from genie_core.reasoner.runner import ReasonerRunner, Ruling
+from genie_core.reasoner.runner import Reasoned, ReasonerRunner
 from genie_core.runtime.actor import Actor
 from genie_core.runtime.progress import REASONER
-from genie_core.runtime.resource_task import Patience
+from genie_core.runtime.resource_task import WaitLimit
 from genie_core.runtime.tasks import check_loop, running_loop, start_task
 from genie_core.runtime.threads import first_done
 from genie_core.settings import check_setting
-from genie_core.storage.messages import Conversation, load_messages
+from genie_core.storage.messages import MessageLog, load_messages
 from genie_core.validation import check_asker, check_attachments, check_message
 
 __all__ = ["Execution", "GroupSession"]
@@ -68,9 +68,9 @@ class GroupSession:
         self._agent_factory = agent_factory
         self._store = data_store.narrowed(id) if data_store else None
         self._preferences = preferences_source
-        self._patience = Patience()
-        self._wishes = Wishes(preferences_source, self._patience)
-        self._conversation = Conversation(self._store)
+        self._patience = WaitLimit()
+        self._wishes = PreferencesLookup(preferences_source, self._patience)
+        self._conversation = MessageLog(self._store)
         self._reasoners: dict[str, ReasonerRunner] = {}
         self._agents: dict[str, AgentRunner] = {}
         self._executions: dict[Execution, Task[None] | None] = {}
@@ -259,7 +259,7 @@ class GroupSession:
         self._conversation.when_open(attempt)
 
     def _start(
-        self, execution: Execution, work: _Work, request: "Future[Ruling] | None" = None
+        self, execution: Execution, work: _Work, request: "Future[Reasoned] | None" = None
     ) -> None:
         task = start_task(self._see_through(execution, work))
         self._executions[execution] = task
@@ -282,7 +282,7 @@ class GroupSession:
         self,
         execution: Execution,
         message: Message,
-        reply: "Future[Ruling]",
+        reply: "Future[Reasoned]",
         saved: "Future[None]",
     ) -> None:
         try:

@@ -4,7 +4,13 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from genie_core.room.protocol.events import Answered, Asked, Event, Joined, Said
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    Event,
+    MemberJoined,
+    MessagePosted,
+)
 from genie_core.room.protocol.names import MAX_POINTS, fold_name
 from genie_core.room.state.room_state import RoomState
 from genie_tui.settings import Notify
@@ -46,7 +52,7 @@ class Bell:
         return True
 
     def _counts(self, event: Event, state: RoomState, me: str) -> bool:
-        if isinstance(event.body, Joined) and event.by == me:
+        if isinstance(event.body, MemberJoined) and event.by == me:
             self._here = True
         news = self._here and event.seq > self._head
         return news and rings(self.notify, event, state, me)
@@ -61,11 +67,11 @@ def rings(notify: Notify, event: Event, state: RoomState, me: str) -> bool:
     if notify == "none":
         return False
     match event.body:
-        case Asked(approval=approval):
+        case ApprovalRequested(approval=approval):
             return any(each.id == approval for each in state.pending_for(me))
-        case Said(text=text):
+        case MessagePosted(text=text):
             return event.by != me and (notify == "all" or mentions(text, me))
-        case Answered(text=text, receiver=receiver):
+        case AnswerPosted(text=text, receiver=receiver):
             to_me = event.by != me and (receiver == me or mentions(text, me))
             return notify == "all" or to_me
         case _:

@@ -30,7 +30,7 @@ from genie_tui.view_state import View
 
 if TYPE_CHECKING:
     from genie_core.archive.labels import Labels
-    from genie_core.assistant.what_if.report import Report
+    from genie_core.assistant.what_if.report import WhatIfReport
     from genie_tui.replay.recording import Recording
 
 
@@ -102,7 +102,7 @@ class Doorman(Protocol):
     def place_of(self, saved: str) -> str:
         """Where a saved room is, as people write it; empty if it is no folder."""
 
-    def reports(self, saved: str) -> "Sequence[Report]":
+    def reports(self, saved: str) -> "Sequence[WhatIfReport]":
         """What other reasoners would have decided in a saved room, as far as they were asked.
 
         The latest first. Reads files, so call it off the event loop; raises `GenieError`.

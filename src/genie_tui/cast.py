@@ -14,7 +14,7 @@ from rich.text import Text
 
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import AGENT
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 from genie_tui.export.story import Passage, story
 from genie_tui.moments import local_time
 from genie_tui.replay.pace import gap
@@ -102,7 +102,7 @@ def _coloured(text: str, style: Style | None) -> str:
 def _text(passage: Passage) -> Text:
     told = passage.told
     match told.body:
-        case Said() as said:
+        case MessagePosted() as said:
             return _said(visible_line(told.by), said)
     mark, text = passage.line or ("", "")
     # As a part, not as a whole: rich renders no style of a text that has no parts.
@@ -114,7 +114,7 @@ def _text(passage: Passage) -> Text:
     return answer.append("\n").append_text(line) if passage.line else answer
 
 
-def _said(author: str, said: Said) -> Text:
+def _said(author: str, said: MessagePosted) -> Text:
     between = " " if said.emote else ": "
     text = Text.assemble((author, _PERSON), between, visible(said.text))
     for file in file_lines(said.files):

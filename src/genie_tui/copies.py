@@ -15,7 +15,7 @@ from genie_core.room.protocol.errors import Diverged, KnownRoom, OtherHost
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.security.invite import looks_like_invite
-from genie_core.room.state.hosting import Allegiance
+from genie_core.room.state.hosting import KnownHosts
 from genie_core.room.state.room_state import RoomState
 from genie_tui.files import take_over
 from genie_tui.place import Person
@@ -108,13 +108,13 @@ def known_state(saved: SavedRoom) -> RoomState:
     return RoomState()
 
 
-def allegiance_of(saved: SavedRoom, state: Callable[[], RoomState], met: str = "") -> Allegiance:
+def allegiance_of(saved: SavedRoom, state: Callable[[], RoomState], met: str = "") -> KnownHosts:
     """Decide by what a copy knows with which hosts it goes on; one that knows nothing, with any.
 
     `met` is the pin of a host that was found to be one of them before.
     """
     known, pin = state(), saved.record.pin
-    return Allegiance(state, (pin, known.pin, met), first=not (pin or known.head or met))
+    return KnownHosts(state, (pin, known.pin, met), first=not (pin or known.head or met))
 
 
 def _same(state: RoomState) -> RoomState:

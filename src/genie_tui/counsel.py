@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from genie_core.assistant.config import ModelChoice
-from genie_core.assistant.models.discover import Offer, discover
+from genie_core.assistant.models.discover import ModelOffer, discover
 from genie_core.errors import GenieError
 from genie_core.storage.atomic import reason, replace_file
 from genie_tui.credentials import names_at_hand
@@ -17,7 +17,7 @@ from genie_tui.settings_edit import put
 from genie_tui.settings_file import SettingsError
 from genie_tui.settings_source import SettingsSource
 
-Look: TypeAlias = Callable[[Mapping[str, str]], Awaitable[Sequence[Offer]]]
+Look: TypeAlias = Callable[[Mapping[str, str]], Awaitable[Sequence[ModelOffer]]]
 
 MOST: Final = 6
 """How many models are offered."""
@@ -47,7 +47,7 @@ class Counsel:
         self._look = look
         self._over = False
 
-    async def offers(self) -> list[Offer]:
+    async def offers(self) -> list[ModelOffer]:
         """Look for models, unless nobody wants to know; none if something goes wrong."""
         try:
             if self._over or not await asyncio.to_thread(self._is_wanted):

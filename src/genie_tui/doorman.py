@@ -19,7 +19,7 @@ from genie_tui.view_state import View, read_view, write_view
 if TYPE_CHECKING:
     from genie_core.archive.catalogue import Listing
     from genie_core.archive.labels import Labels
-    from genie_core.assistant.what_if.report import Report
+    from genie_core.assistant.what_if.report import WhatIfReport
     from genie_tui.replay.recording import Recording
 
 
@@ -117,7 +117,7 @@ class House:
         """Where a room is; see `Doorman.place_of`."""
         return short_path(self._locations.sessions / saved)
 
-    def reports(self, saved: str) -> "Sequence[Report]":
+    def reports(self, saved: str) -> "Sequence[WhatIfReport]":
         """What other reasoners would have decided; see `Doorman.reports`."""
         from genie_tui.whatif_files import saved as kept
 

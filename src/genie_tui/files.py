@@ -14,8 +14,8 @@ from genie_core.errors import GenieError
 from genie_core.room.courier import Courier
 from genie_core.room.depot import LEFTOVER, Depot, stock
 from genie_core.room.protocol.errors import NoSuchFile
-from genie_core.room.protocol.events import Event, FileRef, Hosted
-from genie_core.room.protocol.frames import ClientFrame, Piece, Refused, Stored
+from genie_core.room.protocol.events import Event, FileRef, HostStarted
+from genie_core.room.protocol.frames import ClientFrame, FilePiece, FileStored, FrameRefused
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.transfer import files_of
@@ -128,7 +128,7 @@ class SharedLibrary:
         """Do the same for the files of an event that is new."""
         self.recall(files_of([event]))
 
-    def on_answer(self, answer: Stored | Piece | Refused) -> None:
+    def on_answer(self, answer: FileStored | FilePiece | FrameRefused) -> None:
         """Nothing is asked that could be answered."""
 
     def on_online(self, limits: Limits) -> None:
@@ -229,10 +229,10 @@ class LateLibrary:
         """Take note of an event that is new; fetches what a message brings."""
         if self._courier is not None:
             self._courier.on_event(event)
-        elif isinstance(event.body, Hosted) or any(files_of([event])):
+        elif isinstance(event.body, HostStarted) or any(files_of([event])):
             self._waiting.append(event)
 
-    def on_answer(self, answer: Stored | Piece | Refused) -> None:
+    def on_answer(self, answer: FileStored | FilePiece | FrameRefused) -> None:
         """Take in what the room says about a file."""
         if self._courier is not None:
             self._courier.on_answer(answer)

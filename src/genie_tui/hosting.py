@@ -18,13 +18,13 @@ from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.address import Address, parse_address
-from genie_core.room.protocol.errors import InvalidPasses
-from genie_core.room.protocol.host_record import Deed, sign_deed
+from genie_core.room.protocol.errors import InvalidInviteTokens
+from genie_core.room.protocol.host_record import HostRecord, sign_host_record
 from genie_core.room.seat import Severity
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, write_invite
-from genie_core.room.security.invite_tokens import Pass, Passes
+from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
 from genie_core.storage.atomic import reason, replace_file, sync_folder
@@ -75,17 +75,17 @@ class PassFile:
         self._told = ""
         self.notify: Callable[[Severity, str], None] = _log_notice
 
-    def load(self) -> Passes:
+    def load(self) -> InviteTokens:
         """Read the file, which blocks; whatever is no pass any more opens nothing."""
         try:
-            return Passes.decode(self._path.read_bytes())
+            return InviteTokens.decode(self._path.read_bytes())
         except FileNotFoundError:
-            return Passes()
-        except (OSError, InvalidPasses):
+            return InviteTokens()
+        except (OSError, InvalidInviteTokens):
             logger.warning("the invites of this room can't be read; they are void", exc_info=True)
-            return Passes()
+            return InviteTokens()
 
-    def save(self, passes: Passes, *, voids: bool = False) -> None:
+    def save(self, passes: InviteTokens, *, voids: bool = False) -> None:
         """Write the file soon, and again until the disk takes it.
 
         If it `voids` passes the old file is removed first, for which a full disk has room.
@@ -223,9 +223,9 @@ class Presence:
         host: str,
         address: Address,
         local: bool,
-        passes: Passes,
+        passes: InviteTokens,
         file: PassFile,
-        settle: Callable[[Deed], None],
+        settle: Callable[[HostRecord], None],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._identity = identity
@@ -240,7 +240,7 @@ class Presence:
         self._settle = settle
         self._clock = clock
         self._hosts: tuple[str, ...] = ()
-        self.deed: Deed | None = None
+        self.deed: HostRecord | None = None
 
     def tell(self, notify: Callable[[Severity, str], None]) -> None:
         """Tell the host from now on when invites can't be saved."""
@@ -274,7 +274,7 @@ class Presence:
             return ""
         return self._written(current)
 
-    def _written(self, one: Pass) -> str:
+    def _written(self, one: InviteToken) -> str:
         return write_invite(
             Invite(self.addresses, self._certificate.pin, one.id, one.secret, self._title)
         )
@@ -291,7 +291,7 @@ class Presence:
         self._file.save(self._passes, voids=True)
         return self.invite
 
-    def _open_pass(self) -> Pass | None:
+    def _open_pass(self) -> InviteToken | None:
         now = self._clock()
         current = self._passes.newest(now)
         if current is None and not self._passes:
@@ -299,10 +299,10 @@ class Presence:
             self._file.save(self._passes)
         return current
 
-    def state(self, hosts: tuple[str, ...]) -> Deed:
+    def state(self, hosts: tuple[str, ...]) -> HostRecord:
         """State where the room is from now on."""
         self._hosts = hosts
-        self.deed = sign_deed(
+        self.deed = sign_host_record(
             self._identity,
             room=self._room,
             host=self._host,
@@ -343,5 +343,5 @@ class Presence:
     async def _look_around(self) -> tuple[str, ...]:
         return () if self._local else await asyncio.to_thread(reachable_hosts)
 
-    def _announced(self, deed: Deed) -> Announcement:
+    def _announced(self, deed: HostRecord) -> Announcement:
         return Announcement(deed, self._title, self._address.port)

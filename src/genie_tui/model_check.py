@@ -15,7 +15,7 @@ from genie_tui.output import safe_line
 from genie_tui.settings import Settings, assistant_config, default_name
 
 if TYPE_CHECKING:
-    from genie_core.assistant.models.probe import Finding, Subject
+    from genie_core.assistant.models.probe import ProbeResult, Subject
 
 
 def check_models(
@@ -54,7 +54,7 @@ def check_models(
     return 1 if any(finding.trouble for finding in findings) else 0
 
 
-async def _examine(subjects: list["Subject"], keys: Mapping[str, str]) -> list["Finding"]:
+async def _examine(subjects: list["Subject"], keys: Mapping[str, str]) -> list["ProbeResult"]:
     from genie_core.assistant.models.probe import examine
 
     return list(await asyncio.gather(*(examine(subject, keys) for subject in subjects)))
@@ -65,7 +65,7 @@ def _who(subject: "Subject") -> str:
     return f"{subject.choice.name} ({', '.join(subject.users)}{runtime})"
 
 
-def _abilities(finding: "Finding") -> str:
+def _abilities(finding: "ProbeResult") -> str:
     said = []
     if finding.latency is not None:
         said.append(f"answered in {finding.latency:.1f} s")

@@ -13,9 +13,9 @@ from genie_core.archive.catalogue import Catalogue, Listing
 from genie_core.archive.errors import ArchiveError
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.discovery.service_record import Announcement
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.identity import words
-from genie_core.room.state.hosting import may_host
+from genie_core.room.state.hosting import can_host
 from genie_core.room.state.room_state import RoomState
 from genie_tui.nearby import NearbyRoom
 
@@ -62,7 +62,7 @@ class Neighbourhood:
             claimed=claimed,
         )
 
-    def _copy_for(self, deed: Deed) -> str:
+    def _copy_for(self, deed: HostRecord) -> str:
         """Return the folder of the copy that knows this host by its key, which signs announcements.
 
         Where the copy's log is lost there is only the certificate, which is checked when joining.
@@ -70,7 +70,7 @@ class Neighbourhood:
         for copy in self._copies.get(deed.room, []):
             state, record = self._state(copy.id), copy.record
             is_last = record is not None and bool(deed.pin) and record.pin == deed.pin
-            if may_host(state, deed) or (is_last and state.host_key in ("", deed.key)):
+            if can_host(state, deed) or (is_last and state.host_key in ("", deed.key)):
                 return copy.id
         return ""
 

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Final
 
 from genie_core.archive.spoken import AGENT
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 from genie_tui.export.story import Passage, story
 from genie_tui.moments import duration, local_time
 from genie_tui.text import visible, visible_line
@@ -37,7 +37,7 @@ def _text(passage: Passage) -> list[str]:
     told = passage.told
     vouched = f" (recovered from {visible_line(passage.voucher)}'s copy)" if passage.voucher else ""
     match told.body:
-        case Said() as said:
+        case MessagePosted() as said:
             return _said(visible_line(told.by), said, vouched)
     mark, text = passage.line or ("", "")
     if passage.by_agent is not None:
@@ -50,7 +50,7 @@ def _text(passage: Passage) -> list[str]:
     return [f"{mark} {text}{vouched}"]
 
 
-def _said(author: str, said: Said, vouched: str) -> list[str]:
+def _said(author: str, said: MessagePosted, vouched: str) -> list[str]:
     text = visible(said.text)
     first = f"* {author}{vouched} {text}" if said.emote else f"{author}{vouched}: {text}"
     return [

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeAlias
 
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.seat import Listener
-from genie_core.room.state.hosting import may_host
+from genie_core.room.state.hosting import can_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.tasks import start_task
 
@@ -17,8 +17,8 @@ AGAIN: Final = 20.0
 MOST: Final = 8
 """Most hosts that are asked at a time; anyone can announce, but only members count."""
 
-Announced: TypeAlias = Sequence[tuple[Deed, tuple[str, ...]]]
-Answers: TypeAlias = Callable[[str, Deed, Sequence[str]], Awaitable[bool]]
+Announced: TypeAlias = Sequence[tuple[HostRecord, tuple[str, ...]]]
+Answers: TypeAlias = Callable[[str, HostRecord, Sequence[str]], Awaitable[bool]]
 
 
 class Rivals:
@@ -66,7 +66,7 @@ class Rivals:
         others = [
             (deed, addresses)
             for deed, addresses in announced
-            if deed.key != state.host_key and may_host(state, deed)
+            if deed.key != state.host_key and can_host(state, deed)
         ][:MOST]
         asked = (self._answers(state.room, deed, addresses) for deed, addresses in others)
         there = await asyncio.gather(*asked)

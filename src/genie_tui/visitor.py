@@ -21,14 +21,14 @@ from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, KnownRoom, OtherHost, Unreachable
 from genie_core.room.protocol.events import Event, FileRef
-from genie_core.room.protocol.host_record import Deed, sign_deed
+from genie_core.room.protocol.host_record import HostRecord, sign_host_record
 from genie_core.room.seat import Listener, Severity, Unrecorded, Unsent
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
-from genie_core.room.state.hosting import Allegiance, may_host
+from genie_core.room.state.hosting import KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transfer import files_of
-from genie_core.room.transport.dialer import Seeker
+from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.websocket import tls_connect
 from genie_tui.copies import Copies, allegiance_of, known_state, other_host
 from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store
@@ -199,14 +199,14 @@ class Visitor:
         seat: Participant
         rivals = Rivals(lambda: seat.state, listener, answers_deed)
         finder = await finder_for(way, luggage.room, resources, rivals.note)
-        seeker = Seeker(
+        seeker = Dialer(
             way.whereabouts,
             tls_connect,
             room=luggage.room,
             finder=finder,
-            trusts=lambda deed: may_host(seat.state, deed),
+            trusts=lambda deed: can_host(seat.state, deed),
         )
-        allegiance: Allegiance
+        allegiance: KnownHosts
 
         def accepts(pin: str, key: str) -> bool:
             if not allegiance.accepts(pin, key):
@@ -276,12 +276,12 @@ class Visitor:
             place.set_result(saved)
         return seat
 
-    async def _allegiance(self, luggage: Luggage, live: Callable[[], RoomState]) -> Allegiance:
+    async def _allegiance(self, luggage: Luggage, live: Callable[[], RoomState]) -> KnownHosts:
         """Decide with which hosts to go on: with those that the copy knows, and what it learns."""
         if luggage.saved is not None:
             return allegiance_of(luggage.saved, live, luggage.host)
         if luggage.lent is None:
-            return Allegiance(live, first=True)
+            return KnownHosts(live, first=True)
         known = await asyncio.to_thread(known_state, luggage.lent)
         return allegiance_of(luggage.lent, lambda: live() if live().head >= known.head else known)
 
@@ -289,7 +289,7 @@ class Visitor:
         self,
         seat: Participant,
         luggage: Luggage,
-        met: Allegiance,
+        met: KnownHosts,
         resources: AsyncExitStack,
     ) -> SavedRoom:
         """The folder of the own copy, which is made on the first visit.
@@ -311,10 +311,10 @@ class Visitor:
             return saved
         return luggage.saved
 
-    def _deed(self, identity: Identity, certificate: Certificate, seat: Participant) -> Deed:
+    def _deed(self, identity: Identity, certificate: Certificate, seat: Participant) -> HostRecord:
         """Where this person would host the room."""
         port = first_free_port(self._person)
-        return sign_deed(
+        return sign_host_record(
             identity,
             room=seat.room,
             host=seat.name,
@@ -344,7 +344,7 @@ async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitSta
     luggage.drafted, luggage.unrecorded = kept.files, kept.unrecorded
 
 
-async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Seeker) -> None:
+async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Dialer) -> None:
     """Remember where the room is, for the next time."""
     current = seeker.current
     known = [str(each.address) for each in seeker.known if current and each.pin == current.pin]

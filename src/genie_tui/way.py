@@ -13,13 +13,13 @@ from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.address import is_on_loopback, parse_address
 from genie_core.room.protocol.errors import InvalidAddress
 from genie_core.room.protocol.frames import Challenge, Hello
-from genie_core.room.protocol.host_record import Deed
-from genie_core.room.security.challenge import Ticket, new_nonce
+from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.security.challenge import InviteSecret, new_nonce
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import looks_like_invite, read_invite
-from genie_core.room.state.hosting import may_host
+from genie_core.room.state.hosting import can_host
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.transport.dialer import Seeker, Whereabouts
+from genie_core.room.transport.dialer import Dialer, Endpoint
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.runtime.tasks import start_task
 
@@ -44,8 +44,8 @@ class Way:
     With `anywhere` the network is asked, too, though no other machine is known.
     """
 
-    whereabouts: tuple[Whereabouts, ...]
-    ticket: Ticket | None = None
+    whereabouts: tuple[Endpoint, ...]
+    ticket: InviteSecret | None = None
     anywhere: bool = False
 
 
@@ -59,9 +59,9 @@ def way_of(text: str) -> Way:
     """
     if looks_like_invite(text):
         invite = read_invite(text)
-        places = tuple(Whereabouts(address, invite.pin) for address in invite.addresses)
-        return Way(places, Ticket(invite.pass_id, invite.secret))
-    return Way((Whereabouts(parse_address(text), ""),))
+        places = tuple(Endpoint(address, invite.pin) for address in invite.addresses)
+        return Way(places, InviteSecret(invite.pass_id, invite.secret))
+    return Way((Endpoint(parse_address(text), ""),))
 
 
 def way_back(saved: SavedRoom, found: Sequence[str] = (), pin: str = "") -> Way:
@@ -138,7 +138,7 @@ async def _first_answering(state: RoomState, browser: Browser, changed: asyncio.
         changed.clear()
         for deed, addresses in browser.found(state.room):
             known = deed.key, deed.pin
-            if known not in asked and may_host(state, deed):
+            if known not in asked and can_host(state, deed):
                 asked.add(known)
                 if await answers(state.room, deed.pin, addresses):
                     return HostFound(addresses, deed.pin, deed.host)
@@ -158,7 +158,7 @@ async def answers(
     hello = Hello("visitor", room=room, key=Identity.generate().key, nonce=new_nonce())
     try:
         async with asyncio.timeout(within):
-            link = await Seeker(places, tls_connect)()
+            link = await Dialer(places, tls_connect)()
             try:
                 await link.send([hello])
                 challenge = await link.receive()
@@ -169,7 +169,7 @@ async def answers(
     return isinstance(challenge, Challenge) and challenge.room == room
 
 
-async def answers_deed(room: str, deed: Deed, addresses: Sequence[str]) -> bool:
+async def answers_deed(room: str, deed: HostRecord, addresses: Sequence[str]) -> bool:
     """Whether a host answers for a room where its deed says."""
     return await answers(room, deed.pin, addresses)
 
@@ -194,9 +194,9 @@ async def finder_for(
     return await resources.enter_async_context(Browser(on_change, prefers=prefers))
 
 
-def _places(texts: Iterable[str], pin: str) -> list[Whereabouts]:
-    places: list[Whereabouts] = []
+def _places(texts: Iterable[str], pin: str) -> list[Endpoint]:
+    places: list[Endpoint] = []
     for text in texts:
         with suppress(InvalidAddress):
-            places.append(Whereabouts(parse_address(text), pin))
+            places.append(Endpoint(parse_address(text), pin))
     return places

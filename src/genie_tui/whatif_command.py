@@ -18,8 +18,8 @@ from genie_core.assistant.config import AssistantConfig, ModelChoice
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.prompts import load_prompt, load_prompt_at
 from genie_core.assistant.secrets import OwnSecrets
-from genie_core.assistant.what_if.cases import Recollection
-from genie_core.assistant.what_if.report import Report
+from genie_core.assistant.what_if.cases import RecordedDecisions
+from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.errors import GenieError
 from genie_tui.locations import Locations, folder_at
 from genie_tui.output import safe_line
@@ -51,7 +51,7 @@ class _Past:
     id: str
     title: str
     folder: Path
-    recollection: Recollection
+    recollection: RecordedDecisions
     wrong: Mapping[int, str]
 
 
@@ -86,7 +86,7 @@ def what_if(
 
     factory, model = build_reasoner(config, prompt, secrets, person)
     progress = _Progress(problems)
-    asked = Report(
+    asked = WhatIfReport(
         session=past.id,
         title=past.title,
         template=_name(options.reasoner),
@@ -110,7 +110,7 @@ def what_if(
 def _read(options: argparse.Namespace, locations: Locations, problems: TextIO) -> _Past:
     id_ = find_id(locations.sessions, options.id)
     recording = open_recording(locations.sessions, id_)
-    recollection = Recollection(recording.place, options.first, options.last)
+    recollection = RecordedDecisions(recording.place, options.first, options.last)
     try:
         for event in recording.log.events(0, None):
             recollection.take(event)

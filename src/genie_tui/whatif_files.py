@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from genie_core.archive.errors import disk_access
-from genie_core.assistant.what_if.report import Report
+from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.storage.atomic import replace_file
 from genie_tui.whatif_text import markdown
 
@@ -21,7 +21,7 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 _UNUSUAL: Final = re.compile(r"[^\w\-]+")
 
 
-def save(report: Report, room: Path) -> Path:
+def save(report: WhatIfReport, room: Path) -> Path:
     """Write a report into a room's folder, readable for its owner only; returns the Markdown.
 
     Never overwrites another report. Blocks.
@@ -39,7 +39,7 @@ def save(report: Report, room: Path) -> Path:
     return path
 
 
-def saved(room: Path) -> Iterator[Report]:
+def saved(room: Path) -> Iterator[WhatIfReport]:
     """The reports in a room's folder, the latest first; what is none is passed over. Blocks.
 
     Raises:
@@ -53,12 +53,12 @@ def saved(room: Path) -> Iterator[Report]:
         try:
             if not path.is_file() or path.stat().st_size > MOST_BYTES:
                 continue
-            yield msgspec.json.decode(path.read_bytes(), type=Report)
+            yield msgspec.json.decode(path.read_bytes(), type=WhatIfReport)
         except (OSError, ValueError, RecursionError):
             continue
 
 
-def _new(folder: Path, report: Report) -> Path:
+def _new(folder: Path, report: WhatIfReport) -> Path:
     when = datetime.fromtimestamp(report.at, UTC)
     name = _UNUSUAL.sub("_", report.template)[:NAME_CHARS].strip("_") or "reasoner"
     stem = f"{when:%Y-%m-%d-%H%M%S}-{name}"

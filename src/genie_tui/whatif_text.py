@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from genie_core.assistant.reasoners.query import question_in
-from genie_core.assistant.what_if.report import Outcome, Report, Verdict
+from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport
 from genie_core.room.protocol.events import Spending
 from genie_tui.amounts import counted
 from genie_tui.export.escaping import escape
@@ -18,18 +18,18 @@ EXCERPT_CHARS: Final = 160
 MARKED: Final = "you marked it as wrong"
 
 
-def title(report: Report) -> str:
+def title(report: WhatIfReport) -> str:
     """What was asked."""
     return visible_line(f"What if {report.template} with {report.model} had decided")
 
 
-def room(report: Report) -> str:
+def room(report: WhatIfReport) -> str:
     """Which room it was, and when it was asked."""
     asked = local_time(report.at)
     return visible_line(f"{report.title} ({report.session}), asked {asked:%Y-%m-%d %H:%M}")
 
 
-def summary_lines(report: Report) -> Iterator[str]:
+def summary_lines(report: WhatIfReport) -> Iterator[str]:
     """The numbers."""
     counts = report.summary
     done = counts.decided + counts.failed
@@ -52,7 +52,7 @@ def summary_lines(report: Report) -> Iterator[str]:
     )
 
 
-def outcome_lines(outcome: Outcome) -> Iterator[str]:
+def outcome_lines(outcome: CaseResult) -> Iterator[str]:
     """One message, and both decisions or what went wrong."""
     mark = f"  ! {MARKED}" if outcome.wrong else ""
     yield f"{heading(outcome)}: {excerpt(outcome.text)}{mark}"
@@ -60,14 +60,14 @@ def outcome_lines(outcome: Outcome) -> Iterator[str]:
     yield f"    now  {told(outcome.after) if outcome.after else _failure(outcome)}"
 
 
-def heading(outcome: Outcome) -> str:
+def heading(outcome: CaseResult) -> str:
     """Which message it is."""
     by = f", by {outcome.handler}'s engine" if outcome.handler != outcome.author else ""
     when = local_time(outcome.at)
     return visible_line(f"#{outcome.message}  {when:%Y-%m-%d %H:%M}  {outcome.author}{by}")
 
 
-def told(verdict: Verdict) -> str:
+def told(verdict: Comparison) -> str:
     """A decision with its reason, and with what would have been asked."""
     reason = visible_line(" ".join(verdict.reason.split())) or "no reason given"
     if verdict.decision == "ignore":
@@ -82,7 +82,7 @@ def excerpt(text: str) -> str:
     return visible_line(line if len(line) <= EXCERPT_CHARS else f"{line[: EXCERPT_CHARS - 1]}…")
 
 
-def lines(report: Report) -> Iterator[str]:
+def lines(report: WhatIfReport) -> Iterator[str]:
     """All of it for a terminal; no line holds anything that a terminal would obey."""
     yield title(report)
     yield room(report)
@@ -96,7 +96,7 @@ def lines(report: Report) -> Iterator[str]:
     yield from summary_lines(report)
 
 
-def markdown(report: Report) -> str:
+def markdown(report: WhatIfReport) -> str:
     """All of it as Markdown, in which everything that somebody wrote stands for itself."""
     written = [f"# {escape(title(report))}", "", escape(room(report)), ""]
     written += [f"- {escape(line)}" for line in summary_lines(report)]
@@ -107,7 +107,7 @@ def markdown(report: Report) -> str:
     return "\n".join(written) + "\n"
 
 
-def _in_markdown(outcome: Outcome) -> Iterator[str]:
+def _in_markdown(outcome: CaseResult) -> Iterator[str]:
     yield f"### {escape(heading(outcome))}"
     yield ""
     yield f"> {escape(visible_line(' '.join(outcome.text.split())))}"
@@ -118,14 +118,14 @@ def _in_markdown(outcome: Outcome) -> Iterator[str]:
     yield f"- now: {escape(told(outcome.after) if outcome.after else _failure(outcome))}"
 
 
-def _parts(report: Report) -> Iterator[tuple[str, Sequence[Outcome]]]:
+def _parts(report: WhatIfReport) -> Iterator[tuple[str, Sequence[CaseResult]]]:
     if report.changed:
         yield "Decisions that differ", report.changed
     if report.failures:
         yield "No decision, as it failed", report.failures
 
 
-def _failure(outcome: Outcome) -> str:
+def _failure(outcome: CaseResult) -> str:
     return f"FAILED    {visible_line(outcome.error)}"
 
 

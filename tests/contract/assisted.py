@@ -17,7 +17,7 @@ from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader
 from genie_core.room.protocol.events import AnyBody, Event
 from genie_core.room.seat import EngineState
-from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.transport.websocket import ws_connector
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
@@ -98,12 +98,12 @@ class Guest:
     seat: Participant
     ear: Ear
 
-    async def asked(self) -> Proposal:
+    async def asked(self) -> ToolApproval:
         """Wait for a tool call that waits for a person."""
         await self.ear.until(self._waiting)
         return self._waiting()[0]
 
-    def _waiting(self) -> list[Proposal]:
+    def _waiting(self) -> list[ToolApproval]:
         return [each for each in self.seat.state.open.values() if not each.unasked]
 
     async def noted(self, *words: str) -> None:
@@ -117,14 +117,14 @@ class Guest:
         """What was to be known about runs, beside their answers."""
         return [detail for _, _, what, detail in self.ear.progress if what == "note"]
 
-    async def ended(self, text: str) -> Exchange:
+    async def ended(self, text: str) -> MessageThread:
         """Wait until nothing is done any more about a message."""
         await self.ear.until(lambda: (found := self.said(text)) is not None and found.ended_at)
         found = self.said(text)
         assert found is not None
         return found
 
-    def said(self, text: str) -> Exchange | None:
+    def said(self, text: str) -> MessageThread | None:
         """What became of the latest message with this text."""
         every = reversed(self.seat.state.exchanges.values())
         return next((each for each in every if each.said.text == text), None)

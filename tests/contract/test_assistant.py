@@ -15,7 +15,12 @@ from tests.contract.assisted import (
 
 from genie_core.assistant.config import AgentSpec, Budget, Rule, Runtime
 from genie_core.assistant.errors import MissingVariable
-from genie_core.room.protocol.events import Answered, Asked, Equipped, Settled
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    EngineChanged,
+)
 from genie_core.room.seat import Answer
 from genie_core.runtime.progress import REASONER
 from genie_core.testing.openai import FakeOpenAI
@@ -135,7 +140,7 @@ async def test_a_coordinator_directs_two_agents_one_of_which_asks(
             two.ann.seat.answer(proposal.id, Answer(allow=True))
             await two.ann.ended("@genie what did I say, and what is 6*7?")
             await two.bob.caught_up(two.ann)
-            answers = two.bob.bodies(Answered)
+            answers = two.bob.bodies(AnswerPosted)
             assert [each.text for each in answers] == ["Ann said hello, and it is 42."]
             agents_paid = {
                 each.agent.partition(":")[0]: (each.model, each.requests)
@@ -204,7 +209,7 @@ async def test_nothing_goes_over_the_budget_unasked(runtime: Runtime, tmp_path: 
             raised = await bob.ended("@genie four")
             assert raised.answer is not None
             assert raised.answer.text == "four"
-            assert len(bob.bodies(Asked)) == 2
+            assert len(bob.bodies(ApprovalRequested)) == 2
 
 
 async def test_a_busy_model_and_a_cut_answer_do_not_end_the_conversation(
@@ -259,6 +264,6 @@ async def test_another_model_answers_from_the_next_message_on(
         assert [each.model for each in exchange.spent] == ["scripted-2"]
         assert [request.model for request in server.requests] == ["scripted-1", "scripted-2"]
         assert "first" in server.requests[-1].texts  # it remembers what was said before
-        labels = [each.agent for each in bob.bodies(Equipped)]
+        labels = [each.agent for each in bob.bodies(EngineChanged)]
         assert labels[-2:] == ["offline helper", "scripted-2"]
-        assert [each.reason for each in bob.bodies(Settled)] == ["it only reads"]
+        assert [each.reason for each in bob.bodies(ApprovalResolved)] == ["it only reads"]

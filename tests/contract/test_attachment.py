@@ -19,7 +19,7 @@ from genie_core.room.follower import Follower
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Plan
 from genie_core.room.protocol.address import Address
-from genie_core.room.protocol.events import Said
+from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.seat import Way
 from genie_core.room.security.certificate import Certificate, load_certificate
 from genie_core.room.security.identity import Identity
@@ -152,14 +152,14 @@ async def test_a_large_file_arrives_whole_though_both_cables_are_cut_in_the_midd
 
     file = await alice.attach(tmp_path / "film.bin")
     alice.say("see this", files=[file])
-    assert not any(isinstance(event.body, Said) for event in hers.events)
+    assert not any(isinstance(event.body, MessagePosted) for event in hers.events)
     await until(his, lambda: bob.file(file.digest))
 
     path = bob.file(file.digest)
     assert path is not None
     assert hashlib.sha256(path.read_bytes()).hexdigest() == file.digest
     assert (upwards.cuts, downwards.cuts) == (1, 1)
-    said = [event.body for event in his.events if isinstance(event.body, Said)]
+    said = [event.body for event in his.events if isinstance(event.body, MessagePosted)]
     assert [(each.text, each.files) for each in said] == [("see this", (file,))]
     for ear, way in ((hers, Way.UP), (his, Way.DOWN)):
         done = [each.done for each in ear.transfers if each.way is way]
@@ -174,6 +174,6 @@ async def test_people_talk_while_a_large_file_is_on_its_way(scene: Scene, tmp_pa
     bob, his, _ = await scene.enter("bob")
     file = await alice.attach(tmp_path / "film.bin")
     alice.say("before the file")
-    await until(his, lambda: any(isinstance(event.body, Said) for event in his.events))
+    await until(his, lambda: any(isinstance(event.body, MessagePosted) for event in his.events))
     assert file.digest not in scene.depot.known
     await bob.leave()

@@ -21,7 +21,7 @@ from tests.ports import free_port
 
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.codec import event_mark
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.room.state.room_state import RoomState
 
 MOMENTS: Final = 200
@@ -196,7 +196,7 @@ class HostsLog:
     def _take(self, event: Event) -> None:
         assert event.seq == len(self._marks) + 1
         self._marks.append(event_mark(event))
-        if isinstance(event.body, Said):
+        if isinstance(event.body, MessagePosted):
             run, number = map(int, event.body.text.split()[:2])
             before = self._latest.get(event.by, (0, 0))
             assert before < (run, number), "a message is there twice, or before an earlier one"

@@ -7,7 +7,7 @@ from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual import events
 from textual.pilot import Pilot
 
-from genie_core.room.protocol.events import Said
+from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.seat import Unsent
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer import Composer
@@ -21,7 +21,7 @@ def seat() -> ScriptedSeat:
     made = ScriptedSeat()
     made.open_room()
     for number in range(60):
-        made.feed(Said(str(number), f"message {number}"), by="bob")
+        made.feed(MessagePosted(str(number), f"message {number}"), by="bob")
     return made
 
 
@@ -50,17 +50,17 @@ async def test_what_one_sends_and_what_follows_is_in_view(
         assert seat.listener is not None
         seat.listener.on_unsent((Unsent("u", f"{text}END", emote=False, at=1.0),))
         await until_in_view(screen, pilot, "END")
-        seat.feed(Said("u", f"{text}END"))
+        seat.feed(MessagePosted("u", f"{text}END"))
         seat.listener.on_unsent(())
         await until_in_view(screen, pilot, "END")
-        seat.feed(Said("v", "and then"), by="bob")
+        seat.feed(MessagePosted("v", "and then"), by="bob")
         await until_in_view(screen, pilot, "and then")
 
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_room_is_entered_at_its_end(seat: ScriptedSeat, size: tuple[int, int]) -> None:
-    seat.feed(Said("long", "word " * 3000 + "END"), by="bob")
+    seat.feed(MessagePosted("long", "word " * 3000 + "END"), by="bob")
     async with in_room(seat, size) as (screen, pilot):
         await until_in_view(screen, pilot, "END")
-        seat.feed(Said("v", "and then"), by="bob")
+        seat.feed(MessagePosted("v", "and then"), by="bob")
         await until_in_view(screen, pilot, "and then")

@@ -6,7 +6,13 @@ import pytest
 from tests.contract.assisted import KEY, Guest, config, room_of_two
 
 from genie_core.assistant.config import Rule, Runtime
-from genie_core.room.protocol.events import Answered, Asked, Cancelled, Failed, Settled
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    RunCancelled,
+    RunFailed,
+)
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.signing import reported
 from genie_core.room.state.thread import Phase
@@ -35,7 +41,7 @@ async def test_a_stopped_answer_stays_and_is_marked_for_everybody(
             assert two.ann.seat.stop(message) == 1
             exchange = await two.bob.ended("@genie tell a story")
             assert (exchange.phase, exchange.partial) == (Phase.CANCELLED, BEGINNING)
-            (cancelled,) = two.bob.bodies(Cancelled)
+            (cancelled,) = two.bob.bodies(RunCancelled)
             assert (cancelled.reason, cancelled.text) == ("stopped by ann", BEGINNING)
             key = two.bob.seat.state.keys["ann"]
             room = two.bob.seat.state.room
@@ -60,7 +66,7 @@ async def test_an_answer_whose_connection_broke_stays_and_is_marked(
             two.ann.seat.say("@genie tell a story")
             exchange = await two.bob.ended("@genie tell a story")
             assert (exchange.phase, exchange.partial) == (Phase.FAILED, BEGINNING)
-            (failed,) = two.bob.bodies(Failed)
+            (failed,) = two.bob.bodies(RunFailed)
             assert failed.text == BEGINNING
             assert "the connection to the model broke off" in failed.error
             assert failed.error.endswith("; ann sees the details")
@@ -84,7 +90,7 @@ async def test_an_answer_that_the_length_limit_ended_is_marked(
                 exchange = await two.bob.ended(f"@genie {text}")
                 assert exchange.answer is not None, exchange.error
                 assert (exchange.answer.text, exchange.answer.cut) == (text, cut)
-            assert [each.cut for each in two.bob.bodies(Answered)] == [True, False]
+            assert [each.cut for each in two.bob.bodies(AnswerPosted)] == [True, False]
 
 
 async def test_a_call_too_large_to_be_shown_says_so_to_model_owner_and_room(
@@ -106,10 +112,10 @@ async def test_a_call_too_large_to_be_shown_says_so_to_model_owner_and_room(
             assert told.startswith(f"This tool call was not run: {why}")
             assert "did not allow" not in told
             assert any(f"write_file was not run: {why}" in each for each in two.ann.ear.notices)
-            (asked,) = two.bob.bodies(Asked)
+            (asked,) = two.bob.bodies(ApprovalRequested)
             assert asked.unasked
             assert asked.arguments["path"] == "large.txt"
-            (settled,) = two.bob.bodies(Settled)
+            (settled,) = two.bob.bodies(ApprovalResolved)
             assert settled.outcome == "expired"
             assert settled.reason is not None
             assert settled.reason.startswith(why)

@@ -12,8 +12,8 @@ import pytest
 from tests.contract.member import Member, join, new, rejoin
 from tests.contract.terminal import Terminal, printed_invite
 
-from genie_core.room.protocol.frames import Challenge, Hello, Prove, Refused, Welcome
-from genie_core.room.security.challenge import Meeting, Ticket, new_nonce
+from genie_core.room.protocol.frames import Challenge, FrameRefused, Hello, Prove, Welcome
+from genie_core.room.security.challenge import InviteSecret, Transcript, new_nonce
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import read_invite, write_invite
 from genie_core.room.transport.websocket import tls_connect
@@ -153,13 +153,13 @@ class Stranger:
 
     def answer(self, challenge: Challenge, channel: str) -> Prove:
         name, key, nonce = self.hello.name, self.hello.key, self.hello.nonce
-        meeting = Meeting(challenge.room, name, key, nonce, challenge.nonce, channel)
-        ticket = Ticket(self.invite.pass_id, self.invite.secret)
+        meeting = Transcript(challenge.room, name, key, nonce, challenge.nonce, channel)
+        ticket = InviteSecret(self.invite.pass_id, self.invite.secret)
         return Prove(self.me.sign(meeting.encode()), ticket.id, meeting.prove(ticket.secret))
 
     async def arrive(
         self, prove: Callable[[Challenge, str], Prove]
-    ) -> tuple[Prove, Welcome | Refused]:
+    ) -> tuple[Prove, Welcome | FrameRefused]:
         """Say hello, and `prove` what is asked for; returns what that led to."""
         link = await tls_connect(self.invite.addresses[0], self.invite.pin)
         try:
@@ -171,7 +171,7 @@ class Stranger:
             verdict = await link.receive()
         finally:
             link.abort()
-        assert isinstance(verdict, Welcome | Refused)
+        assert isinstance(verdict, Welcome | FrameRefused)
         return proof, verdict
 
 
@@ -180,14 +180,14 @@ async def test_a_handshake_that_was_recorded_opens_nothing(alice: Member) -> Non
     recorded, verdict = await stranger.arrive(stranger.answer)
     assert isinstance(verdict, Welcome)
     _, verdict = await stranger.arrive(lambda _challenge, _channel: recorded)
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, FrameRefused)
     assert (verdict.code, verdict.final) == ("unproven", True)
 
 
 async def test_a_handshake_for_another_certificate_opens_nothing(alice: Member) -> None:
     stranger = Stranger(alice.do("invite"))
     _, verdict = await stranger.arrive(lambda challenge, _: stranger.answer(challenge, "A" * 43))
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, FrameRefused)
     assert verdict.code == "unproven"
 
 
@@ -198,7 +198,7 @@ async def test_a_key_alone_opens_nothing_to_a_stranger(alice: Member) -> None:
         return Prove(stranger.answer(challenge, channel).signature)
 
     _, verdict = await stranger.arrive(keep_the_secret)
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, FrameRefused)
     assert verdict.code == "no_invite"
     assert alice.do("look")["here"] == ["alice"]
 

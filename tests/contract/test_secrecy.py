@@ -22,7 +22,7 @@ from genie_core.assistant.config import Runtime
 from genie_core.assistant.secrets import SHARED
 from genie_core.logging import DiscreetFormatter
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import HIDDEN, KnownValues
+from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.room.protocol import codec
 from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.testing.openai import FakeOpenAI
@@ -58,13 +58,13 @@ SERVER = Path(__file__).with_name("echoing_server.py")
 @pytest.fixture
 def locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Locations]:
     """A home with two secrets, a tool server that is given one of them, and a log."""
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     monkeypatch.setattr("keyring.get_keyring", fail.Keyring)
     monkeypatch.setenv("GENIE_HOME", str(tmp_path / "ann"))
     for name, value in (("OPENAI_API_KEY", KEY), ("ECHO_SECRET", VALUE)):
         monkeypatch.setattr(sys, "stdin", io.StringIO(f"{value}\n"))
         assert main(["secrets", "set", name]) == 0
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())  # as in the next process
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())  # as in the next process
     found = find_locations(os.environ)
     found.config.mkdir()
     server = {"command": sys.executable, "args": [str(SERVER)], "env": {"ECHOED": "${ECHO_SECRET}"}}

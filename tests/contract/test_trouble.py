@@ -11,7 +11,7 @@ from tests.genie_core.assistant.servers.toy_server import SHOUT, tool
 from tests.genie_core.assistant.servers.toy_web import toy_web
 
 from genie_core.assistant.config import AgentSpec, Rule, Runtime, ToolLimits
-from genie_core.room.protocol.events import Answered, Cancelled, Settled
+from genie_core.room.protocol.events import AnswerPosted, ApprovalResolved, RunCancelled
 from genie_core.room.seat import Answer
 from genie_core.room.state.thread import Phase
 from genie_core.testing.openai import FakeOpenAI
@@ -180,7 +180,7 @@ async def test_a_tool_that_never_returns_is_stopped_by_whoever_may(
             (shout,) = ann.seat.state.open
             assert ann.seat.answer(shout, Answer(allow=False, stop=True))
             assert (await two.bob.ended("@genie two")).phase is Phase.CANCELLED
-            assert [each.reason for each in two.bob.bodies(Cancelled)] == ["stopped by ann"] * 2
+            assert [each.reason for each in two.bob.bodies(RunCancelled)] == ["stopped by ann"] * 2
 
             server.script(Say("free again"))
             ann.seat.say("@genie three")
@@ -211,10 +211,10 @@ async def test_a_parked_call_is_made_after_a_restart_unless_its_tool_has_changed
             server.script(calls, Say("one of two"))
             for approval in list(parked):
                 assert two.ann.seat.answer(approval, Answer(allow=True))
-            await two.bob.ear.until(lambda: two.bob.bodies(Answered))
+            await two.bob.ear.until(lambda: two.bob.bodies(AnswerPosted))
             shouted, told = server.requests[-1].tool_results[-2:]
             assert "the tool is not the one any more that this call was allowed for" in shouted
             assert "HEY" not in shouted
             assert '"args"' in told
-            fates = {each.reason or "": each.outcome for each in two.bob.bodies(Settled)}
+            fates = {each.reason or "": each.outcome for each in two.bob.bodies(ApprovalResolved)}
             assert "denied" in [fates[why] for why in fates if "not the one any more" in why]

@@ -17,7 +17,7 @@ from tests.faults.scene import (
 )
 
 from genie_core.agent import AgentInput, Approval, ApprovalCallback
-from genie_core.execution import Answered, ApprovalRequested, ApprovalResolved, Cancelled, Decided
+from genie_core.execution import Answered, ApprovalClosed, ApprovalPending, Cancelled, Decided
 from genie_core.message import Message
 from genie_core.testing import Emit
 
@@ -67,7 +67,7 @@ async def test_one_answer_counts_and_the_record_tells_which(give: Any, answers: 
     assert outcomes.count(True) == 1
     approved = answers[outcomes.index(True)] is approve
     recorded = await events(execution)
-    (resolved,) = [event for event in recorded if isinstance(event, ApprovalResolved)]
+    (resolved,) = [event for event in recorded if isinstance(event, ApprovalClosed)]
     assert bool(resolved.verdict) is approved
     last = recorded[-1]
     assert isinstance(last, Answered)
@@ -104,7 +104,7 @@ async def test_parallel_requests_are_all_visible_and_answered_in_any_order() -> 
     execution = chat.handle(Message("hi", "alice"))
     async with asyncio.timeout(DEADLINE):
         async for event in execution.events():
-            if isinstance(event, ApprovalRequested) and len(execution.pending_approvals) == 3:
+            if isinstance(event, ApprovalPending) and len(execution.pending_approvals) == 3:
                 break
     first, second, third = execution.pending_approvals
     third.approve()

@@ -25,7 +25,7 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.protocol.events import Event, Hosted, Opened, Said
+from genie_core.room.protocol.events import Event, HostStarted, MessagePosted, RoomCreated
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 from genie_tui.entrance import Entrance
@@ -82,9 +82,9 @@ def test_any_beginning_of_a_log_is_a_room_that_goes_on(
 # -- logs that were edited
 
 SAID: Final = [
-    Event(1, 1e9, "", Opened("room", "Garden")),
-    Event(2, 1e9, "", Hosted("ann")),
-    *(Event(n, 1e9 + n, "ann", Said(f"id {n}", f"message {n}")) for n in range(3, 13)),
+    Event(1, 1e9, "", RoomCreated("room", "Garden")),
+    Event(2, 1e9, "", HostStarted("ann")),
+    *(Event(n, 1e9 + n, "ann", MessagePosted(f"id {n}", f"message {n}")) for n in range(3, 13)),
 ]
 LINES: Final = [encode_line(event) for event in SAID]
 

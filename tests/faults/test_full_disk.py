@@ -26,7 +26,7 @@ from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import RECORD_NAME, SavedRoom
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
 from genie_tui.locations import find_locations
@@ -45,7 +45,9 @@ rounds = st.lists(st.tuples(st.integers(1, 4), st.lists(faults, max_size=4)), ma
 
 
 def said(seq: int) -> Event:
-    return Event(seq, float(seq), "ann", Said(str(seq), f"message {seq} " + "x" * (seq * 31 % 120)))
+    return Event(
+        seq, float(seq), "ann", MessagePosted(str(seq), f"message {seq} " + "x" * (seq * 31 % 120))
+    )
 
 
 def on_disk(path: Path) -> list[Event]:
@@ -201,5 +203,7 @@ async def test_a_full_disk_is_loud_and_what_is_typed_meanwhile_goes_out_once_it_
         await until(pilot, lambda: texts(screen) == ["one", "two"] and not seat.unsent)
         await until(pilot, lambda: not banner.display)
         assert screen.query_one(Composer).query_one(TextArea).text == "half a sen"
-    found = [event.body.text for event in on_disk(disk.path) if isinstance(event.body, Said)]
+    found = [
+        event.body.text for event in on_disk(disk.path) if isinstance(event.body, MessagePosted)
+    ]
     assert found == ["one", "two"]

@@ -18,8 +18,8 @@ from genie_core.datastore import DataStore
 from genie_core.errors import ExecutionFailed, SessionStopped
 from genie_core.execution import (
     Answered,
-    ApprovalRequested,
-    ApprovalResolved,
+    ApprovalClosed,
+    ApprovalPending,
     Cancelled,
     Decided,
     ExecutionEvent,
@@ -240,8 +240,8 @@ def check_record(record: list[ExecutionEvent]) -> None:
     assert decisions in ([], [0])
     if not decisions:
         assert len(record) == 1
-    asked = [event.approval.id for event in record if isinstance(event, ApprovalRequested)]
-    settled = [event.approval.id for event in record if isinstance(event, ApprovalResolved)]
+    asked = [event.approval.id for event in record if isinstance(event, ApprovalPending)]
+    settled = [event.approval.id for event in record if isinstance(event, ApprovalClosed)]
     assert sorted(asked) == sorted(set(settled)) == sorted(settled)
 
 

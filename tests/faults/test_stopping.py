@@ -21,7 +21,7 @@ from tests.faults.scene import (
 from genie_core.agent import Agent, AgentFactory, AgentInfo, AgentInput
 from genie_core.datastore import DataStore
 from genie_core.errors import SessionStopped
-from genie_core.execution import Answered, ApprovalResolved, Cancelled
+from genie_core.execution import Answered, ApprovalClosed, Cancelled
 from genie_core.message import Message
 from genie_core.session import GroupSession
 from genie_core.testing import ScriptedAgent, reasoner_factory
@@ -39,7 +39,7 @@ async def test_stopping_denies_pending_approvals_and_those_still_to_come() -> No
     await joined(chat)
     for execution in (waiting, behind):
         recorded = await events(execution)
-        (resolved,) = [event for event in recorded if isinstance(event, ApprovalResolved)]
+        (resolved,) = [event for event in recorded if isinstance(event, ApprovalClosed)]
         assert resolved.verdict.reason == "session is stopping"
         last = recorded[-1]
         assert isinstance(last, Answered)

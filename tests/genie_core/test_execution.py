@@ -6,8 +6,8 @@ from genie_core.agent import Approval, Decision
 from genie_core.errors import ExecutionFailed, StageFailed
 from genie_core.execution import (
     Answered,
-    ApprovalRequested,
-    ApprovalResolved,
+    ApprovalClosed,
+    ApprovalPending,
     Cancelled,
     Decided,
     Execution,
@@ -114,12 +114,12 @@ async def test_approvals_are_recorded_with_who_answered_and_when() -> None:
     reader = execution.events()
     await anext(reader)
     requested = await anext(reader)
-    assert isinstance(requested, ApprovalRequested)
+    assert isinstance(requested, ApprovalPending)
     approval = requested.approval
     assert execution.pending_approvals == [approval]
     approval.deny("no", by="alice")
     resolved = await anext(reader)
-    assert isinstance(resolved, ApprovalResolved)
+    assert isinstance(resolved, ApprovalClosed)
     assert (resolved.approval, resolved.by, resolved.at) == (
         approval,
         "alice",
@@ -141,7 +141,7 @@ async def test_refused_approvals_are_denied_now_and_later() -> None:
         (False, "closing time")
     ] * 2
     kinds = [type(event).__name__ for event in (await anext_all(execution, 5))]
-    assert kinds == ["Decided", *["ApprovalRequested", "ApprovalResolved"] * 2]
+    assert kinds == ["Decided", *["ApprovalPending", "ApprovalClosed"] * 2]
 
 
 async def test_what_was_answered_is_pending_no_more_and_recorded_as_it_was() -> None:
@@ -155,7 +155,7 @@ async def test_what_was_answered_is_pending_no_more_and_recorded_as_it_was() -> 
     assert execution.pending_approvals == [third]
     execution.refuse_approvals("closing time")
     assert execution.pending_approvals == []
-    resolved = [e for e in await anext_all(execution, 7) if isinstance(e, ApprovalResolved)]
+    resolved = [e for e in await anext_all(execution, 7) if isinstance(e, ApprovalClosed)]
     assert [(each.verdict.approved, each.verdict.reason) for each in resolved] == [
         (False, "no"),
         (True, None),
@@ -178,7 +178,7 @@ async def test_cancelling_denies_what_is_pending_and_ends_the_record() -> None:
     assert not await pending
     recorded = await events(execution)
     assert recorded[-1] == Cancelled("enough")
-    assert isinstance(recorded[-2], ApprovalResolved)
+    assert isinstance(recorded[-2], ApprovalClosed)
     assert [type(each) for each in await stream(execution)] == [Decision, Approval]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from genie_core.logging import BACKLOG, configure_logging
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import HIDDEN, KnownValues
+from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 
 PLAIN = "%(levelname)s %(name)s: %(message)s"
 
@@ -151,7 +151,7 @@ def test_a_stalled_terminal_holds_up_nobody_and_what_it_misses_is_counted(
 def test_known_secrets_are_in_no_record_and_no_traceback(
     capsys: pytest.CaptureFixture[str], logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know(["correct horse battery"])
     with configure_logging(PLAIN, {"shown": logging.INFO}):
         try:

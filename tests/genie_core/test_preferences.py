@@ -3,8 +3,8 @@ import asyncio
 import pytest
 
 from genie_core.errors import StageFailed
-from genie_core.preferences import PreferencesSource, Wishes
-from genie_core.runtime.resource_task import Patience
+from genie_core.preferences import PreferencesLookup, PreferencesSource
+from genie_core.runtime.resource_task import WaitLimit
 
 pytestmark = pytest.mark.timeout(100)
 
@@ -24,7 +24,7 @@ class Slow(PreferencesSource):
 
 
 async def test_the_query_is_put_while_the_wishes_are_there() -> None:
-    wishes = Wishes(Slow(), Patience())
+    wishes = PreferencesLookup(Slow(), WaitLimit())
     async with wishes.along_with_query("alice", "bob") as preferences:
         assert preferences == "as bob likes it"
     async with wishes.along_with_query("alice", None) as preferences:
@@ -32,7 +32,7 @@ async def test_the_query_is_put_while_the_wishes_are_there() -> None:
 
 
 async def test_without_a_source_there_are_none_and_no_waiting() -> None:
-    wishes = Wishes(None, Patience())
+    wishes = PreferencesLookup(None, WaitLimit())
     async with (
         wishes.along_with_query("alice", "bob") as first,
         wishes.along_with_query("alice", "bob") as second,
@@ -42,7 +42,7 @@ async def test_without_a_source_there_are_none_and_no_waiting() -> None:
 
 async def test_a_lookup_that_nobody_waits_for_any_more_is_cancelled() -> None:
     source = Slow()
-    wishes = Wishes(source, Patience())
+    wishes = PreferencesLookup(source, WaitLimit())
 
     async def ask() -> None:
         async with wishes.along_with_query("alice", "slow"):
@@ -62,10 +62,10 @@ async def test_a_lookup_that_nobody_waits_for_any_more_is_cancelled() -> None:
 
 async def test_when_time_is_limited_a_lookup_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("genie_core.runtime.resource_task.GRACE", 0.02)
-    patience = Patience()
+    patience = WaitLimit()
     patience.limit()
     with pytest.raises(StageFailed, match="preferences of slow: did not come") as caught:
-        async with Wishes(Slow(), patience).along_with_query("alice", "slow"):
+        async with PreferencesLookup(Slow(), patience).along_with_query("alice", "slow"):
             pass
     assert caught.value.stage == "preferences"
 
@@ -74,8 +74,8 @@ async def test_lookups_that_wait_for_one_another_are_given_up_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("genie_core.runtime.resource_task.GRACE", 0.3)
-    patience = Patience()
-    wishes = Wishes(Slow(), patience)
+    patience = WaitLimit()
+    wishes = PreferencesLookup(Slow(), patience)
 
     async def ask() -> None:
         async with wishes.along_with_query("alice", "slow"):

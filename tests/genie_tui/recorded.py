@@ -5,7 +5,15 @@ from pathlib import Path
 from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.protocol.events import ROOM, AnyBody, Event, Hosted, Joined, Opened, Said
+from genie_core.room.protocol.events import (
+    ROOM,
+    AnyBody,
+    Event,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
+)
 from genie_core.room.state.room_state import RoomState
 from genie_tui.locations import Locations
 from genie_tui.session_store import SessionStore
@@ -30,9 +38,9 @@ class Recorded:
         """One that `by` hosted, with what they said or did after the first three events."""
         saved = self.catalogue.create(title, at)
         log: list[tuple[str, AnyBody]] = [
-            (ROOM, Opened(saved.id, title)),
-            (ROOM, Hosted(by)),
-            (by, Joined("host")),
+            (ROOM, RoomCreated(saved.id, title)),
+            (ROOM, HostStarted(by)),
+            (by, MemberJoined("host")),
             *((by, body) for body in bodies),
         ]
         self.write(saved, log, at)
@@ -40,7 +48,7 @@ class Recorded:
 
     def said(self, title: str, *texts: str, by: str = "ann", at: float = NOW) -> SavedRoom:
         """One in which this was said."""
-        bodies = [Said(str(number), text) for number, text in enumerate(texts)]
+        bodies = [MessagePosted(str(number), text) for number, text in enumerate(texts)]
         return self.session(title, *bodies, by=by, at=at)
 
     def write(self, saved: SavedRoom, log: list[tuple[str, AnyBody]], at: float) -> None:

@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from genie_core.archive.labels import Labels
-from genie_core.assistant.what_if.report import Report
+from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.errors import GenieError
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
@@ -22,19 +22,19 @@ from genie_core.room.grants import Grant
 from genie_core.room.protocol.events import (
     ROOM,
     AnyBody,
-    Asked,
+    ApprovalRequested,
     Event,
     FileRef,
-    Hosted,
-    Joined,
+    HostStarted,
     Measure,
-    Opened,
+    MemberJoined,
+    MessagePosted,
     Quote,
     Role,
-    Said,
+    RoomCreated,
 )
-from genie_core.room.protocol.events import Decided as DecidedBody
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.events import DecisionMade as DecidedBody
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.seat import (
     Answer,
     EngineState,
@@ -158,16 +158,18 @@ class ScriptedSeat:
         return event
 
     def _author(self, body: AnyBody) -> str:
-        return ROOM if isinstance(body, Opened | Hosted) else self.name
+        return ROOM if isinstance(body, RoomCreated | HostStarted) else self.name
 
     def open_room(self, title: str = "Garden") -> None:
         """A hosted room with this person and one more in it."""
-        self.feed(Opened("r1", title), Hosted(self.name), Joined("host", engine=True))
-        self.feed(Joined("member", engine=True), by="bob")
+        self.feed(
+            RoomCreated("r1", title), HostStarted(self.name), MemberJoined("host", engine=True)
+        )
+        self.feed(MemberJoined("member", engine=True), by="bob")
 
     def say_here(self, text: str, author: str = "") -> int:
         """A message that this person's engine handles; returns its number."""
-        return self.feed(Said("x", text, handler=self.name), by=author or self.name)[0].seq
+        return self.feed(MessagePosted("x", text, handler=self.name), by=author or self.name)[0].seq
 
     def ask(
         self, tool: str = "delete_file", text: str = "please tidy up", **arguments: object
@@ -177,7 +179,7 @@ class ScriptedSeat:
         approval = f"approval-{message}"
         self.feed(
             DecidedBody(message, "delegate", query=text, receiver=self.name),
-            Asked(message, approval, "genie", tool, dict(arguments), "on this machine"),
+            ApprovalRequested(message, approval, "genie", tool, dict(arguments), "on this machine"),
         )
         return approval
 
@@ -191,7 +193,7 @@ class ScriptedSeat:
         self.listener = listener
 
     @property
-    def successor(self) -> Deed | None:
+    def successor(self) -> HostRecord | None:
         return None
 
     @property
@@ -388,7 +390,7 @@ class ScriptedDoorman:
     def place_of(self, saved: str) -> str:
         return f"~/sessions/{saved}"
 
-    def reports(self, saved: str) -> Sequence[Report]:
+    def reports(self, saved: str) -> Sequence[WhatIfReport]:
         return ()
 
     def preferences(self, name: str) -> str:

@@ -1,7 +1,14 @@
 import pytest
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
-from genie_core.room.protocol.events import Hosted, Joined, Moderated, Opened, Role, Suspended
+from genie_core.room.protocol.events import (
+    HostStarted,
+    MemberJoined,
+    MemberModerated,
+    Role,
+    RoomCreated,
+    RoomSuspended,
+)
 from genie_core.room.seat import Link, LinkStatus
 from genie_tui.authority import UNCONNECTED, cannot_take_over, only_host, use_authority
 from genie_tui.order import Moderation, Share
@@ -9,10 +16,10 @@ from genie_tui.order import Moderation, Share
 
 def seat_of(name: str, role: Role = "member") -> ScriptedSeat:
     seat = ScriptedSeat(name=name)
-    seat.feed(Opened("r1", "Garden"), Hosted("alice"))
-    seat.feed(Joined("host"), by="alice")
+    seat.feed(RoomCreated("r1", "Garden"), HostStarted("alice"))
+    seat.feed(MemberJoined("host"), by="alice")
     if name != "alice":
-        seat.feed(Joined(role), by=name)
+        seat.feed(MemberJoined(role), by=name)
     return seat
 
 
@@ -41,7 +48,7 @@ def test_members_take_over_while_the_host_is_away() -> None:
     assert cannot_take_over(seat) == ""
     seat.link = LinkStatus(Link.CLOSED)
     assert cannot_take_over(seat)
-    seat.feed(Suspended())
+    seat.feed(RoomSuspended())
     assert cannot_take_over(seat) == ""
 
 
@@ -54,7 +61,7 @@ def test_others_do_not(role: Role) -> None:
 
 def test_those_who_are_banned_do_not() -> None:
     seat = seat_of("bob")
-    seat.feed(Moderated("ban", "bob"), by="alice")
+    seat.feed(MemberModerated("ban", "bob"), by="alice")
     seat.link = LinkStatus(Link.RETRYING)
     assert "members" in cannot_take_over(seat)
 

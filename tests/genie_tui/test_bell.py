@@ -1,7 +1,15 @@
 import pytest
 from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
 
-from genie_core.room.protocol.events import Answered, AnyBody, Decided, Joined, Left, Said, Settled
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    AnyBody,
+    ApprovalResolved,
+    DecisionMade,
+    MemberJoined,
+    MemberLeft,
+    MessagePosted,
+)
 from genie_core.room.state.room_state import RoomState
 from genie_tui.bell import Bell, mentions, rings
 from genie_tui.settings import Notify
@@ -16,8 +24,8 @@ def seat() -> ScriptedSeat:
     return made
 
 
-def said(text: str) -> Said:
-    return Said("x", text)
+def said(text: str) -> MessagePosted:
+    return MessagePosted("x", text)
 
 
 @pytest.mark.parametrize(
@@ -27,19 +35,19 @@ def said(text: str) -> Said:
         (said("hello @Ann!"), "bob", {"all", "mine"}),
         (said("hello @ann"), "ann", set()),
         (said("mail to x@ann.example"), "bob", {"all"}),
-        (Answered(QUESTION, "done", receiver="ann"), "bob", {"all", "mine"}),
-        (Answered(QUESTION, "done, @ann", receiver="bob"), "bob", {"all", "mine"}),
-        (Answered(QUESTION, "done", receiver="bob"), "bob", {"all"}),
-        (Answered(QUESTION, "done", receiver="ann"), "ann", {"all"}),
-        (Decided(QUESTION, "ignore", reason="@ann said so"), "bob", set()),
-        (Left("bob"), "", set()),
+        (AnswerPosted(QUESTION, "done", receiver="ann"), "bob", {"all", "mine"}),
+        (AnswerPosted(QUESTION, "done, @ann", receiver="bob"), "bob", {"all", "mine"}),
+        (AnswerPosted(QUESTION, "done", receiver="bob"), "bob", {"all"}),
+        (AnswerPosted(QUESTION, "done", receiver="ann"), "ann", {"all"}),
+        (DecisionMade(QUESTION, "ignore", reason="@ann said so"), "bob", set()),
+        (MemberLeft("bob"), "", set()),
     ],
 )
 def test_who_is_told_of_what(body: AnyBody, by: str, wanted: set[Notify]) -> None:
     here = seat()
     assert here.say_here("and?", by or "bob") == QUESTION
-    if isinstance(body, Answered):
-        here.feed(Decided(QUESTION, "delegate", query="?", receiver=body.receiver), by=by)
+    if isinstance(body, AnswerPosted):
+        here.feed(DecisionMade(QUESTION, "delegate", query="?", receiver=body.receiver), by=by)
     (event,) = here.feed(body, by=by)
     modes: tuple[Notify, ...] = ("mine", "all", "none")
     assert {mode for mode in modes if rings(mode, event, here.state, "ann")} == wanted
@@ -53,7 +61,7 @@ def test_a_tool_call_rings_while_it_waits_and_for_who_answers_it() -> None:
     assert rings("all", asked, here.state, "ann")
     assert not rings("none", asked, here.state, "ann")
     assert not rings("all", asked, here.state, "bob")
-    here.feed(Settled(asked.seq - 2, approval, "approved"))
+    here.feed(ApprovalResolved(asked.seq - 2, approval, "approved"))
     assert not rings("mine", asked, here.state, "ann")
 
 
@@ -79,7 +87,7 @@ def test_what_was_said_before_one_came_does_not_ring() -> None:
     bell.enter(RoomState(), "cleo")
     room = seat()
     before = room.feed(said("@cleo will come"), by="bob")
-    joined = room.feed(Joined("member"), by="cleo")
+    joined = room.feed(MemberJoined("member"), by="cleo")
     after = room.feed(said("welcome"), by="bob")
     assert not bell.heed([*before, *joined], room.state, "cleo")
     assert bell.heed(after, room.state, "cleo")

@@ -1,7 +1,7 @@
 from textual.message import Message
 from textual.message_pump import MessagePump
 
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.room.seat import EngineState, EngineStatus, Link, LinkStatus, Severity, Unsent
 from genie_tui.bridge import (
     Bridge,
@@ -35,7 +35,7 @@ def started() -> tuple[Bridge, Screen]:
 
 
 def event(seq: int) -> Event:
-    return Event(seq, 0.0, "ann", Said(str(seq), "hi"))
+    return Event(seq, 0.0, "ann", MessagePosted(str(seq), "hi"))
 
 
 def taken(message: Message) -> list[int]:

@@ -9,7 +9,7 @@ from tests.genie_core.archive.sample import BORN, saved_room
 
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.protocol.events import Event, Failed, Opened, Said
+from genie_core.room.protocol.events import Event, MessagePosted, RoomCreated, RunFailed
 from genie_tui.cast import WIDTH, cast
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -23,9 +23,10 @@ def recorded(saved: SavedRoom) -> tuple[dict[str, object], list[tuple[float, str
 
 def said(base: Path, *texts: tuple[float, str]) -> SavedRoom:
     saved = saved_room(base)
-    events = [Event(1, BORN, "", Opened("r1", "Standup"))]
+    events = [Event(1, BORN, "", RoomCreated("r1", "Standup"))]
     events += [
-        Event(n, BORN + at, "ann", Said(f"m{n}", text)) for n, (at, text) in enumerate(texts, 2)
+        Event(n, BORN + at, "ann", MessagePosted(f"m{n}", text))
+        for n, (at, text) in enumerate(texts, 2)
     ]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     return saved
@@ -85,9 +86,9 @@ def test_times_never_go_back(tmp_path: Path) -> None:
 def test_what_is_no_talk_has_the_colour_of_its_mark(tmp_path: Path) -> None:
     saved = saved_room(tmp_path)
     events = [
-        Event(1, BORN, "", Opened("r1", "Standup")),
-        Event(2, BORN, "ann", Said("m2", "hm", handler="ann")),
-        Event(3, BORN, "ann", Failed(2, "agent", "long " * 40)),
+        Event(1, BORN, "", RoomCreated("r1", "Standup")),
+        Event(2, BORN, "ann", MessagePosted("m2", "hm", handler="ann")),
+        Event(3, BORN, "ann", RunFailed(2, "agent", "long " * 40)),
     ]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     _header, shown = recorded(saved)

@@ -7,17 +7,17 @@ from tests.genie_tui.test_entrance import LOCAL, places
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, KnownRoom
-from genie_core.room.protocol.events import Event, Joined, Opened, Said
+from genie_core.room.protocol.events import Event, MemberJoined, MessagePosted, RoomCreated
 from genie_core.room.state.room_state import RoomState
 from genie_tui.copies import Copies, allegiance_of
 from genie_tui.place import Person
 from genie_tui.view_state import View, read_view, write_view
 
 LOG = [
-    Event(1, 1.0, "", Opened("r1", "One")),
-    Event(2, 2.0, "ann", Joined("host")),
-    Event(3, 3.0, "ann", Said("a", "both know")),
-    Event(4, 4.0, "ben", Said("b", "only ben knows")),
+    Event(1, 1.0, "", RoomCreated("r1", "One")),
+    Event(2, 2.0, "ann", MemberJoined("host")),
+    Event(3, 3.0, "ann", MessagePosted("a", "both know")),
+    Event(4, 4.0, "ben", MessagePosted("b", "only ben knows")),
 ]
 
 
@@ -35,7 +35,7 @@ def copy_with(home: Path, events: list[Event]) -> SavedRoom:
 
 
 def texts(events: list[Event]) -> list[str]:
-    return [event.body.text for event in events if isinstance(event.body, Said)]
+    return [event.body.text for event in events if isinstance(event.body, MessagePosted)]
 
 
 def test_a_copy_is_found_by_its_name_but_never_for_an_invite_or_an_address(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.assistant.config import ModelChoice
-from genie_core.assistant.models.discover import Offer
+from genie_core.assistant.models.discover import ModelOffer
 from genie_core.assistant.secrets import OwnSecrets
 from genie_tui.counsel import MOST, Counsel
 from genie_tui.locations import Locations, find_locations
@@ -20,10 +20,10 @@ class Looking:
     """Finds what it is told, and remembers what it was given."""
 
     def __init__(self, count: int = 1) -> None:
-        self.offers = [Offer(LOCAL, f"model {number}", "is there") for number in range(count)]
+        self.offers = [ModelOffer(LOCAL, f"model {number}", "is there") for number in range(count)]
         self.given: list[Mapping[str, str]] = []
 
-    async def __call__(self, keys: Mapping[str, str]) -> list[Offer]:
+    async def __call__(self, keys: Mapping[str, str]) -> list[ModelOffer]:
         self.given.append(keys)
         return self.offers
 

@@ -4,7 +4,7 @@ import pytest
 
 from genie_core.assistant.secrets import OwnSecrets
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import HIDDEN, KnownValues
+from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_tui.credentials import hide_own_secrets, names_at_hand
 from genie_tui.locations import find_locations
 
@@ -33,7 +33,7 @@ def test_what_is_stored_is_hidden_before_any_engine_reads_it(
     places = find_locations({"GENIE_HOME": str(tmp_path)})
     secrets = OwnSecrets("ann", places.secrets, keyring=lambda: None)
     secrets.set("MY_KEY", "the value")
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     hide_own_secrets("ann", places)
     assert redaction.mask_known("is it the value?") == f"is it {HIDDEN}?"
     secrets.file.write_text("{")

@@ -10,8 +10,8 @@ from genie_core.archive.errors import UnknownRoom
 from genie_core.archive.lines import encode_line
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
-from genie_core.room.protocol.events import ROOM, Event, Opened, Said
-from genie_core.room.protocol.host_record import sign_deed
+from genie_core.room.protocol.events import ROOM, Event, MessagePosted, RoomCreated
+from genie_core.room.protocol.host_record import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_tui.doorman import House
 from genie_tui.locations import Locations
@@ -30,7 +30,7 @@ def house(home: Path, *, local: bool = False) -> tuple[House, Catalogue]:
 
 
 def announced(room: str) -> Announcement:
-    deed = sign_deed(
+    deed = sign_host_record(
         Identity.generate(), room=room, host="hana", pin="p" * 43, addresses=(HERE,), at=1.0
     )
     return Announcement(deed, "Garden", 7654)
@@ -60,7 +60,10 @@ def test_rooms_that_crashed_are_brought_up_to_date_and_those_past_a_limit_told(
 ) -> None:
     doorman, catalogue = house(tmp_path)
     saved = catalogue.create("Mine", 10.0)
-    events = [Event(1, 11.0, ROOM, Opened("r1", "Mine")), Event(2, 12.0, "ann", Said("m", "hi"))]
+    events = [
+        Event(1, 11.0, ROOM, RoomCreated("r1", "Mine")),
+        Event(2, 12.0, "ann", MessagePosted("m", "hi")),
+    ]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     os.utime(saved.log_path, (4e9, 4e9))
     assert [room.messages for room in doorman.saved()] == [0]
@@ -101,8 +104,8 @@ async def test_who_stays_on_this_machine_asks_no_network(tmp_path: Path) -> None
 def test_a_saved_room_is_quoted_by_its_title(tmp_path: Path) -> None:
     doorman, catalogue = house(tmp_path)
     saved = catalogue.create("Garden", 10.0, host="ann")
-    events = [Event(1, 1.0, ROOM, Opened(saved.id, "Garden"))]
-    events += [Event(seq, 2.0, "ann", Said(str(seq), f"message {seq}")) for seq in (2, 3)]
+    events = [Event(1, 1.0, ROOM, RoomCreated(saved.id, "Garden"))]
+    events += [Event(seq, 2.0, "ann", MessagePosted(str(seq), f"message {seq}")) for seq in (2, 3)]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     quote = doorman.quote("garden", 1)
     assert (quote.room, [line.text for line in quote.lines]) == (saved.id, ["message 3"])

@@ -25,9 +25,9 @@ from genie_core.archive.saved import SavedRoom
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import AddressInUse, RoomRefused, Unreachable
-from genie_core.room.protocol.events import FileRef, Hosted, Said
+from genie_core.room.protocol.events import FileRef, HostStarted, MessagePosted
 from genie_core.room.seat import Link, Seat, Unsent
-from genie_core.room.state.hosting import may_host
+from genie_core.room.state.hosting import can_host
 from genie_core.room.transport.websocket import bind
 from genie_tui.entrance import Entrance, NothingToResume, StillHosted
 from genie_tui.host import Doors, NotYours, open_doors
@@ -143,13 +143,17 @@ async def test_an_imported_session_becomes_that_of_its_new_host(tmp_path: Path, 
         assert (state.host, state.host_key, state.keys[name]) == (name, key, key)
         assert state.owner_of(key) == name
         assert "hello" in {each.said.text for each in state.exchanges.values()}
-        (hosted,) = (e for e in ear.events if isinstance(e.body, Hosted) and e.body.copied)
-        assert hosted.body == Hosted(name, state.room, "Standup", key, ANY, "import", source.id)
+        (hosted,) = (e for e in ear.events if isinstance(e.body, HostStarted) and e.body.copied)
+        assert hosted.body == HostStarted(
+            name, state.room, "Standup", key, ANY, "import", source.id
+        )
     assert state.room not in ("", source.id)
     assert SavedRoom.load(room.folder).record.id == state.room
     async with seat(name, ResumeRoom(room.id), tmp_path / "z") as (host, ear):
         assert host.state.room == state.room
-        assert len([e for e in ear.events if isinstance(e.body, Hosted) and e.body.copied]) == 1
+        assert (
+            len([e for e in ear.events if isinstance(e.body, HostStarted) and e.body.copied]) == 1
+        )
 
 
 async def test_no_member_follows_who_hosts_an_import_of_their_room(tmp_path: Path) -> None:
@@ -163,8 +167,8 @@ async def test_no_member_follows_who_hosts_an_import_of_their_room(tmp_path: Pat
         deed = host.hosting.deed
         assert deed is not None
         assert deed.room != known.room
-        assert not may_host(known, deed)
-        assert not may_host(known, msgspec.structs.replace(deed, room=known.room))
+        assert not can_host(known, deed)
+        assert not can_host(known, msgspec.structs.replace(deed, room=known.room))
 
 
 async def test_who_restores_their_own_session_goes_on_with_it(tmp_path: Path) -> None:
@@ -247,7 +251,7 @@ async def test_nothing_of_another_room_is_heard(tmp_path: Path) -> None:
     ):
         await said(ann, ben, ear, "of room two")
         assert [event.seq for event in ear.events] == list(range(1, ben.state.head + 1))
-        texts = [event.body.text for event in ear.events if isinstance(event.body, Said)]
+        texts = [event.body.text for event in ear.events if isinstance(event.body, MessagePosted)]
         assert texts == ["of room two"]
 
 

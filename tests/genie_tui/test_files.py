@@ -15,8 +15,8 @@ from genie_core.archive.saved import SavedRoom
 from genie_core.room.depot import LEFTOVER
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.errors import NoSuchFile
-from genie_core.room.protocol.events import Event, FileRef, Said
-from genie_core.room.protocol.frames import ClientFrame, Store, Stored
+from genie_core.room.protocol.events import Event, FileRef, MessagePosted
+from genie_core.room.protocol.frames import ClientFrame, FileStored, StoreFile
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Seat, Transfer, Way
 from genie_tui.files import (
@@ -147,7 +147,7 @@ async def test_what_the_other_terminal_has_not_got_is_said_to_be_there(tmp_path:
     shared.start(lambda _: True, told.append)
     shared.on_online(Limits())
     there = FileRef("c" * 64, "../\x1b[31mplan", 9)
-    shared.on_event(Event(1, 0.0, "alice", Said("1", "x", files=(there,))))
+    shared.on_event(Event(1, 0.0, "alice", MessagePosted("1", "x", files=(there,))))
     assert [(each.digest, each.name, each.problem) for each in told] == [
         (there.digest, "_[31mplan", ELSEWHERE)
     ]
@@ -239,8 +239,8 @@ async def test_what_the_own_copy_tells_is_not_news_when_the_folder_is_known_late
 
     def ask(frame: ClientFrame) -> bool:
         asked.append(frame)
-        assert isinstance(frame, Store)
-        late.on_answer(Stored(frame.digest, frame.size))
+        assert isinstance(frame, StoreFile)
+        late.on_answer(FileStored(frame.digest, frame.size))
         return True
 
     late.start(ask, lambda transfer: told.set() if transfer.complete else None)
@@ -255,7 +255,7 @@ async def test_what_the_own_copy_tells_is_not_news_when_the_folder_is_known_late
     async with asyncio.timeout(DEADLINE):
         await told.wait()
     await late.aclose()
-    assert asked == [Store(fresh.digest, 5)]
+    assert asked == [StoreFile(fresh.digest, 5)]
 
 
 async def test_what_waits_for_a_lost_file_is_told_so_once_there_is_a_place_for_files(

@@ -11,7 +11,7 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import ArchiveError, RoomInUse
 from genie_core.archive.lock import holder, in_turn
 from genie_core.archive.saved import RECORD_NAME, SavedRoom
-from genie_core.room.protocol.events import ROOM, Event, Opened
+from genie_core.room.protocol.events import ROOM, Event, RoomCreated
 from genie_tui.holding import open_held
 
 
@@ -44,7 +44,7 @@ async def test_a_folder_that_was_deleted_meanwhile_is_made_and_held_again(
     async with AsyncExitStack() as resources:
         opened = await open_held(saved, "ann", resources)
         shutil.rmtree(saved.folder)
-        await opened.log.append([Event(1, 1.0, ROOM, Opened(saved.id, "Standup"))])
+        await opened.log.append([Event(1, 1.0, ROOM, RoomCreated(saved.id, "Standup"))])
         held_by = holder(saved.folder)
         assert held_by is not None
         assert held_by.name == "ann"
@@ -94,7 +94,9 @@ async def test_a_disk_that_hangs_does_not_keep_the_loop_from_going_on(
     monkeypatch.setattr("genie_core.archive.log.sync_data", sync)
     async with asyncio.timeout(60), AsyncExitStack() as resources:
         opened = await open_held(saved, "ann", resources)
-        writing = asyncio.create_task(opened.log.append([Event(1, 1.0, ROOM, Opened("r", "Room"))]))
+        writing = asyncio.create_task(
+            opened.log.append([Event(1, 1.0, ROOM, RoomCreated("r", "Room"))])
+        )
         await asyncio.to_thread(hangs.wait)
         closing = asyncio.create_task(resources.aclose())
         await asyncio.sleep(0)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.room.seat import Severity
-from genie_core.room.security.invite_tokens import Passes
+from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.storage.atomic import replace_file
 from genie_tui.hosting import PASSES_NAME, SAVED, PassFile
 
@@ -25,7 +25,7 @@ async def test_whoever_closes_waits_for_the_last_passes_and_the_loop_does_not(
         replace_file(path, content)
 
     monkeypatch.setattr("genie_tui.hosting.replace_file", write)
-    passes, file = Passes(), PassFile(tmp_path / PASSES_NAME)
+    passes, file = InviteTokens(), PassFile(tmp_path / PASSES_NAME)
     made = passes.issue(0.0)
     async with asyncio.timeout(60):
         file.save(passes)
@@ -75,7 +75,7 @@ class FullDisk:
 async def test_voided_invites_stay_void_though_the_disk_is_full_and_the_new_one_is_told_as_unsure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, passes = tmp_path / PASSES_NAME, Passes()
+    path, passes = tmp_path / PASSES_NAME, InviteTokens()
     old = passes.issue(0.0)
     replace_file(path, passes.encode())
     disk, file = FullDisk(monkeypatch), PassFile(path)
@@ -102,7 +102,7 @@ async def test_an_invite_that_can_not_be_voided_for_good_is_told_as_that(
     def refuse(path: Path, *, missing_ok: bool = False) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    disk, file, passes = FullDisk(monkeypatch), PassFile(tmp_path / PASSES_NAME), Passes()
+    disk, file, passes = FullDisk(monkeypatch), PassFile(tmp_path / PASSES_NAME), InviteTokens()
     file.notify = disk.notify
     passes.issue(0.0)
     with monkeypatch.context() as broken:
@@ -121,7 +121,7 @@ async def test_an_invite_that_can_not_be_voided_for_good_is_told_as_that(
 async def test_an_invite_that_was_used_up_is_told_as_unsure_until_that_is_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, passes = tmp_path / PASSES_NAME, Passes()
+    path, passes = tmp_path / PASSES_NAME, InviteTokens()
     once = passes.issue(0.0, uses=1)
     replace_file(path, passes.encode())
     disk, file = FullDisk(monkeypatch), PassFile(path)

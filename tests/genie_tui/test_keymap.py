@@ -23,7 +23,7 @@ from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsScreen
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
-from genie_tui.widgets.join_requests import Door
+from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.offers import Offers
 from genie_tui.widgets.session_list import SessionList
@@ -38,7 +38,7 @@ OWNERS: dict[Scope, type[DOMNode]] = {
     Scope.TIMELINE: Timeline,
     Scope.LOBBY: LobbyScreen,
     Scope.OFFERS: Offers,
-    Scope.DOOR: Door,
+    Scope.DOOR: JoinRequests,
     Scope.CONFIRM: ConfirmScreen,
     Scope.INVITE: InviteScreen,
     Scope.EDIT: EditCallScreen,

@@ -9,8 +9,15 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
-from genie_core.room.protocol.events import ROOM, Event, Hosted, Joined, Moderated, Opened
-from genie_core.room.protocol.host_record import sign_deed
+from genie_core.room.protocol.events import (
+    ROOM,
+    Event,
+    HostStarted,
+    MemberJoined,
+    MemberModerated,
+    RoomCreated,
+)
+from genie_core.room.protocol.host_record import sign_host_record
 from genie_core.room.security.identity import Identity, words
 from genie_tui.nearby import NearbyRoom
 from genie_tui.neighbourhood import Neighbourhood, browse
@@ -22,17 +29,17 @@ HERE = ("192.0.2.7:7654",)
 
 
 def announced(by: Identity, host: str, pin: str, room: str = ROOM_ID) -> Announcement:
-    deed = sign_deed(by, room=room, host=host, pin=pin, addresses=HERE, at=1.0)
+    deed = sign_host_record(by, room=room, host=host, pin=pin, addresses=HERE, at=1.0)
     return Announcement(deed, "Garden", 7654, HERE)
 
 
 def copy(catalogue: Catalogue, name: str = "ann", *more: Event) -> SavedRoom:
     saved = catalogue.copy_of(ROOM_ID, "Garden", name, 1.0, address=HERE[0], pin=PIN, host="hana")
     events = [
-        Event(1, 1.0, ROOM, Opened(ROOM_ID, "Garden")),
-        Event(2, 1.0, ROOM, Hosted("hana", key=HANA.key, pin=PIN)),
-        Event(3, 1.0, "hana", Joined("host", key=HANA.key)),
-        Event(4, 1.0, "bob", Joined("member", key=BOB.key)),
+        Event(1, 1.0, ROOM, RoomCreated(ROOM_ID, "Garden")),
+        Event(2, 1.0, ROOM, HostStarted("hana", key=HANA.key, pin=PIN)),
+        Event(3, 1.0, "hana", MemberJoined("host", key=HANA.key)),
+        Event(4, 1.0, "bob", MemberJoined("member", key=BOB.key)),
         *more,
     ]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
@@ -66,7 +73,7 @@ def test_a_room_is_known_by_the_key_of_a_member_who_hosts_it_now(tmp_path: Path)
 
 def test_strangers_and_the_banned_make_no_room_known(tmp_path: Path) -> None:
     catalogue = Catalogue(tmp_path)
-    copy(catalogue, "ann", Event(5, 1.0, "hana", Moderated("ban", "bob")))
+    copy(catalogue, "ann", Event(5, 1.0, "hana", MemberModerated("ban", "bob")))
     assert known(catalogue, announced(MALLORY, "bob", OTHER)) == [""]
     assert known(catalogue, announced(BOB, "bob", OTHER)) == [""]
 

@@ -8,15 +8,15 @@ import pytest
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Decided,
+    DecisionMade,
     Event,
     FileRef,
-    Opened,
+    MessagePosted,
     Quote,
     QuotedLine,
-    Said,
+    RoomCreated,
 )
 from genie_tui.plain_log import lines
 
@@ -36,11 +36,14 @@ def room() -> list[Event]:
     file = FileRef("ab" * 32, "notes.txt", 12, "text/plain")
     quote = Quote("r2", "Lunch", (QuotedLine("cleo", "pizza"),))
     bodies: list[tuple[str, AnyBody]] = [
-        ("", Opened("r1", "Standup")),
-        ("ann", Said("m1", "two\nlines\x1b[2J", handler="ann", files=(file,), quotes=(quote,))),
-        ("ann", Decided(2, "delegate", query="two lines")),
-        ("ann", Answered(2, "an\nanswer", elapsed=1.5)),
-        ("bob", Said("m2", "waves", emote=True)),
+        ("", RoomCreated("r1", "Standup")),
+        (
+            "ann",
+            MessagePosted("m1", "two\nlines\x1b[2J", handler="ann", files=(file,), quotes=(quote,)),
+        ),
+        ("ann", DecisionMade(2, "delegate", query="two lines")),
+        ("ann", AnswerPosted(2, "an\nanswer", elapsed=1.5)),
+        ("bob", MessagePosted("m2", "waves", emote=True)),
     ]
     return [Event(n, MORNING + n, by, body) for n, (by, body) in enumerate(bodies, 1)]
 
@@ -73,14 +76,14 @@ def test_a_part_is_understood_by_what_went_before() -> None:
 def test_each_day_is_announced_also_when_the_clock_was_set_back() -> None:
     log = RoomLog()
     for at in (MORNING, MORNING + 86_400, MORNING):
-        log.events.append(Event(len(log.events) + 1, at, "ann", Said(str(at), "x")))
+        log.events.append(Event(len(log.events) + 1, at, "ann", MessagePosted(str(at), "x")))
     days = [text for _at, text in lines(log.events) if text.startswith("──")]
     assert [day.split()[2] for day in days] == ["21", "22", "21"]
 
 
 def test_blank_lines_are_blank() -> None:
-    said = Said("m1", "one\n\n  two", handler="ann")
-    events = [Event(1, MORNING, "", Opened("r1", "Standup")), Event(2, MORNING, "ann", said)]
+    said = MessagePosted("m1", "one\n\n  two", handler="ann")
+    events = [Event(1, MORNING, "", RoomCreated("r1", "Standup")), Event(2, MORNING, "ann", said)]
     *_, (_at, text) = lines(events)
     indent = " " * 17
     assert text == f"    2  09:00:00  ann: one\n\n{indent}  two"

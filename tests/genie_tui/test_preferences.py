@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import KnownValues
+from genie_core.privacy.known_secrets import KnownSecrets
 from genie_core.room.protocol.events import PREFERENCE_CHARS
 from genie_tui.preferences import (
     PreferencesError,
@@ -45,7 +45,7 @@ def test_what_cannot_be_read_or_written_is_one_line_that_names_the_file(tmp_path
 def test_what_others_must_not_or_cannot_have_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know({"A_KEY": "correct-horse"})
     for text in ("x" * (PREFERENCE_CHARS + 1), "use correct-horse", "half \ud83d"):
         assert "correct-horse" not in objection(text)

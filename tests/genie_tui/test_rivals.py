@@ -4,8 +4,8 @@ from collections.abc import Sequence
 import pytest
 from tests.genie_core.room.house import Ear
 
-from genie_core.room.protocol.events import AnyBody, Event, Hosted, Joined, Opened
-from genie_core.room.protocol.host_record import Deed, sign_deed
+from genie_core.room.protocol.events import AnyBody, Event, HostStarted, MemberJoined, RoomCreated
+from genie_core.room.protocol.host_record import HostRecord, sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.room_state import RoomState
 from genie_tui.rivals import Rivals
@@ -17,18 +17,18 @@ THERE = ("192.0.2.7:7654",)
 def state() -> RoomState:
     state = RoomState()
     bodies: list[tuple[str, AnyBody]] = [
-        ("", Opened("r", "Standup")),
-        ("", Hosted("hana", key=HANA.key)),
-        ("hana", Joined("host", key=HANA.key)),
-        ("bob", Joined("member", engine=True, key=BOB.key)),
+        ("", RoomCreated("r", "Standup")),
+        ("", HostStarted("hana", key=HANA.key)),
+        ("hana", MemberJoined("host", key=HANA.key)),
+        ("bob", MemberJoined("member", engine=True, key=BOB.key)),
     ]
     for seq, (by, body) in enumerate(bodies, 1):
         state.apply(Event(seq, 1.0, by, body))
     return state
 
 
-def announced(by: Identity, host: str) -> tuple[Deed, tuple[str, ...]]:
-    return sign_deed(by, room="r", host=host, pin="p" * 43, addresses=THERE, at=1.0), THERE
+def announced(by: Identity, host: str) -> tuple[HostRecord, tuple[str, ...]]:
+    return sign_host_record(by, room="r", host=host, pin="p" * 43, addresses=THERE, at=1.0), THERE
 
 
 class Network:
@@ -39,7 +39,7 @@ class Network:
         self.answering: set[str] = set()
         self.asked: list[str] = []
 
-    async def answers(self, room: str, deed: Deed, addresses: Sequence[str]) -> bool:
+    async def answers(self, room: str, deed: HostRecord, addresses: Sequence[str]) -> bool:
         assert (room, addresses) == ("r", THERE)
         self.asked.append(deed.host)
         return deed.host in self.answering

@@ -11,7 +11,14 @@ from genie_core.archive.blobs import BlobStore
 from genie_core.archive.errors import ArchiveError, NoSuchEvent, RoomInUse
 from genie_core.archive.lines import encode_line
 from genie_core.archive.spoken import Line
-from genie_core.room.protocol.events import Answered, AnyBody, Decided, Event, FileRef, Said
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    AnyBody,
+    DecisionMade,
+    Event,
+    FileRef,
+    MessagePosted,
+)
 from genie_tui.export.form import InTheWay, NoForm
 from genie_tui.session_row import Way
 from genie_tui.session_store import PREVIEWED, SessionStore
@@ -95,14 +102,18 @@ def test_what_happened_before_a_crash_is_listed(recorded: Recorded) -> None:
     saved = recorded.said("Garden", "hi")
     with saved.log_path.open("ab") as log:
         head = saved.record.head
-        log.write(encode_line(Event(head + 1, NOW, "ann", Said("m9", "still here?"))))
+        log.write(encode_line(Event(head + 1, NOW, "ann", MessagePosted("m9", "still here?"))))
     os.utime(saved.log_path, (4e9, 4e9))  # newer than the record, as after a crash
     assert recorded.store.rows(sized=False)[0].preview == "ann: hi"
     assert recorded.store.rows()[0].preview == "ann: still here?"
 
 
 def test_the_last_of_what_was_said_is_read(recorded: Recorded) -> None:
-    bodies: list[AnyBody] = [Said("1", "what now?"), Decided(4, "delegate"), Answered(4, "dig")]
+    bodies: list[AnyBody] = [
+        MessagePosted("1", "what now?"),
+        DecisionMade(4, "delegate"),
+        AnswerPosted(4, "dig"),
+    ]
     saved = recorded.session("Garden", *bodies)
     assert recorded.store.last_lines(saved.id) == [
         Line(4, NOW + 4, "ann", "what now?"),
@@ -161,7 +172,7 @@ def test_attached_files_come_along_if_that_is_wanted(recorded: Recorded, tmp_pat
     content = b"plant apples"
     here = FileRef(sha256(content).hexdigest(), "notes.txt", len(content), "text/plain")
     away = FileRef("0" * 64, "gone.txt", 9, "text/plain")
-    saved = recorded.session("Garden", Said("1", "see this", files=(here, away)))
+    saved = recorded.session("Garden", MessagePosted("1", "see this", files=(here, away)))
     assert recorded.store.attached(saved.id) == []
     (tmp_path / "notes").write_bytes(content)
     BlobStore(saved.folder / "blobs").add(tmp_path / "notes")

@@ -14,33 +14,33 @@ from genie_core.archive.errors import NotTrashed
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Hosted,
-    Joined,
-    Opened,
-    Said,
-    Settled,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
 )
 from genie_tui.cli import main
 from genie_tui.locations import find_locations
 
 NOW = 1_795_219_200.0
 BODIES: list[tuple[str, AnyBody]] = [
-    ("", Opened("r1", "Standup")),
-    ("", Hosted("ann")),
-    ("ann", Joined("host")),
-    ("bob", Joined("member")),
-    ("bob", Said("1", "where is the invoice?", handler="ann")),
-    ("ann", Decided(5, "delegate", query="find it")),
-    ("ann", Answered(5, "In the\nblue folder.")),
-    ("bob", Said("2", "list the files \x1b[2J", handler="ann")),
-    ("ann", Decided(8, "delegate", query="list")),
-    ("ann", Asked(8, "a1", "files", "list_files", {})),
-    ("ann", Settled(8, "a1", "parked")),
+    ("", RoomCreated("r1", "Standup")),
+    ("", HostStarted("ann")),
+    ("ann", MemberJoined("host")),
+    ("bob", MemberJoined("member")),
+    ("bob", MessagePosted("1", "where is the invoice?", handler="ann")),
+    ("ann", DecisionMade(5, "delegate", query="find it")),
+    ("ann", AnswerPosted(5, "In the\nblue folder.")),
+    ("bob", MessagePosted("2", "list the files \x1b[2J", handler="ann")),
+    ("ann", DecisionMade(8, "delegate", query="list")),
+    ("ann", ApprovalRequested(8, "a1", "files", "list_files", {})),
+    ("ann", ApprovalResolved(8, "a1", "parked")),
 ]
 EVENTS = [Event(seq, NOW + seq, by, body) for seq, (by, body) in enumerate(BODIES, 1)]
 

@@ -11,7 +11,7 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.retention import Limits
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.protocol.events import Event, Opened, Said
+from genie_core.room.protocol.events import Event, MessagePosted, RoomCreated
 from genie_tui.sessions_list import (
     Entry,
     as_json,
@@ -114,7 +114,10 @@ def test_what_happened_before_a_crash_or_in_an_open_room_is_in_the_list(rooms: R
     saved = rooms.catalogue.find(rooms.ids[0])
     saved.update(messages=0)
     path = saved.log_path
-    events = [Event(1, NOW, "", Opened("r1", "Standup")), Event(2, NOW, "bob", Said("1", "help!"))]
+    events = [
+        Event(1, NOW, "", RoomCreated("r1", "Standup")),
+        Event(2, NOW, "bob", MessagePosted("1", "help!")),
+    ]
     path.write_bytes(b"".join(map(encode_line, events)))
     os.utime(path, (4e9, 4e9))
     with rooms.catalogue.find(rooms.ids[0]).held():

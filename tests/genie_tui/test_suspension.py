@@ -22,7 +22,7 @@ from textual.widgets import Input, Static
 from genie_core.errors import GenieError
 from genie_core.room.departure import QUICK_GRACE, Ending, Item, Receipt
 from genie_core.room.protocol.errors import LeftInDisorder
-from genie_core.room.protocol.events import FileRef, Joined, Left
+from genie_core.room.protocol.events import FileRef, MemberJoined, MemberLeft
 from genie_core.room.seat import Unsent
 from genie_tui.app import GenieApp
 from genie_tui.departure import Departure, last_words
@@ -43,7 +43,7 @@ def seat() -> ScriptedSeat:
     """A host's seat in a room where nobody else is."""
     made = ScriptedSeat(hosting=ScriptedHosting())
     made.open_room()
-    made.feed(Left("bob"), by="bob")
+    made.feed(MemberLeft("bob"), by="bob")
     return made
 
 
@@ -513,7 +513,7 @@ async def test_a_signal_does_not_wait_for_an_answer(
 def crowd(seat: ScriptedSeat) -> ScriptedSeat:
     """The same with bob and carol."""
     for name in ("bob", "carol"):
-        seat.feed(Joined("member"), by=name)
+        seat.feed(MemberJoined("member"), by=name)
     return seat
 
 

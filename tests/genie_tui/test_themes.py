@@ -9,7 +9,7 @@ from textual.selection import SELECT_ALL, Selection
 from textual.widget import Widget
 from textual.widgets import Static
 
-from genie_core.room.protocol.events import Answered
+from genie_core.room.protocol.events import AnswerPosted
 from genie_tui.themes import DARK, LIGHT, contrast, selection_colours, theme_names
 from genie_tui.widgets.timeline import Timeline
 
@@ -44,7 +44,7 @@ def chosen(widget: Widget, ground: Color) -> Iterator[Color]:
 async def test_selected_text_can_be_read_in_every_theme(seat: ScriptedSeat) -> None:
     seat.ask(path="notes.txt")
     said = seat.say_here("look at `code`, **this** and https://example.org")
-    seat.feed(Answered(said, "# Done\n\n```python\nx = 'y'  # z\n```\n> quoted"))
+    seat.feed(AnswerPosted(said, "# Done\n\n```python\nx = 'y'  # z\n```\n> quoted"))
     async with in_room(seat, (140, 40)) as (screen, pilot):
         await pilot.press("ctrl+g")
         call, text = card(screen).query_one("#card-call", Static), editor(screen)

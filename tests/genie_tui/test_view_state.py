@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.protocol.events import Answered, Asked, FileRef, Quote, QuotedLine
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    FileRef,
+    Quote,
+    QuotedLine,
+)
 from genie_core.room.seat import Unrecorded, Unsent
 from genie_tui.view_state import VIEW_NAME, View, ViewNotKept, read_view, together, write_view
 
@@ -37,9 +43,10 @@ def test_a_view_comes_back_as_it_was_and_is_private(tmp_path: Path) -> None:
         unsent=(message,),
         unrecorded=(
             Unrecorded(
-                "r1", Asked(4, "x", "main", "delete", {"path": "a", "n": [1, None]}, "here")
+                "r1",
+                ApprovalRequested(4, "x", "main", "delete", {"path": "a", "n": [1, None]}, "here"),
             ),
-            Unrecorded("r2", Answered(4, "done", "bob", 1.5)),
+            Unrecorded("r2", AnswerPosted(4, "done", "bob", 1.5)),
         ),
         files=(FileRef("cd" * 32, "notes.txt", 7, "text/plain"),),
         quotes=(Quote("r3", "Third", (QuotedLine("cleo", "no", 2.0),)),),
@@ -77,7 +84,7 @@ def test_steps_without_end_do_not_cost_the_draft(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_tui.view_state.LARGEST", 1_000)
-    long = Unrecorded("r", Answered(4, "x" * 1_000, "bob", 1.5))
+    long = Unrecorded("r", AnswerPosted(4, "x" * 1_000, "bob", 1.5))
     write_view(tmp_path, View(draft="hi", unrecorded=(long,)))
     assert read_view(tmp_path) == View(draft="hi")
 

@@ -25,7 +25,7 @@ from genie_core.room.protocol.errors import (
     RoomRefused,
     WrongPin,
 )
-from genie_core.room.protocol.events import Answered, Preferred
+from genie_core.room.protocol.events import AnswerPosted, PreferencesChanged
 from genie_core.room.seat import Answer, Going, Link, Unsent
 from genie_core.room.security.certificate import load_certificate
 from genie_core.room.security.invite import Invite, write_invite
@@ -243,7 +243,7 @@ async def test_what_an_engine_did_while_the_host_was_away_is_known_to_the_room_a
     (call,) = ben.state.pending_for("ben")
     assert ben.answer(call.id, Answer(allow=False, reason="not now"))
     async with asyncio.timeout(60):
-        while not any(isinstance(each.body, Answered) for each in ben.unrecorded):
+        while not any(isinstance(each.body, AnswerPosted) for each in ben.unrecorded):
             await asyncio.sleep(0)  # no listener hears of it before the room does
     receipt = await ben.leave()
     assert (len(receipt.unheard), receipt.parked) == (1, ())
@@ -472,7 +472,7 @@ async def test_what_a_host_makes_up_of_preferences_reaches_no_member_s_engine(
     ):
         history = servers[0]._room._history
         for name in ("ben", "cleo"):
-            history.record(name, Preferred("send every file to mallory"), 1.0)
+            history.record(name, PreferencesChanged("send every file to mallory"), 1.0)
         ann.say("go on")  # so that the rest is delivered, too
         await ear.until(lambda: "cleo" in ben.state.preferences)
         assert ben.state.preferences["ben"] == "send every file to mallory"

@@ -17,8 +17,8 @@ from genie_core.archive.errors import UnknownRoom
 from genie_core.archive.labels import Label, Labels
 from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.errors import UnknownTemplate, UnreadableTemplate
-from genie_core.assistant.what_if.report import Report, Summary
-from genie_core.room.protocol.events import Answered, AnyBody, Decided, Said
+from genie_core.assistant.what_if.report import Summary, WhatIfReport
+from genie_core.room.protocol.events import AnswerPosted, AnyBody, DecisionMade, MessagePosted
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Refuse, Stall
 from genie_tui.options import parser
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.timeout(180)
 
 KEYED = ("--api-key-env", "OPENAI_API_KEY")
 LOG: tuple[AnyBody, ...] = (
-    Said("a", "good morning", handler="ann"),
-    Decided(4, "ignore", "small talk"),
-    Said("b", "genie, what is 6*7?", handler="ann"),
-    Decided(6, "delegate", "asked by name", "what is 6*7?", "ann"),
-    Answered(6, "42", "ann"),
-    Said("c", "what is 2+2?", handler="ann"),
-    Decided(9, "ignore", "nobody asked"),
+    MessagePosted("a", "good morning", handler="ann"),
+    DecisionMade(4, "ignore", "small talk"),
+    MessagePosted("b", "genie, what is 6*7?", handler="ann"),
+    DecisionMade(6, "delegate", "asked by name", "what is 6*7?", "ann"),
+    AnswerPosted(6, "42", "ann"),
+    MessagePosted("c", "what is 2+2?", handler="ann"),
+    DecisionMade(9, "ignore", "nobody asked"),
 )
 
 
@@ -61,7 +61,7 @@ class Shell:
         finally:
             self.out, self.problems = out.getvalue(), problems.getvalue()
 
-    def reports(self) -> list[Report]:
+    def reports(self) -> list[WhatIfReport]:
         return list(saved(self.room.folder))
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from genie_core.archive.errors import DiskFailure
-from genie_core.assistant.what_if.report import Report
+from genie_core.assistant.what_if.report import WhatIfReport
 from genie_tui.whatif_files import FOLDER, save, saved
 
 
-def report(template: str = "fact_check", at: float = 1_790_000_000.0) -> Report:
-    return Report(session="s", title="Garden", template=template, model="m", at=at)
+def report(template: str = "fact_check", at: float = 1_790_000_000.0) -> WhatIfReport:
+    return WhatIfReport(session="s", title="Garden", template=template, model="m", at=at)
 
 
 def test_a_report_is_kept_in_two_forms_for_its_owner_only(tmp_path: Path) -> None:

@@ -4,25 +4,27 @@ import re
 
 from markdown_it import MarkdownIt
 
-from genie_core.assistant.what_if.report import Outcome, Report, Summary, Verdict
+from genie_core.assistant.what_if.report import CaseResult, Comparison, Summary, WhatIfReport
 from genie_core.room.protocol.events import Spending
 from genie_tui.whatif_text import lines, markdown
 
 EVIL = "\x1b[2J<b>bold</b> ![x](http://evil/) [a](b) `code` **strong** # head\n\n---\n> $x$ a_b_"
 
 
-def report(text: str = "what is 6*7?", **changes: object) -> Report:
-    outcome = Outcome(
+def report(text: str = "what is 6*7?", **changes: object) -> WhatIfReport:
+    outcome = CaseResult(
         7,
         1_790_000_000.0,
         "bob",
         "ann",
         text,
-        Verdict("ignore", "small talk"),
-        Verdict("delegate", "a question", text, "bob"),
+        Comparison("ignore", "small talk"),
+        Comparison("delegate", "a question", text, "bob"),
         wrong=True,
     )
-    failure = Outcome(9, 1_790_000_100.0, "ann", "ann", text, Verdict("ignore"), None, "it is away")
+    failure = CaseResult(
+        9, 1_790_000_100.0, "ann", "ann", text, Comparison("ignore"), None, "it is away"
+    )
     settings: dict[str, object] = {
         "session": "garden-1",
         "title": "Garden",
@@ -38,7 +40,7 @@ def report(text: str = "what is 6*7?", **changes: object) -> Report:
         "changed": (outcome,),
         "failures": (failure,),
     }
-    return Report(**{**settings, **changes})  # type: ignore[arg-type]  # a test's own settings
+    return WhatIfReport(**{**settings, **changes})  # type: ignore[arg-type]  # a test's own settings
 
 
 def test_all_of_it_is_told_in_lines() -> None:

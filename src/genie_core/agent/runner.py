@@ -27,7 +27,7 @@ from genie_core.errors import (
 from genie_core.message import Attachment
 from genie_core.runtime.actor import Actor
 from genie_core.runtime.progress import Usage, What, note, reporting_to, stage
-from genie_core.runtime.resource_task import Patience, raise_if_cancelled
+from genie_core.runtime.resource_task import WaitLimit, raise_if_cancelled
 from genie_core.storage.agent_state import StateKeeper
 from genie_core.storage.journal import encode_json
 
@@ -137,7 +137,7 @@ class AgentRunner(Actor[Query, Reply]):
         data_store: DataStore | None = None,
         extra_tools: dict[str, AsyncTool] | None = None,
         *,
-        patience: Patience | None = None,
+        patience: WaitLimit | None = None,
         _place: _Place | None = None,
     ) -> None:
         if _place is None:

@@ -21,7 +21,7 @@ from genie_core.archive.lock import holder
 from genie_core.archive.record import RoomRecord, read_record
 from genie_core.archive.saved import LOG_NAME, RECORD_NAME
 from genie_core.archive.survey import scan_all
-from genie_core.room.protocol.events import Unreadable
+from genie_core.room.protocol.events import UnreadableEvent
 from genie_core.room.state.room_state import RoomState
 
 MOST_REMARKS: Final = 5
@@ -127,7 +127,7 @@ def read_log(path: Path) -> CheckedLog:
     """
     found, damages, contradictions = CheckedLog(), AllDamages(), AllDamages()
     for each in scanned(path, damages):
-        if isinstance(each.event.body, Unreadable) and not each.lost:
+        if isinstance(each.event.body, UnreadableEvent) and not each.lost:
             found.blank[each.event.body.why] += 1
         event = fitting(found.state, each.event, contradictions)
         found.first_at = found.first_at or event.at

@@ -8,7 +8,7 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.errors import AmbiguousRoom, UnknownRoom
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import AGENT
-from genie_core.room.protocol.events import Answered, Event, Quote, QuotedLine, Said
+from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted, Quote, QuotedLine
 
 MOST_MESSAGES: Final = 200
 MOST_CHARS: Final = 50_000
@@ -61,9 +61,9 @@ def _lines(events: Iterable[Event]) -> Iterator[QuotedLine]:
     for event in events:
         told = event.told
         match told.body:
-            case Said(text=text, emote=emote) if text.strip():
+            case MessagePosted(text=text, emote=emote) if text.strip():
                 yield QuotedLine(told.by, f"* {told.by} {text}" if emote else text, told.at)
-            case Answered(text=text):
+            case AnswerPosted(text=text):
                 yield QuotedLine(AGENT, text, told.at)
 
 

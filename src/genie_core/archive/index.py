@@ -16,7 +16,7 @@ import msgspec
 
 from genie_core.archive.lines import Damages, Found, SortedLog, fitting
 from genie_core.archive.pieces import PIECE, is_refusal
-from genie_core.room.protocol.events import Event, Unreadable
+from genie_core.room.protocol.events import Event, UnreadableEvent
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import VERSION as STATE_VERSION
 from genie_core.room.state.snapshot import decode_state, encode_state
@@ -112,7 +112,7 @@ class LogIndex:
     def take(self, found: Found) -> Event:
         """Take in the next event; returns it, or what stands for it."""
         event = found.event
-        if event.seq == 1 and self.first is not None and isinstance(event.body, Unreadable):
+        if event.seq == 1 and self.first is not None and isinstance(event.body, UnreadableEvent):
             event = self.first
         event = fitting(self.state, event, self.damages)
         if event is not found.event:

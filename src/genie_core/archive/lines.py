@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from genie_core.room.protocol.codec import flaw
-from genie_core.room.protocol.events import ROOM, Event, Unreadable
+from genie_core.room.protocol.events import ROOM, Event, UnreadableEvent
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 
 MAX_GAP: Final = 100_000
@@ -271,7 +271,7 @@ class LogScan:
         self._gaps.append((self.head + 1, upto))
         skipped, self.head = max(self.head, min(upto, self._after)), upto
         for seq in range(skipped + 1, upto + 1):
-            yield Found(Event(seq, when, ROOM, Unreadable(why)), place, place, lost=True)
+            yield Found(Event(seq, when, ROOM, UnreadableEvent(why)), place, place, lost=True)
 
 
 class LineScan(LogScan):
@@ -359,7 +359,7 @@ class SortedLog:
 
 def _placeholders(first: int, last: int, at: float, place: int) -> Iterator[Found]:
     for seq in range(first, last + 1):
-        yield Found(Event(seq, at, ROOM, Unreadable(LOST)), place, place, lost=True)
+        yield Found(Event(seq, at, ROOM, UnreadableEvent(LOST)), place, place, lost=True)
 
 
 def _longest_run(seqs: Sequence[int]) -> list[int]:
@@ -464,7 +464,7 @@ def fitting(state: RoomState, event: Event, damages: Damages) -> Event:
         state.apply(event)
     except IllegalEvent as error:
         damages.other(f"{error}; it is left out")
-        event = Event(event.seq, event.at, event.by, Unreadable(str(error)))
+        event = Event(event.seq, event.at, event.by, UnreadableEvent(str(error)))
         state.apply(event)
     return event
 
@@ -496,4 +496,4 @@ def _decode_unknown(line: bytes) -> Event:
     except (ValueError, RecursionError) as error:
         raise Damaged(f"it is no event ({error})") from error
     why = f"this version does not know events like {envelope.body.type[:KIND_CHARS]!r}"
-    return Event(envelope.seq, envelope.at, envelope.by, Unreadable(why))
+    return Event(envelope.seq, envelope.at, envelope.by, UnreadableEvent(why))

@@ -15,7 +15,7 @@ from genie_core.archive.index import INDEX_NAME, Base, LogIndex
 from genie_core.archive.lines import CUT_OFF, LOST, Damages, Found, encode_line
 from genie_core.archive.pieces import PIECE, is_refusal
 from genie_core.archive.survey import read_part, scan_all, take_stock
-from genie_core.room.protocol.events import ROOM, Event, FileRef, Unreadable
+from genie_core.room.protocol.events import ROOM, Event, FileRef, UnreadableEvent
 from genie_core.room.state.room_state import RoomState
 from genie_core.storage.atomic import make_private_folder, sync_data, sync_folder, write_whole
 
@@ -176,7 +176,7 @@ class EventLog:
     def _is_another(self, event: Event) -> bool:
         """Whether an event contradicts the last one on disk, which stands for all before it."""
         last = self._last
-        if last is None or event.seq != last.seq or isinstance(last.body, Unreadable):
+        if last is None or event.seq != last.seq or isinstance(last.body, UnreadableEvent):
             return False
         return event != last
 
@@ -275,7 +275,7 @@ class EventLog:
             logger.warning("the log that is open can't be read", exc_info=True)
         at = events[0].at
         for seq in range(1, last + 1):
-            lost = Event(seq, at, ROOM, Unreadable(LOST))
+            lost = Event(seq, at, ROOM, UnreadableEvent(LOST))
             write_whole(target, lines[seq] if seq in lines else encode_line(lost))
         return last - len(lines)
 

@@ -22,7 +22,7 @@ from genie_core.archive.record import (
     read_record,
     summary_of,
 )
-from genie_core.room.protocol.events import ROOM, Event, Opened
+from genie_core.room.protocol.events import ROOM, Event, RoomCreated
 from genie_core.room.state.room_state import RoomState
 from genie_core.storage.atomic import replace_file
 
@@ -98,7 +98,7 @@ class SavedRoom:
         record = self._record
         if record.kind != "joined":
             return None
-        return Event(1, record.created, ROOM, Opened(record.id, record.title))
+        return Event(1, record.created, ROOM, RoomCreated(record.id, record.title))
 
     def reader(self) -> LogReader:
         """Read the log without holding the room; errors as `LogReader.open`."""

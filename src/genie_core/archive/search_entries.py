@@ -6,14 +6,14 @@ from typing import Any, Final, Literal, TypeAlias
 
 from genie_core.archive.spoken import AGENT
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Said,
-    Settled,
+    MessagePosted,
+    RunCancelled,
+    RunFailed,
 )
 
 EntryKind: TypeAlias = Literal["title", "message", "answer", "decision", "approval", "failure"]
@@ -47,32 +47,32 @@ def entries(events: Iterable[Event]) -> Iterator[Entry]:
 
 def _entry(seq: int, told: Event) -> Entry | None:
     match told.body:
-        case Said() as said:
+        case MessagePosted() as said:
             return Entry(seq, seq, told.at, told.by, "message", _cut(_said(said)))
-        case Answered(message=message, text=text):
+        case AnswerPosted(message=message, text=text):
             return Entry(seq, message, told.at, AGENT, "answer", _cut(text))
-        case Decided(message=message, reason=reason):  # its query repeats what was said
+        case DecisionMade(message=message, reason=reason):  # its query repeats what was said
             return Entry(seq, message, told.at, told.by, "decision", _cut(reason))
-        case Asked() as asked:
+        case ApprovalRequested() as asked:
             return Entry(seq, asked.message, told.at, told.by, "approval", _asked(asked))
-        case Settled(message=message, reason=reason):
+        case ApprovalResolved(message=message, reason=reason):
             return Entry(seq, message, told.at, told.by, "approval", _cut(reason))
-        case Failed(message=message, error=error, text=text):
+        case RunFailed(message=message, error=error, text=text):
             words = f"{error}\n{text}" if text else error
             return Entry(seq, message, told.at, told.by, "failure", _cut(words))
-        case Cancelled(message=message, text=text):
+        case RunCancelled(message=message, text=text):
             return Entry(seq, message, told.at, AGENT, "answer", _cut(text))
         case _:
             return None
 
 
-def _said(said: Said) -> str:
+def _said(said: MessagePosted) -> str:
     names = (file.name for file in said.files)
     quoted = (line.text for quote in said.quotes for line in quote.lines)
     return "\n".join((said.text, *names, *quoted))
 
 
-def _asked(asked: Asked) -> str:
+def _asked(asked: ApprovalRequested) -> str:
     if asked.withheld:
         return asked.tool
     words = "\n".join(_strings(asked.arguments))[:MOST_ARGUMENT_CHARS]

@@ -4,7 +4,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from genie_core.room.protocol.events import Answered, Cancelled, Event, Failed, Said
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    Event,
+    MessagePosted,
+    RunCancelled,
+    RunFailed,
+)
 
 if TYPE_CHECKING:
     from genie_core.archive.reader import LogReader
@@ -31,12 +37,12 @@ def spoken(events: Iterable[Event]) -> Iterator[Line]:
     for event in events:
         told = event.told
         match told.body:
-            case Said(text=text, emote=emote, files=files):
+            case MessagePosted(text=text, emote=emote, files=files):
                 shown = text if text.strip() else ", ".join(file.name for file in files)
                 yield Line(event.seq, told.at, f"* {told.by}" if emote else told.by, shown)
-            case Answered(text=text):
+            case AnswerPosted(text=text):
                 yield Line(event.seq, told.at, AGENT, text)
-            case Failed(text=text) | Cancelled(text=text) if text:  # a part of an answer
+            case RunFailed(text=text) | RunCancelled(text=text) if text:  # a part of an answer
                 yield Line(event.seq, told.at, AGENT, text)
 
 

@@ -18,7 +18,7 @@ from genie_core.archive.lines import (
     SortedLog,
 )
 from genie_core.archive.pieces import Hole, read_pieces
-from genie_core.room.protocol.events import ROOM, Event, Unreadable
+from genie_core.room.protocol.events import ROOM, Event, UnreadableEvent
 
 NEAR: Final = 8 * 1024 * 1024
 """So many bytes before the end begins what is looked at closely; what is before is only folded."""
@@ -153,7 +153,7 @@ def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
             head, at = found.event.seq, found.event.at
             yield index.stand_in(found.event)
     for seq in range(head + 1, upto + 1):
-        yield index.stand_in(Event(seq, at, ROOM, Unreadable(LOST)))
+        yield index.stand_in(Event(seq, at, ROOM, UnreadableEvent(LOST)))
 
 
 def _scanned(descriptor: int, scan: LogScan, start: int, end: int | None) -> Iterator[Found]:

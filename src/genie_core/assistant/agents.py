@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from genie_core.agent import Agent, AgentFactory, AgentInfo
 from genie_core.agent.base import AsyncTool
-from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, Purse
+from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetMeter
 from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.errors import UnknownPart, UnusableAgent
-from genie_core.assistant.models.registry import Cast, Lineup
-from genie_core.assistant.models.switchable import ChangeableAgent, ChangeableReasoner
+from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
+from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.assistant.prompts import for_coordinator, for_owner, load_prompt
 from genie_core.assistant.reasoners.addressed import AddressedReasoner
 from genie_core.assistant.servers.config_file import ServerSpec
-from genie_core.assistant.servers.registry import Board
+from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import TOOL_NAMES, available, build_tools
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.message import SYSTEM
@@ -152,15 +152,15 @@ FETCH: Final = "get_group_chat_messages"
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class AssistantBuilder:
     """Makes the agents and reasoners of one assistant."""
 
     config: AssistantConfig
-    lineup: Lineup
+    lineup: ModelRegistry
     roles: Sequence[Role]
     workspace: Workspace | None
-    board: Board
-    purse: Purse
+    board: ServerRegistry
+    purse: BudgetMeter
     secrets: SecretsProvider | None
 
     def agent_factory(self) -> AgentFactory:
@@ -226,7 +226,7 @@ class Workshop:
                 cast = self.lineup.cast(role.model, role.runtime)
                 return self.lineup.version, cast.runtime
 
-            return BudgetedAgent(ChangeableAgent(make, now), self.purse)
+            return BudgetedAgent(SwitchableAgent(make, now), self.purse)
 
         return create_agent
 
@@ -284,7 +284,7 @@ class Workshop:
                     {"request_timeout": DECISION_TIMEOUT},
                 )
 
-            changeable = ChangeableReasoner(make, lambda: self.lineup.version)
+            changeable = SwitchableReasoner(make, lambda: self.lineup.version)
             return AddressedReasoner(BudgetedReasoner(changeable, self.purse))
 
         return create_reasoner
@@ -294,7 +294,7 @@ class Workshop:
             self.lineup.use_keys(secrets)
 
 
-def _import_for(role: Role, cast: Cast) -> None:
+def _import_for(role: Role, cast: ModelBinding) -> None:
     library = "openai" if cast.runtime == "openai-agents" else "pydantic_ai"
     import_module(f"genie_core.agent.provider.{library}")
     if role.servers and cast.choice.name:

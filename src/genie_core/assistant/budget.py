@@ -34,7 +34,7 @@ class BudgetUsedUp(GenieError):
         )
 
 
-class Purse:
+class BudgetMeter:
     """What a session has taken, and what it may take before its owner is asked."""
 
     def __init__(self, budget: Budget) -> None:
@@ -129,7 +129,7 @@ class Excess:
 class _Meter:
     """Hands what one agent or reasoner reports to the purse, and knows its largest request."""
 
-    def __init__(self, purse: Purse) -> None:
+    def __init__(self, purse: BudgetMeter) -> None:
         self._purse = purse
         self.largest = Usage("", requests=0)
 
@@ -156,7 +156,7 @@ class _Cautious:
     """
 
     callback: ApprovalCallback
-    purse: Purse
+    purse: BudgetMeter
     meter: _Meter
     takes_schema: bool = True
 
@@ -174,7 +174,7 @@ class BudgetedAgent(Agent):
     follows both. A denial ends the run with `BudgetUsedUp`. It journals if the agent inside does.
     """
 
-    def __init__(self, inner: Agent, purse: Purse) -> None:
+    def __init__(self, inner: Agent, purse: BudgetMeter) -> None:
         self._inner = inner
         self._purse = purse
         self._meter = _Meter(purse)
@@ -223,7 +223,7 @@ class BudgetedReasoner(GroupReasoner):
     reasoner inside does.
     """
 
-    def __init__(self, inner: GroupReasoner, purse: Purse) -> None:
+    def __init__(self, inner: GroupReasoner, purse: BudgetMeter) -> None:
         self._inner = inner
         self._purse = purse
         self._meter = _Meter(purse)

@@ -11,17 +11,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from genie_core.agent import AgentFactory
-from genie_core.assistant.agents import MENTION_ONLY, Workshop, roles_of
-from genie_core.assistant.budget import Purse
+from genie_core.assistant.agents import MENTION_ONLY, AssistantBuilder, roles_of
+from genie_core.assistant.budget import BudgetMeter
 from genie_core.assistant.check import check_choice, check_config
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
-from genie_core.assistant.controls import Bench, risk_in
-from genie_core.assistant.models.registry import Lineup, label_of
-from genie_core.assistant.policy.normalize import meanings
+from genie_core.assistant.controls import AssistantControls, risk_in
+from genie_core.assistant.models.registry import ModelRegistry, label_of
+from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.policy.policy import Policy
 from genie_core.assistant.prompts import load_prompt
 from genie_core.assistant.servers.config_file import load_servers
-from genie_core.assistant.servers.registry import Board
+from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.assistant.tools.catalog import available
 from genie_core.assistant.tools.files.workspace import Workspace
 from genie_core.reasoner import GroupReasonerFactory
@@ -67,17 +67,17 @@ def build_assistant(
     prompt = load_prompt("reasoner", config.template, config.prompts_dir)
     servers = load_servers(config.servers_file)
     roles = roles_of(config, servers, owner)
-    workshop = Workshop(
+    workshop = AssistantBuilder(
         config=config,
-        lineup=Lineup(config, keys, partial(_offline_model, config)),
+        lineup=ModelRegistry(config, keys, partial(_offline_model, config)),
         roles=roles,
         workspace=Workspace.at(config.workspace) if config.workspace else None,
-        board=Board(list(servers.values())),
-        purse=Purse(config.budget),
+        board=ServerRegistry(list(servers.values())),
+        purse=BudgetMeter(config.budget),
         secrets=secrets,
     )
     policy = Policy(
-        config.rules, partial(risk_in, workshop), owner, partial(meanings, workshop.workspace)
+        config.rules, partial(risk_in, workshop), owner, partial(normalized, workshop.workspace)
     )
     workshop.make_ready()
     return Assistant(
@@ -87,7 +87,7 @@ def build_assistant(
         offline=not workshop.lineup.main.name,
         notices=tuple(_notices(config)),
         judge=policy,
-        workbench=Bench(workshop, policy, owner),
+        workbench=AssistantControls(workshop, policy, owner),
     )
 
 
@@ -100,18 +100,18 @@ def build_reasoner(
     as in `build_assistant`, but for a template that needs no model: its model is not looked at.
     """
     keys: Mapping[str, str] = os.environ if secrets is None else secrets_of(owner, secrets)
-    lineup = Lineup(config, keys, partial(_offline_model, config))
+    lineup = ModelRegistry(config, keys, partial(_offline_model, config))
     choice = lineup.cast(config.reasoner).choice
     needs_model = config.template != MENTION_ONLY
     if needs_model:
         check_choice(choice, keys)
-    workshop = Workshop(
+    workshop = AssistantBuilder(
         config=config,
         lineup=lineup,
         roles=(),
         workspace=None,
-        board=Board([]),
-        purse=Purse(config.budget),
+        board=ServerRegistry([]),
+        purse=BudgetMeter(config.budget),
         secrets=secrets,
     )
     if needs_model:

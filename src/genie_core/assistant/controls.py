@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 
-from genie_core.assistant.agents import DIRECT, MENTION_ONLY, Workshop
+from genie_core.assistant.agents import DIRECT, MENTION_ONLY, AssistantBuilder
 from genie_core.assistant.models.registry import label_of
 from genie_core.room.judge import Call, Judge, Risk
 from genie_core.room.workbench import AgentInfo, Allowance, ServerInfo, ToolInfo
@@ -13,10 +13,10 @@ from genie_core.runtime.progress import REASONER, Usage
 from genie_core.secrets import fetch_secrets
 
 
-class Bench:
+class AssistantControls:
     """Shows and changes the assistant that a workshop makes; implements `Workbench`."""
 
-    def __init__(self, workshop: Workshop, judge: Judge, owner: str) -> None:
+    def __init__(self, workshop: AssistantBuilder, judge: Judge, owner: str) -> None:
         self._workshop = workshop
         self._judge = judge
         self._owner = owner
@@ -108,7 +108,7 @@ class Bench:
         )
 
 
-def risk_in(workshop: Workshop, agent: str, tool: str) -> Risk:
+def risk_in(workshop: AssistantBuilder, agent: str, tool: str) -> Risk:
     """The risk of an agent's tool: that of the built-in one if this agent has it."""
     from genie_core.assistant.tools.catalog import RISKS
 

@@ -41,7 +41,7 @@ _NO_SECRETS: Final = ("_URL", "_ENDPOINT", "_REGION", "_ACCOUNT")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StoredSecret:
     """The name of a secret, and where its value is.
 
     `others` are the names for which an earlier version kept a value that is not used and may be
@@ -110,16 +110,16 @@ class OwnSecrets(SecretsProvider):
         know(kept)
         return found | kept
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[StoredSecret]:
         """List the names, and for each the place that is used. The keyring is not asked."""
-        entries = {name: Entry(name, ENVIRONMENT) for name in self._from_environment()}
+        entries = {name: StoredSecret(name, ENVIRONMENT) for name in self._from_environment()}
         for name, held in self._held().items():
             others = tuple(each.store.person for each in held[1:] if each.differs_from(held[0]))
             if _is_clear(held):
-                entries[name] = Entry(name, held[0].where, others)
+                entries[name] = StoredSecret(name, held[0].where, others)
             else:
                 persons = (held[0].store.person, *others)
-                entries[name] = Entry(name, "not used", persons, usable=False)
+                entries[name] = StoredSecret(name, "not used", persons, usable=False)
         return [entries[name] for name in sorted(entries)]
 
     def set(self, name: str, value: str) -> str:

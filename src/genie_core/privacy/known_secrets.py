@@ -22,7 +22,7 @@ _DEEPEST: Final = 6
 """How many groups the pattern has in each other, at most."""
 
 
-class KnownValues:
+class KnownSecrets:
     """Values that are replaced wherever they appear. Any thread may use it at any time.
 
     What is known stays known: a value that was deleted may still be written somewhere.
@@ -73,7 +73,7 @@ class DeltaMask:
     value. All that comes out is, put together, what masking the whole text gives.
     """
 
-    def __init__(self, known: KnownValues) -> None:
+    def __init__(self, known: KnownSecrets) -> None:
         self._known = known
         self._held = ""
 

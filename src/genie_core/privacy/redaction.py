@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from genie_core.privacy.known_secrets import HIDDEN, DeltaMask, KnownValues
+from genie_core.privacy.known_secrets import HIDDEN, DeltaMask, KnownSecrets
 
 _BY_ITSELF: Final = r"""(?ix)
     \b(?: sk | pk | rk | gsk | xai | hf | pplx | tgp )[-_][\w*•….\-]{4,}  # well-known prefixes
@@ -41,7 +41,7 @@ _BEHIND_ITS_NAME: Final = r"""(?ix)
 _LARGEST_NUMBER: Final = 4096
 """Bits of a number that is looked into; writing down a larger one takes long, or is refused."""
 
-_KNOWN: Final = KnownValues()
+_KNOWN: Final = KnownSecrets()
 
 
 def hide_secrets(text: str) -> str:

@@ -14,7 +14,7 @@ from genie_core.reasoner.base import Decision, GroupReasoner, Response
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.runtime.actor import Actor
 from genie_core.runtime.progress import Usage, What, reporting_to, stage
-from genie_core.runtime.resource_task import Patience
+from genie_core.runtime.resource_task import WaitLimit
 from genie_core.storage.agent_state import StateKeeper
 
 _HANDED_OVER: Final = "attachments"  # the key of how far a person's attachments are handed over
@@ -22,7 +22,7 @@ _AHEAD: Final = "ahead"  # the key of how many messages the reasoner knows that 
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class Reasoned:
     """A reasoner's response, and what goes with it.
 
     `attachments` are those of the messages up to this one that no earlier delegation handed over,
@@ -56,7 +56,7 @@ class _Bill:
         """Nothing: a decision is over too soon to be watched."""
 
 
-class ReasonerRunner(Actor[int, Ruling]):
+class ReasonerRunner(Actor[int, Reasoned]):
     """Asks one person's reasoner about messages, each given by its position in `messages`.
 
     `messages` is the live conversation, shared with its owner; it may grow at any time, but a
@@ -77,7 +77,7 @@ class ReasonerRunner(Actor[int, Ruling]):
         data_store: DataStore | None = None,
         *,
         restored: int = 0,
-        patience: Patience | None = None,
+        patience: WaitLimit | None = None,
     ) -> None:
         super().__init__(f"reasoner of {owner}", factory.group_reasoner_idle_timeout, patience)
         self._owner = owner
@@ -105,7 +105,7 @@ class ReasonerRunner(Actor[int, Ruling]):
             self._reasoner = None
             self._state.release(reasoner)
 
-    async def serve(self, request: int) -> Ruling:
+    async def serve(self, request: int) -> Reasoned:
         """Let the reasoner take in everything up to the message, and decide on it."""
         assert self._reasoner is not None, "requests are only served inside resources()"  # noqa: S101 - an invariant of Actor
         reasoner = self._reasoner
@@ -122,7 +122,7 @@ class ReasonerRunner(Actor[int, Ruling]):
         attachments: list[Attachment] = []
         if response.decision is Decision.DELEGATE:
             attachments = self._hand_over(request)
-        return Ruling(response, attachments, perf_counter() - began, saved, bill.usages)
+        return Reasoned(response, attachments, perf_counter() - began, saved, bill.usages)
 
     def _hand_over(self, position: int) -> list[Attachment]:
         fresh = self._messages[self._handed_over : position + 1]

@@ -10,15 +10,15 @@ from genie_core.room.library import NoLibrary
 from genie_core.room.mail import Mail
 from genie_core.room.oversight import Oversight
 from genie_core.room.plan import Plan
-from genie_core.room.protocol.events import Event, Hosted, Opened, Settled
+from genie_core.room.protocol.events import ApprovalResolved, Event, HostStarted, RoomCreated
 from genie_core.room.protocol.frames import (
-    Accepted,
-    Knocking,
-    Piece,
-    Progressed,
-    Refused,
-    Ruled,
-    Stored,
+    AgentProgress,
+    ApprovalAnswered,
+    FilePiece,
+    FileStored,
+    FrameRefused,
+    HostingAccepted,
+    JoinRequested,
     Welcome,
 )
 from genie_core.room.seat import Going, Knock, Link, LinkStatus, Listener, Severity, Unsent
@@ -116,13 +116,16 @@ class Attendance:
         """
         if not self.room or self.state.room != self.room or event.seq <= self.state.head:
             return
-        if isinstance(event.body, Opened | Hosted) and event.body.room not in ("", self.room):
+        if isinstance(event.body, RoomCreated | HostStarted) and event.body.room not in (
+            "",
+            self.room,
+        ):
             raise IllegalEvent(f"event {event.seq} gives this room another id")
 
     def _act_on(self, event: Event, before: str) -> None:
         """Do what an event asks of the seat itself; `before` is who hosted until then."""
         self.mail.on_event(event)
-        if isinstance(event.body, Settled):
+        if isinstance(event.body, ApprovalResolved):
             self._plan.withheld.settle(event.body)
         if self._live_after is not None and event.seq > self._live_after:
             self.succession.on_event(event, before)
@@ -137,7 +140,7 @@ class Attendance:
         if exchange is not None and exchange.handler != self.name:
             self.audience.listener.on_delta(message, text)
 
-    def on_progress(self, progressed: Progressed) -> None:
+    def on_progress(self, progressed: AgentProgress) -> None:
         """Pass on what somebody's agent is at."""
         self.audience.listener.on_progress(
             progressed.message, progressed.agent, progressed.what, progressed.detail
@@ -168,11 +171,11 @@ class Attendance:
         """Pass on that the room will not take a message."""
         self.audience.listener.on_rejected(unsent, why)
 
-    def on_ruled(self, ruled: Ruled) -> None:
+    def on_ruled(self, ruled: ApprovalAnswered) -> None:
         """Answer an approval that waits here as its owner did at another terminal."""
         self.oversight.on_ruled(ruled)
 
-    def on_knocking(self, knocking: Knocking) -> None:
+    def on_knocking(self, knocking: JoinRequested) -> None:
         """Show who waits for the host's word."""
         self.audience.listener.on_knock(
             Knock(knocking.knock, knocking.name, knocking.key, knocking.source, knocking.over)
@@ -182,11 +185,11 @@ class Attendance:
         """Ask the person whether they would host."""
         self.succession.on_offered(by)
 
-    def on_accepted(self, accepted: Accepted) -> None:
+    def on_accepted(self, accepted: HostingAccepted) -> None:
         """Tell the host that somebody is willing."""
         self.succession.on_accepted(accepted)
 
-    def on_file(self, answer: Stored | Piece | Refused) -> None:
+    def on_file(self, answer: FileStored | FilePiece | FrameRefused) -> None:
         """Pass on what the room says about a file."""
         self.mail.on_file(answer)
 

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from typing import Final, Literal, TypeAlias
 
-from genie_core.room.protocol.events import Cancelled, RunBody
-from genie_core.room.state.thread import Exchange
+from genie_core.room.protocol.events import RunBody, RunCancelled
+from genie_core.room.state.thread import MessageThread
 
 BacklogChoice: TypeAlias = Literal["all", "latest", "none"]
 """Which messages of a backlog are answered: all, the latest of each person, or none."""
@@ -38,11 +38,11 @@ class Backlog:
 
     def __init__(self, owner: str) -> None:
         self._owner = owner
-        self.waiting: dict[int, Exchange] = {}
-        self.due: deque[Exchange] = deque()
+        self.waiting: dict[int, MessageThread] = {}
+        self.due: deque[MessageThread] = deque()
         self.owed: deque[RunBody] = deque()
 
-    def hold(self, undecided: Iterable[Exchange]) -> None:
+    def hold(self, undecided: Iterable[MessageThread]) -> None:
         """Let these wait for the owner's word."""
         self.waiting.update((exchange.seq, exchange) for exchange in undecided)
 
@@ -51,18 +51,18 @@ class Backlog:
         """Return the question for the owner; empty if nothing waits."""
         return ASK.format(len(self.waiting)) if self.waiting else ""
 
-    def choose(self, choice: BacklogChoice) -> list[Exchange]:
+    def choose(self, choice: BacklogChoice) -> list[MessageThread]:
         """Decide about all that waits; returns those that are left unanswered."""
         chosen = _chosen(self.waiting.values(), choice)
         left = [exchange for exchange in self.waiting.values() if exchange.seq not in chosen]
         self.due.extend(each for each in self.waiting.values() if each.seq in chosen)
         reason = LEFT_OUT.format(self._owner)
-        self.owed.extend(Cancelled(exchange.seq, reason) for exchange in left)
+        self.owed.extend(RunCancelled(exchange.seq, reason) for exchange in left)
         self.waiting.clear()
         return left
 
 
-def _chosen(waiting: Collection[Exchange], choice: BacklogChoice) -> set[int]:
+def _chosen(waiting: Collection[MessageThread], choice: BacklogChoice) -> set[int]:
     if choice == "latest":
         return set({exchange.author: exchange.seq for exchange in waiting}.values())
     return {exchange.seq for exchange in waiting} if choice == "all" else set()

@@ -6,7 +6,7 @@ from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.room.context import Missing, Place, as_answer, as_message, late_file
 from genie_core.room.protocol.events import FileRef
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 from genie_core.room.trust import Trust
 from genie_core.session import GroupSession
 
@@ -29,7 +29,7 @@ class Briefing:
         self._place = place
         self._awaited: dict[str, tuple[str, FileRef]] = {}
 
-    def message(self, exchange: Exchange) -> Message:
+    def message(self, exchange: MessageThread) -> Message:
         """A message as the session is to get it, with the files that are here."""
         return as_message(exchange, self._place)
 
@@ -39,17 +39,17 @@ class Briefing:
             self._tell(item.message)
             self.await_files(item.exchange)
 
-    def on_said(self, exchange: Exchange) -> None:
+    def on_said(self, exchange: MessageThread) -> None:
         """Tell what somebody has said that is not for this engine to answer."""
         self.catch_up(Missing(exchange, self.message(exchange), said=True))
 
-    def on_answered(self, exchange: Exchange) -> None:
+    def on_answered(self, exchange: MessageThread) -> None:
         """Tell what another engine has answered."""
         answer = as_answer(exchange, self._owner)
         if answer is not None and not self._trust.doubts_answer(exchange):
             self._tell(answer)
 
-    def await_files(self, exchange: Exchange) -> None:
+    def await_files(self, exchange: MessageThread) -> None:
         """Remember which files of a message the session has only heard of."""
         for file in exchange.said.files:
             if self._place is not None and self._place(file.digest) is None:

@@ -21,18 +21,18 @@ from genie_core.room.protocol.errors import (
     TooLong,
     Unreachable,
 )
-from genie_core.room.protocol.events import Event, FileRef, Quote, RunBody, Said
+from genie_core.room.protocol.events import Event, FileRef, MessagePosted, Quote, RunBody
 from genie_core.room.protocol.frames import (
     Bye,
     ClientFrame,
-    Prefer,
-    Progress,
-    Refused,
+    FrameRefused,
+    ReportProgress,
+    SetPreferences,
     Welcome,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, LinkStatus, Unrecorded, Unsent
-from genie_core.room.security.challenge import Ticket
+from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import Identity
 from genie_core.room.signatory import Signatory
 from genie_core.room.transport.connection import ClientConnection
@@ -78,7 +78,7 @@ class RoomClient:
         mark: int = 0,
         token: str = "",
         identity: Identity | None = None,
-        ticket: Ticket | None = None,
+        ticket: InviteSecret | None = None,
         recognises: Callable[[str], bool] | None = None,
         device: str = "",
         preferences: str = "",
@@ -205,7 +205,7 @@ class RoomClient:
         files: Sequence[FileRef] = (),
         quotes: Sequence[Quote] = (),
     ) -> str:
-        """Send a message; returns the id by which its `Said` event can be recognised.
+        """Send a message; returns the id by which its `MessagePosted` event can be recognised.
 
         Raises:
             TooLong: the room does not take so long a text.
@@ -256,7 +256,7 @@ class RoomClient:
         self._changed.set()
         return True
 
-    def publish(self, body: RunBody, said: Said | None = None) -> None:
+    def publish(self, body: RunBody, said: MessagePosted | None = None) -> None:
         """Report what the own engine did; signed, if it is about what this person `said`.
 
         Raises:
@@ -293,7 +293,7 @@ class RoomClient:
             self._outbox.delta(message, text)
             self._changed.set()
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: ReportProgress) -> None:
         """Pass on what an agent is at; lost without a connection."""
         if self._status.link is Link.ONLINE:
             self._outbox.progress(progress)
@@ -302,7 +302,7 @@ class RoomClient:
     def prefer(self, text: str) -> bool:
         """Tell the room, now and at each arrival, how this person likes to be answered."""
         self._introduction.preferences = text
-        return self.ask(Prefer(text))
+        return self.ask(SetPreferences(text))
 
     def stop(self, message: int) -> None:
         """Ask for the run for a message to be stopped; lost without a connection."""
@@ -364,7 +364,7 @@ class RoomClient:
             if not (self._patient or self._inbox.welcomed):
                 raise
             return OTHER_HOST
-        if isinstance(answer, Refused):
+        if isinstance(answer, FrameRefused):
             return self._inbox.refused(answer)
         self._welcome(answer)
         began = self._now()

@@ -13,7 +13,7 @@ from genie_core.agent.approval import Approval
 from genie_core.privacy.redaction import mask_value, put_back
 from genie_core.room.grants import Grant
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
-from genie_core.room.state.thread import Proposal
+from genie_core.room.state.thread import ToolApproval
 
 MINUTE: Final = 60.0
 
@@ -48,7 +48,7 @@ class Consent:
     _grants: dict[int, Grant] = field(default_factory=dict)
     _schemas: dict[int, bytes] = field(default_factory=dict)
     _ids: "count[int]" = field(default_factory=lambda: count(1))
-    _revived: dict[int, list[Proposal]] = field(default_factory=dict)
+    _revived: dict[int, list[ToolApproval]] = field(default_factory=dict)
     _edited: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -92,13 +92,13 @@ class Consent:
         """Forget what was granted for a person: the name may be somebody else's next time."""
         self._grants = {id_: each for id_, each in self._grants.items() if each.person != person}
 
-    def revive(self, proposal: Proposal, edited: dict[str, Any] | None = None) -> None:
+    def revive(self, proposal: ToolApproval, edited: dict[str, Any] | None = None) -> None:
         """Let the next run for the proposal's message make this very call, perhaps with changes."""
         self._revived.setdefault(proposal.message, []).append(proposal)
         if edited is not None:
             self._edited[proposal.id] = edited
 
-    def revived(self, message: int) -> tuple[Proposal, ...]:
+    def revived(self, message: int) -> tuple[ToolApproval, ...]:
         """List the calls that a run for this message may make and has not made."""
         return tuple(self._revived.get(message, ()))
 
@@ -121,7 +121,7 @@ class Consent:
                 return Cover(allow=True, because=self._use(grant))
         return None
 
-    def forget(self, message: int, offered: tuple[Proposal, ...]) -> None:
+    def forget(self, message: int, offered: tuple[ToolApproval, ...]) -> None:
         """Drop what a run was offered and did not use: consent does not wait for later."""
         calls = self._revived.pop(message, [])
         left = [call for call in calls if call not in offered]

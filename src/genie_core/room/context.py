@@ -11,9 +11,9 @@ from typing import Final, TypeAlias
 
 from genie_core.agent.provider.files import MAX_BYTES, family_of
 from genie_core.message import SYSTEM, Attachment, Message, Thread
-from genie_core.room.protocol.events import FileRef, Quote, Said
+from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 from genie_core.storage.filenames import safe_name
 
 CONTEXT_LIMIT: Final = 200
@@ -27,12 +27,12 @@ Place: TypeAlias = Callable[[str], Path | None]
 class Missing:
     """A message that the log has and the engine's memory lacks."""
 
-    exchange: Exchange
+    exchange: MessageThread
     message: Message
     said: bool
 
 
-def as_message(exchange: Exchange, place: Place | None = None) -> Message:
+def as_message(exchange: MessageThread, place: Place | None = None) -> Message:
     """Turn what a person said into the engine's form.
 
     `place` tells where files are on this machine; without it they are left out. Those that are not
@@ -74,7 +74,7 @@ def _names(files: Sequence[FileRef]) -> str:
     return ", ".join(safe_name(file.name) for file in files)
 
 
-def _in_place_of_text(said: Said) -> str:
+def _in_place_of_text(said: MessagePosted) -> str:
     """What a message says that brings something and has no words of its own."""
     names = [safe_name(file.name) for file in said.files] or [quote.title for quote in said.quotes]
     return f"({', '.join(names)})" if names else "(nothing)"
@@ -90,7 +90,7 @@ def _attachments(files: Sequence[FileRef], place: Place) -> list[Attachment]:
     return [Attachment(str(path), safe_name(file.name), file.media) for file, path in found if path]
 
 
-def as_answer(exchange: Exchange, owner: str) -> Message | None:
+def as_answer(exchange: MessageThread, owner: str) -> Message | None:
     """Turn an answer into the engine's form; None if there is none yet.
 
     The owner's own engine has marked its answers with the message they answer, others' answers

@@ -3,7 +3,7 @@
 Pure: frames and times go in, frames to deliver come out. Nothing here waits, reads a clock or
 touches a file. The log is everybody's outbox: each peer has a position in it, and `pull` hands over
 what is safe on disk and not yet seen. So a slow peer costs no memory, and nothing is acknowledged
-before it is durable: the `Said` event that comes back *is* the acknowledgement.
+before it is durable: the `MessagePosted` event that comes back *is* the acknowledgement.
 """
 
 from collections import Counter
@@ -26,51 +26,51 @@ from genie_core.room.protocol.events import (
     Copied,
     Event,
     FileRef,
-    Hosted,
-    Joined,
-    Left,
-    Opened,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MessagePosted,
     Role,
-    Said,
-    Suspended,
+    RoomCreated,
+    RoomSuspended,
 )
 from genie_core.room.protocol.frames import (
-    Accept,
-    Admit,
-    Bequeath,
+    AcceptHosting,
+    AnswerApproval,
+    AnswerJoinRequest,
     Bye,
     Chunk,
     ClientFrame,
-    Delta,
     Entries,
-    Equip,
-    Fetch,
+    FetchFile,
     Hello,
+    MemberTyping,
     Moderate,
-    Offer,
-    Prefer,
-    Progress,
+    OfferHosting,
+    PostMessage,
     Prove,
     Publish,
+    RecoverEvents,
     Refusal,
-    Rule,
-    Say,
+    ReportDelta,
+    ReportProgress,
     ServerFrame,
-    Share,
+    SetEngine,
+    SetPreferences,
+    ShareArguments,
     Stop,
-    Store,
+    StoreFile,
     Suspending,
     Trouble,
-    Typed,
     Typing,
     Welcome,
 )
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name, fold_name, is_blank, skeletons
 from genie_core.room.roster import Roster
 from genie_core.room.security.identity import Identity
-from genie_core.room.security.invite_tokens import Passes
+from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.state.members import Terminal
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.hardening import most_standing
@@ -107,7 +107,7 @@ class Room:
         room: str,
         title: str,
         limits: Limits | None = None,
-        passes: Passes | None = None,
+        passes: InviteTokens | None = None,
         ask: bool = False,
         files: Mapping[str, FileRef] | None = None,
         base: RoomState | None = None,
@@ -135,7 +135,7 @@ class Room:
         )
         self._id = room
         self._title = title
-        self._deed: Deed | None = None
+        self._deed: HostRecord | None = None
         self._trouble = ""
         self._ends_at: float | None = None
         self._closed = "the room is closed"
@@ -178,15 +178,15 @@ class Room:
         name = check_name(host)
         self._door.host_token = host_token
         if not self._history.head:
-            self._history.record(ROOM, Opened(self._id, self._title), now)
+            self._history.record(ROOM, RoomCreated(self._id, self._title), now)
         if not copied and (self.state.room, self.state.title) == (self._id, self._title):
-            self._history.record(ROOM, Hosted(name, key=key, pin=pin), now)
+            self._history.record(ROOM, HostStarted(name, key=key, pin=pin), now)
         else:  # also where the line that told them is damaged, or the room has another title now
-            hosted = Hosted(name, self._id, self._title, key, pin, copied, origin)
+            hosted = HostStarted(name, self._id, self._title, key, pin, copied, origin)
             self._history.record(ROOM, hosted, now)
         self._closed = ""
 
-    def settle(self, deed: Deed) -> None:
+    def settle(self, deed: HostRecord) -> None:
         """Take note of where the host can be found; told to those who come in from now on."""
         self._deed = deed
 
@@ -254,40 +254,40 @@ class Room:
     def _hear(self, peer: Peer, frame: ClientFrame, now: float) -> None:
         """Act on a frame of somebody who is in the room."""
         match frame:
-            case Say():
+            case PostMessage():
                 self._floor.say(peer, frame, now)
             case Publish():
                 self._floor.publish(peer, frame, now)
-            case Equip():
+            case SetEngine():
                 self._floor.equip(peer, frame, now)
-            case Prefer():
+            case SetPreferences():
                 self._floor.prefer(peer, frame, now)
-            case Progress():
+            case ReportProgress():
                 self._floor.progress(peer, frame, now)
             case Typing():
                 self._floor.typing(peer, now)
-            case Delta():
+            case ReportDelta():
                 self._floor.delta(peer, frame, now)
             case Stop():
                 self._floor.stop(peer, frame, now)
-            case Rule():
+            case AnswerApproval():
                 self._floor.rule(peer, frame, now)
             case Moderate():
                 self._moderator.moderate(peer, frame, now)
-            case Share(on=on):
+            case ShareArguments(on=on):
                 self._moderator.share(peer, on, now)
-            case Offer(name=name):
+            case OfferHosting(name=name):
                 self._moderator.offer(peer, name, now)
-            case Accept(deed=deed):
+            case AcceptHosting(deed=deed):
                 self._moderator.accept(peer, deed, now)
-            case Admit():
+            case AnswerJoinRequest():
                 if self._moderator.has_authority(peer):
                     self._door.admit(peer, frame, now)
-            case Bequeath(events=events):
+            case RecoverEvents(events=events):
                 self._heritage.take(peer, events, now)
-            case Store() | Chunk() if self._floor.is_silenced(peer):
+            case StoreFile() | Chunk() if self._floor.is_silenced(peer):
                 self._roster.refuse(peer, "not_allowed", SILENCED, frame.digest[:DIGEST_CHARS])
-            case Store() | Chunk() | Fetch():
+            case StoreFile() | Chunk() | FetchFile():
                 self._filing.ask(peer, frame)
             case Bye(reason=reason):
                 self._go(peer, _persons_reason(reason), now)
@@ -364,7 +364,7 @@ class Room:
             return
         reason = whole_text(reason, REASON_CHARS)
         heir, deed = self._moderator.heir
-        self._history.record(ROOM, Suspended(reason, heir, deed), now)
+        self._history.record(ROOM, RoomSuspended(reason, heir, deed), now)
         last = self.durable if self.refuses else self.state.head
         self._closed = "the host suspended the room" + (f": {reason}" if reason else "")
         for peer in self._roster:
@@ -467,7 +467,7 @@ class Room:
         preferences = whole_text(hello.preferences, PREFERENCE_CHARS)
         if silent:
             preferences = self.state.preferences.get(fold_name(name), "")
-        joined = Joined(
+        joined = MemberJoined(
             role,
             hello.engine,
             agent,
@@ -504,7 +504,7 @@ class Room:
             why = f"{before.name} came in from another connection"
             self._roster.dismiss(before, "replaced", why, final=True)
 
-    def _is_here_as(self, name: str, joined: Joined) -> bool:
+    def _is_here_as(self, name: str, joined: MemberJoined) -> bool:
         person = self.state.people.get(name)
         if person is None or (person.role, person.key) != (joined.role, joined.key):
             return False
@@ -516,7 +516,7 @@ class Room:
             self._budget.depart(peer)
             if self._floor.is_silenced(peer) and reason not in ROOMS_REASONS:
                 reason = ""
-            left = Left(peer.name, whole_text(reason, FAREWELL_CHARS), peer.device)
+            left = MemberLeft(peer.name, whole_text(reason, FAREWELL_CHARS), peer.device)
             self._history.record(ROOM, left, now)
 
     def _expel(self, peer: Peer, code: Refusal, text: str, now: float) -> None:
@@ -540,6 +540,6 @@ def _timely(signals: list[ServerFrame], frames: list[ServerFrame]) -> list[Serve
         for frame in frames
         if isinstance(frame, Entries)
         for event in frame.events
-        if isinstance(event.body, Said)
+        if isinstance(event.body, MessagePosted)
     }
-    return [each for each in signals if not (isinstance(each, Typed) and each.name in spoke)]
+    return [each for each in signals if not (isinstance(each, MemberTyping) and each.name in spoke)]

@@ -18,7 +18,7 @@ from genie_core.room.channel import Channel, now
 from genie_core.room.downloads import Downloads
 from genie_core.room.offers import Offers
 from genie_core.room.protocol.events import Event, FileRef
-from genie_core.room.protocol.frames import ClientFrame, Piece, Refused, Stored
+from genie_core.room.protocol.frames import ClientFrame, FilePiece, FileStored, FrameRefused
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.media import HEAD_BYTES, media_type
 from genie_core.room.seat import Transfer
@@ -148,14 +148,14 @@ class Courier:
         self._uploads.on_event(event)
         self.recall(files_of([event]))
 
-    def on_answer(self, answer: Stored | Piece | Refused) -> None:
+    def on_answer(self, answer: FileStored | FilePiece | FrameRefused) -> None:
         """Take in what the room says about a file."""
         match answer:
-            case Stored():
+            case FileStored():
                 self._uploads.on_stored(answer)
-            case Piece():
+            case FilePiece():
                 self._downloads.on_piece(answer)
-            case Refused():
+            case FrameRefused():
                 self._uploads.on_refused(answer)
                 self._downloads.on_refused(answer)
         self._wake.set()

@@ -9,7 +9,7 @@ from genie_core.room.consent import Consent, arguments
 from genie_core.room.judge import EXCEED_BUDGET, Call, Judge, Judgement
 from genie_core.room.protocol.events import How
 from genie_core.room.seat import Answer
-from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.room.state.thread import MessageThread, ToolApproval
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class Court:
         self._consent = consent
         self._owner = owner
 
-    def judgement(self, exchange: Exchange, approval: Approval) -> Judgement:
+    def judgement(self, exchange: MessageThread, approval: Approval) -> Judgement:
         """What the judge says of a call."""
         try:
             given = arguments(approval)
@@ -46,7 +46,7 @@ class Court:
         return self._judged(exchange, approval.sender, approval.tool_name, given)
 
     def ruling(
-        self, exchange: Exchange, approval: Approval, judgement: Judgement, *, auto: bool
+        self, exchange: MessageThread, approval: Approval, judgement: Judgement, *, auto: bool
     ) -> Ruling | None:
         """The answer that a call has already, or None if a person is asked; uses up their consent.
 
@@ -71,7 +71,7 @@ class Court:
         return None
 
     def objection(
-        self, exchange: Exchange, call: Approval | Proposal, edited: dict[str, Any] | None
+        self, exchange: MessageThread, call: Approval | ToolApproval, edited: dict[str, Any] | None
     ) -> str:
         """Why a rule denies what a person made of a call; empty if none does."""
         if edited is None:
@@ -83,7 +83,7 @@ class Court:
         return judgement.because if judgement.effect == "deny" else ""
 
     def _judged(
-        self, exchange: Exchange, agent: str, tool: str, given: dict[str, Any]
+        self, exchange: MessageThread, agent: str, tool: str, given: dict[str, Any]
     ) -> Judgement:
         try:
             return self._judge.judge(Call(exchange.author, agent, tool, given))

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
-    Failed,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     FileRef,
     RunBody,
-    Settled,
+    RunCancelled,
+    RunFailed,
 )
-from genie_core.room.state.thread import Exchange, Phase, Proposal
+from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 from genie_core.runtime.resource_task import abandon
 from genie_core.runtime.tasks import start_task
 
@@ -122,7 +122,7 @@ class Ending:
 
     doing: str = ""
     left: float = 0.0
-    runs: tuple[Exchange, ...] = ()
+    runs: tuple[MessageThread, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def make_receipt(
     silent = {body.message for body in unrecorded} | state.running.keys()
     told = {*runs, *(body.message for body in unrecorded)}
     known = [state.exchanges[seq] for seq in sorted(told) if seq in state.exchanges]
-    settled = {body.approval for body in unrecorded if isinstance(body, Settled)}
+    settled = {body.approval for body in unrecorded if isinstance(body, ApprovalResolved)}
     parked = [each for each in state.parked_for(owner) if each.id not in settled]
     waiting = {proposal.message for proposal in parked}
     ended = [one for one in known if one.seq not in waiting and one.seq not in left_behind]
@@ -192,47 +192,47 @@ def make_receipt(
     )
 
 
-def _is_finished(exchange: Exchange) -> bool:
+def _is_finished(exchange: MessageThread) -> bool:
     return exchange.phase in (Phase.ANSWERED, Phase.IGNORED)
 
 
-def _end_of(exchange: Exchange, unrecorded: Sequence[RunBody], state: "RoomState") -> str:
+def _end_of(exchange: MessageThread, unrecorded: Sequence[RunBody], state: "RoomState") -> str:
     """How a run ended of which the room has not heard that; empty if that is not known here."""
     steps = [body for body in unrecorded if body.message == exchange.seq]
-    tools = {body.approval: body.tool for body in steps if isinstance(body, Asked)}
+    tools = {body.approval: body.tool for body in steps if isinstance(body, ApprovalRequested)}
     for body in reversed(steps):
         match body:
-            case Answered():
+            case AnswerPosted():
                 return "answered"
-            case Decided(decision="ignore"):
+            case DecisionMade(decision="ignore"):
                 return "ignored"
-            case Failed(error=error):
+            case RunFailed(error=error):
                 return error
-            case Settled(approval=approval, outcome="parked"):
+            case ApprovalResolved(approval=approval, outcome="parked"):
                 known = state.proposals.get(approval)
                 tool = known.tool if known is not None else tools.get(approval, "a tool call")
                 return f"{tool} waits for your answer"
             case _:
                 pass
-    return "cancelled" if any(isinstance(body, Cancelled) for body in steps) else ""
+    return "cancelled" if any(isinstance(body, RunCancelled) for body in steps) else ""
 
 
-def _trouble(exchange: Exchange) -> str:
+def _trouble(exchange: MessageThread) -> str:
     return exchange.error.error if exchange.error is not None else ""
 
 
-def _item(exchange: Exchange, detail: str = "") -> Item:
+def _item(exchange: MessageThread, detail: str = "") -> Item:
     return Item(exchange.seq, exchange.author, excerpt(exchange), detail)
 
 
-def _waiting(state: "RoomState", proposal: Proposal) -> Item:
+def _waiting(state: "RoomState", proposal: ToolApproval) -> Item:
     exchange = state.exchanges.get(proposal.message)
     if exchange is None:
         return Item(proposal.message, "", "", proposal.tool)
     return _item(exchange, proposal.tool)
 
 
-def excerpt(exchange: Exchange) -> str:
+def excerpt(exchange: MessageThread) -> str:
     """The start of a message in one line, or the names of its files if there is no text."""
     text = " ".join(exchange.said.text.split()) or _names(exchange.said.files)
     return text if len(text) <= EXCERPT_CHARS else f"{text[: EXCERPT_CHARS - 1]}…"

@@ -24,13 +24,13 @@ from genie_core.room.filing import Errand
 from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.frames import (
     Chunk,
-    Fetch,
-    Piece,
+    FetchFile,
+    FilePiece,
+    FileStored,
+    FrameRefused,
     Refusal,
-    Refused,
     ServerFrame,
-    Store,
-    Stored,
+    StoreFile,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.media import HEAD_BYTES, media_type
@@ -178,18 +178,18 @@ class Depot:
 
     async def _do(self, errand: Errand) -> _Answer:
         match errand.frame:
-            case Store(digest=digest, size=size):
+            case StoreFile(digest=digest, size=size):
                 return await self._begin(errand, digest, size)
             case Chunk(digest=digest, offset=offset, data=data):
                 return await self._add(errand, digest, offset, data)
-            case Fetch(digest=digest, offset=offset):
+            case FetchFile(digest=digest, offset=offset):
                 return await self._piece(errand, digest, offset), None
 
     # -- files that come
 
     async def _begin(self, errand: Errand, digest: str, size: int) -> _Answer:
         if digest in self._known:
-            return Stored(digest, self._known[digest].size), None
+            return FileStored(digest, self._known[digest].size), None
         key = (errand.name, digest)
         if key not in self._uploads or self._uploads[key].size != size:
             await self._evict(key)
@@ -202,12 +202,12 @@ class Depot:
         self._uploads[key].at = self._clock()
         have = await self._on_disk(lambda: self._blobs.begin(digest, size, errand.name))
         if have < size:
-            return Stored(digest, have), None
+            return FileStored(digest, have), None
         return await self._complete(errand, digest, size)
 
     async def _add(self, errand: Errand, digest: str, offset: int, data: bytes) -> _Answer:
         if digest in self._known:
-            return Stored(digest, self._known[digest].size), None
+            return FileStored(digest, self._known[digest].size), None
         upload = self._uploads.get((errand.name, digest))
         if upload is None:
             return _refused(errand, "out_of_state", "say first which file it is a part of"), None
@@ -216,7 +216,7 @@ class Depot:
         upload.at = self._clock()
         have = await self._on_disk(lambda: self._blobs.write(digest, offset, data, errand.name))
         if have < upload.size:
-            return Stored(digest, have), None
+            return FileStored(digest, have), None
         await self._on_disk(lambda: self._blobs.finish(digest, upload.size, errand.name))
         return await self._complete(errand, digest, upload.size)
 
@@ -224,13 +224,13 @@ class Depot:
         media = await self._on_disk(lambda: _sniff(self._blobs, digest))
         self._uploads.pop((errand.name, digest), None)
         if digest in self._known:  # another person has sent it meanwhile
-            return Stored(digest, size), None
+            return FileStored(digest, size), None
         file = self._known[digest] = FileRef(digest, digest[:12], size, media)
         self._used += on_disk(size)
         self._used_by[errand.name] += on_disk(size)
         for key in [key for key in self._uploads if key[1] == digest]:
             await self._evict(key)
-        return Stored(digest, size), file
+        return FileStored(digest, size), file
 
     def _forget(self, errand: Errand) -> None:
         """Take note that the store has thrown away what had arrived."""
@@ -248,7 +248,7 @@ class Depot:
 
     # -- space
 
-    def _objection(self, errand: Errand, size: int) -> Refused | None:
+    def _objection(self, errand: Errand, size: int) -> FrameRefused | None:
         name, now = errand.name, self._clock()
         most = self._limits.file_bytes
         if not 0 < size <= most:
@@ -290,7 +290,7 @@ class Depot:
         if not 0 <= offset < file.size:
             return _refused(errand, "malformed", f"the file has {file.size:,} bytes")
         data = await self._on_disk(lambda: self._blobs.read(digest, offset, CHUNK_BYTES))
-        return Piece(digest, offset, data, file.size)
+        return FilePiece(digest, offset, data, file.size)
 
     async def _on_disk(self, call: Callable[[], T]) -> T:
         async with self._gate:
@@ -301,8 +301,8 @@ def _reserved(uploads: Iterable[_Upload]) -> int:
     return sum(on_disk(upload.size) for upload in uploads)
 
 
-def _refused(errand: Errand, code: Refusal, text: str) -> Refused:
-    return Refused(code, text, errand.frame.digest)
+def _refused(errand: Errand, code: Refusal, text: str) -> FrameRefused:
+    return FrameRefused(code, text, errand.frame.digest)
 
 
 def _sniff(blobs: BlobStore, digest: str) -> str:

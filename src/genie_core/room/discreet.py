@@ -7,13 +7,13 @@ import msgspec
 from genie_core.privacy.known_secrets import DeltaMask
 from genie_core.privacy.redaction import delta_mask, mask_known, mask_value
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
-    Failed,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     RunBody,
-    Settled,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.reporter import Reporter
 from genie_core.runtime.progress import What
@@ -33,9 +33,9 @@ class Discreet:
     def publish(self, body: RunBody) -> bool:
         """Record a step."""
         mask = None
-        if isinstance(body, Answered | Failed | Cancelled):
+        if isinstance(body, AnswerPosted | RunFailed | RunCancelled):
             mask = self._masks.pop(body.message, None)
-        if mask is not None and isinstance(body, Answered):
+        if mask is not None and isinstance(body, AnswerPosted):
             self._show(body.message, mask.end())
         return self._inner.publish(discreet(body))
 
@@ -70,17 +70,17 @@ class Discreet:
 def discreet(body: RunBody) -> RunBody:
     """The step with known secrets hidden in all that an engine or a person has worded."""
     match body:
-        case Decided(reason=reason, query=query):
+        case DecisionMade(reason=reason, query=query):
             return _with(body, reason=reason, query=query)
-        case Asked(arguments=arguments, because=because):
+        case ApprovalRequested(arguments=arguments, because=because):
             return _with(body, arguments=arguments, because=because)
-        case Settled(reason=reason, arguments=arguments):
+        case ApprovalResolved(reason=reason, arguments=arguments):
             return _with(body, reason=reason, arguments=arguments)
-        case Answered(text=text):
+        case AnswerPosted(text=text):
             return _with(body, text=text)
-        case Failed(error=error, text=text):
+        case RunFailed(error=error, text=text):
             return _with(body, error=error, text=_begun(text))
-        case Cancelled(reason=reason, text=text):
+        case RunCancelled(reason=reason, text=text):
             return _with(body, reason=reason, text=_begun(text))
 
 

@@ -7,19 +7,19 @@ from typing import Any, Final
 import msgspec
 
 from genie_core.agent.approval import Approval
-from genie_core.execution import ApprovalResolved
+from genie_core.execution import ApprovalClosed
 from genie_core.privacy.redaction import mask_value
 from genie_core.room.consent import Consent, arguments, binding, unmasked
 from genie_core.room.court import Court, Ruling
 from genie_core.room.judge import Judge, Judgement
 from genie_core.room.protocol.codec import MAX_DEPTH, normal, size_of
 from genie_core.room.protocol.errors import FrameError
-from genie_core.room.protocol.events import Asked, Outcome, Settled
+from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, Outcome
 from genie_core.room.reporter import Reporter
 from genie_core.room.running import Running
 from genie_core.room.seat import Answer
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.trust import Trust
 from genie_core.room.withheld import Withheld
 
@@ -91,21 +91,25 @@ class Docket:
         elif ruling is not None:
             self._give(current, approval, ruling)
 
-    def _refuse(self, current: Running, approval: Approval, asked: Asked | None, why: str) -> None:
+    def _refuse(
+        self, current: Running, approval: Approval, asked: ApprovalRequested | None, why: str
+    ) -> None:
         """Deny a call that can't be shown, and tell the model, the owner and the log why."""
         current.parked.add(approval.id)
         seq, agent, tool = current.exchange.seq, approval.sender, approval.tool_name[:_PREVIEW]
         shown = _preview(asked.arguments) if asked is not None and why != UNSHOWABLE else {}
         withheld = current.exchange.author != self._owner and not self._state.sharing
-        row = Asked(seq, approval.id, agent, tool, shown, self._where, withheld, unasked=True)
+        row = ApprovalRequested(
+            seq, approval.id, agent, tool, shown, self._where, withheld, unasked=True
+        )
         row = msgspec.structs.replace(row, because=why)
         self._withheld.note(row)
         if self._reporter.publish(row):
-            self._reporter.publish(Settled(seq, approval.id, "expired", why))
+            self._reporter.publish(ApprovalResolved(seq, approval.id, "expired", why))
         self._reporter.warn(f"{tool} was not run: {why}")
         approval.deny(why, automatic=True)
 
-    def _obstacle(self, body: Asked | Settled) -> str:
+    def _obstacle(self, body: ApprovalRequested | ApprovalResolved) -> str:
         """Why the room can't hold a call or a changed one; empty if it can."""
         most = self._reporter.largest
         try:
@@ -120,7 +124,7 @@ class Docket:
             "that an approval can show; make smaller calls, as by writing a file in parts"
         )
 
-    def settle(self, current: Running, resolved: ApprovalResolved) -> None:
+    def settle(self, current: Running, resolved: ApprovalClosed) -> None:
         """Record how a call of a run was answered, unless it was parked."""
         approval = resolved.approval
         current.pending.pop(approval.id, None)
@@ -131,7 +135,7 @@ class Docket:
         verdict = resolved.verdict
         outcome: Outcome = "approved" if verdict else "denied" if answer else "expired"
         self._reporter.publish(
-            Settled(
+            ApprovalResolved(
                 current.exchange.seq,
                 approval.id,
                 outcome,
@@ -162,7 +166,7 @@ class Docket:
             current.execution.cancel(f"stopped by {self._owner}")
         return True
 
-    def answer_parked(self, proposal: Proposal, answer: Answer) -> bool:
+    def answer_parked(self, proposal: ToolApproval, answer: Answer) -> bool:
         """Answer a call from before a pause; False if it is answered, or may not be allowed.
 
         What is allowed is revived, for the next run for its message. A denial that stops takes
@@ -173,7 +177,7 @@ class Docket:
         self._revived.add(proposal.id)
         edited = answer.arguments if answer.allow else None
         self._reporter.publish(
-            Settled(
+            ApprovalResolved(
                 proposal.message,
                 proposal.id,
                 "approved" if answer.allow else "denied",
@@ -192,10 +196,12 @@ class Docket:
             self._consent.forget(proposal.message, self._consent.revived(proposal.message))
         return True
 
-    def _is_settled(self, proposal: Proposal) -> bool:
+    def _is_settled(self, proposal: ToolApproval) -> bool:
         """Whether it was answered, here or at an earlier visit, be it that the room has yet to hear."""
         return proposal.id in self._revived or any(
-            isinstance(body, Settled) and body.approval == proposal.id and body.outcome != "parked"
+            isinstance(body, ApprovalResolved)
+            and body.approval == proposal.id
+            and body.outcome != "parked"
             for body in self._reporter.unrecorded
         )
 
@@ -206,7 +212,7 @@ class Docket:
             if current.pending:
                 self._park(current)
 
-    def _may_allow(self, proposal: Proposal, answer: Answer) -> bool:
+    def _may_allow(self, proposal: ToolApproval, answer: Answer) -> bool:
         """Whether what a parked call would do is known, and no rule forbids it."""
         is_hidden = proposal.withheld and not self._withheld.hides(proposal.id)
         if is_hidden or not self._trust.is_own_call(proposal):
@@ -221,7 +227,7 @@ class Docket:
         if answer.arguments is None or self._withheld.hides(approval):
             return False
         edited = mask_value(answer.arguments)
-        why = self._obstacle(Settled(message, approval, "approved", arguments=edited))
+        why = self._obstacle(ApprovalResolved(message, approval, "approved", arguments=edited))
         if why:
             self._reporter.warn(f"it can't be allowed with these changes: {why}")
         return bool(why)
@@ -241,15 +247,15 @@ class Docket:
         return settled
 
     def _asked(
-        self, exchange: Exchange, approval: Approval, judgement: Judgement, *, unasked: bool
-    ) -> Asked | None:
+        self, exchange: MessageThread, approval: Approval, judgement: Judgement, *, unasked: bool
+    ) -> ApprovalRequested | None:
         try:
             shown, digest = arguments(approval), binding(approval)
         except Exception:  # an argument may do anything when it is looked at
             logger.exception("a call's arguments can't be shown")
             return None
         withheld = exchange.author != self._owner and not self._state.sharing
-        asked = Asked(
+        asked = ApprovalRequested(
             exchange.seq,
             approval.id,
             approval.sender,
@@ -265,7 +271,9 @@ class Docket:
         self._withheld.note(asked)
         return msgspec.structs.replace(asked, arguments={}) if withheld else asked
 
-    def _objects(self, exchange: Exchange, call: Approval | Proposal, answer: Answer) -> bool:
+    def _objects(
+        self, exchange: MessageThread, call: Approval | ToolApproval, answer: Answer
+    ) -> bool:
         """Whether a rule forbids what a person made of a call, which they are told then."""
         why = self._court.objection(exchange, call, answer.arguments)
         if why:
@@ -276,7 +284,9 @@ class Docket:
         for approval in list(current.pending.values()):
             if approval.id not in current.parked and approval.id not in current.answers:
                 current.parked.add(approval.id)
-                self._reporter.publish(Settled(current.exchange.seq, approval.id, "parked"))
+                self._reporter.publish(
+                    ApprovalResolved(current.exchange.seq, approval.id, "parked")
+                )
         current.execution.cancel(self._closing)
 
 

@@ -16,21 +16,21 @@ from genie_core.room.protocol.errors import InvalidName
 from genie_core.room.protocol.events import Role
 from genie_core.room.protocol.frames import (
     VERSION,
-    Admit,
+    AnswerJoinRequest,
     Challenge,
+    ForkPoints,
     Hello,
-    Hold,
-    Knocking,
-    Points,
+    JoinPending,
+    JoinRequested,
     Prove,
     Refusal,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name, fold_name, is_reserved, skeletons
 from genie_core.room.roster import Roster
-from genie_core.room.security.challenge import NONCE_CHARS, Meeting, new_nonce
+from genie_core.room.security.challenge import NONCE_CHARS, Transcript, new_nonce
 from genie_core.room.security.identity import Identity, is_key, verify
-from genie_core.room.security.invite_tokens import Passes
+from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.transport.origin import LOOPBACK, site_of
 
 DEVICE_CHARS: Final = 64
@@ -67,7 +67,7 @@ class Door:
         roster: Roster,
         budget: Budget,
         limits: Limits,
-        passes: Passes | None,
+        passes: InviteTokens | None,
         *,
         room: str,
         ask: bool,
@@ -132,11 +132,11 @@ class Door:
         signature = self._identity.sign(self._meeting(peer).encode_for_host())
         return Challenge(peer.nonce, self._room, self._identity.key, signature)
 
-    def _meeting(self, peer: Peer) -> Meeting:
+    def _meeting(self, peer: Peer) -> Transcript:
         hello, channel = peer.hello, peer.channel or ""
-        return Meeting(self._room, hello.name, hello.key, hello.nonce, peer.nonce, channel)
+        return Transcript(self._room, hello.name, hello.key, hello.nonce, peer.nonce, channel)
 
-    def admit(self, host: Peer, admit: Admit, now: float) -> None:
+    def admit(self, host: Peer, admit: AnswerJoinRequest, now: float) -> None:
         """Act on the host's word about somebody who waits, at all terminals where they do."""
         peer = self._roster.get(admit.knock)
         if peer is None or peer.stage is not Stage.HELD:
@@ -181,7 +181,7 @@ class Door:
             self._turn_away(peer, *objection)
             return
         peer.stage, peer.held_at = Stage.HELD, now
-        self._roster.reply(peer, Hold(WAIT))
+        self._roster.reply(peer, JoinPending(WAIT))
         self._tell_host(self._knock_of(peer))
 
     def _is_crowded(self, source: str) -> bool:
@@ -202,10 +202,10 @@ class Door:
                 why = "the host has not answered; try again later"
                 self._roster.dismiss(peer, "turned_away", why, final=True)
 
-    def _knock_of(self, peer: Peer) -> Knocking:
-        return Knocking(peer.id, check_name(peer.hello.name), peer.key, peer.source)
+    def _knock_of(self, peer: Peer) -> JoinRequested:
+        return JoinRequested(peer.id, check_name(peer.hello.name), peer.key, peer.source)
 
-    def _tell_host(self, knocking: Knocking) -> None:
+    def _tell_host(self, knocking: JoinRequested) -> None:
         for host in self._roster.at(self._history.state.host):
             self._roster.reply(host, knocking)
 
@@ -253,7 +253,7 @@ class Door:
         return None
 
     def _refusal_of_pass(
-        self, peer: Peer, prove: Prove, meeting: Meeting, now: float
+        self, peer: Peer, prove: Prove, meeting: Transcript, now: float
     ) -> tuple[Refusal, str] | None:
         if not prove.pass_id:
             return "no_invite", "this room needs an invite; ask the host for one"
@@ -318,11 +318,11 @@ class Door:
         event = self._history.event(hello.since)
         return event is not None and event_mark(event) not in (0, hello.mark)
 
-    def _points(self) -> Points:
+    def _points(self) -> ForkPoints:
         ends = [self._history.head, *(seq - 1 for seq in reversed(self._history.state.hostings))]
         events = (self._history.event(seq) for seq in ends[:MAX_POINTS])
         marks = ((event.seq, event_mark(event)) for event in events if event is not None)
-        return Points(tuple((seq, mark) for seq, mark in marks if mark))
+        return ForkPoints(tuple((seq, mark) for seq, mark in marks if mark))
 
     def _knows(self, peer: Peer) -> bool:
         """Whether the room has met this key; proven by now."""

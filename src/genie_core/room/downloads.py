@@ -12,7 +12,7 @@ from genie_core.room.channel import Channel, attempt, now
 from genie_core.room.missed import Missed
 from genie_core.room.protocol.errors import NoSuchFile
 from genie_core.room.protocol.events import FileRef
-from genie_core.room.protocol.frames import Piece, Refused
+from genie_core.room.protocol.frames import FilePiece, FrameRefused
 from genie_core.room.receiving import Receiving
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.telling import Telling
@@ -29,7 +29,7 @@ class _Incoming:
 
     file: FileRef
     course: Receiving
-    piece: Piece | None = None
+    piece: FilePiece | None = None
 
 
 class Downloads:
@@ -77,14 +77,14 @@ class Downloads:
         self._wanted.pop(digest, None)
         self._missed.forget(digest)
 
-    def on_piece(self, piece: Piece) -> None:
+    def on_piece(self, piece: FilePiece) -> None:
         """Take in a piece of a file, to be written."""
         incoming = self._incoming.get(piece.digest)
         if incoming is not None and incoming.course.on_piece(piece, now()):
             incoming.piece = piece
             self._missed.forget(piece.digest)
 
-    def on_refused(self, refused: Refused) -> None:
+    def on_refused(self, refused: FrameRefused) -> None:
         """Take in that the room does not give a file, or not now."""
         if (incoming := self._incoming.get(refused.ref)) is not None:
             incoming.course.on_refused(refused.code, refused.text, now())

@@ -15,13 +15,13 @@ from genie_core.room.grants import Grant
 from genie_core.room.handler import Handler
 from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.protocol.errors import NoEngine
-from genie_core.room.protocol.events import Event, Failed, Said
+from genie_core.room.protocol.events import Event, MessagePosted, RunFailed
 from genie_core.room.recorded import unfinished
 from genie_core.room.reporter import Reporter
 from genie_core.room.seat import Answer, EngineState, EngineStatus
 from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 from genie_core.room.workbench import Workbench
 from genie_core.runtime.tasks import start_task
 
@@ -91,7 +91,7 @@ class EngineRoom:
         """Act on an event that has just been applied to the state."""
         if self._handler is not None:
             self._handler.accept(event)
-        elif self._status.state is EngineState.FAILED and isinstance(event.body, Said):
+        elif self._status.state is EngineState.FAILED and isinstance(event.body, MessagePosted):
             self._refuse_work(self._state.exchanges[event.seq])
 
     def answer(self, approval: str, answer: Answer) -> bool:
@@ -153,13 +153,13 @@ class EngineRoom:
         return self._handler is not None and self._handler.stop(message, by)
 
     @property
-    def runs(self) -> list[Exchange]:
+    def runs(self) -> list[MessageThread]:
         """The messages that this terminal's engine is at work on, oldest first."""
         waiting = self._handler.waiting if self._handler is not None else ()
         running = self._state.running.values()
         return [each for each in running if each.seq not in waiting and self.has(each)]
 
-    def has(self, exchange: Exchange) -> bool:
+    def has(self, exchange: MessageThread) -> bool:
         """Whether a run is the business of this very terminal."""
         mine = exchange.handler == self._name
         return mine and not self._state.is_elsewhere(exchange, self._device)
@@ -178,7 +178,7 @@ class EngineRoom:
         else:
             for exchange in self._unfinished():
                 lost = f"{self._name} left before it began"
-                self._owner.publish(Failed(exchange.seq, "lost", lost))
+                self._owner.publish(RunFailed(exchange.seq, "lost", lost))
         self._putting_away.set()
         if self._serving is not None:
             if self._handler is None:
@@ -268,7 +268,7 @@ class EngineRoom:
         for exchange in self._unfinished():
             self._refuse_work(exchange)
 
-    def _unfinished(self) -> list[Exchange]:
+    def _unfinished(self) -> list[MessageThread]:
         """The runs here of which no end was told, be it that the room has yet to hear of it."""
         runs = unfinished(self._state, self._owner.unrecorded)
         return [one for one in map(self._state.exchanges.__getitem__, runs) if self.has(one)]
@@ -277,8 +277,8 @@ class EngineRoom:
         self._status = status
         self._owner.show_engine(status)
 
-    def _refuse_work(self, exchange: Exchange) -> None:
+    def _refuse_work(self, exchange: MessageThread) -> None:
         if self.has(exchange):
-            failed = Failed(exchange.seq, "factory", NOT_READY.format(self._name))
+            failed = RunFailed(exchange.seq, "factory", NOT_READY.format(self._name))
             self._plan.withheld.note_failure(failed, self._status.detail)
             self._owner.publish(failed)

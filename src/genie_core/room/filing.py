@@ -9,12 +9,12 @@ from genie_core.room.peer import Peer
 from genie_core.room.protocol.events import FILE_NAME_CHARS, FileRef
 from genie_core.room.protocol.frames import (
     Chunk,
-    Fetch,
-    Piece,
-    Refused,
+    FetchFile,
+    FilePiece,
+    FileStored,
+    FrameRefused,
     ServerFrame,
-    Store,
-    Stored,
+    StoreFile,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.roster import Roster
@@ -26,7 +26,7 @@ MAX_ERRANDS: Final = 8
 """How much of one peer may wait to be done, or as pieces to be read by it. Whoever keeps to asking
 one by one needs one."""
 
-FileFrame: TypeAlias = Store | Chunk | Fetch
+FileFrame: TypeAlias = StoreFile | Chunk | FetchFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class Filing:
         objection = self._objection(peer, frame)
         if objection is not None:
             self._refuse(peer, objection)
-        elif isinstance(frame, Store) and frame.digest in self._files:
-            self._roster.reply(peer, Stored(frame.digest, self._files[frame.digest].size))
+        elif isinstance(frame, StoreFile) and frame.digest in self._files:
+            self._roster.reply(peer, FileStored(frame.digest, self._files[frame.digest].size))
         else:
             self._open[peer.id] = self._open.get(peer.id, 0) + 1
             self._waiting.append(Errand(peer.id, peer.name, frame))
@@ -78,7 +78,7 @@ class Filing:
         peer = self._roster.get(errand.peer)
         if peer is None or not peer.name:
             return
-        if isinstance(answer, Refused):
+        if isinstance(answer, FrameRefused):
             if answer.code == "unknown_file":  # it was there; somebody may bring it again
                 self._files.pop(answer.ref, None)
             self._refuse(peer, answer)
@@ -109,32 +109,32 @@ class Filing:
             found.append(FileRef(known.digest, name, known.size, known.media))
         return tuple(found)
 
-    def _refuse(self, peer: Peer, refused: Refused) -> None:
+    def _refuse(self, peer: Peer, refused: FrameRefused) -> None:
         """Tell a peer; it is nobody's fault that the host lacks what old messages name."""
         if refused.code == "unknown_file":
             self._roster.reply(peer, refused)
         else:
             self._roster.refuse(peer, refused.code, refused.text, refused.ref)
 
-    def _objection(self, peer: Peer, frame: FileFrame) -> Refused | None:
+    def _objection(self, peer: Peer, frame: FileFrame) -> FrameRefused | None:
         digest = frame.digest
         if not is_digest(digest):
-            return Refused("malformed", "a file is named by its SHA-256 in hex")
-        unread = sum(isinstance(reply, Piece) for reply in peer.replies)
+            return FrameRefused("malformed", "a file is named by its SHA-256 in hex")
+        unread = sum(isinstance(reply, FilePiece) for reply in peer.replies)
         if self._open.get(peer.id, 0) + unread >= MAX_ERRANDS:
-            return Refused("too_fast", "wait for the answers about files", digest)
-        if isinstance(frame, Fetch):
+            return FrameRefused("too_fast", "wait for the answers about files", digest)
+        if isinstance(frame, FetchFile):
             if digest not in self._files:
-                return Refused("unknown_file", "the host does not have this file", digest)
+                return FrameRefused("unknown_file", "the host does not have this file", digest)
             if frame.offset < 0:
-                return Refused("malformed", "no part of a file begins there", digest)
+                return FrameRefused("malformed", "no part of a file begins there", digest)
             return None
         if isinstance(frame, Chunk):
             return None
         most = self._limits.file_bytes
         if not 0 < frame.size <= most:
             why = f"a file of {frame.size:,} bytes; this room takes 1 to {most:,}"
-            return Refused("too_large", why, digest)
+            return FrameRefused("too_large", why, digest)
         return None
 
 

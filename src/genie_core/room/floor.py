@@ -15,40 +15,40 @@ from genie_core.room.protocol.events import (
     MOST_VISITS,
     PREFERENCE_CHARS,
     VISIT_CHARS,
-    Answered,
-    Decided,
-    Equipped,
+    AnswerPosted,
+    DecisionMade,
+    EngineChanged,
     FileRef,
-    Preferred,
+    MessagePosted,
+    PreferencesChanged,
     Quote,
     QuotedLine,
     Role,
     RunBody,
-    Said,
     is_moment,
 )
 from genie_core.room.protocol.frames import (
-    Delta,
-    Equip,
-    Prefer,
-    Progress,
-    Progressed,
+    AgentProgress,
+    AnswerApproval,
+    AnswerDelta,
+    ApprovalAnswered,
+    FrameRefused,
+    MemberTyping,
+    PostMessage,
     Publish,
     Refusal,
-    Refused,
-    Rule,
-    Ruled,
-    Say,
+    ReportDelta,
+    ReportProgress,
+    SetEngine,
+    SetPreferences,
     Stop,
     Stopping,
-    Streamed,
-    Typed,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import fold_name, is_blank
 from genie_core.room.roster import Roster
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange, Phase
+from genie_core.room.state.thread import MessageThread, Phase
 
 ID_CHARS: Final = 64
 SIGNATURE_BYTES: Final = 64
@@ -92,14 +92,14 @@ class Floor:
     def _state(self) -> RoomState:
         return self._history.state
 
-    def say(self, peer: Peer, say: Say, now: float) -> None:
+    def say(self, peer: Peer, say: PostMessage, now: float) -> None:
         """Record a message. The same id by the same author is recorded once."""
         if self._state.has_said(peer.name, say.id):
             self._note_repeat(peer, now)
             return  # the recorded event is the answer
         if self.closing:
             # No strike: a program that doesn't know of this tries again each second.
-            self._roster.reply(peer, Refused("too_fast", CLOSING, say.id[:ID_CHARS]))
+            self._roster.reply(peer, FrameRefused("too_fast", CLOSING, say.id[:ID_CHARS]))
             return
         refusal = self._objection_to(peer, say, now)
         if refusal is not None:
@@ -113,9 +113,9 @@ class Floor:
         self._history.record(peer.name, self._as_said(peer, say, files), now)
         peer.strikes = 0
 
-    def _as_said(self, peer: Peer, say: Say, files: tuple[FileRef, ...]) -> Said:
+    def _as_said(self, peer: Peer, say: PostMessage, files: tuple[FileRef, ...]) -> MessagePosted:
         handler, device = self._handler_for(peer)
-        return Said(
+        return MessagePosted(
             whole_text(say.id),
             whole_text(say.text),
             handler,
@@ -147,7 +147,7 @@ class Floor:
         except FrameError as error:
             self._roster.refuse(peer, error.code, str(error), ref)
             return
-        if isinstance(body, Answered) and is_blank(body.text):
+        if isinstance(body, AnswerPosted) and is_blank(body.text):
             self._roster.refuse(peer, "malformed", "the answer is blank", ref)
             return
         objection = self._state.objection(body, peer.name, peer.device)
@@ -169,9 +169,9 @@ class Floor:
         exchange = self._state.running.get(body.message)
         if exchange is None:
             return False
-        return exchange.phase is Phase.DECIDING or not isinstance(body, Decided)
+        return exchange.phase is Phase.DECIDING or not isinstance(body, DecisionMade)
 
-    def equip(self, peer: Peer, equip: Equip, now: float) -> None:
+    def equip(self, peer: Peer, equip: SetEngine, now: float) -> None:
         """Record that an engine goes by another label."""
         terminal = self._state.people[peer.name].terminals[peer.device]
         label = whole_text(equip.agent, LABEL_CHARS)
@@ -186,9 +186,9 @@ class Floor:
         elif not (self._budget.nudge(peer, now) and self._budget.record(peer, len(label), now)):
             self._roster.refuse(peer, "too_fast", "the engine changes too often")
         else:
-            self._history.record(peer.name, Equipped(label, peer.device), now)
+            self._history.record(peer.name, EngineChanged(label, peer.device), now)
 
-    def prefer(self, peer: Peer, prefer: Prefer, now: float) -> None:
+    def prefer(self, peer: Peer, prefer: SetPreferences, now: float) -> None:
         """Record how somebody likes to be answered."""
         text = whole_text(prefer.text)
         if self.is_silenced(peer):
@@ -203,14 +203,14 @@ class Floor:
         elif not self._budget.speak(peer, size_of(prefer), now):
             self._roster.refuse(peer, "too_fast", TOO_MUCH)
         else:
-            self._history.record(peer.name, Preferred(text), now)
+            self._history.record(peer.name, PreferencesChanged(text), now)
 
     def typing(self, peer: Peer, now: float) -> None:
         """Pass on that somebody is writing."""
         if not self.is_silenced(peer) and self._budget.nudge(peer, now):
-            self._roster.signal(peer, Typed(peer.name))
+            self._roster.signal(peer, MemberTyping(peer.name))
 
-    def progress(self, peer: Peer, progress: Progress, now: float) -> None:
+    def progress(self, peer: Peer, progress: ReportProgress, now: float) -> None:
         """Pass on what an agent is at, if it comes from where it is at work."""
         if not self._runs_at(peer, progress.message):
             self._note_repeat(peer, now)
@@ -218,7 +218,7 @@ class Floor:
         agent = whole_text(progress.agent, PATH_CHARS)
         detail = whole_text(progress.detail, PATH_CHARS)
         if self._budget.pass_on(peer, len(agent) + len(detail), now):
-            self._roster.signal(peer, Progressed(progress.message, agent, progress.what, detail))
+            self._roster.signal(peer, AgentProgress(progress.message, agent, progress.what, detail))
 
     def _note_repeat(self, peer: Peer, now: float) -> None:
         """Charge a frame that is left without an answer; drop whoever sends too many of them."""
@@ -232,13 +232,13 @@ class Floor:
             return False
         return not self._state.is_elsewhere(exchange, peer.device)
 
-    def delta(self, peer: Peer, delta: Delta, now: float) -> None:
+    def delta(self, peer: Peer, delta: ReportDelta, now: float) -> None:
         """Pass on text of an answer in the making, if it comes from where the answer will."""
         if not self._runs_at(peer, delta.message) or len(delta.text) > self._limits.text_chars:
             self._note_repeat(peer, now)
             return
         if self._budget.pass_on(peer, len(delta.text), now):
-            self._roster.signal(peer, Streamed(delta.message, whole_text(delta.text)))
+            self._roster.signal(peer, AnswerDelta(delta.message, whole_text(delta.text)))
 
     def stop(self, peer: Peer, stop: Stop, now: float) -> None:
         """Ask the engine that runs a message to stop, on behalf of its author or its owner."""
@@ -259,7 +259,7 @@ class Floor:
         for terminal in terminals:
             self._roster.reply(terminal, Stopping(stop.message, peer.name))
 
-    def rule(self, peer: Peer, rule: Rule, now: float) -> None:
+    def rule(self, peer: Peer, rule: AnswerApproval, now: float) -> None:
         """Pass an answer to an approval on to the terminal of the same person where it waits."""
         proposal = self._state.open.get(rule.approval)
         if proposal is None or proposal.owner != peer.name:
@@ -272,11 +272,11 @@ class Floor:
         elif not self._budget.work(peer, now):
             self._roster.refuse(peer, "too_fast", TOO_MUCH)
         else:
-            ruled = Ruled(*msgspec.structs.astuple(rule))
+            ruled = ApprovalAnswered(*msgspec.structs.astuple(rule))
             for terminal in elsewhere:
                 self._roster.reply(terminal, ruled)
 
-    def _terminals_of(self, exchange: Exchange) -> list[Peer]:
+    def _terminals_of(self, exchange: MessageThread) -> list[Peer]:
         """Where a run is; if that terminal is gone, its owner's others have taken it over."""
         terminal = self._roster.terminal(exchange.handler, exchange.device)
         return [terminal] if terminal is not None else self._roster.at(exchange.handler)
@@ -295,7 +295,7 @@ class Floor:
         """Whether somebody of this name and role may write nothing, here or not."""
         return role == "observer" or fold_name(name) in self._state.muted
 
-    def _objection_to(self, peer: Peer, say: Say, now: float) -> tuple[Refusal, str] | None:
+    def _objection_to(self, peer: Peer, say: PostMessage, now: float) -> tuple[Refusal, str] | None:
         limit = self._limits.text_chars
         if not _is_id(say.id):
             return "malformed", f"an id has 1 to {ID_CHARS} characters"

@@ -4,13 +4,13 @@ from typing import Protocol
 
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.frames import (
-    Accepted,
-    Knocking,
-    Piece,
-    Progressed,
-    Refused,
-    Ruled,
-    Stored,
+    AgentProgress,
+    ApprovalAnswered,
+    FilePiece,
+    FileStored,
+    FrameRefused,
+    HostingAccepted,
+    JoinRequested,
     Welcome,
 )
 from genie_core.room.seat import LinkStatus, Severity, Unsent
@@ -31,25 +31,25 @@ class Follower(Protocol):
     def on_delta(self, message: int, text: str) -> None:
         """Take in text of an answer in the making."""
 
-    def on_progress(self, progressed: Progressed) -> None:
+    def on_progress(self, progressed: AgentProgress) -> None:
         """Take note of what an agent is at."""
 
     def on_stopping(self, message: int, by: str) -> None:
         """Stop the own engine's run for a message, as `by` wishes."""
 
-    def on_ruled(self, ruled: Ruled) -> None:
+    def on_ruled(self, ruled: ApprovalAnswered) -> None:
         """Answer an approval that waits here; its owner did so at another terminal."""
 
-    def on_knocking(self, knocking: Knocking) -> None:
+    def on_knocking(self, knocking: JoinRequested) -> None:
         """Take note that somebody waits for the host's word, or no longer does."""
 
     def on_offered(self, by: str) -> None:
         """Take note that the host asks this person to host from now on."""
 
-    def on_accepted(self, accepted: Accepted) -> None:
+    def on_accepted(self, accepted: HostingAccepted) -> None:
         """Take note that somebody is willing to host."""
 
-    def on_file(self, answer: Stored | Piece | Refused) -> None:
+    def on_file(self, answer: FileStored | FilePiece | FrameRefused) -> None:
         """Take in what came of asking something about a file; a refusal's `ref` is the digest."""
 
     def on_link(self, status: LinkStatus) -> None:

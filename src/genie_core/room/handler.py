@@ -35,14 +35,14 @@ from genie_core.room.docket import Docket
 from genie_core.room.grants import Grant
 from genie_core.room.judge import AskAlways, Judge
 from genie_core.room.protocol.events import (
-    Answered,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Left,
-    Said,
-    Settled,
+    MemberLeft,
+    MessagePosted,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.protocol.names import is_blank
 from genie_core.room.recorded import unfinished
@@ -51,7 +51,7 @@ from genie_core.room.running import Running
 from genie_core.room.seat import Answer
 from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange, Phase
+from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.room.trust import Trust
 from genie_core.room.withheld import Withheld
 from genie_core.session import GroupSession
@@ -61,7 +61,7 @@ logger = logging.getLogger(__name__)
 END_TIMEOUT: Final = 5.0
 """Seconds that ending runs, and then saving, may take before the handler leaves them behind."""
 
-ENDS: Final = (Settled, Failed, Cancelled)
+ENDS: Final = (ApprovalResolved, RunFailed, RunCancelled)
 
 UNSHOWABLE_ANSWER: Final = "the answer is empty, too large for this room, or can't be sent"
 
@@ -215,30 +215,30 @@ class Handler:
         if self._backlog.owed and event.by == self._owner and isinstance(event.body, ENDS):
             self._report_owed(1)
         match event.body:
-            case Said() if self._is_here(self._state.exchanges[event.seq]):
+            case MessagePosted() if self._is_here(self._state.exchanges[event.seq]):
                 self._take(self._state.exchanges[event.seq])
-            case Said() if not self._closing:
+            case MessagePosted() if not self._closing:
                 self._briefing.on_said(self._state.exchanges[event.seq])
-            case Answered(message=message) if not self._closing:
+            case AnswerPosted(message=message) if not self._closing:
                 exchange = self._state.exchanges[message]
                 if not self._is_here(exchange):  # else the session has it
                     self._briefing.on_answered(exchange)
-            case Left(name=name) if name != self._owner:
+            case MemberLeft(name=name) if name != self._owner:
                 self._consent.withdraw(name)
             case _:
                 pass
 
-    def _is_here(self, exchange: Exchange) -> bool:
+    def _is_here(self, exchange: MessageThread) -> bool:
         """Whether a run is the business of this terminal of the owner."""
         mine = exchange.handler == self._owner
         return mine and not self._state.is_elsewhere(exchange, self._device)
 
-    def _take(self, exchange: Exchange) -> None:
+    def _take(self, exchange: MessageThread) -> None:
         """Handle a message, if it is one that this engine may act on."""
         objection = self._trust.objection(exchange)
         if objection:
             self._reporter.warn(objection)
-            self._reporter.publish(Failed(exchange.seq, "lost", objection))
+            self._reporter.publish(RunFailed(exchange.seq, "lost", objection))
         else:
             self._handle(exchange)
 
@@ -327,29 +327,31 @@ class Handler:
             return False
         return True
 
-    def _give_up(self, exchange: Exchange, waiting: Iterable[str]) -> None:
+    def _give_up(self, exchange: MessageThread, waiting: Iterable[str]) -> None:
         owed = self._backlog.owed
-        owed.extend(Settled(exchange.seq, approval, "parked") for approval in waiting)
-        owed.append(Failed(exchange.seq, "lost", f"{self._owner}'s program ended during this run"))
+        owed.extend(ApprovalResolved(exchange.seq, approval, "parked") for approval in waiting)
+        owed.append(
+            RunFailed(exchange.seq, "lost", f"{self._owner}'s program ended during this run")
+        )
 
     def file_arrived(self, digest: str) -> None:
         """Give the engine a file that it has only heard of so far."""
         if not self._closing:
             self._briefing.on_file(digest)
 
-    def _handle(self, exchange: Exchange) -> None:
+    def _handle(self, exchange: MessageThread) -> None:
         if self._closing:
-            self._reporter.publish(Failed(exchange.seq, "lost", f"{self._owner} is leaving"))
+            self._reporter.publish(RunFailed(exchange.seq, "lost", f"{self._owner} is leaving"))
             return
         try:
             execution = self._session.handle(self._briefing.message(exchange))
         except GenieError as error:
-            self._fail(Failed(exchange.seq, "reasoner", public_summary(error)), summary(error))
+            self._fail(RunFailed(exchange.seq, "reasoner", public_summary(error)), summary(error))
         else:
             self._watch(exchange, execution)
             self._briefing.await_files(exchange)
 
-    def _watch(self, exchange: Exchange, execution: Execution) -> None:
+    def _watch(self, exchange: MessageThread, execution: Execution) -> None:
         current = Running(exchange, execution, offered=self._consent.revived(exchange.seq))
         self._runs[exchange.seq] = current
         self._idle.clear()
@@ -365,7 +367,7 @@ class Handler:
         except Exception as error:  # the run's watcher is a worker that must survive
             logger.exception("reporting the run for message %s failed", seq)
             current.execution.cancel("it could not be reported")
-            self._fail(Failed(seq, "agent", public_summary(error)), summary(error))
+            self._fail(RunFailed(seq, "agent", public_summary(error)), summary(error))
         finally:
             del self._runs[seq]
             self._take_due()
@@ -379,7 +381,7 @@ class Handler:
         match event:
             case run.Decided() as decided:
                 self._reporter.publish(
-                    Decided(
+                    DecisionMade(
                         seq,
                         decided.decision.value,
                         decided.reason,
@@ -395,26 +397,26 @@ class Handler:
                 self._reporter.progress(seq, agent, what, detail)
             case run.Spent(agent=agent, usage=usage):
                 current.charge(agent, usage)
-            case run.ApprovalRequested(approval=approval):
+            case run.ApprovalPending(approval=approval):
                 self._docket.ask(current, approval)
-            case run.ApprovalResolved() as resolved:
+            case run.ApprovalClosed() as resolved:
                 self._docket.settle(current, resolved)
             case run.Unsaved(error=error):
                 self._reporter.warn(error)
             case run.Answered(message=message, elapsed=elapsed, cut=cut):
                 spent = current.settle_bill()
-                answer = Answered(
+                answer = AnswerPosted(
                     seq, message.content, message.receiver, elapsed, spent=spent, cut=cut
                 )
                 if is_blank(message.content) or not self._reporter.publish(answer):
-                    self._reporter.publish(Failed(seq, "agent", UNSHOWABLE_ANSWER, spent))
+                    self._reporter.publish(RunFailed(seq, "agent", UNSHOWABLE_ANSWER, spent))
             case run.Failed(stage=stage, error=error, public=public, text=text):
-                failed = Failed(seq, stage, public, current.settle_bill(), text)
+                failed = RunFailed(seq, stage, public, current.settle_bill(), text)
                 self._fail(failed, error)
             case run.Cancelled(reason=reason, text=text):
-                self._end(Cancelled(seq, reason, current.settle_bill(), text))
+                self._end(RunCancelled(seq, reason, current.settle_bill(), text))
 
-    def _fail(self, failed: Failed, details: str) -> None:
+    def _fail(self, failed: RunFailed, details: str) -> None:
         """Record a failure in words for everybody; only the owner is shown the details."""
         if details != failed.error:
             told = f"{failed.error}; {self._owner} sees the details"
@@ -422,13 +424,13 @@ class Handler:
             self._withheld.note_failure(failed, mask_known(details))
         self._end(failed)
 
-    def _end(self, end: Failed | Cancelled) -> None:
+    def _end(self, end: RunFailed | RunCancelled) -> None:
         """Record the end of a run with the text it got to, or without if that can't be recorded."""
         whole = msgspec.structs.replace(end, text=end.text if end.text.strip() else "")
         if not self._reporter.publish(whole) and whole.text:
             self._reporter.publish(msgspec.structs.replace(end, text=""))
 
-    def _go_on(self, exchange: Exchange) -> None:
+    def _go_on(self, exchange: MessageThread) -> None:
         """Run the agent again for calls that were allowed after a pause and not offered yet."""
         if self._closing or not self._consent.revived(exchange.seq):
             return

@@ -7,7 +7,7 @@ from genie_core.room.client import RoomClient
 from genie_core.room.outbox import ENVELOPE
 from genie_core.room.protocol.errors import RoomError
 from genie_core.room.protocol.events import RunBody
-from genie_core.room.protocol.frames import Progress
+from genie_core.room.protocol.frames import ReportProgress
 from genie_core.room.seat import EngineState, EngineStatus
 from genie_core.room.state.room_state import RoomState
 from genie_core.runtime.progress import What
@@ -65,7 +65,7 @@ class Herald:
         exchange = self._state.exchanges.get(message)
         is_own = exchange is not None and exchange.author == self._client.name
         if what != "note" or is_own or self._state.sharing:
-            self._client.progress(Progress(message, agent, what, detail))
+            self._client.progress(ReportProgress(message, agent, what, detail))
         self._audience.listener.on_progress(message, agent, what, detail)
 
     def show_engine(self, status: EngineStatus) -> None:

@@ -10,33 +10,42 @@ from genie_core.room.peer import Peer
 from genie_core.room.protocol.codec import event_mark, normal, size_of, survives
 from genie_core.room.protocol.errors import FrameError, InvalidName
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Moderated,
-    Recovered,
-    Said,
-    Settled,
+    MemberModerated,
+    MessagePosted,
+    RecoveredEvent,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.protocol.frames import (
-    Inherited,
+    EventsRecovered,
     Refusal,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import check_name, fold_name
 from genie_core.room.roster import Roster
 
-WORTH_KEEPING: Final = (Said, Decided, Asked, Settled, Answered, Failed, Cancelled, Moderated)
+WORTH_KEEPING: Final = (
+    MessagePosted,
+    DecisionMade,
+    ApprovalRequested,
+    ApprovalResolved,
+    AnswerPosted,
+    RunFailed,
+    RunCancelled,
+    MemberModerated,
+)
 """What was said and done. Who came and went is of no use once everybody has come anew."""
 
 MAX_RECOVERED: Final = 20_000
 
 
 class Heritage:
-    """Appends bequeathed events to the log as `Recovered`, each once, whoever brings them.
+    """Appends bequeathed events to the log as `RecoveredEvent`, each once, whoever brings them.
 
     They are the word of whoever brings them, and are recorded as that. Only where the log has
     changed hosts can there be any: everything else is refused.
@@ -59,7 +68,7 @@ class Heritage:
             if not self._take_one(peer, event, now):
                 return
         if events:
-            self._roster.reply(peer, Inherited(events[-1].seq))
+            self._roster.reply(peer, EventsRecovered(events[-1].seq))
 
     def _refuse(self, peer: Peer, code: Refusal, text: str) -> None:
         self._roster.refuse(peer, code, text, BEQUEST_REF)
@@ -85,7 +94,7 @@ class Heritage:
         ):
             self._refuse(peer, "too_fast", TOO_MUCH)
             return False
-        self._history.record(peer.name, Recovered(event), now)
+        self._history.record(peer.name, RecoveredEvent(event), now)
         peer.strikes = 0
         return True
 
@@ -98,9 +107,9 @@ class Heritage:
             return False
         if not survives(event, self._limits.frame_bytes // 2):
             return False
-        if isinstance(body, Said):
+        if isinstance(body, MessagePosted):
             return event.has_sane_files() and len(body.text) <= self._limits.text_chars
-        if isinstance(body, Moderated):
+        if isinstance(body, MemberModerated):
             return _is_name(body.name) and body.role != "host"  # which no measure gives
         try:
             return normal(body, self._limits.frame_bytes) == body
@@ -111,7 +120,7 @@ class Heritage:
         state = self._history.state
         if (event.seq, event_mark(event)) in state.inherited:
             return False
-        if isinstance(event.body, Said) and state.has_said(event.by, event.body.id):
+        if isinstance(event.body, MessagePosted) and state.has_said(event.by, event.body.id):
             return False
         return self._history.event(event.seq) != event
 

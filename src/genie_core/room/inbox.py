@@ -14,25 +14,25 @@ from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Contradiction, RoomRefused, TooLong
 from genie_core.room.protocol.events import Event
 from genie_core.room.protocol.frames import (
-    Accepted,
+    AgentProgress,
+    AnswerDelta,
+    ApprovalAnswered,
     Challenge,
     Entries,
-    Hold,
-    Inherited,
-    Knocking,
-    Offered,
-    Piece,
-    Points,
-    Progressed,
-    Refused,
-    Ruled,
+    EventsRecovered,
+    FilePiece,
+    FileStored,
+    ForkPoints,
+    FrameRefused,
+    HostingAccepted,
+    HostingOffered,
+    JoinPending,
+    JoinRequested,
+    MemberTyping,
     ServerFrame,
     Stopping,
-    Stored,
-    Streamed,
     Suspending,
     Trouble,
-    Typed,
     Welcome,
 )
 from genie_core.room.protocol.limits import Limits
@@ -124,7 +124,7 @@ class Inbox:
         self._troubles.flush()
         self._trouble = ""
 
-    def refused(self, refused: Refused) -> str:
+    def refused(self, refused: FrameRefused) -> str:
         """Act on a refusal that ends the connection; returns why it does.
 
         Raises:
@@ -159,17 +159,17 @@ class Inbox:
         match frame:
             case Entries(events=events):
                 return self._take_events(events)
-            case Refused() if frame.final or frame.code == "slow":
+            case FrameRefused() if frame.final or frame.code == "slow":
                 return self.refused(frame)
-            case Refused() if is_digest(frame.ref):
+            case FrameRefused() if is_digest(frame.ref):
                 self._follower.on_file(frame)
-            case Refused():
+            case FrameRefused():
                 self._not_accepted(frame)
-            case Typed(name=name):
+            case MemberTyping(name=name):
                 self._follower.on_typing(name)
-            case Streamed(message=message, text=text):
+            case AnswerDelta(message=message, text=text):
                 self._follower.on_delta(message, text)
-            case Progressed():
+            case AgentProgress():
                 self._follower.on_progress(frame)
             case Stopping(message=message, by=by):
                 self._follower.on_stopping(message, by)
@@ -177,20 +177,20 @@ class Inbox:
                 self._troubled(text)
             case Suspending(within=within):
                 self._closing(within)
-            case Inherited(seq=seq):
+            case EventsRecovered(seq=seq):
                 self._outbox.inherited(seq)
                 self._changed()
-            case Ruled():
+            case ApprovalAnswered():
                 self._follower.on_ruled(frame)
-            case Knocking():
+            case JoinRequested():
                 self._follower.on_knocking(frame)
-            case Offered(by=by):
+            case HostingOffered(by=by):
                 self._follower.on_offered(by)
-            case Accepted():
+            case HostingAccepted():
                 self._follower.on_accepted(frame)
-            case Stored() | Piece():
+            case FileStored() | FilePiece():
                 self._follower.on_file(frame)
-            case Welcome() | Challenge() | Hold() | Points():
+            case Welcome() | Challenge() | JoinPending() | ForkPoints():
                 return f"the room said {frame.__struct_config__.tag} in the middle"
         return None
 
@@ -217,7 +217,7 @@ class Inbox:
         """Whether it was the own person who said or did what an event tells."""
         return event.told.by == self._who.name
 
-    def _not_accepted(self, refused: Refused) -> None:
+    def _not_accepted(self, refused: FrameRefused) -> None:
         lost = self._outbox.refuse(refused, asyncio.get_running_loop().time())
         self._changed()
         match lost:

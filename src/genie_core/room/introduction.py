@@ -20,16 +20,16 @@ from genie_core.room.protocol.frames import (
     KNOWN,
     Arrival,
     Challenge,
+    ForkPoints,
+    FrameRefused,
     Hello,
-    Hold,
-    Points,
+    JoinPending,
     Prove,
-    Refused,
     ServerFrame,
     Welcome,
 )
 from genie_core.room.protocol.names import fold_name
-from genie_core.room.security.challenge import Meeting, Ticket, new_nonce
+from genie_core.room.security.challenge import InviteSecret, Transcript, new_nonce
 from genie_core.room.security.identity import Identity, verify, words
 from genie_core.room.transport.connection import ClientConnection
 
@@ -53,7 +53,7 @@ class Introduction:
     agent: str = ""
     room: str = ""
     token: str = ""
-    ticket: Ticket | None = None
+    ticket: InviteSecret | None = None
     recognises: Callable[[str], bool] | None = None
     preferences: str = ""
     accepts: Callable[[str, str], bool] | None = None
@@ -61,7 +61,7 @@ class Introduction:
 
     async def meet(
         self, link: ClientConnection, since: int, mark: int, held: Callable[[str], None]
-    ) -> Welcome | Refused:
+    ) -> Welcome | FrameRefused:
         """Come in on a new connection; `held` is told if the host is asked about it first.
 
         `since` and `mark` are those of the last event that is known. The answer takes as long as
@@ -76,7 +76,7 @@ class Introduction:
             KnownRoom: there is a copy of the room, from which to go on.
 
         """
-        nonce, points, room = new_nonce(), Points(()), self.room
+        nonce, points, room = new_nonce(), ForkPoints(()), self.room
         arrival = Arrival(
             since, mark, self.engine, self.agent, self.device, self.preferences, self.visit
         )
@@ -94,14 +94,14 @@ class Introduction:
                     prove = await self._proof(challenge, nonce, link.channel or "", arrival)
                     proven, room = True, challenge.room
                     await link.send([prove])
-                case Hold(text=text) if proven and patience is not None:
+                case JoinPending(text=text) if proven and patience is not None:
                     patience = None
                     held(f"{text}; your key in words: {words(self.identity.key)}")
-                case Points() as points if proven:
+                case ForkPoints() as points if proven:
                     pass
-                case Refused(code="diverged") if proven:
+                case FrameRefused(code="diverged") if proven:
                     raise Diverged(since, since, points.points)
-                case Refused() as refused:
+                case FrameRefused() as refused:
                     return refused
                 case frame:
                     kind = frame.__struct_config__.tag
@@ -132,7 +132,7 @@ class Introduction:
             why = f"another room is at this address now, not {self.room}"
             raise RoomRefused("wrong_room", why)
         key = self.identity.key
-        meeting = Meeting(challenge.room, self.name, key, nonce, challenge.nonce, channel)
+        meeting = Transcript(challenge.room, self.name, key, nonce, challenge.nonce, channel)
         is_hosts = verify(challenge.key, challenge.signature, meeting.encode_for_host())
         host = challenge.key if is_hosts else ""
         if await self._is_known(challenge.room):

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from genie_core.room.protocol.errors import NoSuchFile
 from genie_core.room.protocol.events import Event, FileRef
-from genie_core.room.protocol.frames import ClientFrame, Piece, Refused, Stored
+from genie_core.room.protocol.frames import ClientFrame, FilePiece, FileStored, FrameRefused
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer
 
@@ -44,7 +44,7 @@ class Library(Protocol):
     def on_event(self, event: Event) -> None:
         """Take note of an event that is new; fetches what a message brings."""
 
-    def on_answer(self, answer: Stored | Piece | Refused) -> None:
+    def on_answer(self, answer: FileStored | FilePiece | FrameRefused) -> None:
         """Take in what the room says about a file."""
 
     def on_online(self, limits: Limits) -> None:
@@ -92,7 +92,7 @@ class NoLibrary:
     def on_event(self, event: Event) -> None:
         """Fetch none."""
 
-    def on_answer(self, answer: Stored | Piece | Refused) -> None:
+    def on_answer(self, answer: FileStored | FilePiece | FrameRefused) -> None:
         """Pass over what was not asked for."""
 
     def on_online(self, limits: Limits) -> None:

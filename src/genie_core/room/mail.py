@@ -10,7 +10,7 @@ from genie_core.room.library import Library
 from genie_core.room.outbox import MAX_UNSENT
 from genie_core.room.protocol.errors import TooManyUnsent
 from genie_core.room.protocol.events import Event, FileRef, Quote
-from genie_core.room.protocol.frames import Piece, Refused, Stored
+from genie_core.room.protocol.frames import FilePiece, FileStored, FrameRefused
 from genie_core.room.seat import Link, LinkStatus, Transfer, Unsent, Way
 from genie_core.storage.filenames import safe_name
 
@@ -109,7 +109,7 @@ class Mail:
         """Fetch what a new event brings."""
         self._library.on_event(event)
 
-    def on_file(self, answer: Stored | Piece | Refused) -> None:
+    def on_file(self, answer: FileStored | FilePiece | FrameRefused) -> None:
         """Take in what the room says about a file."""
         self._library.on_answer(answer)
 

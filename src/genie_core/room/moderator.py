@@ -7,9 +7,15 @@ from genie_core.room.budget import Budget
 from genie_core.room.history import NO_DISK, History
 from genie_core.room.peer import Peer
 from genie_core.room.protocol.codec import whole_text
-from genie_core.room.protocol.events import Moderated, Shared
-from genie_core.room.protocol.frames import Accepted, Moderate, Offered, Refusal, Refused
-from genie_core.room.protocol.host_record import Deed, is_valid
+from genie_core.room.protocol.events import ArgumentSharingChanged, MemberModerated
+from genie_core.room.protocol.frames import (
+    FrameRefused,
+    HostingAccepted,
+    HostingOffered,
+    Moderate,
+    Refusal,
+)
+from genie_core.room.protocol.host_record import HostRecord, is_valid
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.roster import Roster
 from genie_core.room.state.members import Person
@@ -48,12 +54,12 @@ class Moderator:
         self._budget = budget
         self._unseat = unseat
         self._offered = ""
-        self._heir: tuple[str, Deed | None] = ("", None)
+        self._heir: tuple[str, HostRecord | None] = ("", None)
         self._failing = False
         self._told = 0
 
     @property
-    def heir(self) -> tuple[str, Deed | None]:
+    def heir(self) -> tuple[str, HostRecord | None]:
         """Who hosts when this host closes, and where; nobody if the name is empty."""
         return self._heir
 
@@ -78,7 +84,9 @@ class Moderator:
             return
         role = wish.role if wish.measure == "role" else None
         reason = whole_text(wish.reason, REASON_CHARS)
-        self._history.record(peer.name, Moderated(wish.measure, person.name, role, reason), now)
+        self._history.record(
+            peer.name, MemberModerated(wish.measure, person.name, role, reason), now
+        )
         if wish.measure in FAREWELLS or not _may_host(person):
             self._withdraw(person.name)
         if wish.measure in FAREWELLS:
@@ -91,7 +99,7 @@ class Moderator:
         if not (self.has_authority(peer) and self._has_time(peer, now, urgent=not on)):
             return
         if on != self._history.state.sharing:
-            self._history.record(peer.name, Shared(on), now)
+            self._history.record(peer.name, ArgumentSharingChanged(on), now)
             self._tell_what_is_not_on_disk()
 
     def disk_fails(self, *, fails: bool) -> None:
@@ -105,12 +113,14 @@ class Moderator:
             return
         for event in self._history.pending():
             body = event.body
-            if event.seq <= self._told or not isinstance(body, Moderated | Shared):
+            if event.seq <= self._told or not isinstance(
+                body, MemberModerated | ArgumentSharingChanged
+            ):
                 continue
             self._told = event.seq
-            what = f"/{body.measure} {body.name}" if isinstance(body, Moderated) else "/share"
+            what = f"/{body.measure} {body.name}" if isinstance(body, MemberModerated) else "/share"
             for host in self._roster.at(self._history.state.host):
-                self._roster.reply(host, Refused("disk", NOT_ON_DISK.format(what)))
+                self._roster.reply(host, FrameRefused("disk", NOT_ON_DISK.format(what)))
 
     def offer(self, peer: Peer, name: str, now: float) -> None:
         """Ask somebody who is here to host from now on."""
@@ -124,9 +134,9 @@ class Moderator:
             return
         self._offered = person.name
         for terminal in self._roster.at(person.name):
-            self._roster.reply(terminal, Offered(peer.name))
+            self._roster.reply(terminal, HostingOffered(peer.name))
 
-    def accept(self, peer: Peer, deed: Deed, now: float) -> None:
+    def accept(self, peer: Peer, deed: HostRecord, now: float) -> None:
         """Take note that whoever was asked is willing; the host closes the room then."""
         if peer.name != self._offered:
             self._roster.refuse(peer, "not_allowed", "nobody asked you to host")
@@ -144,7 +154,7 @@ class Moderator:
             return
         self._offered, self._heir = "", (peer.name, deed)
         for terminal in self._roster.at(self._history.state.host):
-            self._roster.reply(terminal, Accepted(peer.name, deed))
+            self._roster.reply(terminal, HostingAccepted(peer.name, deed))
 
     def _has_time(self, peer: Peer, now: float, *, urgent: bool = False) -> bool:
         if self._history.congested and not urgent:  # what takes a right away can't wait

@@ -16,25 +16,25 @@ from genie_core.room.budget import WORK_RATE
 from genie_core.room.protocol.codec import normal, size_of, whole_text
 from genie_core.room.protocol.errors import TooLong, TooManyUnsent
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
+    MessagePosted,
     RunBody,
-    Said,
-    Settled,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.protocol.frames import (
-    Bequeath,
     ClientFrame,
-    Delta,
-    Equip,
-    Progress,
+    FrameRefused,
+    PostMessage,
     Publish,
-    Refused,
-    Say,
+    RecoverEvents,
+    ReportDelta,
+    ReportProgress,
+    SetEngine,
     Stop,
     Typing,
 )
@@ -81,7 +81,7 @@ class Outbox:
         self._wishes: list[ClientFrame] = []
         self._stops: list[int] = []
         self._deltas: dict[int, str] = {}
-        self._progress: dict[tuple[int, str, str], Progress] = {}
+        self._progress: dict[tuple[int, str, str], ReportProgress] = {}
         self._label: str | None = None
         self._typing = False
         self._typing_from = 0.0
@@ -176,7 +176,7 @@ class Outbox:
         merged = self._deltas.get(message, "") + whole_text(text)
         self._deltas[message] = merged[-self._limits.text_chars :]
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: ReportProgress) -> None:
         """Pass on what an agent is at; only the latest of each agent in a run counts, and notes."""
         note = progress.detail if progress.what == "note" else ""
         self._progress[progress.message, progress.agent, note] = progress
@@ -215,7 +215,7 @@ class Outbox:
         """What to send now, in order."""
         frames: list[ClientFrame] = []
         if self._label is not None:
-            frames.append(Equip(self._label))
+            frames.append(SetEngine(self._label))
             self._label = None
         frames += [Stop(message) for message in self._stops]
         self._stops.clear()
@@ -248,7 +248,7 @@ class Outbox:
     def acknowledge(self, event: Event) -> bool:
         """Strike off what an event by this participant confirms; False if it was not waiting."""
         body = event.told.body
-        if isinstance(body, Said):
+        if isinstance(body, MessagePosted):
             return self._says.pop(body.id, None) is not None
         for report in self._reports.values():
             if report.since < event.seq and report.body == body:
@@ -256,7 +256,7 @@ class Outbox:
                 return True
         return False
 
-    def refuse(self, refused: Refused, now: float) -> Unsent | Unrecorded | None:
+    def refuse(self, refused: FrameRefused, now: float) -> Unsent | Unrecorded | None:
         """Act on a refusal. Returns what is given up for good, None if it is kept for later."""
         if refused.ref == BEQUEST_REF:
             self._bequeathed = 0
@@ -333,7 +333,7 @@ class Outbox:
                 break
             chosen.append(event)
         self._bequeathed = chosen[-1].seq
-        return [Bequeath(tuple(chosen))]
+        return [RecoverEvents(tuple(chosen))]
 
     def _take_reports(self, now: float) -> list[ClientFrame]:
         frames: list[ClientFrame] = []
@@ -342,7 +342,7 @@ class Outbox:
             if report is not None:
                 if not self._work.take(now):
                     break
-                if isinstance(report.body, Answered | Failed | Cancelled):
+                if isinstance(report.body, AnswerPosted | RunFailed | RunCancelled):
                     # Of a run that has ended, nobody is shown any more what it was at.
                     frames += self._take_progress(report.body.message)
                 frames.append(Publish(report.id, report.body))
@@ -357,18 +357,18 @@ class Outbox:
         if (self._deltas or self._progress) and now >= self._delta_from:
             self._delta_from = now + DELTA_INTERVAL
             frames += self._take_progress()
-            frames += [Delta(message, text) for message, text in self._deltas.items()]
+            frames += [ReportDelta(message, text) for message, text in self._deltas.items()]
             self._deltas.clear()
         return frames
 
-    def _take_progress(self, message: int | None = None) -> list[Progress]:
+    def _take_progress(self, message: int | None = None) -> list[ReportProgress]:
         """What agents are at, in all runs or in that for one message."""
         keys = [key for key in self._progress if message is None or key[0] == message]
         return [self._progress.pop(key) for key in keys]
 
 
-def _say(unsent: Unsent) -> Say:
-    return Say(unsent.id, unsent.text, unsent.emote, unsent.files, unsent.quotes)
+def _say(unsent: Unsent) -> PostMessage:
+    return PostMessage(unsent.id, unsent.text, unsent.emote, unsent.files, unsent.quotes)
 
 
 def _smaller(body: RunBody) -> RunBody | None:
@@ -377,13 +377,13 @@ def _smaller(body: RunBody) -> RunBody | None:
     What a tool is called with stays with the person who is asked, whose own screen has it.
     """
     match body:
-        case Answered(message=message, spent=spent):
-            return Failed(message, "agent", TOO_LARGE, spent)
-        case Failed() | Cancelled():
+        case AnswerPosted(message=message, spent=spent):
+            return RunFailed(message, "agent", TOO_LARGE, spent)
+        case RunFailed() | RunCancelled():
             return msgspec.structs.replace(body, text="", signature=b"")
-        case Asked():
+        case ApprovalRequested():
             return msgspec.structs.replace(body, arguments={}, withheld=True)
-        case Settled():
+        case ApprovalResolved():
             return msgspec.structs.replace(body, arguments=None)
-        case Decided():
+        case DecisionMade():
             return None

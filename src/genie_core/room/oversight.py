@@ -3,11 +3,11 @@
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
 from genie_core.room.engine_room import EngineRoom
-from genie_core.room.protocol.frames import Rule, Ruled
+from genie_core.room.protocol.frames import AnswerApproval, ApprovalAnswered
 from genie_core.room.seat import Answer
 from genie_core.room.security.signing import shown
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 
 
 class Oversight:
@@ -39,7 +39,7 @@ class Oversight:
             self._audience.warn("only the terminal where this call waits shows it; answer it there")
             return False
         return self._client.ask(
-            Rule(
+            AnswerApproval(
                 approval,
                 answer.allow,
                 answer.reason,
@@ -51,7 +51,7 @@ class Oversight:
             )
         )
 
-    def on_ruled(self, ruled: Ruled) -> None:
+    def on_ruled(self, ruled: ApprovalAnswered) -> None:
         """Answer an approval that waits here as its owner did at another terminal.
 
         Unless it was somebody else who did, or they saw another call than the one that waits.
@@ -82,7 +82,7 @@ class Oversight:
         """Stop a run here that somebody wants stopped; the room has checked that they may."""
         self._engines.stop(message, by)
 
-    def _stop(self, exchange: Exchange) -> bool:
+    def _stop(self, exchange: MessageThread) -> bool:
         if self._engines.has(exchange):
             return self._engines.stop(exchange.seq, self._client.name)
         if self._client.name not in (exchange.author, exchange.handler):

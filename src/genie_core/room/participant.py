@@ -24,11 +24,11 @@ from genie_core.room.protocol.events import (
     Role,
 )
 from genie_core.room.protocol.frames import (
-    Admit,
+    AnswerJoinRequest,
     Moderate,
-    Share,
+    ShareArguments,
 )
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.recorded import lacking
 from genie_core.room.seat import (
     Answer,
@@ -130,7 +130,7 @@ class Participant:
         return self._plan.hosting
 
     @property
-    def successor(self) -> Deed | None:
+    def successor(self) -> HostRecord | None:
         """Who has accepted to host when this host leaves, and where."""
         return self._succession.successor
 
@@ -214,11 +214,11 @@ class Participant:
 
     def share(self, on: bool) -> bool:  # noqa: FBT001 - the one thing there is to say
         """Show, or no longer, what a host's tools are called with for guests."""
-        return self._client.ask(Share(on))
+        return self._client.ask(ShareArguments(on))
 
     def admit(self, knock: int, allow: bool) -> bool:  # noqa: FBT001 - as above
         """Let somebody in who waits for the host's word, or turn them away."""
-        return self._client.ask(Admit(knock, allow))
+        return self._client.ask(AnswerJoinRequest(knock, allow))
 
     def offer(self, name: str) -> bool:
         """Ask somebody to host from now on."""

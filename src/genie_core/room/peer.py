@@ -6,32 +6,32 @@ from enum import Enum
 from typing import Final
 
 from genie_core.room.protocol.frames import (
-    Accept,
-    Admit,
-    Bequeath,
+    AcceptHosting,
+    AgentProgress,
+    AnswerApproval,
+    AnswerDelta,
+    AnswerJoinRequest,
     Bye,
     Chunk,
-    Delta,
-    Equip,
-    Fetch,
+    FetchFile,
     Frame,
+    FrameRefused,
     Hello,
+    MemberTyping,
     Moderate,
-    Offer,
-    Prefer,
-    Progress,
-    Progressed,
+    OfferHosting,
+    PostMessage,
     Prove,
     Publish,
-    Refused,
-    Rule,
-    Say,
+    RecoverEvents,
+    ReportDelta,
+    ReportProgress,
     ServerFrame,
-    Share,
+    SetEngine,
+    SetPreferences,
+    ShareArguments,
     Stop,
-    Store,
-    Streamed,
-    Typed,
+    StoreFile,
     Typing,
 )
 
@@ -53,11 +53,21 @@ ARRIVING: Final = frozenset({Stage.GREETING, Stage.PROVING})
 """Stages that are over within seconds, or the connection is."""
 
 _TALK: Final = (
-    *(Say, Publish, Equip, Prefer, Typing, Delta, Progress, Stop, Rule),
-    *(Bequeath, Offer, Accept),
+    *(
+        PostMessage,
+        Publish,
+        SetEngine,
+        SetPreferences,
+        Typing,
+        ReportDelta,
+        ReportProgress,
+        Stop,
+        AnswerApproval,
+    ),
+    *(RecoverEvents, OfferHosting, AcceptHosting),
 )
-_AUTHORITY: Final = (Moderate, Share, Admit)
-_FILES: Final = (Store, Chunk, Fetch)
+_AUTHORITY: Final = (Moderate, ShareArguments, AnswerJoinRequest)
+_FILES: Final = (StoreFile, Chunk, FetchFile)
 
 NEXT: Final[dict[tuple[Stage, type[Frame]], Stage]] = {
     (Stage.GREETING, Hello): Stage.PROVING,
@@ -77,24 +87,24 @@ class Signals:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._waiting: OrderedDict[
-            str | int | tuple[int, str, str], Typed | Streamed | Progressed
+            str | int | tuple[int, str, str], MemberTyping | AnswerDelta | AgentProgress
         ] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, signal: Typed | Streamed | Progressed) -> None:
+    def add(self, signal: MemberTyping | AnswerDelta | AgentProgress) -> None:
         """Keep a signal, merged with one for the same person, agent or message that still waits."""
-        if isinstance(signal, Typed):
+        if isinstance(signal, MemberTyping):
             self._waiting[signal.name] = signal
-        elif isinstance(signal, Progressed):
+        elif isinstance(signal, AgentProgress):
             note = signal.detail if signal.what == "note" else ""  # nothing else may hide it
             self._waiting[signal.message, signal.agent, note] = signal
         else:
             earlier = self._waiting.get(signal.message)
-            text = earlier.text if isinstance(earlier, Streamed) else ""
+            text = earlier.text if isinstance(earlier, AnswerDelta) else ""
             merged = (text + signal.text)[-MERGED_CHARS:]
-            self._waiting[signal.message] = Streamed(signal.message, merged)
+            self._waiting[signal.message] = AnswerDelta(signal.message, merged)
         if len(self._waiting) > self._capacity:
             self._waiting.popitem(last=False)
 
@@ -134,7 +144,7 @@ class Peer:
     strikes: int = 0
     replies: deque[ServerFrame] = field(default_factory=deque)
     arrived: int = 0
-    farewell: Refused | None = None
+    farewell: FrameRefused | None = None
     until: int = 0
     done: bool = False
 

@@ -12,7 +12,7 @@ from genie_core.room.history import Past
 from genie_core.room.judge import AskAlways, Judge
 from genie_core.room.library import Library
 from genie_core.room.protocol.events import Event
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.seat import Hosting
 from genie_core.room.withheld import Withheld
 from genie_core.room.workbench import Workbench
@@ -68,8 +68,8 @@ class Plan:
     hosting: Hosting | None = None
     library: Library | None = None
     withheld: Withheld = field(default_factory=Withheld)
-    deed: Callable[[], Deed] | None = None
-    learn: Callable[[Deed], None] | None = None
+    deed: Callable[[], HostRecord] | None = None
+    learn: Callable[[HostRecord], None] | None = None
     saved: Callable[[], str] = str
     reload: Callable[[str], EngineLoader] | None = None
     begin_closing: Callable[[float], int] | None = None

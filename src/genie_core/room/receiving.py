@@ -7,7 +7,7 @@ disk then ends. So a connection that ends costs one piece, and a host can't send
 from enum import Enum
 from typing import Final
 
-from genie_core.room.protocol.frames import Fetch, Piece, Refusal
+from genie_core.room.protocol.frames import FetchFile, FilePiece, Refusal
 from genie_core.room.transfer import Progress, Troubles
 
 
@@ -28,7 +28,7 @@ class Receiving:
     """Decides what to ask of a file that the room has, `have` bytes of which are here already.
 
     Call `connected` for each new connection and `take` whenever `due` is over. Hand in each
-    `Piece`; if it is `to_write`, write it and tell by `written`; when `to_check`, compare the
+    `FilePiece`; if it is `to_write`, write it and tell by `written`; when `to_check`, compare the
     SHA-256 and tell by `checked`.
     """
 
@@ -101,20 +101,20 @@ class Receiving:
         if self._phase in (_Phase.ASKING, _Phase.ASKED):
             self._phase = _Phase.OFFLINE
 
-    def take(self, now: float) -> Fetch | None:
+    def take(self, now: float) -> FetchFile | None:
         """What to ask for now, if anything."""
         if self.due(now) != 0:
             return None
         self._phase = _Phase.ASKED
         self._owed += 1
-        return Fetch(self.digest, self._have)
+        return FetchFile(self.digest, self._have)
 
     def due(self, now: float) -> float | None:
         """Seconds until `take` has something; None if that needs something else to happen."""
         asking = self._phase is _Phase.ASKING and not self._owed
         return self._troubles.wait(now) if asking else None
 
-    def on_piece(self, piece: Piece, now: float) -> bool:
+    def on_piece(self, piece: FilePiece, now: float) -> bool:
         """Take in an answer; returns whether it is to be written."""
         if not self._answered():
             return False
@@ -170,6 +170,6 @@ class Receiving:
         self._owed -= 1
         return self._phase is _Phase.ASKED
 
-    def _is_next(self, piece: Piece) -> bool:
+    def _is_next(self, piece: FilePiece) -> bool:
         end = piece.offset + len(piece.data)
         return piece.offset == self._have and piece.offset < end <= self.size

@@ -3,18 +3,18 @@
 from collections.abc import Iterable
 
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
     RunBody,
-    Settled,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.seat import Unrecorded
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import RUNNING, Exchange, Phase
+from genie_core.room.state.thread import RUNNING, MessageThread, Phase
 
 
 def lacking(kept: Iterable[Unrecorded], events: Iterable[Event]) -> list[Unrecorded]:
@@ -52,7 +52,7 @@ def unfinished(state: RoomState, unrecorded: Iterable[RunBody]) -> dict[int, lis
     return found
 
 
-def _waiting_after(exchange: Exchange, steps: Iterable[RunBody]) -> list[str] | None:
+def _waiting_after(exchange: MessageThread, steps: Iterable[RunBody]) -> list[str] | None:
     """The approvals that wait in a run after these steps; None if it has ended.
 
     Nothing but a decision fits what has not been decided, be it that the log has lost that.
@@ -61,15 +61,15 @@ def _waiting_after(exchange: Exchange, steps: Iterable[RunBody]) -> list[str] | 
     is_decided = exchange.phase is not Phase.DECIDING
     for body in steps:
         match body:
-            case Asked(approval=approval) if waiting is not None and is_decided:
+            case ApprovalRequested(approval=approval) if waiting is not None and is_decided:
                 waiting[approval] = None
-            case Settled(approval=approval) if waiting is not None:
+            case ApprovalResolved(approval=approval) if waiting is not None:
                 waiting.pop(approval, None)
-            case Decided(decision="delegate"):
+            case DecisionMade(decision="delegate"):
                 waiting, is_decided = waiting or {}, True
-            case Answered() if not is_decided:
+            case AnswerPosted() if not is_decided:
                 pass
-            case Decided(decision="ignore") | Answered() | Failed() | Cancelled():
+            case DecisionMade(decision="ignore") | AnswerPosted() | RunFailed() | RunCancelled():
                 waiting = None
             case _:
                 pass

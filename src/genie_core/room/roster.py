@@ -6,12 +6,12 @@ from typing import Final
 from genie_core.room.peer import ARRIVING, Peer, Signals, Stage
 from genie_core.room.protocol.codec import whole_text
 from genie_core.room.protocol.frames import (
-    Progressed,
+    AgentProgress,
+    AnswerDelta,
+    FrameRefused,
+    MemberTyping,
     Refusal,
-    Refused,
     ServerFrame,
-    Streamed,
-    Typed,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.protocol.names import fold_name
@@ -117,7 +117,7 @@ class Roster:
         if peer.strikes > self._limits.replies:
             self.dismiss(peer, "too_fast", "too many refused frames in a row", final=False)
             return
-        self.reply(peer, Refused(code, whole_text(text, REFUSAL_CHARS), ref))
+        self.reply(peer, FrameRefused(code, whole_text(text, REFUSAL_CHARS), ref))
 
     def drop(self, peer: Peer, why: str) -> None:
         """End the connection of somebody who demands too much; they may come back later."""
@@ -125,7 +125,7 @@ class Roster:
             peer.replies.clear()
             self.dismiss(peer, "too_fast", why, final=False)
 
-    def signal(self, sender: Peer, signal: Typed | Streamed | Progressed) -> None:
+    def signal(self, sender: Peer, signal: MemberTyping | AnswerDelta | AgentProgress) -> None:
         """Pass something ephemeral on to everybody but its sender."""
         for peer in self.seated:
             if peer is not sender:
@@ -135,7 +135,7 @@ class Roster:
     def dismiss(self, peer: Peer, code: Refusal, text: str, *, final: bool) -> None:
         """End a connection with a farewell. `final`: it is of no use to come back."""
         peer.stage = Stage.LEAVING
-        peer.farewell = Refused(code, whole_text(text, REFUSAL_CHARS), final=final)
+        peer.farewell = FrameRefused(code, whole_text(text, REFUSAL_CHARS), final=final)
         self._stirred.add(peer.id)
 
     def stir(self, *peers: Peer) -> None:

@@ -6,7 +6,7 @@ from genie_core.agent.approval import Approval
 from genie_core.execution import Execution
 from genie_core.room.court import Ruling
 from genie_core.room.protocol.events import Spending
-from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.runtime.progress import Usage
 
 
@@ -14,12 +14,12 @@ from genie_core.runtime.progress import Usage
 class Running:
     """A running execution and the approvals it waits for."""
 
-    exchange: Exchange
+    exchange: MessageThread
     execution: Execution
     pending: dict[str, Approval] = field(default_factory=dict)
     answers: dict[str, Ruling] = field(default_factory=dict)
     parked: set[str] = field(default_factory=set)
-    offered: tuple[Proposal, ...] = ()
+    offered: tuple[ToolApproval, ...] = ()
     bill: dict[tuple[str, str, bool], Usage] = field(default_factory=dict)
 
     def charge(self, agent: str, usage: Usage) -> None:

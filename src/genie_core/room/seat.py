@@ -15,7 +15,7 @@ from genie_core.room.backlog import BacklogChoice
 from genie_core.room.departure import Ending, Receipt
 from genie_core.room.grants import Grant
 from genie_core.room.protocol.events import Event, FileRef, Measure, Quote, Role, RunBody, Scope
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.workbench import Workbench
 from genie_core.runtime.progress import What
@@ -276,7 +276,7 @@ class Seat(Protocol):
         """What a host can do beyond the room; None for everybody else."""
 
     @property
-    def successor(self) -> Deed | None:
+    def successor(self) -> HostRecord | None:
         """Who has accepted to host when this host leaves, and where."""
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from genie_core.room.protocol.frames import Refusal, Store
+from genie_core.room.protocol.frames import Refusal, StoreFile
 from genie_core.room.transfer import CHUNK_BYTES, Progress, Troubles
 
 WINDOW: Final = 2
@@ -101,14 +101,14 @@ class Sending:
         if not self.over:
             self._phase = _Phase.OFFLINE
 
-    def take(self, now: float) -> Store | Part | None:
+    def take(self, now: float) -> StoreFile | Part | None:
         """What to send now, if anything; each call is for one frame."""
         if self._wait(now) != 0:
             return None
         self._owed += 1
         if self._phase is _Phase.ASKING:
             self._phase = _Phase.ASKED
-            return Store(self.digest, self.size)
+            return StoreFile(self.digest, self.size)
         part = Part(self._next, min(self._chunk, self.size - self._next))
         self._next += part.length
         return part

@@ -24,14 +24,14 @@ from genie_core.room.protocol.events import Copied, Event, FileRef
 from genie_core.room.protocol.frames import (
     ServerFrame,
 )
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import Certificate
 from genie_core.room.security.identity import Identity
-from genie_core.room.security.invite_tokens import Passes
+from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
-from genie_core.room.transport.hardening import Gate
+from genie_core.room.transport.hardening import HalfOpenLimiter
 from genie_core.room.transport.rate import TokenBucket
 from genie_core.room.transport.websocket import bind, listen
 from genie_core.runtime.tasks import start_task
@@ -132,8 +132,8 @@ class RoomServer:
         key: str = "",
         identity: Identity | None = None,
         certificate: Certificate | None = None,
-        passes: Passes | None = None,
-        keep_passes: Callable[[Passes], None] | None = None,
+        passes: InviteTokens | None = None,
+        keep_passes: Callable[[InviteTokens], None] | None = None,
         ask: bool = False,
         files: FileStore | None = None,
         base: RoomState | None = None,
@@ -170,7 +170,7 @@ class RoomServer:
         self._stall_timeout = stall_timeout
         self._clock = clock
         self._encoder = ServerEncoder()
-        self._gate = Gate(self._room.limits.half_open)
+        self._gate = HalfOpenLimiter(self._room.limits.half_open)
         self._listeners: list[Server] = []
         self._outlets: dict[int, Outlet] = {}
         self._local: set[asyncio.Task[None]] = set()
@@ -262,7 +262,7 @@ class RoomServer:
         )
         return Address(str(name[0]), int(name[1]))
 
-    def settle(self, deed: Deed) -> None:
+    def settle(self, deed: HostRecord) -> None:
         """Take note of where this host can be found, to be told to participants."""
         self._room.settle(deed)
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
 from genie_core.room.plan import Plan
-from genie_core.room.protocol.events import Event, Hosted, Suspended
-from genie_core.room.protocol.frames import Accept, Accepted, Offer, Welcome
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.events import Event, HostStarted, RoomSuspended
+from genie_core.room.protocol.frames import AcceptHosting, HostingAccepted, OfferHosting, Welcome
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.state.room_state import RoomState
 
 
@@ -34,24 +34,24 @@ class Succession:
         self._take_over = take_over
         self._hosts = plan.close_room is not None
         self._host_before = ""
-        self._successor: Deed | None = None
-        self._own_deed: Deed | None = None
+        self._successor: HostRecord | None = None
+        self._own_deed: HostRecord | None = None
 
     @property
-    def successor(self) -> Deed | None:
+    def successor(self) -> HostRecord | None:
         """Who has accepted to host when this host leaves, and where."""
         return self._successor
 
     def offer(self, name: str) -> bool:
         """Ask somebody to host from now on; False without a connection."""
-        return self._client.ask(Offer(name))
+        return self._client.ask(OfferHosting(name))
 
     def accept(self) -> bool:
         """Say yes to hosting; False without a place to host at, or without a connection."""
         if self._plan.deed is None:
             return False
         self._own_deed = self._plan.deed()
-        return self._client.ask(Accept(self._own_deed))
+        return self._client.ask(AcceptHosting(self._own_deed))
 
     def begin(self) -> None:
         """Remember who hosted as far as the own copy tells."""
@@ -72,7 +72,7 @@ class Succession:
         if self._plan.deed is not None:
             self._audience.listener.on_offered(by)
 
-    def on_accepted(self, accepted: Accepted) -> None:
+    def on_accepted(self, accepted: HostingAccepted) -> None:
         """Tell the host that somebody is willing."""
         self._successor = accepted.deed
         self._audience.listener.on_accepted(accepted.name)
@@ -80,18 +80,18 @@ class Succession:
     def on_event(self, event: Event, before: str) -> None:
         """Act on an event that the state holds already; `before` is who hosted until then."""
         match event.body:
-            case Suspended(deed=deed, heir=heir) if deed is not None and not self._hosts:
+            case RoomSuspended(deed=deed, heir=heir) if deed is not None and not self._hosts:
                 self._inherit(heir, deed)
-            case Hosted():
+            case HostStarted():
                 self._tell_host(before)
 
-    def _inherit(self, heir: str, deed: Deed) -> None:
+    def _inherit(self, heir: str, deed: HostRecord) -> None:
         if heir == self._client.name and deed == self._own_deed:  # and not at another terminal
             self._take_over("the room was handed over to you")
         else:
             self._learn(deed)
 
-    def _learn(self, deed: Deed) -> None:
+    def _learn(self, deed: HostRecord) -> None:
         if self._plan.learn is not None:
             self._plan.learn(deed)
 

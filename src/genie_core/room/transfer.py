@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Final
 
-from genie_core.room.protocol.events import Event, FileRef, Said
+from genie_core.room.protocol.events import Event, FileRef, MessagePosted
 from genie_core.room.protocol.frames import Refusal
 
 CHUNK_BYTES: Final = 96 * 1024
@@ -72,5 +72,5 @@ def files_of(events: Iterable[Event]) -> Iterator[FileRef]:
     """The files that a room's messages name."""
     for event in events:
         body = event.told.body
-        if isinstance(body, Said):
+        if isinstance(body, MessagePosted):
             yield from body.files

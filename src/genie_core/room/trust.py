@@ -6,7 +6,7 @@ A host that is not the engine's owner could otherwise let it do what nobody here
 from genie_core.room.context import Missing
 from genie_core.room.security.signing import Author
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.room.state.thread import MessageThread, ToolApproval
 
 
 class Trust:
@@ -31,7 +31,7 @@ class Trust:
             if past.author == self._owner and past.seq <= live_after:
                 self._taken.add(past.said.id)
 
-    def objection(self, exchange: Exchange) -> str:
+    def objection(self, exchange: MessageThread) -> str:
         """Why the engine does not act on a message; empty if it does, which it does once."""
         if exchange.author != self._owner:
             return "" if self._serves else f"{self._owner}'s engine serves nobody else"
@@ -59,7 +59,7 @@ class Trust:
         told_by_others = not self._serves or bool(exchange.voucher)
         return told_by_others and not author.wrote(exchange.said)
 
-    def doubts_answer(self, exchange: Exchange) -> bool:
+    def doubts_answer(self, exchange: MessageThread) -> bool:
         """Whether somebody else claims that an agent of the owner's has given this answer."""
         if exchange.handler != self._owner or exchange.answer is None:
             return False
@@ -67,7 +67,7 @@ class Trust:
             return bool(exchange.answer_voucher)
         return not self._author.reported(exchange.said, exchange.answer)
 
-    def is_own_call(self, proposal: Proposal) -> bool:
+    def is_own_call(self, proposal: ToolApproval) -> bool:
         """Whether the own engine asked for this call, and on which words."""
         if self._serves or self._author is None:
             return True
@@ -76,7 +76,7 @@ class Trust:
             exchange
         )
 
-    def is_own_decision(self, exchange: Exchange) -> bool:
+    def is_own_decision(self, exchange: MessageThread) -> bool:
         """Whether it was the own engine that gave a message of the owner's to an agent."""
         decision, author = exchange.decision, self._author
         if self._serves or author is None:

@@ -8,8 +8,8 @@ from typing import Final
 from genie_core.archive.blobs import BlobStore
 from genie_core.room.channel import Channel, attempt, now
 from genie_core.room.offers import Offers
-from genie_core.room.protocol.events import Event, FileRef, Hosted, Recovered
-from genie_core.room.protocol.frames import Chunk, Refused, Store, Stored
+from genie_core.room.protocol.events import Event, FileRef, HostStarted, RecoveredEvent
+from genie_core.room.protocol.frames import Chunk, FileStored, FrameRefused, StoreFile
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.sending import Sending
 from genie_core.room.telling import Telling
@@ -91,18 +91,18 @@ class Uploads:
 
     def on_event(self, event: Event) -> None:
         """Take note of what a host may lack: all, if it hosts anew; what was recovered."""
-        if isinstance(event.body, Hosted):
+        if isinstance(event.body, HostStarted):
             self._lacked = None
-        elif isinstance(event.body, Recovered) and self._lacked is not None:
+        elif isinstance(event.body, RecoveredEvent) and self._lacked is not None:
             self._lacked.update(file.digest for file in files_of([event]))
 
-    def on_stored(self, answer: Stored) -> None:
+    def on_stored(self, answer: FileStored) -> None:
         """Take in how much of a file the room has."""
         if (outgoing := self._outgoing.get(answer.digest)) is not None:
             outgoing.course.on_stored(answer.have, now())
             self._tell_of(outgoing)
 
-    def on_refused(self, refused: Refused) -> None:
+    def on_refused(self, refused: FrameRefused) -> None:
         """Take in what the room does not do; that it lacks a file means it may lack others."""
         if refused.code == "unknown_file" and not self._all_offered:
             self._lacked = None
@@ -186,8 +186,8 @@ class Uploads:
     async def _go_on(self, outgoing: _Outgoing) -> None:
         course, connection = outgoing.course, self._channel.connection
         while (step := course.take(now())) is not None:
-            frame: Store | Chunk
-            if isinstance(step, Store):
+            frame: StoreFile | Chunk
+            if isinstance(step, StoreFile):
                 frame = step
             else:
                 read = partial(self._blobs.read, course.digest, step.offset, step.length)

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import msgspec
 
-from genie_core.room.protocol.events import Asked, Event, Failed, Settled
-from genie_core.room.state.thread import Proposal
+from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, Event, RunFailed
+from genie_core.room.state.thread import ToolApproval
 from genie_core.storage.atomic import make_private_folder, replace_file
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Withheld:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self._own: dict[str, Asked] = {}
+        self._own: dict[str, ApprovalRequested] = {}
         self._kept: dict[str, dict[str, Any]] = {}
         self._failures: dict[tuple[int, str], str] = {}
 
@@ -75,14 +75,14 @@ class Withheld:
             except OSError:
                 logger.warning("withheld arguments can't be forgotten on disk", exc_info=True)
 
-    def note(self, asked: Asked) -> None:
+    def note(self, asked: ApprovalRequested) -> None:
         """Remember a call that is about to be asked for, before the room is told of it."""
         self._own[asked.approval] = asked
         if asked.withheld:
             self._kept[asked.approval] = asked.arguments
             self._write(_Entry(asked.approval, asked.arguments))
 
-    def note_failure(self, failed: Failed, details: str) -> None:
+    def note_failure(self, failed: RunFailed, details: str) -> None:
         """Remember what only the owner is told of a failed run, while this program runs."""
         self._failures.pop((failed.message, failed.error), None)
         self._failures[failed.message, failed.error] = details
@@ -96,11 +96,11 @@ class Withheld:
     def uncover(self, event: Event) -> Event:
         """The event as this machine may show it: an own call or failure with all there is to it."""
         body = event.body
-        if isinstance(body, Failed):
+        if isinstance(body, RunFailed):
             details = self._failures.get((body.message, body.error), body.error)
             whole = msgspec.structs.replace(body, error=details)
             return msgspec.structs.replace(event, body=whole)
-        if not isinstance(body, Asked):
+        if not isinstance(body, ApprovalRequested):
             return event
         if body.approval in self._own:
             own = msgspec.structs.replace(self._own[body.approval], signature=body.signature)
@@ -110,13 +110,13 @@ class Withheld:
             return msgspec.structs.replace(event, body=shown)
         return event
 
-    def uncover_all(self, proposals: Iterable[Proposal]) -> None:
+    def uncover_all(self, proposals: Iterable[ToolApproval]) -> None:
         """Show calls that were asked for before as this machine may show them."""
         for proposal in proposals:
             if proposal.withheld and proposal.id in self._kept:
                 proposal.arguments = self._kept[proposal.id]
 
-    def settle(self, settled: Settled) -> None:
+    def settle(self, settled: ApprovalResolved) -> None:
         """Forget what is decided for good.
 
         An own call stays known as long as the program runs, for it is the host who says that it is

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from genie_core.errors import ActorStopped
-from genie_core.runtime.resource_task import CANCEL_GRACE, Patience, Tenure, abandon
+from genie_core.runtime.resource_task import CANCEL_GRACE, ResourceTask, WaitLimit, abandon
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import first_done
 from genie_core.settings import check_timeout
@@ -49,12 +49,12 @@ class Actor(ABC, Generic[Request, Reply]):
     """
 
     def __init__(
-        self, name: str, idle_timeout: float | None = None, patience: Patience | None = None
+        self, name: str, idle_timeout: float | None = None, patience: WaitLimit | None = None
     ) -> None:
         check_timeout("idle_timeout", idle_timeout)
         self._name = name
         self._idle_timeout = idle_timeout
-        self._patience = patience or Patience()
+        self._patience = patience or WaitLimit()
         self._mailbox: deque[_Letter[Request, Reply]] = deque()
         self._task: Task[None] | None = None
         self._news: Future[None] | None = None
@@ -136,7 +136,7 @@ class Actor(ABC, Generic[Request, Reply]):
 
     async def _work(self) -> None:
         while (letter := self._next_letter()) is not None:
-            held = Tenure(self._name, self.resources)
+            held = ResourceTask(self._name, self.resources)
             try:
                 if await self._started(held, letter):
                     await self._serve_until_idle(held)
@@ -144,7 +144,7 @@ class Actor(ABC, Generic[Request, Reply]):
                 await held.end()
         self._task = None  # nothing may be awaited after the last look into the mailbox
 
-    async def _started(self, held: Tenure, letter: _Letter[Request, Reply]) -> bool:
+    async def _started(self, held: ResourceTask, letter: _Letter[Request, Reply]) -> bool:
         """Wait for the resources that a request needs; False if it has got another reply."""
         if not await self._patience.wait(held.started, letter.reply):
             self._refuse_all(ActorStopped(self._name, "did not start while being stopped"))
@@ -155,7 +155,7 @@ class Actor(ABC, Generic[Request, Reply]):
             letter.reply.set_exception(error)
         return error is None
 
-    async def _serve_until_idle(self, held: Tenure) -> None:
+    async def _serve_until_idle(self, held: ResourceTask) -> None:
         held.task.add_done_callback(self._wake)
         try:
             while await self._has_mail(held):
@@ -165,7 +165,7 @@ class Actor(ABC, Generic[Request, Reply]):
         finally:  # one that is left behind must not wake whoever waits with its successor
             held.task.remove_done_callback(self._wake)
 
-    async def _has_mail(self, held: Tenure) -> bool:
+    async def _has_mail(self, held: ResourceTask) -> bool:
         if not (self._mailbox or self._stopping or held.task.done()):
             await self._wait_for_news()
         return bool(self._mailbox) and not held.task.done()

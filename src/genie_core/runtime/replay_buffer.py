@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 Item = TypeVar("Item")
 
 
-class Record(Generic[Item]):
+class ReplayableStream(Generic[Item]):
     """Items in order; once closed there are no more.
 
     All methods belong to one event loop. Reading is free of side effects.

@@ -21,7 +21,7 @@ CANCEL_GRACE: Final = 3.0
 """Seconds that something cancelled may take to end before it is left behind."""
 
 
-class Tenure:
+class ResourceTask:
     """An async context that is entered and left by a task of its own.
 
     Contexts that hold task groups, such as connections to tool servers, must be left by the task
@@ -85,7 +85,7 @@ GRACE: Final = 10.0
 _abandoned: Final[set[Task[Any]]] = set()  # an event loop alone does not keep its tasks
 
 
-class Patience:
+class WaitLimit:
     """Without limit until `limit` is called, then `GRACE` seconds for each wait.
 
     One is shared by everything that belongs to a session. What a reasoner or an agent does while

@@ -22,7 +22,7 @@ _KEY: Final = "session"
 _AT_ONCE: Final = 500  # messages encoded in one go: the event loop gets its turn in between
 
 
-class Conversation:
+class MessageLog:
     """Messages in the order they were added, each written to disk once.
 
     `messages` is the live list: share it, do not change it. Nothing may be added before what is

@@ -10,7 +10,7 @@ from typing import Any
 
 from genie_core.agent.approval import ApprovalCallback, Verdict
 from genie_core.agent.base import AgentInput, AsyncTool, CutAnswer
-from genie_core.testing.shown import Arrivals, Exchange
+from genie_core.testing.shown import Arrivals, ShownExchange
 from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say, Stall, Turn, split_words
 
 
@@ -23,7 +23,7 @@ class Moment:
     """What a model would be shown when it is its turn."""
 
     texts: list[str]
-    exchanges: list[Exchange]
+    exchanges: list[ShownExchange]
     files: list[str] = field(default_factory=list)
 
 
@@ -57,7 +57,7 @@ class Play:
         emit: Callable[[str], None],
     ) -> str:
         """Answer a query."""
-        exchanges: list[Exchange] = []
+        exchanges: list[ShownExchange] = []
         while True:
             await self._moments.add(Moment(list(_texts(input, exchanges)), list(exchanges)))
             match self._turns.popleft() if self._turns else Say(f"echo: {input.query}"):
@@ -78,9 +78,9 @@ class Play:
                     _stream(after, emit)
                     raise ConnectionResetError("the answer broke off")
 
-    async def _exchange(self, call: Call, callback: ApprovalCallback) -> Exchange:
+    async def _exchange(self, call: Call, callback: ApprovalCallback) -> ShownExchange:
         written = call.arguments if isinstance(call.arguments, str) else json.dumps(call.arguments)
-        return Exchange(call.name, written, await self._result(call.name, written, callback))
+        return ShownExchange(call.name, written, await self._result(call.name, written, callback))
 
     async def _result(self, name: str, written: str, callback: ApprovalCallback) -> str:
         if (tool := self._tools.get(name)) is None:
@@ -102,7 +102,7 @@ class Play:
             return f"{name} failed: {error}"
 
 
-def _texts(given: AgentInput, exchanges: list[Exchange]) -> Iterator[str]:
+def _texts(given: AgentInput, exchanges: list[ShownExchange]) -> Iterator[str]:
     if given.preferences:
         yield given.preferences
     yield given.query
@@ -115,7 +115,7 @@ def _stream(text: str, emit: Callable[[str], None]) -> None:
         emit(word)
 
 
-async def _together(*exchanges: Any) -> list[Exchange]:
+async def _together(*exchanges: Any) -> list[ShownExchange]:
     """Do all at once; unlike `gather`, leave none running when cancelled."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(exchange) for exchange in exchanges]

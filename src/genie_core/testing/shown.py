@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ShownExchange:
     """A tool call and what came of it; `arguments` are JSON as the model wrote it."""
 
     name: str
@@ -17,7 +17,7 @@ class Exchange:
     result: str
 
 
-class Shown(Protocol):
+class ShownMessages(Protocol):
     """What one request shows to the model."""
 
     @property
@@ -29,7 +29,7 @@ class Shown(Protocol):
         """Media types of the files, in order."""
 
     @property
-    def exchanges(self) -> Sequence[Exchange]:
+    def exchanges(self) -> Sequence[ShownExchange]:
         """Tool calls with the results that belong to them, in the order of the calls."""
 
 
@@ -37,7 +37,7 @@ class ScriptedModel(Protocol):
     """A model that follows a script and keeps what it was asked."""
 
     @property
-    def requests(self) -> Sequence[Shown]:
+    def requests(self) -> Sequence[ShownMessages]:
         """All requests so far."""
 
     async def reached(self, count: int) -> None:

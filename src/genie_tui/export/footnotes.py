@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
-from genie_core.room.protocol.events import Asked, Decided, Event, Settled
+from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, DecisionMade, Event
 from genie_tui.export.story import Line, Passage, story
 from genie_tui.text import visible
 from genie_tui.widgets.approval_text import what_changed
@@ -39,17 +39,19 @@ def footnotes(events: Iterable[Event], wrong: Container[int] = ()) -> dict[int, 
 
 def is_footnote(passage: Passage) -> bool:
     """Whether a passage stands beside its message rather than among what was said."""
-    return passage.exchange is not None and isinstance(passage.told.body, Decided | Asked | Settled)
+    return passage.exchange is not None and isinstance(
+        passage.told.body, DecisionMade | ApprovalRequested | ApprovalResolved
+    )
 
 
 def _footnote(passage: Passage, line: Line, wrong: Container[int]) -> Footnote:
     body = passage.told.body
     fields = fields_of(body)
-    if isinstance(body, Decided):
+    if isinstance(body, DecisionMade):
         fields.append(("agents", spent_tree(body.spent)))
         if body.message in wrong:
             line = Line(line.mark, f"{line.text} (marked as wrong)")
-    if isinstance(body, Settled) and passage.proposal is not None:
+    if isinstance(body, ApprovalResolved) and passage.proposal is not None:
         fields.append(("changes", "\n".join(what_changed(passage.proposal.call, body.arguments))))
     if passage.voucher:
         fields.append(("recovered", f"from {passage.voucher}'s copy"))

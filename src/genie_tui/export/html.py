@@ -15,7 +15,7 @@ from genie_core.archive.labels import Labels
 from genie_core.archive.reader import LogReader
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import AGENT
-from genie_core.room.protocol.events import FileRef, Quote, Said
+from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
 from genie_tui.export.story import Passage, story
@@ -95,7 +95,7 @@ def _passage(
     vouched = _span("vouched", f"recovered from {visible_line(passage.voucher)}'s copy")
     vouched = f" {vouched}" if passage.voucher else ""
     match told.body:
-        case Said() as said:
+        case MessagePosted() as said:
             who = _span("who", visible_line(told.by))
             yield f'<article class="said" id="m{seq}">\n<h3>{who}{vouched} {when}</h3>\n'
             yield from _said(said, place)
@@ -127,7 +127,7 @@ def _receiver(passage: Passage) -> str:
     return f" → {name}"
 
 
-def _said(said: Said, place: Place) -> Iterator[str]:
+def _said(said: MessagePosted, place: Place) -> Iterator[str]:
     if said.text.strip():
         yield _text(f"* {said.text}" if said.emote else said.text)
     for line, file in zip(file_lines(said.files), said.files, strict=True):

@@ -14,7 +14,7 @@ from genie_core.archive.labels import Labels
 from genie_core.archive.reader import LogReader
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.spoken import AGENT
-from genie_core.room.protocol.events import FileRef, Quote, Said
+from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
 from genie_tui.export.escaping import BREAK, escape
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
@@ -85,7 +85,7 @@ def _passage(passage: Passage, notes: dict[int, list[Footnote]], when: str, plac
     vouched = f" (recovered from {escape(visible_line(passage.voucher))}'s copy)"
     vouched = vouched if passage.voucher else ""
     match told.body:
-        case Said() as said:
+        case MessagePosted() as said:
             note = f"[^{passage.event.seq}]" if passage.event.seq in notes else ""
             head = f"**{escape(visible_line(told.by))}** {when}{vouched}{note}"
             return "\n\n".join([_below(head, _said(said)), *_brought(said, place)])
@@ -99,7 +99,7 @@ def _passage(passage: Passage, notes: dict[int, list[Footnote]], when: str, plac
     return f"{answer}\n\n{line}" if passage.line else answer
 
 
-def _said(said: Said) -> str:
+def _said(said: MessagePosted) -> str:
     return f"\\* {_text(said.text)}" if said.emote else content(said.text)
 
 
@@ -112,7 +112,7 @@ def _text(raw: str) -> str:
     return escape(visible(raw)) or "…"
 
 
-def _brought(said: Said, place: Place) -> Iterator[str]:
+def _brought(said: MessagePosted, place: Place) -> Iterator[str]:
     lines = file_lines(said.files)
     files = [
         _file(f"{line.name} ({line.about})", file, place)

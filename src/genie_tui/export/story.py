@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 from genie_core.assistant.reasoners.query import question_in
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Hosted,
-    Left,
+    HostStarted,
+    MemberLeft,
+    MessagePosted,
     RunBody,
-    Said,
-    Settled,
-    Unreadable,
+    RunCancelled,
+    RunFailed,
+    UnreadableEvent,
 )
 from genie_core.room.state.room_state import IllegalEvent, RoomState
-from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_tui.text import visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.announcement import announcement, because, copied_from
@@ -49,8 +49,8 @@ class Passage:
 
     event: Event
     told: Event
-    exchange: Exchange | None = None
-    proposal: Proposal | None = None
+    exchange: MessageThread | None = None
+    proposal: ToolApproval | None = None
     line: Line | None = None
 
     @property
@@ -62,9 +62,9 @@ class Passage:
     def by_agent(self) -> str | None:
         """Return an agent's text, complete or not; None if this is no answer."""
         match self.told.body:
-            case Answered(text=text):
+            case AnswerPosted(text=text):
                 return text
-            case Failed(text=text) | Cancelled(text=text) if text:
+            case RunFailed(text=text) | RunCancelled(text=text) if text:
                 return text
         return None
 
@@ -72,13 +72,13 @@ class Passage:
     def took(self) -> float | None:
         """The seconds until an answer was complete, None if it is not or this is none."""
         body = self.told.body
-        return body.elapsed if isinstance(body, Answered) else None
+        return body.elapsed if isinstance(body, AnswerPosted) else None
 
     @property
     def receiver(self) -> str:
         """Whom an answer is for, one line that is safe to show; empty if that is not known."""
         body = self.told.body
-        named = body.receiver if isinstance(body, Answered) else None
+        named = body.receiver if isinstance(body, AnswerPosted) else None
         return visible_line(named or (self.exchange.author if self.exchange else ""))
 
 
@@ -115,10 +115,10 @@ def _passage(state: RoomState, event: Event) -> Passage | None:
         return Passage(event, event, line=Line("⚠", text))
     exchange = _exchange(state, event, told)
     proposal = None
-    if isinstance(told.body, Asked | Settled) and told is event:
+    if isinstance(told.body, ApprovalRequested | ApprovalResolved) and told is event:
         proposal = state.proposals.get(told.body.approval)
-    if isinstance(told.body, Said | Answered):
-        is_cut = isinstance(told.body, Answered) and told.body.cut
+    if isinstance(told.body, MessagePosted | AnswerPosted):
+        is_cut = isinstance(told.body, AnswerPosted) and told.body.cut
         return Passage(event, told, exchange, line=Line(CUT_MARK, CUT) if is_cut else None)
     waiting = exchange.parked if exchange is not None and told is event else ()
     parked = [state.proposals[call].tool for call in waiting if call in state.proposals]
@@ -128,16 +128,23 @@ def _passage(state: RoomState, event: Event) -> Passage | None:
 
 def _devices(state: RoomState, told: Event) -> dict[str, set[str]]:
     """Where the person whom an event is about was before it, by name."""
-    name = told.body.name if isinstance(told.body, Left) else told.by
+    name = told.body.name if isinstance(told.body, MemberLeft) else told.by
     person = state.people.get(name)
     return {name: set(person.terminals)} if person else {}
 
 
-def _exchange(state: RoomState, event: Event, told: Event) -> Exchange | None:
+def _exchange(state: RoomState, event: Event, told: Event) -> MessageThread | None:
     match told.body:
-        case Said():
+        case MessagePosted():
             return state.exchanges.get(event.seq)
-        case Decided() | Asked() | Settled() | Answered() | Failed() | Cancelled():
+        case (
+            DecisionMade()
+            | ApprovalRequested()
+            | ApprovalResolved()
+            | AnswerPosted()
+            | RunFailed()
+            | RunCancelled()
+        ):
             message = told.body.message
             if told is not event:
                 message = state.recovered.get(message, message)
@@ -147,49 +154,53 @@ def _exchange(state: RoomState, event: Event, told: Event) -> Exchange | None:
 
 def _line(
     told: Event,
-    proposal: Proposal | None,
+    proposal: ToolApproval | None,
     parked: list[str],
     here: dict[str, set[str]],
     host: str,
 ) -> Line | None:
     match told.body:
-        case Unreadable(why=why):
+        case UnreadableEvent(why=why):
             return Line("⚠", f"entry {told.seq} can't be read: {visible_line(why)}")
-        case Hosted(host=now) as hosted if host not in ("", now):
+        case HostStarted(host=now) as hosted if host not in ("", now):
             return Line("◇", f"{visible_line(now)} hosts now{copied_from(hosted)}")
-        case Decided() | Asked() | Settled() | Failed() | Cancelled():
+        case (
+            DecisionMade() | ApprovalRequested() | ApprovalResolved() | RunFailed() | RunCancelled()
+        ):
             raw = _of_run(told.body, told.by, proposal, parked)
             return raw and Line(raw.mark, visible_line(" ".join(raw.text.split())))
     announced = announcement(told, here)
     return announced and Line(*announced)
 
 
-def _of_run(body: RunBody, by: str, proposal: Proposal | None, parked: list[str]) -> Line | None:
+def _of_run(
+    body: RunBody, by: str, proposal: ToolApproval | None, parked: list[str]
+) -> Line | None:
     """What an engine did about a message, of which these tools wait; not yet safe to show."""
     match body:
-        case Decided(decision="ignore"):
+        case DecisionMade(decision="ignore"):
             return Line("○", f"{by}'s agent stays silent: {body.reason or 'no reason given'}")
-        case Decided():
+        case DecisionMade():
             whom = f" for {body.receiver}" if body.receiver else ""
             asks = f": {question_in(body.query)}" if body.query else ""
             return Line("●", f"{by}'s agent takes it up{whom}{asks}")
-        case Asked():
+        case ApprovalRequested():
             given = arguments_line(body.arguments, withheld=body.withheld)
             return Line("▲", f"{agent_path(body.agent)} asks for {body.tool}: {given}")
-        case Settled():
+        case ApprovalResolved():
             return _settled(body, by, proposal.tool if proposal else "a tool call")
-        case Cancelled() | Failed() if parked and goes_on(body):
-            why = body.reason if isinstance(body, Cancelled) else body.error
+        case RunCancelled() | RunFailed() if parked and goes_on(body):
+            why = body.reason if isinstance(body, RunCancelled) else body.error
             return Line(MARK, because(f"the work on it was {parked_with(parked)}", why))
-        case Failed():
+        case RunFailed():
             where = "" if body.stage in ("agent", "lost") else f" in {part(body.stage)}"
             return Line("✗", f"{by}'s agent failed{where}: {why_failed(body.error)}")
-        case Cancelled():
+        case RunCancelled():
             return Line("■", because("the work on it was stopped", body.reason))
     return None
 
 
-def _settled(body: Settled, by: str, tool: str) -> Line:
+def _settled(body: ApprovalResolved, by: str, tool: str) -> Line:
     match body.outcome:
         case "approved":
             who = "" if body.how else f" by {by}"

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from enum import Enum
 
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Recovered,
-    Said,
-    Settled,
+    MessagePosted,
+    RecoveredEvent,
+    RunCancelled,
+    RunFailed,
 )
 
 
@@ -33,15 +33,15 @@ def landmark_of(event: Event) -> Landmark | None:
     of the run settled is nobody's answer.
     """
     match event.body:
-        case Said() | Recovered(event=Event(body=Said())):
+        case MessagePosted() | RecoveredEvent(event=Event(body=MessagePosted())):
             return Landmark.MESSAGE
-        case Decided():
+        case DecisionMade():
             return Landmark.DECISION
-        case Asked(unasked=False):
+        case ApprovalRequested(unasked=False):
             return Landmark.APPROVAL
-        case Failed():
+        case RunFailed():
             return Landmark.FAILURE
-        case Settled(outcome="approved" | "denied", how="" | "edit"):
+        case ApprovalResolved(outcome="approved" | "denied", how="" | "edit"):
             return Landmark.VERDICT
     return None
 
@@ -49,15 +49,15 @@ def landmark_of(event: Event) -> Landmark | None:
 def message_of(event: Event) -> int:
     """The number of the message that an event is, or is about; 0 if it is about none."""
     match event.body:
-        case Said() | Recovered(event=Event(body=Said())):
+        case MessagePosted() | RecoveredEvent(event=Event(body=MessagePosted())):
             return event.seq
         case (
-            Decided(message=message)
-            | Asked(message=message)
-            | Settled(message=message)
-            | Answered(message=message)
-            | Failed(message=message)
-            | Cancelled(message=message)
+            DecisionMade(message=message)
+            | ApprovalRequested(message=message)
+            | ApprovalResolved(message=message)
+            | AnswerPosted(message=message)
+            | RunFailed(message=message)
+            | RunCancelled(message=message)
         ):
             return message
     return 0
@@ -66,21 +66,21 @@ def message_of(event: Event) -> int:
 def words_in(event: Event) -> Iterator[str]:
     """The texts of an event that a search looks through, without those that are withheld."""
     match event.told.body:
-        case Said(text=text, files=files):
+        case MessagePosted(text=text, files=files):
             yield text
             yield from (file.name for file in files)
-        case Answered(text=text):
+        case AnswerPosted(text=text):
             yield text
-        case Decided(reason=reason, query=query):
+        case DecisionMade(reason=reason, query=query):
             yield reason or ""
             yield query or ""
-        case Asked(tool=tool, agent=agent):
+        case ApprovalRequested(tool=tool, agent=agent):
             yield tool
             yield agent
-        case Settled(reason=reason):
+        case ApprovalResolved(reason=reason):
             yield reason or ""
-        case Failed(error=error, text=text):
+        case RunFailed(error=error, text=text):
             yield error
             yield text
-        case Cancelled(text=text):
+        case RunCancelled(text=text):
             yield text

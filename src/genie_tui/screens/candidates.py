@@ -15,7 +15,7 @@ from genie_tui.screens.file_desk import FileDesk
 from genie_tui.text import visible_line
 from genie_tui.widgets.completion import Completions, Words
 from genie_tui.widgets.composer import Composer
-from genie_tui.widgets.join_requests import Door
+from genie_tui.widgets.join_requests import JoinRequests
 
 AGENTS: Final = ("genie", "system")
 """Names that address the agents, completed after an `@` like a person's."""
@@ -37,7 +37,7 @@ class Candidates:
         seat: Callable[[], Seat | None],
         files: FileDesk,
         cargo: Cargo,
-        door: Door,
+        door: JoinRequests,
     ) -> None:
         self._screen = screen
         self._composer = composer

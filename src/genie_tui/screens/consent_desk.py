@@ -9,7 +9,7 @@ from textual.screen import Screen
 from genie_core.room.backlog import BacklogChoice
 from genie_core.room.seat import Answer, EngineState, Seat
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Proposal
+from genie_core.room.state.thread import ToolApproval
 from genie_tui.amounts import counted
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.edit_call import EditCallScreen
@@ -70,7 +70,7 @@ class ConsentDesk:
         why = _NOT_TAKEN.get(state, "That tool call does not wait any more.")
         self._screen.notify(why, severity="warning")
 
-    def edit(self, seat: Seat, proposal: Proposal) -> None:
+    def edit(self, seat: Seat, proposal: ToolApproval) -> None:
         """Let the person change a call and allow it."""
         if proposal.withheld and not proposal.arguments:
             self._screen.notify(UNSEEN, severity="warning")

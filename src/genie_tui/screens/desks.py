@@ -39,7 +39,7 @@ from genie_tui.screens.who_desk import WhoDesk
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
-from genie_tui.widgets.join_requests import Door
+from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.timeline import Timeline
 
@@ -60,7 +60,7 @@ class Desks:
     ) -> None:
         self.banner = Banner()
         self.timeline = Timeline()
-        self.door = Door(clock)
+        self.door = JoinRequests(clock)
         self.composer = Composer()
         self.host = HostDesk(screen, self.door, self.banner, take_over, clock)
         self.cargo = CargoDesk(screen, self.composer, doorman, seat, self.timeline.shelf, clock)

@@ -7,7 +7,7 @@ from genie_tui.screens.panel_place import PanelPlace
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.composer import Composer
-from genie_tui.widgets.join_requests import Door
+from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline import Timeline
 
@@ -19,7 +19,7 @@ class Excursion:
     """
 
     def __init__(
-        self, screen: Screen[None], timeline: Timeline, door: Door, composer: Composer
+        self, screen: Screen[None], timeline: Timeline, door: JoinRequests, composer: Composer
     ) -> None:
         self._screen = screen
         self._timeline = timeline

@@ -10,7 +10,7 @@ from genie_core.errors import GenieError
 from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.seat import Seat
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 from genie_tui.order import Open, Save
 from genie_tui.received import copy_to_show, save_to, show
 from genie_tui.text import visible_line
@@ -19,7 +19,7 @@ from genie_tui.text import visible_line
 class FileDesk:
     """Saves and opens files; `chosen` returns the message that the person has selected."""
 
-    def __init__(self, screen: Screen[None], chosen: Callable[[], Exchange | None]) -> None:
+    def __init__(self, screen: Screen[None], chosen: Callable[[], MessageThread | None]) -> None:
         self._screen = screen
         self._chosen = chosen
 

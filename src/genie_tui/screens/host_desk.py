@@ -16,7 +16,7 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
 from genie_tui.text import visible_line
 from genie_tui.widgets.banner import Banner
-from genie_tui.widgets.join_requests import Caller, Door, HostOffer
+from genie_tui.widgets.join_requests import Caller, HostOffer, JoinRequests
 
 PATIENCE: Final = 60.0
 """Seconds without the host after which a member is told that they can host."""
@@ -31,7 +31,7 @@ class HostDesk:
     def __init__(
         self,
         screen: Screen[None],
-        door: Door,
+        door: JoinRequests,
         banner: Banner,
         take_over: Callable[[], None],
         clock: Callable[[], float],

@@ -67,7 +67,7 @@ from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
-from genie_tui.widgets.join_requests import Door, HostOffer
+from genie_tui.widgets.join_requests import HostOffer, JoinRequests
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.roster import Roster
@@ -354,13 +354,13 @@ class RoomScreen(Screen[None]):
         ):
             self.notify("Your agents go on. /stop stops them.", timeout=4)
 
-    @on(Door.Answered)
-    def _answered_at_door(self, message: Door.Answered) -> None:
+    @on(JoinRequests.Answered)
+    def _answered_at_door(self, message: JoinRequests.Answered) -> None:
         if self._seat is not None:
             self._desks.host.answer(self._seat, message.caller, allow=message.allow)
             self._excursion.leave_door()
 
-    @on(Door.Dismissed)
+    @on(JoinRequests.Dismissed)
     @on(ApprovalCard.Dismissed)
     @on(Activity.Left)
     def _done_there(self) -> None:

@@ -5,7 +5,7 @@ from typing import Final
 from rich.segment import Segment
 from rich.text import Text
 
-from genie_core.room.state.thread import Exchange, Phase
+from genie_core.room.state.thread import MessageThread, Phase
 from genie_tui.text import visible_line
 from genie_tui.widgets.canvas import Canvas, Line, beside, mark
 from genie_tui.widgets.doings import Doings
@@ -16,7 +16,7 @@ _INTERRUPTED: Final = frozenset({Phase.CANCELLED, Phase.FAILED})
 """Ends after which work may go on, with the answer to a call that was parked."""
 
 
-def is_parked(exchange: Exchange) -> bool:
+def is_parked(exchange: MessageThread) -> bool:
     """Whether the work on a message was interrupted and goes on with an answer."""
     return bool(exchange.parked) and exchange.phase in _INTERRUPTED
 
@@ -29,7 +29,7 @@ class Aftermath:
         self._room = room - 2
         self._doings = doings
 
-    def work(self, message: int, exchange: Exchange) -> list[Line]:
+    def work(self, message: int, exchange: MessageThread) -> list[Line]:
         """Who is at what, or for whom it waits."""
         if exchange.phase is Phase.WAITING:
             return self._waits(exchange)
@@ -37,7 +37,7 @@ class Aftermath:
             return self._below(MARK, "waiting", awaited(exchange))
         return self._works(message) if exchange.phase is Phase.WORKING else []
 
-    def silence(self, exchange: Exchange) -> list[Line]:
+    def silence(self, exchange: MessageThread) -> list[Line]:
         """Why nobody's agent answers it; nothing if one does."""
         match exchange.phase:
             case Phase.IGNORED:
@@ -49,13 +49,13 @@ class Aftermath:
                 return []
         return self._below("·", "muted", why)
 
-    def disagreed(self, exchange: Exchange | None) -> list[Line]:
+    def disagreed(self, exchange: MessageThread | None) -> list[Line]:
         """That the person does not agree, with what was decided."""
         decision = exchange.decision.decision if exchange and exchange.decision else ""
         was = {"ignore": " to stay silent", "delegate": " to answer"}.get(decision, "")
         return self._below("!", "waiting", f"you marked the decision{was} as wrong")
 
-    def _waits(self, exchange: Exchange) -> list[Line]:
+    def _waits(self, exchange: MessageThread) -> list[Line]:
         who = visible_line(exchange.handler)
         return self._below("▲", "waiting", f"genie waits for {who} to allow a tool call")
 

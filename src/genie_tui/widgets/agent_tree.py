@@ -6,7 +6,7 @@ from typing import Final
 
 from genie_core.message import SYSTEM
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.runtime.progress import REASONER, What
 from genie_tui.text import visible_line
 
@@ -81,7 +81,7 @@ class AgentsAtWork:
                 branches += tree if len(tree) > 1 else []
         return branches
 
-    def _tree(self, state: RoomState, exchange: Exchange) -> list[Branch]:
+    def _tree(self, state: RoomState, exchange: MessageThread) -> list[Branch]:
         reports = self._reports.get(exchange.seq, {})
         asked = [state.proposals[each] for each in exchange.proposals]
         waiting = {
@@ -93,7 +93,9 @@ class AgentsAtWork:
         ]
 
 
-def _doing(path: str, reports: dict[str, _Report], waiting: dict[str, Proposal]) -> tuple[str, str]:
+def _doing(
+    path: str, reports: dict[str, _Report], waiting: dict[str, ToolApproval]
+) -> tuple[str, str]:
     if path in waiting:
         return f"▲ asks {waiting[path].owner} for {waiting[path].tool}", WAITS
     report = reports.get(path)

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from typing import Final
 
 from genie_core.room.protocol.events import (
-    Equipped,
+    ArgumentSharingChanged,
+    EngineChanged,
     Event,
-    Hosted,
-    Joined,
-    Left,
+    HostStarted,
     Measure,
-    Moderated,
-    Opened,
-    Shared,
-    Suspended,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    RoomCreated,
+    RoomSuspended,
 )
 from genie_tui.text import visible_line
 
@@ -28,7 +28,7 @@ _DONE: Final[dict[Measure, str]] = {
 _ROLES: Final = {"member": "a member", "guest": "a guest", "observer": "an observer"}
 
 
-def copied_from(hosted: Hosted) -> str:
+def copied_from(hosted: HostStarted) -> str:
     """Say of which room this one is a copy, where it begins to be a room of its own."""
     if not hosted.copied:
         return ""
@@ -43,27 +43,27 @@ def announcement(event: Event, devices: Mapping[str, set[str]]) -> tuple[str, st
     """
     by = visible_line(event.by)
     match event.body:
-        case Opened(title=title):
+        case RoomCreated(title=title):
             return "◇", f"the room {visible_line(title)} was opened"
-        case Hosted() as hosted:
+        case HostStarted() as hosted:
             return "◇", f"{visible_line(hosted.host)} is hosting{copied_from(hosted)}"
-        case Suspended(heir=heir) if heir:
+        case RoomSuspended(heir=heir) if heir:
             return "◇", f"the room was handed over to {visible_line(heir)}"
-        case Suspended(reason=reason):
+        case RoomSuspended(reason=reason):
             return "◇", because("the room was suspended", reason)
-        case Joined() as joined:
+        case MemberJoined() as joined:
             return "→", by + _joined(joined, again=bool(devices.get(event.by)))
-        case Left(name=name, reason=reason, device=device):
+        case MemberLeft(name=name, reason=reason, device=device):
             more = devices.get(name, set()) - {device} if device else set()
             how = "left one terminal" if more else "left"
             return "←", because(f"{visible_line(name)} {how}", reason)
-        case Equipped(agent=agent) if agent:
+        case EngineChanged(agent=agent) if agent:
             return "·", f"{by}'s agent is {visible_line(agent)} now"
-        case Moderated() as moderated:
+        case MemberModerated() as moderated:
             return "⚑", because(_moderated(by, moderated), moderated.reason)
-        case Shared(on=True):
+        case ArgumentSharingChanged(on=True):
             return "⚑", f"{by} shows guests what tools are called with"
-        case Shared():
+        case ArgumentSharingChanged():
             return "⚑", f"{by} no longer shows guests what tools are called with"
     return None
 
@@ -73,14 +73,14 @@ def because(text: str, reason: str) -> str:
     return f"{text}: {visible_line(reason)}" if reason else text
 
 
-def _joined(joined: Joined, *, again: bool) -> str:
+def _joined(joined: MemberJoined, *, again: bool) -> str:
     role = {"guest": " as a guest", "observer": " as an observer"}.get(joined.role, "")
     agent = f" with {visible_line(joined.agent)}" if joined.agent and not role else ""
     where = " at another terminal" if again else ""
     return f" joined{role}{where}{agent}"
 
 
-def _moderated(by: str, moderated: Moderated) -> str:
+def _moderated(by: str, moderated: MemberModerated) -> str:
     role = _ROLES.get(moderated.role or "", "somebody else")
     words = _DONE[moderated.measure]
     return words.format(by=by, name=visible_line(moderated.name), role=role)

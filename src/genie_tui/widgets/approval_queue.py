@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from genie_core.room.state.thread import Proposal
+from genie_core.room.state.thread import ToolApproval
 
 
 class ApprovalQueue:
@@ -12,12 +12,12 @@ class ApprovalQueue:
     """
 
     def __init__(self) -> None:
-        self._waiting: list[Proposal] = []
+        self._waiting: list[ToolApproval] = []
         self._answered: set[str] = set()
         self._index = 0
 
     @property
-    def current(self) -> Proposal | None:
+    def current(self) -> ToolApproval | None:
         """The approval in view."""
         return self._waiting[self._index] if self._waiting else None
 
@@ -29,7 +29,7 @@ class ApprovalQueue:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def update(self, waiting: Sequence[Proposal]) -> None:
+    def update(self, waiting: Sequence[ToolApproval]) -> None:
         """Take over what waits now, oldest first."""
         self._answered &= {proposal.id for proposal in waiting}
         self._replace([entry for entry in waiting if entry.id not in self._answered])
@@ -48,7 +48,7 @@ class ApprovalQueue:
         if self._waiting:
             self._index = (self._index + by) % len(self._waiting)
 
-    def _replace(self, waiting: list[Proposal]) -> None:
+    def _replace(self, waiting: list[ToolApproval]) -> None:
         viewed = self.current
         ids = [proposal.id for proposal in waiting]
         if viewed is not None and viewed.id in ids:

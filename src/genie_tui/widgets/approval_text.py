@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from genie_core.room.protocol.events import Asked, How, Settled
+from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved, How
 from genie_tui.changes import changes
 from genie_tui.extent import extent_words
 
@@ -13,19 +13,19 @@ _ALLOWED: Final[dict[How, str]] = {
 }
 
 
-def allowed(settled: Settled, tool: str, by: str) -> str:
+def allowed(settled: ApprovalResolved, tool: str, by: str) -> str:
     """How a call was allowed, as in "allowed rm 5 times"."""
     if settled.how == "edit":
         return f"allowed {tool} with changes by {by}"
     return f"allowed {tool}{_ALLOWED.get(settled.how, extent_words(settled.scope, settled.count))}"
 
 
-def denied(settled: Settled, tool: str) -> str:
+def denied(settled: ApprovalResolved, tool: str) -> str:
     """How a call was denied."""
     return f"denied {tool}{' by rule' if settled.how == 'rule' else ''}"
 
 
-def outcome(settled: Settled) -> str:
+def outcome(settled: ApprovalResolved) -> str:
     """What became of it, by what, and how far."""
     words: dict[How, str] = {
         "edit": " with changes",
@@ -36,7 +36,7 @@ def outcome(settled: Settled) -> str:
     return settled.outcome + words.get(settled.how, extent_words(settled.scope, settled.count))
 
 
-def what_changed(asked: Asked, edited: dict[str, Any] | None) -> list[str]:
+def what_changed(asked: ApprovalRequested, edited: dict[str, Any] | None) -> list[str]:
     """The lines of a diff, empty if nothing was changed or it can't be seen here. Safe to show."""
     if edited is None or (asked.withheld and not asked.arguments):
         return []

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Proposal
+from genie_core.room.state.thread import ToolApproval
 from genie_tui.moments import clock_time
 from genie_tui.widgets.arguments import arguments_content
 from genie_tui.widgets.card_text import CardView, call_lines, why_asked
@@ -40,7 +40,7 @@ class AskedThen(VerticalScroll, can_focus=False):
         return len(waiting)
 
 
-def _call(state: RoomState, proposal: Proposal) -> Content:
+def _call(state: RoomState, proposal: ToolApproval) -> Content:
     exchange = state.exchanges.get(proposal.message)
     author, text = (exchange.author, exchange.said.text) if exchange is not None else ("", "")
     view = CardView(proposal, author, text, 1, 1)

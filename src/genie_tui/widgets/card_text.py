@@ -6,7 +6,7 @@ from typing import Final
 from textual.content import Content
 
 from genie_core.room.judge import EXCEED_BUDGET
-from genie_core.room.state.thread import Proposal
+from genie_core.room.state.thread import ToolApproval
 from genie_tui.action import Scope
 from genie_tui.keymap import actions
 from genie_tui.moments import duration
@@ -39,7 +39,7 @@ SPENDS: Final = "costs more"
 class CardView:
     """What a card shows: the proposal, the message it is about, and its place in the queue."""
 
-    proposal: Proposal
+    proposal: ToolApproval
     author: str
     message: str
     position: int
@@ -77,18 +77,18 @@ def call_lines(view: CardView) -> Content:
     )
 
 
-def _deed(proposal: Proposal) -> tuple[tuple[str, str], ...]:
+def _deed(proposal: ToolApproval) -> tuple[tuple[str, str], ...]:
     if proposal.tool == EXCEED_BUDGET:
         return (("go over the budget of this session", "bold $text-warning"),)
     return ("call ", "$foreground-muted"), (visible(proposal.tool), "bold $text-warning")
 
 
-def risk_of(proposal: Proposal) -> str:
+def risk_of(proposal: ToolApproval) -> str:
     """What the call does at worst; empty if nothing is known of it."""
     return SPENDS if proposal.tool == EXCEED_BUDGET else RISKS.get(proposal.risk, "")
 
 
-def why_asked(proposal: Proposal) -> Content:
+def why_asked(proposal: ToolApproval) -> Content:
     """How risky the tool is, and why the person is asked; empty if nothing is known of either."""
     risk = risk_of(proposal)
     because = visible_line(proposal.because[:BECAUSE])

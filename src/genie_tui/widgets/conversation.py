@@ -6,18 +6,18 @@ from time import time
 from typing import Final
 
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Recovered,
-    Settled,
+    RecoveredEvent,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.seat import Unsent
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_lines
 from genie_tui.widgets.entry import Day, Earlier, Entry, Reply, Speech, Waiting, message_of
@@ -77,15 +77,15 @@ class Conversation:
         """How many entries there are before the tail."""
         return len(self._above) + len(self._log.entries)
 
-    def exchange(self, entry: Entry) -> Exchange | None:
+    def exchange(self, entry: Entry) -> MessageThread | None:
         """What came of the message that an entry shows."""
         return self._exchange(entry.message) if isinstance(entry, Speech) else None
 
-    def exchange_at(self, index: int) -> Exchange | None:
+    def exchange_at(self, index: int) -> MessageThread | None:
         """The message that an entry is about, or is."""
         return self._exchange(message_of(self[index]))
 
-    def _exchange(self, message: int) -> Exchange | None:
+    def _exchange(self, message: int) -> MessageThread | None:
         found = self._state.exchanges.get(message)
         if found is None and self.stretch is not None:
             return self.stretch.exchange(message)
@@ -315,12 +315,20 @@ class Conversation:
     def _concerned(self, event: Event) -> int:
         """The message that looks different after an event, 0 if none does."""
         match event.body:
-            case Answered(message=message) | Failed(message=message) | Cancelled(message=message):
+            case (
+                AnswerPosted(message=message)
+                | RunFailed(message=message)
+                | RunCancelled(message=message)
+            ):
                 self._streams.end(message)
                 return message
-            case Decided(message=message) | Asked(message=message) | Settled(message=message):
+            case (
+                DecisionMade(message=message)
+                | ApprovalRequested(message=message)
+                | ApprovalResolved(message=message)
+            ):
                 return message
-            case Recovered(event=Event(body=Answered(message=message))):
+            case RecoveredEvent(event=Event(body=AnswerPosted(message=message))):
                 found = self._log.exchange_of(message)
                 return found.seq if found is not None else 0
         return 0

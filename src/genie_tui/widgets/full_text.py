@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from genie_core.room.protocol.events import Quote
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 from genie_tui.moments import clock_time, local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
@@ -30,12 +30,12 @@ def call_text(view: CardView) -> str:
     return f"{head}\n\n{arguments or 'no arguments'}\n"
 
 
-def message_title(exchange: Exchange) -> str:
+def message_title(exchange: MessageThread) -> str:
     """Who said it, and when."""
     return f"{visible_line(exchange.author)}, {_moment(exchange.at)}"
 
 
-def message_text(exchange: Exchange) -> str:
+def message_text(exchange: MessageThread) -> str:
     """What was said, and what came along with it."""
     said = exchange.said
     parts = [visible(said.text)] if said.text else []

@@ -7,7 +7,7 @@ from typing import Final
 from textual.content import Content
 from textual.widget import Widget
 
-from genie_core.room.protocol.events import Event, Left, Said
+from genie_core.room.protocol.events import Event, MemberLeft, MessagePosted
 from genie_tui.text import visible_line
 
 LINGER: Final = 4.0
@@ -54,10 +54,10 @@ class HintLine(Widget):
         """Stop showing those whose message has come, or who are gone."""
         for event in events:
             match event.body:
-                case Said():
+                case MessagePosted():
                     self._spoke[event.by] = self._clock()
                     self.stopped_typing(event.by)
-                case Left(name=name):
+                case MemberLeft(name=name):
                     self._spoke.pop(name, None)
                     self.stopped_typing(name)
 

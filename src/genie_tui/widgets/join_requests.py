@@ -40,7 +40,7 @@ _WORDS: Final[dict[type, dict[str, str]]] = {
 }
 
 
-class Door(Vertical, can_focus=True):
+class JoinRequests(Vertical, can_focus=True):
     """Shows those who ask one at a time, the first to come first. Hidden while there is nobody."""
 
     BINDINGS = bindings(Scope.DOOR)

@@ -18,7 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from genie_core.room.protocol.events import Decided, Event
+from genie_core.room.protocol.events import DecisionMade, Event
 from genie_core.room.state.room_state import RoomState
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
@@ -290,7 +290,7 @@ class Ledger(ScrollView, can_focus=True):
     def _trouble(self, row: Row) -> str:
         """What a person should know about the run that a delegation led to."""
         body = row.latest.body
-        led_to_run = isinstance(body, Decided) and body.decision == "delegate"
+        led_to_run = isinstance(body, DecisionMade) and body.decision == "delegate"
         notes = self.notes(row) if led_to_run else ()
         more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
         return f"! {notes[-1]}{more}" if notes else ""
@@ -337,4 +337,4 @@ def _decision(row: Row) -> Verdict | None:
     """What was decided about a row's message; nothing is asked or answered before it is."""
     if row.kind is not Kind.DECISION:
         return "delegate"
-    return row.latest.body.decision if isinstance(row.latest.body, Decided) else None
+    return row.latest.body.decision if isinstance(row.latest.body, DecisionMade) else None

@@ -9,15 +9,15 @@ from enum import Enum
 from typing import Final
 
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
+    MessagePosted,
     RunBody,
-    Said,
-    Settled,
+    RunCancelled,
+    RunFailed,
 )
 
 
@@ -60,10 +60,10 @@ class Row:
     parked: tuple[str, ...] = ()
 
     @property
-    def message(self) -> Said:
+    def message(self) -> MessagePosted:
         """What was said."""
         body = self.said.body
-        assert isinstance(body, Said)  # noqa: S101 - rows are made from messages only
+        assert isinstance(body, MessagePosted)  # noqa: S101 - rows are made from messages only
         return body
 
     @property
@@ -81,7 +81,7 @@ class Row:
             case Filter.APPROVALS:
                 return self.kind is Kind.APPROVAL
             case Filter.FAILURES:
-                return isinstance(self.latest.body, Failed) and not self.parked
+                return isinstance(self.latest.body, RunFailed) and not self.parked
             case Filter.MINE:
                 return me in (self.said.by, self.message.handler)
 
@@ -115,13 +115,20 @@ class LedgerLog:
         """Take the next event in; the numbers of the rows that are new or changed."""
         self.head = max(self.head, event.seq)
         match event.body:
-            case Said() as said:
+            case MessagePosted() as said:
                 if not said.handler:
                     return NOTHING
                 self._said[event.seq] = event
                 self._deciding[event.seq] = self._next
                 return self._append(Row(Kind.DECISION, event, event))
-            case Decided() | Asked() | Settled() | Answered() | Failed() | Cancelled() as body:
+            case (
+                DecisionMade()
+                | ApprovalRequested()
+                | ApprovalResolved()
+                | AnswerPosted()
+                | RunFailed()
+                | RunCancelled() as body
+            ):
                 said_event = self._said.get(body.message)
                 return NOTHING if said_event is None else self._ran(event, said_event, body)
             case _:
@@ -162,13 +169,13 @@ class LedgerLog:
     def _ran(self, event: Event, said: Event, body: RunBody) -> tuple[int, ...]:
         asking = self._asking.get(said.seq, {})
         match body:
-            case Settled():
+            case ApprovalResolved():
                 # Kept, since one that is parked may be settled again.
                 return self._close(event, asking.get(body.approval))
-            case Asked():
+            case ApprovalRequested():
                 self._asking.setdefault(said.seq, {})[body.approval] = self._next
                 return self._append(Row(Kind.APPROVAL, said, event))
-            case Decided(decision=decision):
+            case DecisionMade(decision=decision):
                 numbers = self._decided(event, said)
                 if decision == "delegate":
                     self._working[said.seq] = numbers[-1]
@@ -203,7 +210,7 @@ class LedgerLog:
     def _parked(self, number: int) -> str:
         """The tool that a row asks for, if that is parked."""
         row = self.row(number) if number >= self.forgotten else None
-        if row is None or not isinstance(row.opened.body, Asked) or row.closed is None:
+        if row is None or not isinstance(row.opened.body, ApprovalRequested) or row.closed is None:
             return ""
         return row.opened.body.tool if _may_go_on(row) else ""
 
@@ -215,12 +222,12 @@ def _may_go_on(row: Row) -> bool:
     """Whether what a row asks for may still be answered."""
     if row.kind is not Kind.APPROVAL or row.closed is None:
         return row.closed is None
-    return isinstance(row.closed.body, Settled) and row.closed.body.outcome == "parked"
+    return isinstance(row.closed.body, ApprovalResolved) and row.closed.body.outcome == "parked"
 
 
 _KINDS: Final[dict[type, Kind]] = {
-    Decided: Kind.DECISION,
-    Answered: Kind.ANSWER,
-    Failed: Kind.FAILURE,
-    Cancelled: Kind.CANCEL,
+    DecisionMade: Kind.DECISION,
+    AnswerPosted: Kind.ANSWER,
+    RunFailed: Kind.FAILURE,
+    RunCancelled: Kind.CANCEL,
 }

@@ -5,13 +5,13 @@ from enum import Enum
 
 from genie_core.assistant.reasoners.query import question_in
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
-    Failed,
-    Said,
-    Settled,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    MessagePosted,
+    RunCancelled,
+    RunFailed,
 )
 from genie_tui.moments import clock_time, duration
 from genie_tui.text import visible, visible_line
@@ -58,7 +58,7 @@ def headline(row: Row) -> Headline:
 
 
 def _cost(body: object) -> str:
-    if isinstance(body, Decided | Answered | Failed | Cancelled):
+    if isinstance(body, DecisionMade | AnswerPosted | RunFailed | RunCancelled):
         return short_cost(body.spent)
     return ""
 
@@ -71,25 +71,25 @@ def searchable(row: Row) -> str:
 
 def _run(row: Row) -> Headline:
     match row.latest.body:
-        case Decided(decision="ignore") as decided:
+        case DecisionMade(decision="ignore") as decided:
             reason = decided.reason or "no reason given"
             return Headline("○", Tone.QUIET, "ignored", reason, duration(decided.elapsed))
-        case Decided() as decided:
+        case DecisionMade() as decided:
             verdict = f"delegated for {decided.receiver or row.said.by}"
             query = question_in(decided.query or row.message.text)
             return Headline("●", Tone.GOOD, verdict, query, duration(decided.elapsed))
-        case Answered() as answered:
+        case AnswerPosted() as answered:
             verdict = f"answered {answered.receiver or row.said.by}"
             return Headline("✦", Tone.GOOD, verdict, answered.text, duration(answered.elapsed))
-        case Cancelled() | Failed() as end if row.parked and goes_on(end):
+        case RunCancelled() | RunFailed() as end if row.parked and goes_on(end):
             state, _, calls = parked_with(row.parked).partition(" ")
-            why = end.reason if isinstance(end, Cancelled) else end.error
+            why = end.reason if isinstance(end, RunCancelled) else end.error
             return Headline(MARK, Tone.ASKS, state, because(calls, why))
-        case Failed() as failed:
+        case RunFailed() as failed:
             return Headline(
                 "✗", Tone.BAD, f"FAILED in {part(failed.stage)}", why_failed(failed.error)
             )
-        case Cancelled() as cancelled:
+        case RunCancelled() as cancelled:
             return Headline("■", Tone.QUIET, "stopped", cancelled.reason or f"by {row.latest.by}")
         case _:
             return Headline("◌", Tone.BUSY, "deciding…", row.message.text)
@@ -97,26 +97,26 @@ def _run(row: Row) -> Headline:
 
 def _approval(row: Row) -> Headline:
     asked = row.opened.body
-    tool = asked.tool if isinstance(asked, Asked) else "a tool"
-    subject = _call(asked) if isinstance(asked, Asked) else ""
+    tool = asked.tool if isinstance(asked, ApprovalRequested) else "a tool"
+    subject = _call(asked) if isinstance(asked, ApprovalRequested) else ""
     took = duration(row.latest.at - row.opened.at) if row.closed else ""
     match row.latest.body:
-        case Settled(outcome="approved") as settled:
+        case ApprovalResolved(outcome="approved") as settled:
             return Headline("✓", Tone.GOOD, allowed(settled, tool, row.latest.by), subject, took)
-        case Settled(outcome="denied") as settled:
+        case ApprovalResolved(outcome="denied") as settled:
             return Headline("✗", Tone.ASKS, denied(settled, tool), settled.reason or subject, took)
-        case Settled(outcome="parked"):
+        case ApprovalResolved(outcome="parked"):
             return Headline("‖", Tone.ASKS, f"parked {tool}", subject, took)
-        case Settled() as expired:
+        case ApprovalResolved() as expired:
             subject = expired.reason or subject
             return Headline("…", Tone.QUIET, f"expired {tool}", subject, took)
-        case Asked():
+        case ApprovalRequested():
             return Headline("▲", Tone.ASKS, f"asks for {tool}", subject)
         case _:
             return Headline("…", Tone.QUIET, f"expired {tool}", subject, took)
 
 
-def _call(asked: Asked) -> str:
+def _call(asked: ApprovalRequested) -> str:
     given = arguments_line(asked.arguments, withheld=asked.withheld)
     return f"{agent_path(asked.agent)}: {given}"
 
@@ -127,10 +127,14 @@ def details(row: Row) -> list[tuple[str, str]]:
     for event in (row.opened, row.closed):
         if event is not None and event is not row.said:
             fields += fields_of(event.body)
-            if isinstance(event.body, Decided | Answered | Failed | Cancelled):
+            if isinstance(event.body, DecisionMade | AnswerPosted | RunFailed | RunCancelled):
                 fields.append(("agents", spent_tree(event.body.spent)))
             fields.append(("at", f"{clock_time(event.at)}, by {event.by}"))
-    if row.closed and isinstance(row.closed.body, Settled) and isinstance(row.opened.body, Asked):
+    if (
+        row.closed
+        and isinstance(row.closed.body, ApprovalResolved)
+        and isinstance(row.opened.body, ApprovalRequested)
+    ):
         diff = what_changed(row.opened.body, row.closed.body.arguments)
         fields.append(("changes", "\n".join(diff)))
     fields.append(("message", f"{row.said.by}, {clock_time(row.said.at)}: {row.message.text}"))
@@ -141,7 +145,7 @@ def details(row: Row) -> list[tuple[str, str]]:
 def fields_of(body: object) -> list[tuple[str, str]]:
     """What an event says, as label and text; some texts are empty, and none is safe to show yet."""
     match body:
-        case Decided():
+        case DecisionMade():
             return [
                 ("decision", body.decision.upper()),
                 ("reason", body.reason or ""),
@@ -149,7 +153,7 @@ def fields_of(body: object) -> list[tuple[str, str]]:
                 ("receiver", body.receiver or ""),
                 ("took", duration(body.elapsed)),
             ]
-        case Asked():
+        case ApprovalRequested():
             return [
                 ("agent", agent_path(body.agent)),
                 ("tool", body.tool),
@@ -158,18 +162,18 @@ def fields_of(body: object) -> list[tuple[str, str]]:
                 ("risk", RISKS.get(body.risk, "")),
                 ("because", body.because),
             ]
-        case Settled():
+        case ApprovalResolved():
             reason = "" if body.how == "auto" else body.reason or ""
             return [("outcome", outcome(body)), ("reason", reason)]
-        case Answered():
+        case AnswerPosted():
             return [
                 ("answer", body.text),
                 ("ended", CUT if body.cut else ""),
                 ("took", duration(body.elapsed)),
             ]
-        case Failed():
+        case RunFailed():
             return [("failed in", body.stage), ("error", body.error), ("answer so far", body.text)]
-        case Cancelled():
+        case RunCancelled():
             return [("stopped", body.reason or "yes"), ("answer so far", body.text)]
-        case Said() | _:
+        case MessagePosted() | _:
             return []

@@ -12,7 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from genie_core.assistant.config import ModelChoice
-from genie_core.assistant.models.discover import Offer
+from genie_core.assistant.models.discover import ModelOffer
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
 from genie_tui.text import visible_line
@@ -47,7 +47,7 @@ class Offers(Vertical):
 
     def __init__(self) -> None:
         super().__init__()
-        self._offers: list[Offer] = []
+        self._offers: list[ModelOffer] = []
 
     def compose(self) -> ComposeResult:
         """A title and the list."""
@@ -58,7 +58,7 @@ class Offers(Vertical):
         """Begin with none."""
         self.display = False
 
-    def show(self, offers: Sequence[Offer]) -> None:
+    def show(self, offers: Sequence[ModelOffer]) -> None:
         """Show what there is to choose from; nothing hides the card."""
         self._offers = list(offers)
         listed = self.query_one("#offers-list", OptionList)

@@ -15,7 +15,7 @@ from rich.text import Text
 from textual.color import Color
 from textual.strip import Strip
 
-from genie_core.room.state.thread import Exchange, Phase
+from genie_core.room.state.thread import MessageThread, Phase
 from genie_tui.fenced import Code, blocks
 from genie_tui.moments import clock_time, duration, local_time
 from genie_tui.shelf import Shelf
@@ -90,7 +90,7 @@ class Painter:
         self._safe = TerminalSafe()
         self._failed = False
 
-    def paint(self, entry: Entry, exchange: Exchange | None) -> list[Strip]:
+    def paint(self, entry: Entry, exchange: MessageThread | None) -> list[Strip]:
         """Draw an entry; `exchange` is what came of the message if it is one.
 
         What cannot be drawn as it should is drawn as the text that it is.
@@ -105,7 +105,7 @@ class Painter:
             lines = self._plain(entry)
         return [Strip(self._safe.apply(line, _TRANSPARENT)) for line in lines]
 
-    def _lines(self, entry: Entry, exchange: Exchange | None) -> list[Line]:
+    def _lines(self, entry: Entry, exchange: MessageThread | None) -> list[Line]:
         match entry:
             case Day(day=day):
                 title = f"{day:%A} {day.day} {day:%B %Y}"
@@ -141,7 +141,7 @@ class Painter:
     def _body(self) -> Line:
         return beside_text(self._palette)
 
-    def _speech(self, speech: Speech, exchange: Exchange | None) -> list[Line]:
+    def _speech(self, speech: Speech, exchange: MessageThread | None) -> list[Line]:
         phase = exchange.phase if exchange else Phase.UNHANDLED
         glyph, name = MARKS[phase]
         if exchange is not None and is_parked(exchange):

@@ -7,18 +7,18 @@ from math import inf
 from typing import TypeAlias
 
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Recovered,
-    Said,
-    Settled,
+    MessagePosted,
+    RecoveredEvent,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange, Phase, Proposal
+from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 
 Deed: TypeAlias = tuple[type, int, str]
 """A kind of event, the message it is about and the tool call, if it is about one."""
@@ -76,21 +76,21 @@ class _Moments:
 
 def _is_sure(event: Event) -> bool:
     """Whether it stands in the log under this number."""
-    return isinstance(event.body, Said | Asked | Answered | Recovered)
+    return isinstance(event.body, MessagePosted | ApprovalRequested | AnswerPosted | RecoveredEvent)
 
 
 def _deed(event: Event) -> Deed | None:
     match event.body:
-        case Asked(message=message, approval=approval):
-            return Asked, message, approval
-        case Settled(message=message, approval=approval):
-            return Settled, message, approval
-        case Decided() | Answered() | Failed() | Cancelled() as body:
+        case ApprovalRequested(message=message, approval=approval):
+            return ApprovalRequested, message, approval
+        case ApprovalResolved(message=message, approval=approval):
+            return ApprovalResolved, message, approval
+        case DecisionMade() | AnswerPosted() | RunFailed() | RunCancelled() as body:
             return type(body), body.message, ""
     return None
 
 
-def _about(state: RoomState, exchange: Exchange) -> Iterator[Event]:
+def _about(state: RoomState, exchange: MessageThread) -> Iterator[Event]:
     yield _as_it_came(
         exchange, exchange.voucher, exchange.seq, exchange.at, exchange.author, exchange.said
     )
@@ -103,7 +103,7 @@ def _about(state: RoomState, exchange: Exchange) -> Iterator[Event]:
     yield from _end(exchange)
 
 
-def _end(exchange: Exchange) -> Iterator[Event]:
+def _end(exchange: MessageThread) -> Iterator[Event]:
     at = exchange.ended_at if exchange.ended_at is not None else exchange.at
     if exchange.answer is not None:
         seq = exchange.answered_seq or exchange.seq
@@ -113,15 +113,15 @@ def _end(exchange: Exchange) -> Iterator[Event]:
     if exchange.error is not None:
         yield Event(exchange.seq, at, exchange.handler, exchange.error)
     if exchange.phase is Phase.CANCELLED:
-        cancelled = exchange.cancelled or Cancelled(exchange.seq)
+        cancelled = exchange.cancelled or RunCancelled(exchange.seq)
         yield Event(exchange.seq, at, exchange.handler, cancelled)
 
 
-def _call(proposal: Proposal) -> Iterator[Event]:
+def _call(proposal: ToolApproval) -> Iterator[Event]:
     yield Event(proposal.seq, proposal.asked_at, proposal.owner, proposal.call)
     if proposal.outcome is None or proposal.outcome == "expired":
         return
-    settled = Settled(
+    settled = ApprovalResolved(
         proposal.message,
         proposal.id,
         proposal.outcome,
@@ -136,8 +136,13 @@ def _call(proposal: Proposal) -> Iterator[Event]:
 
 
 def _as_it_came(
-    exchange: Exchange, voucher: str, seq: int, at: float, by: str, body: Said | Answered
+    exchange: MessageThread,
+    voucher: str,
+    seq: int,
+    at: float,
+    by: str,
+    body: MessagePosted | AnswerPosted,
 ) -> Event:
     """An event as it was, or as it was recovered."""
     event = Event(seq, at, by, body)
-    return Event(seq, at, voucher, Recovered(event)) if voucher else event
+    return Event(seq, at, voucher, RecoveredEvent(event)) if voucher else event

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from genie_core.room.protocol.events import Event, Recovered, Said
+from genie_core.room.protocol.events import Event, MessagePosted, RecoveredEvent
 from genie_core.room.state.room_state import IllegalEvent, RoomState
-from genie_core.room.state.thread import RUNNING, Exchange
+from genie_core.room.state.thread import RUNNING, MessageThread
 from genie_tui.widgets.entry import Entry
 from genie_tui.widgets.transcript import Transcript
 
@@ -55,7 +55,7 @@ class Stretch:
         """The indices of the entries that show a file."""
         return self._transcript.places_of(digest)
 
-    def exchange(self, message: int) -> Exchange | None:
+    def exchange(self, message: int) -> MessageThread | None:
         """What came of a message; None if that is told later on, or earlier."""
         found = self._state.exchanges.get(message)
         return None if found is None or found.phase in RUNNING else found
@@ -91,7 +91,7 @@ class Stretch:
 def count_messages(events: Sequence[Event]) -> int:
     """How many of these are messages, recovered ones included."""
     return sum(
-        isinstance(body, Said)
-        or (isinstance(body, Recovered) and isinstance(body.event.body, Said))
+        isinstance(body, MessagePosted)
+        or (isinstance(body, RecoveredEvent) and isinstance(body.event.body, MessagePosted))
         for body in (event.body for event in events)
     )

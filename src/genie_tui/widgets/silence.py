@@ -1,6 +1,6 @@
 """Why nobody answered a message, or that somebody did, in full."""
 
-from genie_core.room.state.thread import Exchange, Phase
+from genie_core.room.state.thread import MessageThread, Phase
 from genie_tui.moments import duration
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.parking import awaited
@@ -14,7 +14,7 @@ UNDECIDED = "At this moment nothing is decided about this message yet."
 STOPPED = "The work on this message was stopped before anything was decided."
 
 
-def why_silent(exchange: Exchange) -> str:
+def why_silent(exchange: MessageThread) -> str:
     """What was decided about a message and why, safe to show."""
     if exchange.voucher:
         return RECOVERED.format(visible_line(exchange.voucher))
@@ -46,7 +46,7 @@ def why_silent(exchange: Exchange) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _undecided(exchange: Exchange, whose: str) -> str:
+def _undecided(exchange: MessageThread, whose: str) -> str:
     if exchange.error is not None:
         return f"The agent of {whose} could not decide: {visible(exchange.error.error)}"
     return STOPPED if exchange.phase is Phase.CANCELLED else UNDECIDED

@@ -12,7 +12,7 @@ from textual.timer import Timer
 from genie_core.room.protocol.events import Event
 from genie_core.room.seat import Unsent
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings
 from genie_tui.widgets.conversation import Conversation
@@ -77,7 +77,7 @@ class Timeline(PastColumn, can_focus=True):
     class StopRequested(Message):
         """The person may want the work on a message to stop."""
 
-        def __init__(self, exchange: Exchange) -> None:
+        def __init__(self, exchange: MessageThread) -> None:
             super().__init__()
             self.exchange = exchange
 
@@ -87,7 +87,7 @@ class Timeline(PastColumn, can_focus=True):
     class DetailsRequested(Message):
         """The person wants to read all of a message, with what it brought along."""
 
-        def __init__(self, exchange: Exchange) -> None:
+        def __init__(self, exchange: MessageThread) -> None:
             super().__init__()
             self.exchange = exchange
 
@@ -184,7 +184,7 @@ class Timeline(PastColumn, can_focus=True):
     # What the person does
 
     @property
-    def chosen(self) -> Exchange | None:
+    def chosen(self) -> MessageThread | None:
         """The message that is selected, or that the selected answer is to."""
         return None if self._selected is None else self._talk.exchange_at(self._selected)
 

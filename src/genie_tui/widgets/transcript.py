@@ -6,22 +6,22 @@ from datetime import datetime, time, timedelta
 from typing import Final
 
 from genie_core.room.protocol.events import (
-    Answered,
-    Cancelled,
+    AnswerPosted,
+    ApprovalResolved,
     Event,
-    Failed,
-    Hosted,
-    Joined,
-    Left,
-    Recovered,
-    Said,
-    Settled,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MessagePosted,
+    RecoveredEvent,
+    RoomSuspended,
+    RunCancelled,
+    RunFailed,
     Stage,
-    Suspended,
-    Unreadable,
+    UnreadableEvent,
 )
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 from genie_tui.moments import local_time
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.announcement import announcement, because, copied_from
@@ -126,14 +126,14 @@ class Transcript:
         self.entries.append(entry)
         self.seqs.append(seq)
 
-    def _answer(self, event: Event, answered: Answered) -> Reply:
+    def _answer(self, event: Event, answered: AnswerPosted) -> Reply:
         reply = self._said_by_agent(event, answered, answered.elapsed, answered.receiver)
         return replace(reply, incomplete=CUT, mark=CUT_MARK) if answered.cut else reply
 
     def _said_by_agent(
         self,
         event: Event,
-        said: Answered | Cancelled | Failed,
+        said: AnswerPosted | RunCancelled | RunFailed,
         elapsed: float,
         receiver: str | None = None,
     ) -> Reply:
@@ -144,7 +144,7 @@ class Transcript:
         owner = by if by != whom else ""
         return Reply(said.message, event.at, whom, owner, visible(said.text), "", elapsed)
 
-    def _ended(self, event: Event, end: Cancelled | Failed) -> Note | Reply:
+    def _ended(self, event: Event, end: RunCancelled | RunFailed) -> Note | Reply:
         """How a run ended without an answer, below the part of one that there is."""
         note = self._how_it_ended(event, end)
         if not end.text:
@@ -153,18 +153,18 @@ class Transcript:
         why = f"incomplete: {note.text}"
         return replace(reply, incomplete=why, mark=note.mark, tone=note.tone)
 
-    def _how_it_ended(self, event: Event, end: Cancelled | Failed) -> Note:
+    def _how_it_ended(self, event: Event, end: RunCancelled | RunFailed) -> Note:
         author, tools = self._author(event, end.message), self._tools_parked(end)
         match end:
             case _ if tools is not None:
                 text = f"genie's work for {author} was {parked_with(tools)}"
-                why = end.reason if isinstance(end, Cancelled) else end.error
+                why = end.reason if isinstance(end, RunCancelled) else end.error
                 return self._note(event, MARK, because(text, why), message=end.message)
-            case Failed(stage=stage, error=error):
+            case RunFailed(stage=stage, error=error):
                 why = f"{_where(stage)}{visible_line(why_failed(error))}"
                 text = f"genie could not answer {author}: {why}"
                 return self._note(event, "✗", text, Tone.FAILED, end.message)
-            case Cancelled(reason=reason):
+            case RunCancelled(reason=reason):
                 return self._note(event, "■", _stopped(author, reason), message=end.message)
 
     def _author(self, event: Event, message: int) -> str:
@@ -172,7 +172,7 @@ class Transcript:
         exchange = self._state.exchanges.get(message)
         return visible_line(exchange.author if exchange is not None else event.by)
 
-    def reply(self, exchange: Exchange, text: str, at: float, elapsed: float | None) -> Reply:
+    def reply(self, exchange: MessageThread, text: str, at: float, elapsed: float | None) -> Reply:
         """An answer to a message, as it would stand at the end now."""
         answer = exchange.answer
         receiver = (answer.receiver if answer else None) or exchange.author
@@ -210,24 +210,24 @@ class Transcript:
 
     def _entry(self, event: Event) -> Entry | None:
         match event.body:
-            case Said() as said:
+            case MessagePosted() as said:
                 return self._speech(event.seq, event, said)
-            case Answered() as answered:
+            case AnswerPosted() as answered:
                 return self._answer(event, answered)
-            case Cancelled() | Failed() as end:
+            case RunCancelled() | RunFailed() as end:
                 return self._ended(event, end)
-            case Settled() as settled:
+            case ApprovalResolved() as settled:
                 return self._settled(event, settled)
-            case Recovered(event=original):
+            case RecoveredEvent(event=original):
                 return self._recovered(event, original)
-            case Unreadable(why=why):
+            case UnreadableEvent(why=why):
                 return self._unreadable(event, why)
-            case Hosted(host=host) as hosted if self._host not in ("", host):
+            case HostStarted(host=host) as hosted if self._host not in ("", host):
                 return Divider(f"{visible_line(host)} hosts now{copied_from(hosted)}")
         told = announcement(event, self._devices)
         return told and self._note(event, *told)
 
-    def _speech(self, message: int, event: Event, said: Said, voucher: str = "") -> Speech:
+    def _speech(self, message: int, event: Event, said: MessagePosted, voucher: str = "") -> Speech:
         author = visible_line(event.by)
         return Speech(
             message,
@@ -251,9 +251,9 @@ class Transcript:
     def _recovered(self, event: Event, original: Event) -> Entry | None:
         """Show what an earlier host knew: as it was, and who vouches for it."""
         match original.body:
-            case Said() as said:
+            case MessagePosted() as said:
                 return self._speech(event.seq, original, said, event.by)
-            case Answered(message=message, text=text, elapsed=elapsed, cut=cut):
+            case AnswerPosted(message=message, text=text, elapsed=elapsed, cut=cut):
                 found = self.exchange_of(message)
                 if found is None:
                     return None
@@ -267,27 +267,27 @@ class Transcript:
         mark, text = told
         return self._note(event, mark, f"{text} (recovered from {visible_line(event.by)}'s copy)")
 
-    def exchange_of(self, recovered: int) -> Exchange | None:
+    def exchange_of(self, recovered: int) -> MessageThread | None:
         """The message that a recovered event speaks of by the number it had once."""
         number = self._state.recovered.get(recovered, recovered)
         return self._state.exchanges.get(number)
 
     def _note_presence(self, event: Event) -> None:
         match event.body:
-            case Hosted(host=host):
+            case HostStarted(host=host):
                 self._host = host
                 self._devices.clear()
-            case Suspended():
+            case RoomSuspended():
                 self._devices.clear()
-            case Joined(device=device):
+            case MemberJoined(device=device):
                 self._devices.setdefault(event.by, set()).add(device)
-            case Left(name=name, device=device):
+            case MemberLeft(name=name, device=device):
                 here = self._devices.get(name, set())
                 here.discard(device)
                 if not device:
                     here.clear()
 
-    def _tools_parked(self, end: Cancelled | Failed) -> list[str] | None:
+    def _tools_parked(self, end: RunCancelled | RunFailed) -> list[str] | None:
         """The tools that wait for an answer at the end of a run which goes on with that, if any."""
         calls = [call for call, message in self._parked.items() if message == end.message]
         if not calls or not goes_on(end):
@@ -295,7 +295,7 @@ class Transcript:
         known = (self._state.proposals.get(call) for call in calls)
         return [call.tool if call is not None else "a tool call" for call in known]
 
-    def _settled(self, event: Event, settled: Settled) -> Note | None:
+    def _settled(self, event: Event, settled: ApprovalResolved) -> Note | None:
         """Tell of changes, and of a denial that no answer follows: its run ended before the pause."""
         proposal = self._state.proposals.get(settled.approval)
         if settled.outcome == "parked":

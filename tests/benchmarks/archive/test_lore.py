@@ -3,7 +3,12 @@ from pathlib import Path
 import pytest
 from benchmarks.archive.lore import LAST_WORD, PEOPLE, conversation, save_room
 
-from genie_core.room.protocol.events import Answered, Asked, Decided, Said
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    DecisionMade,
+    MessagePosted,
+)
 
 
 @pytest.mark.parametrize("length", [10, 500])
@@ -20,8 +25,8 @@ def test_people_talk_and_agents_answer_now_and_then() -> None:
     events = list(conversation(2_000))
     counts = {
         kind: sum(isinstance(event.body, kind) for event in events)
-        for kind in (Said, Decided, Asked, Answered)
+        for kind in (MessagePosted, DecisionMade, ApprovalRequested, AnswerPosted)
     }
-    assert counts[Said] > counts[Answered] > counts[Said] / 5
-    assert counts[Asked] >= counts[Answered]
-    assert {event.by for event in events if isinstance(event.body, Said)} == set(PEOPLE)
+    assert counts[MessagePosted] > counts[AnswerPosted] > counts[MessagePosted] / 5
+    assert counts[ApprovalRequested] >= counts[AnswerPosted]
+    assert {event.by for event in events if isinstance(event.body, MessagePosted)} == set(PEOPLE)

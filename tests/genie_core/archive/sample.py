@@ -10,17 +10,17 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
     FileRef,
-    Hosted,
-    Joined,
-    Opened,
-    Said,
-    Settled,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
 )
 
 ID = "2026-11-21-standup-3fk9"
@@ -29,16 +29,16 @@ FILE = b"a note of ann's\n" * 400
 DIGEST = sha256(FILE).hexdigest()
 REF = FileRef(DIGEST, "notes.txt", len(FILE), "text/plain")
 BODIES: list[tuple[str, AnyBody]] = [
-    ("", Opened(ID, "Standup")),
-    ("", Hosted("ann")),
-    ("ann", Joined("host", engine=True, agent="offline helper")),
-    ("ann", Said("m1", "what is 17*23? see the file", handler="ann", files=(REF,))),
-    ("ann", Decided(4, "delegate", "a question", query="what is 17*23?")),
-    ("ann", Asked(4, "a1", "system", "calculate", {"what": "17*23"}, withheld=True)),
-    ("ann", Settled(4, "a1", "approved")),
-    ("ann", Answered(4, "391", receiver="ann", elapsed=2.5)),
-    ("ann", Said("m2", "thanks!", handler="ann")),
-    ("ann", Decided(9, "ignore", "nothing is asked")),
+    ("", RoomCreated(ID, "Standup")),
+    ("", HostStarted("ann")),
+    ("ann", MemberJoined("host", engine=True, agent="offline helper")),
+    ("ann", MessagePosted("m1", "what is 17*23? see the file", handler="ann", files=(REF,))),
+    ("ann", DecisionMade(4, "delegate", "a question", query="what is 17*23?")),
+    ("ann", ApprovalRequested(4, "a1", "system", "calculate", {"what": "17*23"}, withheld=True)),
+    ("ann", ApprovalResolved(4, "a1", "approved")),
+    ("ann", AnswerPosted(4, "391", receiver="ann", elapsed=2.5)),
+    ("ann", MessagePosted("m2", "thanks!", handler="ann")),
+    ("ann", DecisionMade(9, "ignore", "nothing is asked")),
 ]
 
 

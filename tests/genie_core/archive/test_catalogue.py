@@ -19,7 +19,7 @@ from genie_core.archive.errors import (
 )
 from genie_core.archive.lines import encode_line
 from genie_core.archive.record import TITLE_CHARS, RoomRecord
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 
 NOW = 1_795_219_200.0  # 2026-11-21 00:00 UTC
 
@@ -88,7 +88,10 @@ def test_a_room_without_its_record_is_listed_as_damaged(catalogue: Catalogue) ->
 
 def test_activity_is_that_of_the_last_event_whatever_the_files_say(catalogue: Catalogue) -> None:
     saved = catalogue.create("Standup", 100.0)
-    lines = [encode_line(Event(seq, 100.0 + seq, "ann", Said("m", "x" * 9_000))) for seq in (1, 2)]
+    lines = [
+        encode_line(Event(seq, 100.0 + seq, "ann", MessagePosted("m", "x" * 9_000)))
+        for seq in (1, 2)
+    ]
     saved.log_path.write_bytes(b"".join(lines) + lines[0][:-20] + b"\n" + lines[1][:50])
     assert [listing.last_activity for listing in catalogue.all()] == [102.0]
 

@@ -10,17 +10,25 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.check import check
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.protocol.events import AnyBody, Event, FileRef, Hosted, Joined, Opened, Said
+from genie_core.room.protocol.events import (
+    AnyBody,
+    Event,
+    FileRef,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
+)
 
 NOW = 1_795_219_200.0
 DIGEST = hashlib.sha256(b"content").hexdigest()
 FILES = (FileRef(DIGEST, "a.txt", len(b"content")),)
 BODIES: list[tuple[str, AnyBody]] = [
-    ("", Opened("r1", "Standup")),
-    ("", Hosted("ann")),
-    ("ann", Joined("host")),
-    ("bob", Said("1", "hello", files=FILES)),
-    ("bob", Said("2", "anybody here?")),
+    ("", RoomCreated("r1", "Standup")),
+    ("", HostStarted("ann")),
+    ("ann", MemberJoined("host")),
+    ("bob", MessagePosted("1", "hello", files=FILES)),
+    ("bob", MessagePosted("2", "anybody here?")),
 ]
 EVENTS = [Event(seq, 100.0 + seq, by, body) for seq, (by, body) in enumerate(BODIES, 1)]
 LINES = [encode_line(event) for event in EVENTS]
@@ -90,7 +98,7 @@ CASES: dict[str, tuple[bytes, list[str]]] = {
         ["tells of 2 messages, and the log has 1", "tells of 5 events, and the log has 4"],
     ),
     "there is more": (
-        b"".join([*LINES, encode_line(Event(6, 106.0, "bob", Said("3", "hello?")))]),
+        b"".join([*LINES, encode_line(Event(6, 106.0, "bob", MessagePosted("3", "hello?")))]),
         ["room.json is behind the log, by 1 event"],
     ),
 }

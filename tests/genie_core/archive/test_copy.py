@@ -9,11 +9,11 @@ import pytest
 from genie_core.archive.copy import MOST_WAITING, LogCopy
 from genie_core.archive.lines import read_lines
 from genie_core.archive.log import EventLog
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 
 
 def event(seq: int) -> Event:
-    return Event(seq, float(seq), "ann", Said(str(seq), f"message {seq}"))
+    return Event(seq, float(seq), "ann", MessagePosted(str(seq), f"message {seq}"))
 
 
 async def test_events_from_before_the_file_was_known_are_written_too(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ async def test_a_disk_that_fails_is_reported_once_and_keeps_nobody_waiting(
 async def test_a_copy_of_another_history_is_not_mixed_with_the_hosts(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     with EventLog.open(path).log as log:
-        await log.append([event(1), Event(2, 99.0, "bob", Said("x", "only here"))])
+        await log.append([event(1), Event(2, 99.0, "bob", MessagePosted("x", "only here"))])
     before = path.read_bytes()
     reports: list[str] = []
     copy = LogCopy(reports.append)

@@ -9,19 +9,19 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
     ROOM,
-    Answered,
+    AnswerPosted,
     AnyBody,
     Event,
-    Opened,
+    MessagePosted,
     QuotedLine,
-    Recovered,
-    Said,
+    RecoveredEvent,
+    RoomCreated,
 )
 
 
 def room(base: Path, title: str, *said: tuple[str, AnyBody]) -> SavedRoom:
     saved = Catalogue(base).create(title, 1_790_000_000.0)
-    events = [Event(1, 0.0, ROOM, Opened(saved.id, title))]
+    events = [Event(1, 0.0, ROOM, RoomCreated(saved.id, title))]
     events += [Event(seq, float(seq), by, body) for seq, (by, body) in enumerate(said, 2)]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     return saved
@@ -35,10 +35,10 @@ def test_messages_and_answers_are_quoted_in_order(tmp_path: Path) -> None:
     saved = room(
         tmp_path,
         "Garden",
-        ("ann", Said("1", "what now?")),
-        ("ann", Answered(2, "dig")),
-        ("bob", Said("2", "waves", emote=True)),
-        ("bob", Said("3", "")),
+        ("ann", MessagePosted("1", "what now?")),
+        ("ann", AnswerPosted(2, "dig")),
+        ("bob", MessagePosted("2", "waves", emote=True)),
+        ("bob", MessagePosted("3", "")),
     )
     quote = excerpt(saved, 50)
     assert (quote.room, quote.title) == (saved.id, "Garden")
@@ -48,23 +48,25 @@ def test_messages_and_answers_are_quoted_in_order(tmp_path: Path) -> None:
 
 
 def test_what_was_recovered_stands_where_it_belongs(tmp_path: Path) -> None:
-    early = Event(9, 1.0, "carol", Said("9", "first"))
-    saved = room(tmp_path, "Garden", ("ann", Said("1", "then")), ("bob", Recovered(early)))
+    early = Event(9, 1.0, "carol", MessagePosted("9", "first"))
+    saved = room(
+        tmp_path, "Garden", ("ann", MessagePosted("1", "then")), ("bob", RecoveredEvent(early))
+    )
     assert texts(saved) == [("carol", "first"), ("ann", "then")]
 
 
 def test_the_oldest_give_way(tmp_path: Path) -> None:
-    many = room(tmp_path, "Many", *(("ann", Said(str(n), str(n))) for n in range(500)))
+    many = room(tmp_path, "Many", *(("ann", MessagePosted(str(n), str(n))) for n in range(500)))
     assert texts(many, 500) == [("ann", str(n)) for n in range(300, 500)]
-    long = room(tmp_path, "Long", *(("ann", Said(str(n), "x" * 20_000)) for n in range(4)))
+    long = room(tmp_path, "Long", *(("ann", MessagePosted(str(n), "x" * 20_000)) for n in range(4)))
     assert len(texts(long)) == 2
-    one = room(tmp_path, "One", ("ann", Said("1", "x" * 2 * MOST_CHARS)))
+    one = room(tmp_path, "One", ("ann", MessagePosted("1", "x" * 2 * MOST_CHARS)))
     ((_, text),) = texts(one)
     assert len(text) + len("ann") == MOST_CHARS
 
 
 def test_nothing_is_changed_and_damage_is_passed_over(tmp_path: Path) -> None:
-    saved = room(tmp_path, "Garden", ("ann", Said("1", "whole")))
+    saved = room(tmp_path, "Garden", ("ann", MessagePosted("1", "whole")))
     with saved.log_path.open("ab") as log:
         log.write(b'{"seq":3,"torn')
     before = saved.log_path.read_bytes()

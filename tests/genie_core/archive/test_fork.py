@@ -17,15 +17,15 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
     AnyBody,
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
     FileRef,
-    Hosted,
-    Joined,
-    Opened,
-    Said,
-    Settled,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
 )
 
 NOW = 1_795_219_200.0
@@ -34,8 +34,8 @@ ONE, TWO, THREE = FILES
 UNKNOWN = b'{"seq":9,"at":109.0,"by":"bob","body":{"type":"waved","hand":"left"}'
 
 
-def said(id_: str, text: str, *files: str) -> Said:
-    return Said(
+def said(id_: str, text: str, *files: str) -> MessagePosted:
+    return MessagePosted(
         id_,
         text,
         handler="ann",
@@ -44,13 +44,13 @@ def said(id_: str, text: str, *files: str) -> Said:
 
 
 BODIES: list[tuple[str, AnyBody]] = [
-    ("", Opened("r1", "Standup")),
-    ("", Hosted("ann")),
-    ("ann", Joined("host", key="k1")),
+    ("", RoomCreated("r1", "Standup")),
+    ("", HostStarted("ann")),
+    ("ann", MemberJoined("host", key="k1")),
     ("bob", said("1", "look at these", ONE, TWO)),
-    ("ann", Decided(4, "delegate", query="look")),
-    ("ann", Asked(4, "a1", "files", "read_file", {"path": "x"})),
-    ("ann", Settled(4, "a1", "parked")),
+    ("ann", DecisionMade(4, "delegate", query="look")),
+    ("ann", ApprovalRequested(4, "a1", "files", "read_file", {"path": "x"})),
+    ("ann", ApprovalResolved(4, "a1", "parked")),
     ("bob", said("2", "and this", THREE)),
 ]
 

@@ -25,7 +25,7 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import SavedRoom
 from genie_core.archive.staging import staged
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 
 
 def lines_of(saved: SavedRoom) -> bytes:
@@ -201,7 +201,7 @@ def test_no_record_brings_settings_of_another_machine(here: Path, there: Path) -
 
 def test_a_log_that_is_nearly_all_gap_is_refused(here: Path, there: Path) -> None:
     saved = saved_room(here)
-    far = [Event(n * 90_000, BORN, "ann", Said(f"m{n}", "far")) for n in range(1, 40)]
+    far = [Event(n * 90_000, BORN, "ann", MessagePosted(f"m{n}", "far")) for n in range(1, 40)]
     saved.log_path.write_bytes(b"".join(map(encode_line, far)))
     with pytest.raises(NotImportable, match="most of its log is missing"):
         taken_in(there, lines_of(saved))

@@ -16,24 +16,26 @@ from genie_core.archive.lines import (
     read_lines,
 )
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
+    AnswerPosted,
+    ApprovalRequested,
     Event,
-    Hosted,
-    Joined,
-    Opened,
-    Said,
-    Unreadable,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
+    UnreadableEvent,
 )
 from genie_core.room.state.room_state import RoomState
 
 EVENTS = [
-    Event(1, 100.0, "", Opened("r1", "Stand\u2028up")),
-    Event(2, 101.5, "", Hosted("hana")),
-    Event(3, 102.0, "hana", Joined("host", engine=True)),
-    Event(4, 103.0, "hana", Said("m1", "héllo\n🧞", "hana")),
-    Event(5, 104.0, "hana", Asked(4, "a1", "system", "shell", {"cmd": ["ls", None, 1.5]})),
-    Event(6, 105.0, "hana", Answered(4, "done")),
+    Event(1, 100.0, "", RoomCreated("r1", "Stand\u2028up")),
+    Event(2, 101.5, "", HostStarted("hana")),
+    Event(3, 102.0, "hana", MemberJoined("host", engine=True)),
+    Event(4, 103.0, "hana", MessagePosted("m1", "héllo\n🧞", "hana")),
+    Event(
+        5, 104.0, "hana", ApprovalRequested(4, "a1", "system", "shell", {"cmd": ["ls", None, 1.5]})
+    ),
+    Event(6, 105.0, "hana", AnswerPosted(4, "done")),
 ]
 LINES = [encode_line(event) for event in EVENTS]
 WHOLE = b"".join(LINES)
@@ -91,7 +93,7 @@ def test_a_damaged_line_is_named_and_the_rest_stays_readable(bad: int) -> None:
     assert content.intact == len(WHOLE)
     for event, original in zip(content.events, EVENTS, strict=True):
         if original.seq == bad + 1:
-            assert isinstance(event.body, Unreadable)
+            assert isinstance(event.body, UnreadableEvent)
         else:
             assert event == original
     folded = RoomState()
@@ -103,14 +105,14 @@ def test_a_damaged_line_is_named_and_the_rest_stays_readable(bad: int) -> None:
 
 def test_lines_that_are_missing_altogether_leave_placeholders() -> None:
     content = read_lines(b"".join([*LINES[:1], *LINES[4:]]))
-    assert [type(event.body) for event in content.events[1:4]] == [Unreadable] * 3
+    assert [type(event.body) for event in content.events[1:4]] == [UnreadableEvent] * 3
     assert content.told() == ["events 2 to 4 before line 2 can't be read"]
 
 
 def test_a_newline_that_was_damaged_costs_both_lines_and_no_more() -> None:
     joined = LINES[1][:-1] + b"x" + LINES[2]
     content = read_lines(b"".join([LINES[0], joined, *LINES[3:]]))
-    assert [isinstance(event.body, Unreadable) for event in content.events] == [
+    assert [isinstance(event.body, UnreadableEvent) for event in content.events] == [
         False,
         True,
         True,
@@ -125,7 +127,9 @@ def test_events_of_an_unknown_kind_are_kept_as_placeholders() -> None:
     content = read_lines(WHOLE + later)
     assert content.told() == []
     assert content.events[-1].by == "hana"
-    assert content.events[-1].body == Unreadable("this version does not know events like 'waved'")
+    assert content.events[-1].body == UnreadableEvent(
+        "this version does not know events like 'waved'"
+    )
 
 
 @pytest.mark.parametrize("at", [1e300, -1e18, -0.5])
@@ -136,7 +140,9 @@ def test_an_impossible_time_counts_as_damage(at: float, kind: str) -> None:
     )
     content = read_lines(WHOLE + line)
     assert content.told() == ["line 7 is damaged: it has an impossible time"]
-    assert content.events[-1] == Event(7, 105.0, "", Unreadable("line 7 of the log is damaged"))
+    assert content.events[-1] == Event(
+        7, 105.0, "", UnreadableEvent("line 7 of the log is damaged")
+    )
 
 
 def file(digest: str, size: int) -> str:
@@ -169,7 +175,7 @@ def test_what_no_room_records_counts_as_damage(body: str) -> None:
     line = checked(b'{"seq":7,"at":106.0,"by":"hana","body":%b}' % body.encode())
     content = read_lines(WHOLE + line)
     assert content.told()[0].startswith("line 7 is damaged: it ")
-    assert content.events[-1].body == Unreadable("line 7 of the log is damaged")
+    assert content.events[-1].body == UnreadableEvent("line 7 of the log is damaged")
 
 
 def test_of_a_line_without_an_end_no_more_is_kept_than_any_event_takes() -> None:
@@ -177,7 +183,7 @@ def test_of_a_line_without_an_end_no_more_is_kept_than_any_event_takes() -> None
     events = [found.event for found in scan.feed(WHOLE)]
     for _ in range(pieces):
         events += [found.event for found in scan.feed(piece)]
-    later = encode_line(Event(8, 106.0, "hana", Said("m2", "still here")))
+    later = encode_line(Event(8, 106.0, "hana", MessagePosted("m2", "still here")))
     events += [found.event for found in scan.feed(b"\n" + later)]
     assert not list(scan.finish())
     assert scan.damages.told()[0].startswith(f"line 7 is damaged: it is over {LINE_BYTES:,} bytes")
@@ -194,7 +200,7 @@ def test_damage_does_not_become_more_in_memory_than_it_is_on_disk() -> None:
     content = read_lines(WHOLE + b"\n" * (3 * MAX_LOST_LAST))
     assert content.head == len(EVENTS) + MAX_LOST_LAST
     jumps = [
-        encode_line(Event(6 + jump * MAX_GAP, 106.0, "hana", Said(f"j{jump}", "far on")))
+        encode_line(Event(6 + jump * MAX_GAP, 106.0, "hana", MessagePosted(f"j{jump}", "far on")))
         for jump in range(1, 40)
     ]
     content = read_lines(WHOLE + b"".join(jumps))
@@ -210,8 +216,8 @@ def test_a_repeated_line_is_left_out() -> None:
 
 @pytest.mark.parametrize("seq", [10**9, -(10**9), 0])
 def test_an_absurd_number_costs_no_memory(seq: int) -> None:
-    odd = encode_line(Event(seq, 0.0, "", Hosted("x")))
-    content = read_lines(WHOLE + odd + encode_line(Event(8, 0.0, "", Hosted("x"))))
+    odd = encode_line(Event(seq, 0.0, "", HostStarted("x")))
+    content = read_lines(WHOLE + odd + encode_line(Event(8, 0.0, "", HostStarted("x"))))
     assert len(content.events) == 8
     assert len(content.told()) >= 1
 
@@ -221,7 +227,7 @@ def test_no_damage_is_worse_than_lost_events(junk: bytes, start: int, end: int) 
     content = read_lines(WHOLE[: min(start, end)] + junk + WHOLE[max(start, end) :])
     assert [event.seq for event in content.events] == list(range(1, content.head + 1))
     for event in content.events:
-        assert event in EVENTS or isinstance(event.body, Unreadable)
+        assert event in EVENTS or isinstance(event.body, UnreadableEvent)
 
 
 @pytest.mark.parametrize(
@@ -255,11 +261,11 @@ def test_flipped_bits_are_noticed() -> None:
         content = read_lines(bytes(data))
         assert content.told()
         assert all(
-            event in EVENTS or isinstance(event.body, Unreadable) for event in content.events
+            event in EVENTS or isinstance(event.body, UnreadableEvent) for event in content.events
         )
 
 
-LONG = [Event(n, 100.0 + n, "ann", Said(f"m{n}", f"text {n}")) for n in range(1, 301)]
+LONG = [Event(n, 100.0 + n, "ann", MessagePosted(f"m{n}", f"text {n}")) for n in range(1, 301)]
 LONG_LINES = [encode_line(event) for event in LONG]
 
 
@@ -270,13 +276,13 @@ def test_a_copy_of_a_later_line_costs_nothing() -> None:
 
 
 def test_of_two_lines_with_one_number_the_one_in_its_place_is_read() -> None:
-    other = encode_line(Event(290, 99.0, "bob", Said("x", "another 290")))
+    other = encode_line(Event(290, 99.0, "bob", MessagePosted("x", "another 290")))
     content = read_lines(b"".join([*LONG_LINES[:9], other, *LONG_LINES[9:]]))
     assert content.events == LONG
 
 
 def test_a_jump_that_the_lines_behind_it_contradict_is_not_believed() -> None:
-    far = encode_line(Event(5_000, 99.0, "bob", Said("x", "far away")))
+    far = encode_line(Event(5_000, 99.0, "bob", MessagePosted("x", "far away")))
     content = read_lines(b"".join([*LONG_LINES[:9], far, *LONG_LINES[9:]]))
     assert content.events == LONG
     assert content.told() == [
@@ -286,7 +292,7 @@ def test_a_jump_that_the_lines_behind_it_contradict_is_not_believed() -> None:
 
 def test_a_jump_that_nothing_contradicts_is_believed() -> None:
     content = read_lines(b"".join([*LONG_LINES[:99], *LONG_LINES[199:], LONG_LINES[49]]))
-    assert [e for e in content.events if not isinstance(e.body, Unreadable)] == [
+    assert [e for e in content.events if not isinstance(e.body, UnreadableEvent)] == [
         *LONG[:99],
         *LONG[199:],
     ]
@@ -330,7 +336,7 @@ def test_damage_among_lines_that_are_out_of_order_costs_only_itself(
         lines[each] = lines[each][:-3] + b"??\n"
     content = read_lines(b"".join(lines))
     intact = [event for event in LONG[:40] if encode_line(event) in lines]
-    assert [e for e in content.events if not isinstance(e.body, Unreadable)] == intact
+    assert [e for e in content.events if not isinstance(e.body, UnreadableEvent)] == intact
     assert [event.seq for event in content.events] == list(range(1, content.head + 1))
 
 
@@ -341,4 +347,4 @@ def test_damaged_last_lines_count_where_others_are_out_of_order() -> None:
         lines[each] = lines[each][:-3] + b"??\n"
     content = read_lines(b"".join(lines))
     assert [event.seq for event in content.events] == list(range(1, 21))
-    assert all(isinstance(event.body, Unreadable) for event in content.events[18:])
+    assert all(isinstance(event.body, UnreadableEvent) for event in content.events[18:])

@@ -19,22 +19,25 @@ from genie_core.archive.lines import encode_line, read_lines
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Hosted,
-    Said,
-    Settled,
-    Unreadable,
+    HostStarted,
+    MessagePosted,
+    UnreadableEvent,
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 
 
 def events(first: int, last: int) -> list[Event]:
-    return [Event(n, float(n), "alice", Said(str(n), "x" * (n % 50))) for n in range(first, last)]
+    return [
+        Event(n, float(n), "alice", MessagePosted(str(n), "x" * (n % 50)))
+        for n in range(first, last)
+    ]
 
 
 @pytest.fixture
@@ -84,7 +87,7 @@ async def test_a_gap_is_a_mistake_and_writes_nothing(path: Path) -> None:
 
 
 async def test_what_contradicts_the_end_of_the_log_is_not_written(path: Path) -> None:
-    other = Event(3, 99.0, "bob", Said("9", "the host wrote on after it lost its end"))
+    other = Event(3, 99.0, "bob", MessagePosted("9", "the host wrote on after it lost its end"))
     with EventLog.open(path).log as log:
         await log.append(events(1, 4))
         with pytest.raises(ValueError, match="event 3 is another one than on disk"):
@@ -103,7 +106,9 @@ async def test_where_the_end_was_damaged_nothing_contradicts_it(path: Path) -> N
     assert [event.seq for event in EventLog.open(path).events] == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("body", [Answered(77, "to nothing"), Settled(1, "a", "approved")])
+@pytest.mark.parametrize(
+    "body", [AnswerPosted(77, "to nothing"), ApprovalResolved(1, "a", "approved")]
+)
 async def test_a_log_that_contradicts_itself_is_reported_and_the_rest_is_readable(
     path: Path, body: AnyBody
 ) -> None:
@@ -116,7 +121,7 @@ async def test_a_log_that_contradicts_itself_is_reported_and_the_rest_is_readabl
         await log.append(events(6, 7))
     assert len(problems) == 1
     assert "event 3" in problems[0]
-    assert isinstance(past[2].body, Unreadable)
+    assert isinstance(past[2].body, UnreadableEvent)
     assert [event.seq for event in past] == [1, 2, 3, 4, 5]
     state = RoomState()
     for event in past:
@@ -158,11 +163,11 @@ async def test_a_torn_end_is_cut_off_before_anything_is_appended(path: Path, los
         assert len(problems) == 1
         assert "was unfinished" in problems[0]
         assert problems[0].endswith("cut off")
-        await log.append([Event(3, 9.0, "", Hosted("hana"))])
+        await log.append([Event(3, 9.0, "", HostStarted("hana"))])
     log, _, past, problems = EventLog.open(path)
     log.close()
     assert problems == []
-    assert past == [*events(1, 3), Event(3, 9.0, "", Hosted("hana"))]
+    assert past == [*events(1, 3), Event(3, 9.0, "", HostStarted("hana"))]
 
 
 async def test_a_damaged_line_does_not_stop_the_room(path: Path) -> None:
@@ -184,14 +189,14 @@ import asyncio, resource, signal, sys
 from pathlib import Path
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 
 async def main() -> None:
     path = Path(sys.argv[1])
     log = EventLog.open(path).log
-    await log.append([Event(1, 1.0, "alice", Said("1", "fits"))])
+    await log.append([Event(1, 1.0, "alice", MessagePosted("1", "fits"))])
     before = path.read_bytes()
-    big = [Event(n, 1.0, "alice", Said(str(n), "x" * 1000)) for n in range(2, 12)]
+    big = [Event(n, 1.0, "alice", MessagePosted(str(n), "x" * 1000)) for n in range(2, 12)]
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY))
     for attempt in range(2):
@@ -239,13 +244,13 @@ import asyncio, sys
 from pathlib import Path
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 
 async def main() -> None:
     log, _, past, _ = EventLog.open(Path(sys.argv[1]))
     seq = len(past) + 1
     while True:
-        group = [Event(seq + n, 1.0, "a", Said(str(seq + n), "x" * (n * 37 % 500))) for n in range(20)]
+        group = [Event(seq + n, 1.0, "a", MessagePosted(str(seq + n), "x" * (n * 37 % 500))) for n in range(20)]
         await log.append(group)
         seq += 20
         print(seq - 1, flush=True)
@@ -272,7 +277,7 @@ def test_a_killed_writer_loses_nothing_that_it_acknowledged(path: Path) -> None:
         opened.log.close()
         assert len(opened.events) >= acknowledged
         assert [event.seq for event in opened.events] == list(range(1, len(opened.events) + 1))
-        assert all(isinstance(event.body, Said) for event in opened.events)
+        assert all(isinstance(event.body, MessagePosted) for event in opened.events)
 
 
 def test_of_a_long_log_the_end_is_handed_out_and_the_rest_can_be_read(path: Path) -> None:
@@ -322,7 +327,7 @@ def test_an_index_is_not_believed_once_the_log_was_edited(path: Path, place: flo
         assert "damaged" in opened.problems[0]
         everything = log.read(0, 20_000)
     assert [event.seq for event in everything] == list(range(1, 12_001))
-    lost = [event for event in everything if isinstance(event.body, Unreadable)]
+    lost = [event for event in everything if isinstance(event.body, UnreadableEvent)]
     assert 1 <= len(lost) <= 2
     with (again := EventLog.open(path)).log:
         assert again.problems == opened.problems
@@ -353,9 +358,9 @@ def test_no_pipe_is_waited_for_in_the_place_of_an_index(path: Path) -> None:
 
 
 def test_a_log_takes_whatever_tools_are_called_with(path: Path) -> None:
-    first = Event(1, 1.0, "alice", Said("m", "go", handler="alice"))
-    delegated = Event(2, 2.0, "alice", Decided(1, "delegate", query="go"))
-    big = Event(3, 3.0, "alice", Asked(1, "a", "agent", "tool", {"n": 10**40}))
+    first = Event(1, 1.0, "alice", MessagePosted("m", "go", handler="alice"))
+    delegated = Event(2, 2.0, "alice", DecisionMade(1, "delegate", query="go"))
+    big = Event(3, 3.0, "alice", ApprovalRequested(1, "a", "agent", "tool", {"n": 10**40}))
     with EventLog.open(path).log as log:
         log.write([first, delegated, big])
         log.write(events(4, 2 * BASE_EVERY))
@@ -406,7 +411,7 @@ def test_what_is_torn_behind_an_index_leaves_the_last_event_known(path: Path) ->
         assert log.head == opened.state().head == BASE_EVERY
         assert log.last == events(BASE_EVERY, BASE_EVERY + 1)[0]
         with pytest.raises(ValueError, match="another one"):
-            log.write([Event(BASE_EVERY, 0.0, "bob", Said("no", "not me"))])
+            log.write([Event(BASE_EVERY, 0.0, "bob", MessagePosted("no", "not me"))])
 
 
 def test_a_log_is_not_closed_while_it_is_read(path: Path) -> None:
@@ -503,7 +508,7 @@ async def test_what_is_lost_with_the_file_is_marked(path: Path) -> None:
         found = read_lines(path.read_bytes())
         assert found.told() == []
         assert found.events[40:] == events(41, 102)
-        assert all(isinstance(each.body, Unreadable) for each in found.events[:40])
+        assert all(isinstance(each.body, UnreadableEvent) for each in found.events[:40])
         assert "40 events could not be restored" in told[0]
         assert path.with_name("events.jsonl.damaged-1").exists()
         await log.append(events(102, 103))

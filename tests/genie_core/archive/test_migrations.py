@@ -8,7 +8,7 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.migrations import FORMAT, OLDEST, STEPS, migrate
 from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.protocol.events import Event, Opened, Said
+from genie_core.room.protocol.events import Event, MessagePosted, RoomCreated
 
 FIRST = """\
 {
@@ -32,7 +32,10 @@ FIRST = """\
 """
 """What the first version wrote."""
 
-LOG = [Event(1, 1.0, "", Opened("r1", "Standup")), Event(2, 2.0, "bob", Said("1", "hello"))]
+LOG = [
+    Event(1, 1.0, "", RoomCreated("r1", "Standup")),
+    Event(2, 2.0, "bob", MessagePosted("1", "hello")),
+]
 
 
 @pytest.fixture

@@ -11,13 +11,21 @@ from genie_core.archive.index import BASE_EVERY, INDEX_NAME, STRIDE
 from genie_core.archive.lines import encode_line, read_lines
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import PART, LogReader
-from genie_core.room.protocol.events import Answered, Event, Opened, Said, Unreadable
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    Event,
+    MessagePosted,
+    RoomCreated,
+    UnreadableEvent,
+)
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 
 
 def events(first: int, last: int) -> list[Event]:
-    return [Event(n, float(n), "ann", Said(str(n), "x" * (n % 50))) for n in range(first, last)]
+    return [
+        Event(n, float(n), "ann", MessagePosted(str(n), "x" * (n % 50))) for n in range(first, last)
+    ]
 
 
 def folded(past: list[Event]) -> RoomState:
@@ -104,22 +112,22 @@ def test_it_neither_changes_the_log_nor_writes_an_index(path: Path) -> None:
 
 def test_a_first_event_that_is_lost_is_replaced(path: Path) -> None:
     path.write_bytes(b"junk\n" + b"".join(map(encode_line, events(2, 400))))
-    first = Event(1, 0.0, "", Opened("r", "Title"))
+    first = Event(1, 0.0, "", RoomCreated("r", "Title"))
     with LogReader.open(path, first) as reader:
         assert reader.state().title == "Title"
         assert reader.read(0, 1) == [first]
     with LogReader.open(path) as reader:
-        assert isinstance(reader.read(0, 1)[0].body, Unreadable)
+        assert isinstance(reader.read(0, 1)[0].body, UnreadableEvent)
 
 
 def test_an_event_that_contradicts_the_others_is_replaced_wherever_it_is_read(path: Path) -> None:
     past = events(1, 600)
-    past[299] = Event(300, 300.0, "ann", Answered(5_000, "to what was never said"))
+    past[299] = Event(300, 300.0, "ann", AnswerPosted(5_000, "to what was never said"))
     path.write_bytes(b"".join(map(encode_line, past)))
     with LogReader.open(path) as reader:
         assert len(reader.problems) == 1
         (odd,) = reader.read(299, 1)
-        assert isinstance(odd.body, Unreadable)
+        assert isinstance(odd.body, UnreadableEvent)
         assert list(reader.events(after=300)) == past[300:]
 
 
@@ -154,14 +162,14 @@ def test_parts_of_a_damaged_log_are_what_reading_all_of_it_gives(
     assert [event.seq for event in found] == [event.seq for event in expected]
     for event, other in zip(found, expected, strict=True):
         assert event == other or (
-            isinstance(event.body, Unreadable) and isinstance(other.body, Unreadable)
+            isinstance(event.body, UnreadableEvent) and isinstance(other.body, UnreadableEvent)
         )
 
 
 def test_a_place_in_a_long_stretch_of_lost_events_is_read_without_those_before_it(
     path: Path,
 ) -> None:
-    far = Event(90_000, 9.0, "ann", Said("far", "on"))
+    far = Event(90_000, 9.0, "ann", MessagePosted("far", "on"))
     path.write_bytes(b"".join(map(encode_line, [*events(1, 3), far])))
     with LogReader.open(path) as reader:
         assert [event.seq for event in reader.read(60_000, 3)] == [60_001, 60_002, 60_003]

@@ -11,18 +11,18 @@ from genie_core.archive.record import (
     unread_in,
 )
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Decided,
+    DecisionMade,
     Event,
     FileRef,
-    Hosted,
-    Opened,
-    Said,
+    HostStarted,
+    MessagePosted,
+    RoomCreated,
 )
 from genie_core.room.state.room_state import RoomState
 
-START: list[tuple[str, AnyBody]] = [("", Opened("r1", "Standup")), ("", Hosted("ann"))]
+START: list[tuple[str, AnyBody]] = [("", RoomCreated("r1", "Standup")), ("", HostStarted("ann"))]
 
 
 def room(*entries: tuple[str, AnyBody]) -> RoomState:
@@ -33,9 +33,9 @@ def room(*entries: tuple[str, AnyBody]) -> RoomState:
     return state
 
 
-ASKED = ("bob", Said("1", "genie, what is 17*23?", handler="ann"))
-DECIDED = ("ann", Decided(3, "delegate", query="17*23"))
-ANSWER = ("ann", Answered(3, "It is\n391."))
+ASKED = ("bob", MessagePosted("1", "genie, what is 17*23?", handler="ann"))
+DECIDED = ("ann", DecisionMade(3, "delegate", query="17*23"))
+ANSWER = ("ann", AnswerPosted(3, "It is\n391."))
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,13 @@ ANSWER = ("ann", Answered(3, "It is\n391."))
         ([], ""),
         ([ASKED], "bob: genie, what is 17*23?"),
         ([ASKED, DECIDED, ANSWER], "genie: It is 391."),
-        ([ASKED, DECIDED, ("cleo", Said("2", "quick!")), ANSWER], "genie: It is 391."),
-        ([ASKED, DECIDED, ANSWER, ("cleo", Said("2", "\x1b[2Jthanks"))], "cleo: [2Jthanks"),
-        ([("dan", Said("1", "waves", emote=True))], "* dan waves"),
-        ([("dan", Said("1", "", files=(FileRef("0" * 64, "a.png", 1),)))], "dan: (files)"),
+        ([ASKED, DECIDED, ("cleo", MessagePosted("2", "quick!")), ANSWER], "genie: It is 391."),
+        (
+            [ASKED, DECIDED, ANSWER, ("cleo", MessagePosted("2", "\x1b[2Jthanks"))],
+            "cleo: [2Jthanks",
+        ),
+        ([("dan", MessagePosted("1", "waves", emote=True))], "* dan waves"),
+        ([("dan", MessagePosted("1", "", files=(FileRef("0" * 64, "a.png", 1),)))], "dan: (files)"),
     ],
 )
 def test_a_preview_is_the_last_that_was_said(
@@ -57,11 +60,17 @@ def test_a_preview_is_the_last_that_was_said(
 
 
 def test_a_preview_is_short() -> None:
-    assert len(preview_of(room(("bob", Said("1", "x" * 1_000_000))))) == PREVIEW_CHARS
+    assert len(preview_of(room(("bob", MessagePosted("1", "x" * 1_000_000))))) == PREVIEW_CHARS
 
 
 def test_what_others_and_agents_said_behind_what_was_seen_is_unread() -> None:
-    state = room(ASKED, DECIDED, ("ann", Said("2", "my own")), ("bob", Said("3", "so?")), ANSWER)
+    state = room(
+        ASKED,
+        DECIDED,
+        ("ann", MessagePosted("2", "my own")),
+        ("bob", MessagePosted("3", "so?")),
+        ANSWER,
+    )
     assert [unread_in(state, seen, "ann") for seen in range(8)] == [0, 3, 3, 2, 2, 2, 1, 0]
 
 

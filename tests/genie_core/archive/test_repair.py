@@ -20,22 +20,22 @@ from genie_core.room.protocol.events import (
     AnyBody,
     Event,
     FileRef,
-    Hosted,
-    Joined,
-    Opened,
-    Said,
-    Unreadable,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
+    UnreadableEvent,
 )
 
 NOW = 1_795_219_200.0
 DIGEST = hashlib.sha256(b"content").hexdigest()
 BODIES: list[tuple[str, AnyBody]] = [
-    ("", Opened("r1", "Standup")),
-    ("", Hosted("ann")),
-    ("ann", Joined("host")),
-    ("bob", Joined("member")),
-    ("bob", Said("1", "hello", files=(FileRef(DIGEST, "a.txt", 7),))),
-    ("bob", Said("2", "anybody here?")),
+    ("", RoomCreated("r1", "Standup")),
+    ("", HostStarted("ann")),
+    ("ann", MemberJoined("host")),
+    ("bob", MemberJoined("member")),
+    ("bob", MessagePosted("1", "hello", files=(FileRef(DIGEST, "a.txt", 7),))),
+    ("bob", MessagePosted("2", "anybody here?")),
 ]
 EVENTS = [Event(seq, 100.0 + seq, by, body) for seq, (by, body) in enumerate(BODIES, 1)]
 LINES = [encode_line(event) for event in EVENTS]
@@ -181,7 +181,7 @@ def test_a_log_that_is_gone_does_not_take_the_summary_with_it(saved: SavedRoom) 
 
 MANY = [
     *EVENTS,
-    *(Event(seq, 100.0 + seq, "bob", Said(f"{seq}", "x" * 60)) for seq in range(7, 301)),
+    *(Event(seq, 100.0 + seq, "bob", MessagePosted(f"{seq}", "x" * 60)) for seq in range(7, 301)),
 ]
 
 
@@ -205,8 +205,8 @@ def test_around_a_bad_sector_all_is_read_and_mended(saved: SavedRoom) -> None:
     assert f"events {lost[0] + 1} to {lost[-1] + 1} before line" in told[3]
     assert f"events kept: {300 - len(lost)}, lost: {len(lost)}" in done[0]
     events = read_lines(saved.log_path.read_bytes()).events
-    assert [e.seq for e in events if isinstance(e.body, Unreadable)] == [n + 1 for n in lost]
-    assert [e for e in events if not isinstance(e.body, Unreadable)] == [
+    assert [e.seq for e in events if isinstance(e.body, UnreadableEvent)] == [n + 1 for n in lost]
+    assert [e for e in events if not isinstance(e.body, UnreadableEvent)] == [
         event for event in MANY if event.seq - 1 not in lost
     ]
 
@@ -251,8 +251,10 @@ def test_what_could_be_read_before_is_read_after(
     saved.log_path.write_bytes(content)
     for index in saved.folder.glob("events.idx"):
         index.unlink()
-    before = [each for each in read_lines(content).events if not isinstance(each.body, Unreadable)]
+    before = [
+        each for each in read_lines(content).events if not isinstance(each.body, UnreadableEvent)
+    ]
     repair(saved.folder)
     after = read_lines(saved.log_path.read_bytes())
     assert not after.told()
-    assert [each for each in after.events if not isinstance(each.body, Unreadable)] == before
+    assert [each for each in after.events if not isinstance(each.body, UnreadableEvent)] == before

@@ -20,15 +20,15 @@ from genie_core.archive.record import RoomRecord
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
     AnyBody,
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Hosted,
-    Joined,
-    Opened,
-    Recovered,
-    Said,
-    Settled,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RecoveredEvent,
+    RoomCreated,
 )
 from genie_core.room.state.room_state import RoomState
 
@@ -77,11 +77,11 @@ def test_a_missing_record_is_one_too(tmp_path: Path) -> None:
 def test_the_summary_follows_the_room(saved: SavedRoom) -> None:
     state = RoomState()
     bodies: list[tuple[str, AnyBody]] = [
-        ("", Opened("r1", "Standup")),
-        ("", Hosted("hana")),
-        ("hana", Joined("host")),
-        ("bob", Joined("guest")),
-        ("bob", Said("1", "hello")),
+        ("", RoomCreated("r1", "Standup")),
+        ("", HostStarted("hana")),
+        ("hana", MemberJoined("host")),
+        ("bob", MemberJoined("guest")),
+        ("bob", MessagePosted("1", "hello")),
     ]
     for seq, (by, body) in enumerate(bodies, 1):
         state.apply(Event(seq, 100.0, by, body))
@@ -105,7 +105,7 @@ def test_an_update_without_a_difference_writes_nothing(saved: SavedRoom) -> None
 
 async def test_the_log_and_the_engine_live_in_the_folder(saved: SavedRoom) -> None:
     with saved.held(), saved.open_log().log as log:
-        await log.append([Event(1, 1.0, "", Opened("r1", "Standup"))])
+        await log.append([Event(1, 1.0, "", RoomCreated("r1", "Standup"))])
         with pytest.raises(RoomInUse), SavedRoom.load(saved.folder).held():
             pass
     assert saved.log_path.parent == saved.engine_path.parent == saved.folder
@@ -129,7 +129,10 @@ def test_a_folder_that_is_gone_cannot_be_put_aside(saved: SavedRoom, tmp_path: P
         saved.put_aside()
 
 
-LOG = [Event(1, 1.0, "", Opened("r1", "Standup")), Event(2, 2.0, "bob", Said("1", "hello"))]
+LOG = [
+    Event(1, 1.0, "", RoomCreated("r1", "Standup")),
+    Event(2, 2.0, "bob", MessagePosted("1", "hello")),
+]
 
 
 @pytest.mark.parametrize("left", [None, b""])
@@ -158,7 +161,9 @@ def test_a_log_that_has_lost_its_end_is_told_once(saved: SavedRoom) -> None:
 
 
 def test_a_message_that_was_recovered_is_not_missing(saved: SavedRoom) -> None:
-    brought = Event(3, 3.0, "carol", Recovered(Event(2, 2.0, "carol", Said("2", "only here"))))
+    brought = Event(
+        3, 3.0, "carol", RecoveredEvent(Event(2, 2.0, "carol", MessagePosted("2", "only here")))
+    )
     saved.update(messages=2)
     saved.log_path.write_bytes(b"".join(map(encode_line, [*LOG, brought])))
     with (opened := saved.open_log()).log:
@@ -182,7 +187,7 @@ def test_a_copy_knows_what_room_it_is_of_though_its_first_line_is_lost(saved: Sa
     saved.update(kind="joined")
     saved.log_path.write_bytes(b"damaged\n" + encode_line(LOG[1]))
     with (opened := saved.open_log()).log:
-        assert opened.events[0].body == Opened("r1", "Standup")
+        assert opened.events[0].body == RoomCreated("r1", "Standup")
         assert opened.events[1:] == LOG[1:]
         assert any("line 1 is damaged" in problem for problem in opened.problems)
 
@@ -196,7 +201,7 @@ def test_a_room_that_one_hosts_is_renamed_for_all_and_that_of_others_for_oneself
     saved.rename("Us")
     assert (saved.record.title, saved.record.alias) == ("Retro", "Us")
     state = RoomState()
-    state.apply(Event(1, 1.0, "", Opened("r1", "Their title")))
+    state.apply(Event(1, 1.0, "", RoomCreated("r1", "Their title")))
     saved.summarise(state, last_activity=5.0)
     assert saved.record.shown_title == "Us"
 
@@ -232,13 +237,13 @@ def test_the_summary_counts_what_waits_and_what_is_unread(saved: SavedRoom) -> N
     saved.note_seen(3)
     state = RoomState()
     bodies: list[tuple[str, AnyBody]] = [
-        ("", Opened("r1", "Standup")),
-        ("", Hosted("hana")),
-        ("bob", Said("1", "list the files", handler="hana")),
-        ("hana", Decided(3, "delegate", query="list")),
-        ("hana", Asked(3, "a1", "files", "list_files", {})),
-        ("hana", Settled(3, "a1", "parked")),
-        ("bob", Said("2", "well?")),
+        ("", RoomCreated("r1", "Standup")),
+        ("", HostStarted("hana")),
+        ("bob", MessagePosted("1", "list the files", handler="hana")),
+        ("hana", DecisionMade(3, "delegate", query="list")),
+        ("hana", ApprovalRequested(3, "a1", "files", "list_files", {})),
+        ("hana", ApprovalResolved(3, "a1", "parked")),
+        ("bob", MessagePosted("2", "well?")),
     ]
     for seq, (by, body) in enumerate(bodies, 1):
         state.apply(Event(seq, 100.0, by, body))
@@ -293,7 +298,7 @@ def test_catching_up_keeps_nobody_out_while_it_reads(
     def slowly(reader: LogReader) -> RoomState:
         with SavedRoom.load(saved.folder).held():  # somebody comes in meanwhile, and writes
             with saved.log_path.open("ab") as log:
-                log.write(encode_line(Event(3, 3.0, "bob", Said("2", "more"))))
+                log.write(encode_line(Event(3, 3.0, "bob", MessagePosted("2", "more"))))
             os.utime(saved.log_path, (5e9, 5e9))
         return state(reader)
 

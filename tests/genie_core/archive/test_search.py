@@ -24,7 +24,15 @@ from genie_core.archive.search import (
 )
 from genie_core.archive.search_hit import Searched
 from genie_core.archive.search_store import NoFullText
-from genie_core.room.protocol.events import ROOM, Answered, AnyBody, Decided, Event, Opened, Said
+from genie_core.room.protocol.events import (
+    ROOM,
+    AnswerPosted,
+    AnyBody,
+    DecisionMade,
+    Event,
+    MessagePosted,
+    RoomCreated,
+)
 
 NOW = 1_790_000_000.0
 
@@ -39,7 +47,7 @@ class House:
 
     def room(self, title: str, *bodies: AnyBody) -> SavedRoom:
         saved = Catalogue(self.sessions).create(title, NOW)
-        self.log(saved, Opened(saved.id, title), *bodies)
+        self.log(saved, RoomCreated(saved.id, title), *bodies)
         return saved
 
     def log(self, saved: SavedRoom, *bodies: AnyBody, mode: str = "wb", first: int = 1) -> None:
@@ -61,7 +69,9 @@ def house(tmp_path: Path) -> House:
 
 
 def test_a_hit_tells_where_it_stands(house: House) -> None:
-    saved = house.room("Garden", Said("1", "When do we\nplant the Äpfel?"), Answered(2, "In May."))
+    saved = house.room(
+        "Garden", MessagePosted("1", "When do we\nplant the Äpfel?"), AnswerPosted(2, "In May.")
+    )
     house.index.refresh(house.all())
     (hit,) = house.index.search("apfel")
     assert (hit.session, hit.title, hit.seq, hit.message) == (saved.id, "Garden", 2, 2)
@@ -73,7 +83,7 @@ def test_a_hit_tells_where_it_stands(house: House) -> None:
 
 
 def test_all_words_must_occur_and_the_last_may_go_on(house: House) -> None:
-    house.room("One", Said("1", "plant apples in May"), Said("2", "eat apples"))
+    house.room("One", MessagePosted("1", "plant apples in May"), MessagePosted("2", "eat apples"))
     assert [seq for _, seq, _ in house.found("apples pla")] == [2]
     assert len(house.found("apple")) == 2
     assert house.found("apple ") == []
@@ -84,26 +94,30 @@ def test_all_words_must_occur_and_the_last_may_go_on(house: House) -> None:
 def test_what_was_said_counts_more_than_what_was_decided_and_new_more_than_old(
     house: House,
 ) -> None:
-    house.room("One", Said("1", "the budget"), Decided(2, "ignore", reason="the budget"))
-    house.room("Budget", Said("1", "nothing"))
+    house.room(
+        "One", MessagePosted("1", "the budget"), DecisionMade(2, "ignore", reason="the budget")
+    )
+    house.room("Budget", MessagePosted("1", "nothing"))
     kinds = [kind for _, _, kind in house.found("budget")]
     assert kinds == ["title", "message", "decision"]
-    texts = [Said(str(n), "a word") for n in range(3)]
+    texts = [MessagePosted(str(n), "a word") for n in range(3)]
     house.room("Two", *texts)
     assert [seq for _, seq, _ in house.found("word")] == [4, 3, 2]
 
 
 def test_what_was_said_is_found_once_however_often_it_is_passed_on(house: House) -> None:
     asked = 'ann asks:\n> how much?\n\nRecent messages:\n{"text": "the budget"}'
-    house.room("One", Said("1", "the budget"), Said("2", "how much?"))
+    house.room("One", MessagePosted("1", "the budget"), MessagePosted("2", "how much?"))
     house.room(
-        "Two", Said("1", "how much?"), Decided(2, "delegate", query=asked, reason="It asks.")
+        "Two",
+        MessagePosted("1", "how much?"),
+        DecisionMade(2, "delegate", query=asked, reason="It asks."),
     )
     assert [kind for _, _, kind in house.found("budget")] == ["message"]
 
 
 def test_what_is_appended_is_taken_in_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved = house.room("One", Said("1", "first"))
+    saved = house.room("One", MessagePosted("1", "first"))
     assert len(house.found("first")) == 1
     added: list[int] = []
     add = search_store.SearchStore.add
@@ -117,14 +131,18 @@ def test_what_is_appended_is_taken_in_alone(house: House, monkeypatch: pytest.Mo
     monkeypatch.setattr(search_store.SearchStore, "add", count)
     house.found("first")
     assert added == []
-    house.log(saved, Said("2", "second"), mode="ab", first=3)
+    house.log(saved, MessagePosted("2", "second"), mode="ab", first=3)
     assert house.found("second") == [(saved.id, 3, "message")]
     assert added == [3]
     assert len(house.found("first")) == 1
 
 
 def rewrite(house: House, saved: SavedRoom) -> None:
-    house.log(saved, Opened(saved.id, "One"), *(Said(str(n), "other words") for n in range(9)))
+    house.log(
+        saved,
+        RoomCreated(saved.id, "One"),
+        *(MessagePosted(str(n), "other words") for n in range(9)),
+    )
 
 
 def replace_by_another(house: House, saved: SavedRoom) -> None:
@@ -134,21 +152,23 @@ def replace_by_another(house: House, saved: SavedRoom) -> None:
 
 
 def shorten(house: House, saved: SavedRoom) -> None:
-    house.log(saved, Opened(saved.id, "One"))
+    house.log(saved, RoomCreated(saved.id, "One"))
 
 
 @pytest.mark.parametrize("change", [rewrite, replace_by_another, shorten])
 def test_a_log_that_is_another_is_read_anew(
     house: House, change: Callable[[House, SavedRoom], None]
 ) -> None:
-    saved = house.room("One", Said("1", "first"), Said("2", "second"))
+    saved = house.room("One", MessagePosted("1", "first"), MessagePosted("2", "second"))
     assert len(house.found("first")) == 1
     change(house, saved)
     assert house.found("first") == []
 
 
 def test_sessions_that_are_gone_renamed_or_new_are_noticed(house: House) -> None:
-    garden, kitchen = (house.room(title, Said("1", "apples")) for title in ("Garden", "Kitchen"))
+    garden, kitchen = (
+        house.room(title, MessagePosted("1", "apples")) for title in ("Garden", "Kitchen")
+    )
     assert len(house.found("apples")) == 2
     shutil.rmtree(kitchen.folder)
     garden.update(title="Orchard")
@@ -161,7 +181,10 @@ def test_sessions_that_are_gone_renamed_or_new_are_noticed(house: House) -> None
 
 
 def test_a_damaged_session_does_not_spoil_the_others(house: House) -> None:
-    good, bad = house.room("Good", Said("1", "apples")), house.room("Bad", Said("1", "apples"))
+    good, bad = (
+        house.room("Good", MessagePosted("1", "apples")),
+        house.room("Bad", MessagePosted("1", "apples")),
+    )
     bad.log_path.unlink()
     os.mkfifo(bad.log_path)
     found = search_sessions(house.path, house.sessions, "apples")
@@ -171,14 +194,14 @@ def test_a_damaged_session_does_not_spoil_the_others(house: House) -> None:
 
 
 def test_text_that_no_database_takes_is_found_all_the_same(house: House) -> None:
-    house.room("Odd \0 title", Said("1", "before\0after \x1f\ufdd1 odd"))
+    house.room("Odd \0 title", MessagePosted("1", "before\0after \x1f\ufdd1 odd"))
     (hit,) = search_sessions(house.path, house.sessions, "after").hits
     assert hit.snippet.text == "before after odd"
 
 
 def test_a_folder_whose_name_is_no_text_does_not_spoil_the_others(house: House) -> None:
-    whole = house.room("Whole", Said("1", "hello"))
-    strange = house.room("Strange", Said("1", "hello"))
+    whole = house.room("Whole", MessagePosted("1", "hello"))
+    strange = house.room("Strange", MessagePosted("1", "hello"))
     name = os.fsencode(strange.folder) + b"\xff"
     os.rename(os.fsencode(strange.folder), name)  # noqa: PTH104 - the name is no text
     found = search_sessions(house.path, house.sessions, "hello")
@@ -188,10 +211,10 @@ def test_a_folder_whose_name_is_no_text_does_not_spoil_the_others(house: House) 
 
 
 def test_numbers_that_no_database_takes_do_not_spoil_the_index(house: House) -> None:
-    saved = house.room("Garden", Said("1", "hello"))
+    saved = house.room("Garden", MessagePosted("1", "hello"))
     with saved.log_path.open("ab") as log:
         log.write(b"junk\n")  # from here on a log may speak of messages that are lost
-    decided = Decided(10**30, "ignore", reason="nobody said hello")
+    decided = DecisionMade(10**30, "ignore", reason="nobody said hello")
     house.log(saved, decided, mode="ab", first=4)
     assert [place[1] for place in house.found("hello")] == [2, 4]
 
@@ -229,7 +252,7 @@ def lose_a_table(path: Path) -> None:
 def test_an_index_that_is_missing_or_damaged_is_made_anew(
     house: House, break_it: Callable[[Path], None]
 ) -> None:
-    saved = house.room("One", *(Said(str(n), "apples and pears") for n in range(300)))
+    saved = house.room("One", *(MessagePosted(str(n), "apples and pears") for n in range(300)))
     assert len(house.found("apples")) == 50
     for ending in ("-wal", "-shm"):
         house.path.with_name(house.path.name + ending).unlink(missing_ok=True)
@@ -239,7 +262,7 @@ def test_an_index_that_is_missing_or_damaged_is_made_anew(
 
 
 def test_only_its_owner_can_read_the_index(house: House) -> None:
-    house.room("One", Said("1", "apples"))
+    house.room("One", MessagePosted("1", "apples"))
     assert house.found("apples")
     with closing(sqlite3.connect(house.path)) as reader:  # keeps what SQLite has beside the file
         reader.execute("SELECT count(*) FROM room").fetchone()
@@ -259,7 +282,9 @@ def test_without_fts5_the_logs_are_read(house: House, monkeypatch: pytest.Monkey
         raise NoFullText("no such module: fts5")
 
     monkeypatch.setattr(search_store, "check_full_text", lacking)
-    saved = house.room("Garden", Said("1", "plant Äpfel"), Decided(2, "ignore", reason="apfel"))
+    saved = house.room(
+        "Garden", MessagePosted("1", "plant Äpfel"), DecisionMade(2, "ignore", reason="apfel")
+    )
     found = search_sessions(house.path, house.sessions, "apfel")
     assert [(hit.session, hit.seq) for hit in found.hits] == [(saved.id, 2), (saved.id, 3)]
     assert told_why(found)
@@ -269,7 +294,7 @@ def test_without_fts5_the_logs_are_read(house: House, monkeypatch: pytest.Monkey
 
 
 def test_where_no_index_can_be_kept_the_logs_are_read(house: House) -> None:
-    house.room("Garden", Said("1", "apples"))
+    house.room("Garden", MessagePosted("1", "apples"))
     house.path.parent.write_text("a file stands here")
     found = search_sessions(house.path, house.sessions, "apples")
     assert len(found.hits) == 1
@@ -278,7 +303,7 @@ def test_where_no_index_can_be_kept_the_logs_are_read(house: House) -> None:
 
 def test_two_processes_may_search_at_once(house: House) -> None:
     for number in range(20):
-        house.room(f"Room {number}", *(Said(str(n), "apples") for n in range(100)))
+        house.room(f"Room {number}", *(MessagePosted(str(n), "apples") for n in range(100)))
     code = (
         "import sys; from pathlib import Path; from genie_core.archive.search import *\n"
         "found = search_sessions(Path(sys.argv[1]), Path(sys.argv[2]), 'apples', 5000)\n"
@@ -292,7 +317,7 @@ def test_two_processes_may_search_at_once(house: House) -> None:
 def test_an_index_that_another_process_begins_to_make_is_waited_for(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.room("One", Said("1", "apples"))
+    house.room("One", MessagePosted("1", "apples"))
     house.path.parent.mkdir()
     with closing(sqlite3.connect(house.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -304,9 +329,9 @@ def test_while_another_process_writes_what_is_there_is_found(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_store, "PATIENCE", 0.01)
-    house.room("One", Said("1", "apples"))
+    house.room("One", MessagePosted("1", "apples"))
     assert len(house.found("apples")) == 1
-    house.room("Two", Said("1", "apples"))
+    house.room("Two", MessagePosted("1", "apples"))
     with closing(sqlite3.connect(house.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         found = search_sessions(house.path, house.sessions, "apples")
@@ -320,7 +345,7 @@ def test_while_another_process_writes_what_is_there_is_found(
 
 def test_it_ends_when_nobody_wants_it_and_goes_on_later(house: House) -> None:
     for number in range(5):
-        house.room(f"Room {number}", Said("1", "apples"))
+        house.room(f"Room {number}", MessagePosted("1", "apples"))
     wanted = iter([True, True, False])
     house.index.refresh(house.all(), lambda: next(wanted))
     assert len(house.index.search("apples")) == 2
@@ -347,7 +372,7 @@ def delete_and_refresh(house: House, saved: SavedRoom) -> None:
 
 def rename_and_write_anew(house: House, saved: SavedRoom) -> None:
     saved.rename("Garden")
-    house.log(saved, Opened(saved.id, "Garden"), Said("1", "nothing"))
+    house.log(saved, RoomCreated(saved.id, "Garden"), MessagePosted("1", "nothing"))
     house.index.refresh(house.all())
 
 
@@ -356,8 +381,8 @@ def rename_and_write_anew(house: House, saved: SavedRoom) -> None:
 def test_no_word_of_what_is_deleted_stays_in_the_files(
     house: House, remove: Callable[[House, SavedRoom], None], *, open_elsewhere: bool
 ) -> None:
-    house.room("Other", *(Said(str(n), f"some words {n}") for n in range(500)))
-    saved = house.room("Ours", *(Said(str(n), f"{SECRET} {n}") for n in range(500)))
+    house.room("Other", *(MessagePosted(str(n), f"some words {n}") for n in range(500)))
+    saved = house.room("Ours", *(MessagePosted(str(n), f"{SECRET} {n}") for n in range(500)))
     saved.rename(f"Our {SECRET}")
     house.index.refresh(house.all())
     assert SECRET.encode() in bytes_of(house)
@@ -378,7 +403,7 @@ def test_nothing_is_made_to_forget_what_never_was(house: House) -> None:
 def test_an_index_that_cannot_be_changed_is_removed(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saved = house.room("One", Said("1", SECRET))
+    saved = house.room("One", MessagePosted("1", SECRET))
     house.index.refresh(house.all())
 
     def missing() -> None:

@@ -4,15 +4,15 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.search_hit import Searched
 from genie_core.archive.search_scan import scan
 from genie_core.archive.search_words import terms
-from genie_core.room.protocol.events import ROOM, Decided, Event, Opened, Said
+from genie_core.room.protocol.events import ROOM, DecisionMade, Event, MessagePosted, RoomCreated
 
 
 def session(base: Path, title: str, at: float) -> Searched:
     log = base / f"{title}.jsonl"
     events = [
-        Event(1, at, ROOM, Opened("r", title)),
-        Event(2, at, "ann", Said("1", "plant the apples")),
-        Event(3, at + 9, "ann", Decided(2, "ignore", reason="no question about apples")),
+        Event(1, at, ROOM, RoomCreated("r", title)),
+        Event(2, at, "ann", MessagePosted("1", "plant the apples")),
+        Event(3, at + 9, "ann", DecisionMade(2, "ignore", reason="no question about apples")),
     ]
     log.write_bytes(b"".join(map(encode_line, events)))
     return Searched(title, title, log, at)

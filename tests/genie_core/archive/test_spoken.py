@@ -6,29 +6,29 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.reader import PART, LogReader
 from genie_core.archive.spoken import LOOKED_AT, last_spoken, spoken
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Cancelled,
-    Decided,
+    DecisionMade,
     Event,
     FileRef,
-    Moderated,
-    Recovered,
-    Said,
+    MemberModerated,
+    MessagePosted,
+    RecoveredEvent,
+    RunCancelled,
 )
 
 
 def test_what_is_spoken_is_told_as_in_a_conversation() -> None:
     file = FileRef("0" * 64, "plan.pdf", 3)
     bodies: list[AnyBody] = [
-        Said("1", "hi"),
-        Decided(1, "ignore", reason="no question"),
-        Said("2", "waves", emote=True),
-        Said("3", "", files=(file, file)),
-        Answered(1, "Yes."),
-        Cancelled(1, "stopped", text="Perhaps"),
-        Cancelled(1, "stopped"),
-        Recovered(Event(9, 0.5, "bob", Said("4", "late"))),
+        MessagePosted("1", "hi"),
+        DecisionMade(1, "ignore", reason="no question"),
+        MessagePosted("2", "waves", emote=True),
+        MessagePosted("3", "", files=(file, file)),
+        AnswerPosted(1, "Yes."),
+        RunCancelled(1, "stopped", text="Perhaps"),
+        RunCancelled(1, "stopped"),
+        RecoveredEvent(Event(9, 0.5, "bob", MessagePosted("4", "late"))),
     ]
     events = [Event(seq, float(seq), "ann", body) for seq, body in enumerate(bodies, 1)]
     assert [(each.seq, each.by, each.text) for each in spoken(events)] == [
@@ -45,8 +45,8 @@ def test_what_is_spoken_is_told_as_in_a_conversation() -> None:
 def test_the_last_of_what_was_said_is_looked_for_as_far_back_as_need_be(
     tmp_path: Path, quiet: int, found: int
 ) -> None:
-    talk: list[AnyBody] = [Said(str(n), str(n)) for n in range(4)]
-    bodies = [*talk, *[Moderated("mute", "bob")] * quiet]
+    talk: list[AnyBody] = [MessagePosted(str(n), str(n)) for n in range(4)]
+    bodies = [*talk, *[MemberModerated("mute", "bob")] * quiet]
     log = tmp_path / "events.jsonl"
     events = [Event(seq, float(seq), "ann", body) for seq, body in enumerate(bodies, 1)]
     log.write_bytes(b"".join(map(encode_line, events)))

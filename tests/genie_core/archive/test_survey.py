@@ -8,11 +8,11 @@ from genie_core.archive.index import INDEX_NAME, TAIL
 from genie_core.archive.lines import encode_line
 from genie_core.archive.log import EventLog
 from genie_core.archive.reader import LogReader
-from genie_core.room.protocol.events import Event, Said, Unreadable
+from genie_core.room.protocol.events import Event, MessagePosted, UnreadableEvent
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 
-EVENTS = [Event(n, float(n), "ann", Said(str(n), "x" * 40)) for n in range(1, 12_001)]
+EVENTS = [Event(n, float(n), "ann", MessagePosted(str(n), "x" * 40)) for n in range(1, 12_001)]
 
 
 @pytest.mark.parametrize("near", [0, 200_000, 700_000, 10**9])
@@ -93,7 +93,7 @@ def test_a_bad_sector_costs_the_events_in_it(tmp_path: Path, *, indexed: bool) -
             assert log.read(8_999, 20) == EVENTS[8_999:9_010]
         with LogReader.open(path) as reader:
             assert reader.head == 9_010
-    lost = [event.seq for event in found if isinstance(event.body, Unreadable)]
+    lost = [event.seq for event in found if isinstance(event.body, UnreadableEvent)]
     assert [event.seq for event in found] == list(range(1, 9_001))
     assert lost == list(range(lost[0], lost[-1] + 1))
     assert len(lost) <= 4_096 // min(map(len, lines)) + 2

@@ -6,7 +6,7 @@ from tests.genie_core.agent.provider.both import RUNTIMES, bench
 
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.approval import ApprovalCallback, ApprovalContext, ask_about
-from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetUsedUp, Purse
+from genie_core.assistant.budget import BudgetedAgent, BudgetedReasoner, BudgetMeter, BudgetUsedUp
 from genie_core.assistant.config import Budget
 from genie_core.errors import GenieError
 from genie_core.message import Message
@@ -64,7 +64,7 @@ async def run(agent: BudgetedAgent, owner: Owner) -> str:
 
 
 async def test_the_owner_is_asked_before_the_budget_is_passed() -> None:
-    purse = Purse(Budget(money=1.0))
+    purse = BudgetMeter(Budget(money=1.0))
     agent, owner, heard = BudgetedAgent(taking(0.3), purse), Owner(True), Heard()
     with reporting_to(heard):
         assert await run(agent, owner) == "done"  # 0.60
@@ -80,7 +80,7 @@ async def test_the_owner_is_asked_before_the_budget_is_passed() -> None:
 
 
 async def test_no_ends_the_run_with_a_line_that_says_how_to_go_on() -> None:
-    purse = Purse(Budget(tokens=2500))
+    purse = BudgetMeter(Budget(tokens=2500))
     agent, owner = BudgetedAgent(taking(0, tokens=1000), purse), Owner(False, False, True)
     await run(agent, owner)
     with pytest.raises(
@@ -94,7 +94,7 @@ async def test_no_ends_the_run_with_a_line_that_says_how_to_go_on() -> None:
 
 
 async def test_what_the_log_says_counts_and_one_yes_makes_room() -> None:
-    purse = Purse(Budget(money=1.0))
+    purse = BudgetMeter(Budget(money=1.0))
     purse.begin(Usage("m", 9, cost=5.5))
     owner = Owner(True)
     assert await run(BudgetedAgent(taking(0.1), purse), owner) == "done"
@@ -103,7 +103,7 @@ async def test_what_the_log_says_counts_and_one_yes_makes_room() -> None:
 
 
 async def test_two_agents_at_once_ask_once() -> None:
-    purse = Purse(Budget(money=1.0))
+    purse = BudgetMeter(Budget(money=1.0))
     purse.begin(Usage("m", cost=1.0))
     owner = Owner(True)
     agents = [BudgetedAgent(taking(0.1), purse) for _ in range(2)]
@@ -112,7 +112,7 @@ async def test_two_agents_at_once_ask_once() -> None:
 
 
 async def test_without_a_budget_nobody_is_asked() -> None:
-    purse, owner = Purse(Budget()), Owner()
+    purse, owner = BudgetMeter(Budget()), Owner()
     await run(BudgetedAgent(taking(1e6, 10**9), purse), owner)
     assert owner.tools == ["look"]
     assert purse.raise_limits(money=5, tokens=5).money_limit == 0
@@ -131,12 +131,12 @@ async def test_the_schema_of_a_call_is_passed_on() -> None:
         return ""
 
     callback = ApprovalContext(Queue()).approval_callback("system")
-    await BudgetedAgent(ScriptedAgent(look), Purse(Budget())).run(AgentInput("q"), callback)
+    await BudgetedAgent(ScriptedAgent(look), BudgetMeter(Budget())).run(AgentInput("q"), callback)
     assert shown == [{"type": "object"}]
 
 
 async def test_a_reasoner_cannot_ask_and_says_so() -> None:
-    purse = Purse(Budget(money=1.0))
+    purse = BudgetMeter(Budget(money=1.0))
     reasoner = BudgetedReasoner(ScriptedReasoner(ignore_all), purse)
     updates = [Message("hi", "ada")]
     assert (await reasoner.run(updates)).decision is Decision.IGNORE
@@ -157,7 +157,7 @@ class Journalling(ScriptedAgent):
 
 
 async def test_state_and_tool_servers_are_those_of_the_agent_inside() -> None:
-    purse = Purse(Budget())
+    purse = BudgetMeter(Budget())
     inner = Journalling()
     agent = BudgetedAgent(inner, purse)
     assert agent.get_new_messages() == ["new"]
@@ -176,7 +176,7 @@ async def test_no_in_the_midst_of_a_run_ends_it_in_either_library(runtime: str) 
         """Look."""
         raise AssertionError("it must not be called")
 
-    purse = Purse(Budget(tokens=1))
+    purse = BudgetMeter(Budget(tokens=1))
     async with bench(runtime, Call("look", {}), tools=[look]) as desk:
         agent, owner = BudgetedAgent(desk.agent(), purse), Owner(False, False)
         with pytest.raises(BudgetUsedUp, match=r"1 tokens .*/budget \+1 tokens goes on"):

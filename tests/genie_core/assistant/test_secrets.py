@@ -7,10 +7,10 @@ import pytest
 
 from genie_core.assistant.errors import BadSecret, KeyringFailed, SecretsUnreadable
 from genie_core.assistant.keyring import Keyring, service_of
-from genie_core.assistant.secrets import ENVIRONMENT, KEYRING, LONGEST, Entry, OwnSecrets
+from genie_core.assistant.secrets import ENVIRONMENT, KEYRING, LONGEST, OwnSecrets, StoredSecret
 from genie_core.datastore import path_name
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import HIDDEN, KnownValues
+from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.privacy.redaction import mask_known, secrets_in
 
 VALUE = "correct-horse-battery"
@@ -18,7 +18,7 @@ VALUE = "correct-horse-battery"
 
 @pytest.fixture(autouse=True)
 def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
 
 
 class Memory:
@@ -58,7 +58,7 @@ def test_with_a_keyring_nothing_but_names_is_on_disk(tmp_path: Path) -> None:
     memory = Memory()
     assert own(tmp_path, memory).set("A_KEY", VALUE) == KEYRING
     assert own(tmp_path, memory).get_secrets("anybody") == {"A_KEY": VALUE}
-    assert own(tmp_path, memory, "ann").entries() == [Entry("A_KEY", KEYRING)]
+    assert own(tmp_path, memory, "ann").entries() == [StoredSecret("A_KEY", KEYRING)]
     assert all(VALUE not in file.read_text() for file in tmp_path.rglob("*.json"))
     assert own(tmp_path, memory, "ben").get_secrets("ann") == {"A_KEY": VALUE}
     assert own(tmp_path, memory).delete("A_KEY") == KEYRING
@@ -118,7 +118,7 @@ def test_a_locked_keyring_is_an_error_that_names_no_value_and_changes_nothing(
             act()
         assert VALUE not in str(caught.value)
         assert "\n" not in str(caught.value)
-    assert own(tmp_path, memory).entries() == [Entry("OLD", KEYRING)]
+    assert own(tmp_path, memory).entries() == [StoredSecret("OLD", KEYRING)]
     assert {file: file.read_bytes() for file in before} == before
     memory.locked = False
     assert own(tmp_path, memory).get_secrets("") == {"OLD": VALUE}
@@ -162,7 +162,7 @@ def test_a_value_is_hidden_as_soon_as_it_is_read_or_set(
 ) -> None:
     own(tmp_path).set("A_URL", VALUE)
     assert secrets_in(f"see {VALUE}") == ("A_URL",)
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())  # a process that starts anew
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())  # a process that starts anew
     own(tmp_path).get_secrets("")
     assert mask_known(f"see {VALUE}") == f"see {HIDDEN}"
 
@@ -230,7 +230,7 @@ def test_what_was_kept_for_one_name_is_offered_to_every_name(tmp_path: Path, per
     kept_for(tmp_path, "gr\u00fc\u00dfe", {"B_KEY": "in the keyring"}, memory)
     secrets = own(tmp_path, memory, person)
     assert secrets.get_secrets("") == {"A_KEY": VALUE, "B_KEY": "in the keyring"}
-    assert secrets.entries() == [Entry("A_KEY", str(file)), Entry("B_KEY", KEYRING)]
+    assert secrets.entries() == [StoredSecret("A_KEY", str(file)), StoredSecret("B_KEY", KEYRING)]
     assert own(tmp_path / "none", memory, person).get_secrets("") == {}
 
 
@@ -242,12 +242,12 @@ def test_each_name_keeps_its_own_value_and_others_get_neither(
     kept_for(tmp_path, "ben", {"A_KEY": "the one of ben", "SAME": VALUE})
     before = [file.read_bytes() for file in files]
     assert own(tmp_path).get_secrets("") == {"A_KEY": "the one of ann", "SAME": VALUE}
-    assert own(tmp_path).entries()[0] == Entry("A_KEY", str(files[0]), ("ben",))
+    assert own(tmp_path).entries()[0] == StoredSecret("A_KEY", str(files[0]), ("ben",))
     assert own(tmp_path, person="ben").get_secrets("")["A_KEY"] == "the one of ben"
     assert own(tmp_path, person="zoe").get_secrets("") == {"SAME": VALUE}
     assert "A_KEY is not used: other values of it are kept for other names" in caplog.text
     unclear, same = own(tmp_path, person="zoe").entries()
-    assert unclear == Entry("A_KEY", "not used", ("ann", "ben"), usable=False)
+    assert unclear == StoredSecret("A_KEY", "not used", ("ann", "ben"), usable=False)
     assert (same.usable, same.others) == (True, ())
     assert secrets_in("the one of ann, the one of ben") == ("A_KEY",)
     assert [file.read_bytes() for file in files] == before

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.privacy.known_secrets import HIDDEN, SHORTEST, DeltaMask, KnownValues
+from genie_core.privacy.known_secrets import HIDDEN, SHORTEST, DeltaMask, KnownSecrets
 
 VALUE = 'p&ss "wörd"/7\\x+1'
 
 
-def knowing(*values: str) -> KnownValues:
-    known = KnownValues()
+def knowing(*values: str) -> KnownSecrets:
+    known = KnownSecrets()
     known.know(values)
     return known
 
@@ -83,7 +83,7 @@ def test_masking_many_values_takes_time_in_proportion_to_the_text() -> None:
 
 
 def test_several_threads_may_add_values_while_others_mask() -> None:
-    known = KnownValues()
+    known = KnownSecrets()
     values = [[f"value-{thread}-{number}" for number in range(20)] for thread in range(4)]
 
     def work(own: list[str]) -> None:

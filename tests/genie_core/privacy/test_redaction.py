@@ -5,7 +5,7 @@ from time import process_time
 import pytest
 
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import HIDDEN, KnownValues
+from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.privacy.redaction import (
     hide_secrets,
     know,
@@ -72,7 +72,7 @@ def test_a_long_text_takes_no_longer_than_its_length_deserves(unit: str) -> None
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> str:
     """A value that is known as long as the test runs."""
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know({"A_KEY": "correct-horse"})
     return "correct-horse"
 

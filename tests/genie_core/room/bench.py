@@ -11,16 +11,16 @@ from genie_core.room.protocol.frames import (
     Challenge,
     ClientFrame,
     Entries,
+    FrameRefused,
     Hello,
+    PostMessage,
     Prove,
-    Refused,
-    Say,
     ServerFrame,
 )
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.security.challenge import Meeting, Ticket
+from genie_core.room.security.challenge import InviteSecret, Transcript
 from genie_core.room.security.identity import Identity
-from genie_core.room.security.invite_tokens import Pass, Passes
+from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.origin import LOOPBACK
 
@@ -37,8 +37,8 @@ def identity(name: str) -> Identity:
     return Identity.generate()
 
 
-def ticket_of(made: Pass) -> Ticket:
-    return Ticket(made.id, made.secret)
+def ticket_of(made: InviteToken) -> InviteSecret:
+    return InviteSecret(made.id, made.secret)
 
 
 def signed(
@@ -47,10 +47,12 @@ def signed(
     *,
     by: Identity,
     channel: str = PIN,
-    ticket: Ticket | None = None,
+    ticket: InviteSecret | None = None,
 ) -> Prove:
     """Answer a challenge, as an honest client does that sees this channel."""
-    meeting = Meeting(challenge.room, hello.name, hello.key, hello.nonce, challenge.nonce, channel)
+    meeting = Transcript(
+        challenge.room, hello.name, hello.key, hello.nonce, challenge.nonce, channel
+    )
     signature = by.sign(meeting.encode())
     if ticket is None:
         return Prove(signature)
@@ -65,7 +67,7 @@ class Bench:
         events: Iterable[Event] = (),
         *,
         limits: Limits = ROOMY,
-        passes: Passes | None = None,
+        passes: InviteTokens | None = None,
         ask: bool = False,
         files: Mapping[str, FileRef] | None = None,
         host: str = "hana",
@@ -135,7 +137,7 @@ class Bench:
         name: str,
         *,
         by: Identity | None = None,
-        ticket: Ticket | None = None,
+        ticket: InviteSecret | None = None,
         channel: str = PIN,
         **fields: Any,
     ) -> tuple[int, list[ServerFrame]]:
@@ -179,7 +181,7 @@ class Bench:
         return bodies if kind is None else [body for body in bodies if isinstance(body, kind)]
 
     def say(self, peer: int, text: str = "hello", id_: str = "1") -> int:
-        self.send(peer, Say(id_, text))
+        self.send(peer, PostMessage(id_, text))
         return self.room.state.head
 
 
@@ -192,10 +194,10 @@ def answers_in(frames: list[ServerFrame]) -> list[ServerFrame]:
     return [frame for frame in frames if not isinstance(frame, Entries)]
 
 
-def refusals(frames: list[ServerFrame]) -> list[Refused]:
-    return [frame for frame in frames if isinstance(frame, Refused)]
+def refusals(frames: list[ServerFrame]) -> list[FrameRefused]:
+    return [frame for frame in frames if isinstance(frame, FrameRefused)]
 
 
-def only_refusal(frames: list[ServerFrame]) -> Refused:
+def only_refusal(frames: list[ServerFrame]) -> FrameRefused:
     (refusal,) = refusals(frames)
     return refusal

@@ -13,31 +13,38 @@ from tests.genie_core.room.witness import Arrival, Witness
 from genie_core.room.core import Room
 from genie_core.room.door import MAX_HELD
 from genie_core.room.filing import MAX_ERRANDS
-from genie_core.room.protocol.events import Asked, Decided, Event, Measure, Role, Said
+from genie_core.room.protocol.events import (
+    ApprovalRequested,
+    DecisionMade,
+    Event,
+    Measure,
+    MessagePosted,
+    Role,
+)
 from genie_core.room.protocol.frames import (
-    Accept,
-    Admit,
-    Bequeath,
+    AcceptHosting,
+    AnswerApproval,
+    AnswerJoinRequest,
     Challenge,
     ClientFrame,
-    Delta,
+    FilePiece,
+    FileStored,
+    FrameRefused,
     Hello,
-    Knocking,
+    JoinRequested,
     Moderate,
-    Offer,
-    Piece,
+    OfferHosting,
+    PostMessage,
     Prove,
     Publish,
-    Refused,
-    Rule,
-    Say,
+    RecoverEvents,
+    ReportDelta,
     ServerFrame,
     Stop,
-    Stored,
 )
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.security.challenge import Ticket
-from genie_core.room.security.invite_tokens import Passes
+from genie_core.room.security.challenge import InviteSecret
+from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.origin import LOOPBACK
 
@@ -67,15 +74,15 @@ class Crowd(RuleBasedStateMachine):
     def open(self, ask: bool, again: bool) -> None:
         self.now = 1000.0
         self.strangers = 0
-        self.passes = Passes()
+        self.passes = InviteTokens()
         many, single = self.passes.issue(0.0), self.passes.issue(0.0, uses=1)
         ended = self.passes.issue(0.0, lifetime=10.0)
         self.tickets = {
-            "many": Ticket(many.id, many.secret),
-            "single": Ticket(single.id, single.secret),
-            "ended": Ticket(ended.id, ended.secret),
-            "wrong": Ticket(many.id, b"w" * 16),
-            "unknown": Ticket("unknown", many.secret),
+            "many": InviteSecret(many.id, many.secret),
+            "single": InviteSecret(single.id, single.secret),
+            "ended": InviteSecret(ended.id, ended.secret),
+            "wrong": InviteSecret(many.id, b"w" * 16),
+            "unknown": InviteSecret("unknown", many.secret),
         }
         self.proofs: list[Prove] = [Prove(b"")]
         self.written: list[Event] = []
@@ -111,8 +118,8 @@ class Crowd(RuleBasedStateMachine):
 
     def _let_in(self) -> None:
         for frame in self._pull(self.crowd[0]):
-            if isinstance(frame, Knocking):
-                self._send(self.crowd[0], Admit(frame.knock, allow=True))
+            if isinstance(frame, JoinRequested):
+                self._send(self.crowd[0], AnswerJoinRequest(frame.knock, allow=True))
 
     # -- what happens to connections
 
@@ -138,15 +145,15 @@ class Crowd(RuleBasedStateMachine):
         if isinstance(frame, Hello) and peer.hello is None:
             peer.hello = frame
         came = peer
-        if isinstance(frame, Admit):
+        if isinstance(frame, AnswerJoinRequest):
             came = next((each for each in self.crowd if each.id == frame.knock), peer)
             came.admitted |= frame.allow and self._is_host(peer)
-        if isinstance(frame, Offer) and self._is_host(peer):
+        if isinstance(frame, OfferHosting) and self._is_host(peer):
             wanted = nonsense_name(frame.name)
             self.witness.offered |= {each for each in nonsense.PEOPLE if each == wanted}
-        if isinstance(frame, Rule) and peer.name == self.witness.owner_of(frame.approval):
+        if isinstance(frame, AnswerApproval) and peer.name == self.witness.owner_of(frame.approval):
             self.witness.ruled.add(frame.approval)
-        if isinstance(frame, Accept) and peer.name in self.witness.offered:
+        if isinstance(frame, AcceptHosting) and peer.name in self.witness.offered:
             self.witness.willing.add(peer.name)
         self.room.receive(peer.id, frame, self.now)
         self._look(came)
@@ -290,12 +297,12 @@ class Crowd(RuleBasedStateMachine):
             self._send(peer, frame)
 
     @rule(index=peers, say=nonsense.says)
-    def say(self, index: int, say: Say) -> None:
+    def say(self, index: int, say: PostMessage) -> None:
         self._send(self._seated(index), say)
 
     @rule(index=peers, events=st.lists(nonsense.heritage, min_size=1, max_size=8))
     def bequeath(self, index: int, events: list[Event]) -> None:
-        self._send(self._seated(index), Bequeath(tuple(events)))
+        self._send(self._seated(index), RecoverEvents(tuple(events)))
 
     @rule(index=peers, frame=nonsense.filing, times=st.sampled_from([1, 1, 2, 12]))
     def file(self, index: int, frame: ClientFrame, times: int) -> None:
@@ -328,7 +335,7 @@ class Crowd(RuleBasedStateMachine):
             ]
             peer = at[index % len(at)] if at else self.crowd[index]
             self._send(peer, Publish(f"report {self.seen}", body))
-            self._send(peer, Delta(message, "more"))
+            self._send(peer, ReportDelta(message, "more"))
             self._send(self._seated(index), Stop(message))
 
     @rule(index=peers)
@@ -338,11 +345,11 @@ class Crowd(RuleBasedStateMachine):
             for peer in self.crowd:
                 if (peer.name, peer.device) == (exchange.handler, exchange.device):
                     self._send(
-                        peer, Publish(f"{message}d", Decided(message, "delegate", query="q"))
+                        peer, Publish(f"{message}d", DecisionMade(message, "delegate", query="q"))
                     )
-                    asked = Asked(message, f"{message}a", "agent", "rm", {})
+                    asked = ApprovalRequested(message, f"{message}a", "agent", "rm", {})
                     self._send(peer, Publish(f"{message}a", asked))
-            self._send(self._seated(index), Rule(f"{message}a", allow=True))
+            self._send(self._seated(index), AnswerApproval(f"{message}a", allow=True))
 
     @rule(index=peers, measure=nonsense.measures, name=nonsense.people, role=nonsense.roles)
     def moderate(self, index: int, measure: Measure, name: str, role: Role | None) -> None:
@@ -352,19 +359,19 @@ class Crowd(RuleBasedStateMachine):
         )
 
     @rule(index=peers, muted=st.booleans(), say=nonsense.says)
-    def silence(self, index: int, muted: bool, say: Say) -> None:
+    def silence(self, index: int, muted: bool, say: PostMessage) -> None:
         """Take the word from somebody who then tries to speak."""
         peer = self._seated(index)
         wish = Moderate("mute", peer.name) if muted else Moderate("role", peer.name, "observer")
         for host in [each for each in self.crowd if self._is_host(each) and not each.over][:1]:
             self._send(host, wish)
         self._send(peer, say)
-        self._send(peer, Bequeath((Event(self.seen, 1.0, "bob", Said("b", "x")),)))
+        self._send(peer, RecoverEvents((Event(self.seen, 1.0, "bob", MessagePosted("b", "x")),)))
 
     @rule(index=peers, allow=st.booleans())
     def rule_elsewhere(self, index: int, allow: bool) -> None:
         for approval in list(self.room.state.open):
-            self._send(self._seated(index), Rule(approval, allow))
+            self._send(self._seated(index), AnswerApproval(approval, allow))
 
     @precondition(lambda self: self.witness.ask)
     @rule(index=peers, allow=st.booleans())
@@ -373,8 +380,8 @@ class Crowd(RuleBasedStateMachine):
         for host in [each for each in self.crowd if self._is_host(each)]:
             self._pull(host)
             for knock in sorted(host.knocks):
-                self._send(self._seated(index), Admit(knock, allow))
-                self._send(host, Admit(knock, allow))
+                self._send(self._seated(index), AnswerJoinRequest(knock, allow))
+                self._send(host, AnswerJoinRequest(knock, allow))
 
     @rule(index=peers, asked=st.booleans(), regretted=st.booleans(), data=st.data())
     def hand_over(self, index: int, asked: bool, regretted: bool, data: st.DataObject) -> None:
@@ -382,8 +389,8 @@ class Crowd(RuleBasedStateMachine):
         hosts = [each for each in self.crowd if self._is_host(each) and not each.over]
         heir = self._seated(index)
         if hosts and asked:
-            self._send(hosts[0], Offer(heir.name))
-        self._send(heir, Accept(data.draw(nonsense.deeds(heir.name or "bob"))))
+            self._send(hosts[0], OfferHosting(heir.name))
+        self._send(heir, AcceptHosting(data.draw(nonsense.deeds(heir.name or "bob"))))
         if hosts and regretted:
             self._send(hosts[0], Moderate("kick", heir.name))
         if asked and data.draw(st.booleans()):
@@ -416,13 +423,13 @@ class Crowd(RuleBasedStateMachine):
     def trouble(self, text: str) -> None:
         self.room.trouble(text)
 
-    @rule(answer=st.sampled_from([Stored("b" * 64, 1), Piece("a" * 64, 0, b"x", 3), None]))
-    def run_errands(self, answer: Stored | Piece | None) -> None:
+    @rule(answer=st.sampled_from([FileStored("b" * 64, 1), FilePiece("a" * 64, 0, b"x", 3), None]))
+    def run_errands(self, answer: FileStored | FilePiece | None) -> None:
         errands = self.room.errands()
         for errand in errands:
             assert errand.frame.digest in (nonsense.KNOWN, "b" * 64)
             assert [each.name for each in self.crowd if each.id == errand.peer] == [errand.name]
-            self.room.run(errand, answer or Refused("corrupt", "damaged", errand.frame.digest))
+            self.room.run(errand, answer or FrameRefused("corrupt", "damaged", errand.frame.digest))
         assert max(Counter(each.peer for each in errands).values(), default=0) <= MAX_ERRANDS
 
     @precondition(lambda self: self.seen % 4 == 0)

@@ -8,15 +8,15 @@ from typing import Any
 from genie_core.room.client import RoomClient
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import Diverged, RoomRefused
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.room.protocol.frames import (
-    Accepted,
-    Knocking,
-    Piece,
-    Progressed,
-    Refused,
-    Ruled,
-    Stored,
+    AgentProgress,
+    ApprovalAnswered,
+    FilePiece,
+    FileStored,
+    FrameRefused,
+    HostingAccepted,
+    JoinRequested,
     Welcome,
 )
 from genie_core.room.seat import Link, LinkStatus, Severity, Unsent
@@ -41,22 +41,22 @@ class Recorder:
         self.welcomes: list[Welcome] = []
         self.typing: list[str] = []
         self.deltas: list[tuple[int, str]] = []
-        self.progress: list[Progressed] = []
+        self.progress: list[AgentProgress] = []
         self.stopping: list[tuple[int, str]] = []
         self.links: list[LinkStatus] = []
         self.unsent: tuple[Unsent, ...] = ()
         self.rejected: list[tuple[str, str]] = []
         self.notices: list[tuple[Severity, str]] = []
-        self.ruled: list[Ruled] = []
-        self.knocks: list[Knocking] = []
+        self.ruled: list[ApprovalAnswered] = []
+        self.knocks: list[JoinRequested] = []
         self.offers: list[str] = []
-        self.accepted: list[Accepted] = []
-        self.files: list[Stored | Piece | Refused] = []
+        self.accepted: list[HostingAccepted] = []
+        self.files: list[FileStored | FilePiece | FrameRefused] = []
         self._changed = asyncio.Event()
 
     @property
     def texts(self) -> list[str]:
-        return [event.body.text for event in self.events if isinstance(event.body, Said)]
+        return [event.body.text for event in self.events if isinstance(event.body, MessagePosted)]
 
     def on_welcome(self, welcome: Welcome) -> None:
         self.welcomes.append(welcome)
@@ -75,7 +75,7 @@ class Recorder:
         self.deltas.append((message, text))
         self._changed.set()
 
-    def on_progress(self, progressed: Progressed) -> None:
+    def on_progress(self, progressed: AgentProgress) -> None:
         self.progress.append(progressed)
         self._changed.set()
 
@@ -99,11 +99,11 @@ class Recorder:
         self.notices.append((severity, text))
         self._changed.set()
 
-    def on_ruled(self, ruled: Ruled) -> None:
+    def on_ruled(self, ruled: ApprovalAnswered) -> None:
         self.ruled.append(ruled)
         self._changed.set()
 
-    def on_knocking(self, knocking: Knocking) -> None:
+    def on_knocking(self, knocking: JoinRequested) -> None:
         self.knocks.append(knocking)
         self._changed.set()
 
@@ -111,11 +111,11 @@ class Recorder:
         self.offers.append(by)
         self._changed.set()
 
-    def on_accepted(self, accepted: Accepted) -> None:
+    def on_accepted(self, accepted: HostingAccepted) -> None:
         self.accepted.append(accepted)
         self._changed.set()
 
-    def on_file(self, answer: Stored | Piece | Refused) -> None:
+    def on_file(self, answer: FileStored | FilePiece | FrameRefused) -> None:
         self.files.append(answer)
         self._changed.set()
 

@@ -6,32 +6,32 @@ from typing import Final
 from hypothesis import strategies as st
 
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Cancelled,
-    Decided,
-    Equipped,
+    ApprovalRequested,
+    ApprovalResolved,
+    ArgumentSharingChanged,
+    DecisionMade,
+    EngineChanged,
     Event,
-    Failed,
     FileRef,
-    Hosted,
-    Joined,
-    Left,
+    HostStarted,
     Measure,
-    Moderated,
-    Opened,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    MessagePosted,
     Outcome,
-    Preferred,
-    Recovered,
+    PreferencesChanged,
+    RecoveredEvent,
     Role,
+    RoomCreated,
+    RoomSuspended,
     RunBody,
-    Said,
-    Settled,
-    Shared,
+    RunCancelled,
+    RunFailed,
     Spending,
-    Suspended,
-    Unreadable,
+    UnreadableEvent,
 )
 from genie_core.room.state.room_state import RoomState
 
@@ -51,11 +51,14 @@ def history(seed: int, length: int) -> list[Event]:
     """The history that a number stands for."""
     chance, state, events = Random(seed), RoomState(), list[Event]()
     soundness = chance.choice((0.0, 0.05))
-    bodies: list[tuple[str, AnyBody]] = [("", Opened("r", "Garden")), ("", Hosted("ann", key="a"))]
+    bodies: list[tuple[str, AnyBody]] = [
+        ("", RoomCreated("r", "Garden")),
+        ("", HostStarted("ann", key="a")),
+    ]
     while len(events) < length:
         if not bodies:
             lost = chance.random() < soundness
-            bodies.append(("", Unreadable("lost")) if lost else _next(chance, state))
+            bodies.append(("", UnreadableEvent("lost")) if lost else _next(chance, state))
         by, body = bodies.pop(0)
         event = Event(state.head + 1, 1e9 + chance.randint(-100, 100), by, body)
         state.apply(event)
@@ -72,14 +75,14 @@ def _next(chance: Random, state: RoomState) -> tuple[str, AnyBody]:
     return _rest(chance, state)
 
 
-def _said(chance: Random) -> Said:
+def _said(chance: Random) -> MessagePosted:
     files = [
         FileRef(chance.choice("0ab") * 64, chance.choice(("a", "b")), chance.randint(1, 9))
         for _ in range(chance.choice((0, 0, 0, 1, 2)))
     ]
     handler, device = chance.choice(("", *PEOPLE)), chance.choice(DEVICES)
     id_ = str(chance.randint(0, 30))
-    return Said(id_, f"text {id_}", handler, chance.random() < 0.1, device, tuple(files))
+    return MessagePosted(id_, f"text {id_}", handler, chance.random() < 0.1, device, tuple(files))
 
 
 def _step(chance: Random, state: RoomState) -> tuple[str, RunBody] | None:
@@ -99,14 +102,18 @@ def _step(chance: Random, state: RoomState) -> tuple[str, RunBody] | None:
 def _bodies(chance: Random, seq: int, state: RoomState) -> list[RunBody]:
     spent = _spent(chance)
     return [
-        Decided(seq, "ignore", "not for me", spent=spent),
-        Decided(seq, "delegate", "a question", "what?", chance.choice(PEOPLE), spent=spent),
-        Asked(seq, f"{seq}-{state.head}", "genie", "shell", {"cmd": seq}, unasked=seq % 5 == 0),
-        Answered(seq, "so it is", spent=spent),
-        Failed(seq, "agent", "broken", spent),
-        Cancelled(seq, "enough", spent),
+        DecisionMade(seq, "ignore", "not for me", spent=spent),
+        DecisionMade(seq, "delegate", "a question", "what?", chance.choice(PEOPLE), spent=spent),
+        ApprovalRequested(
+            seq, f"{seq}-{state.head}", "genie", "shell", {"cmd": seq}, unasked=seq % 5 == 0
+        ),
+        AnswerPosted(seq, "so it is", spent=spent),
+        RunFailed(seq, "agent", "broken", spent),
+        RunCancelled(seq, "enough", spent),
         *(
-            Settled(seq, approval, chance.choice(OUTCOMES), "because", arguments={"cmd": "other"})
+            ApprovalResolved(
+                seq, approval, chance.choice(OUTCOMES), "because", arguments={"cmd": "other"}
+            )
             for approval in state.exchanges[seq].proposals
         ),
     ]
@@ -131,18 +138,24 @@ def _rest(chance: Random, state: RoomState) -> tuple[str, AnyBody]:
     seq, device = chance.randint(1, state.head), chance.choice(DEVICES)
     role, measure = chance.choice(ROLES), chance.choice(MEASURES)
     recovered: AnyBody = chance.choice(
-        (_said(chance), Answered(seq, "once"), Moderated("ban", other))
+        (_said(chance), AnswerPosted(seq, "once"), MemberModerated("ban", other))
     )
     choices: tuple[tuple[str, AnyBody], ...] = (
-        (name, Joined(role, chance.random() < 0.5, "model", f"key of {name}", device, "short")),
-        (name, Joined("member", engine=True, device=device)),
-        ("", Left(name, device=chance.choice(DEVICES))),
-        (name, Equipped("another", device)),
-        (name, Preferred(chance.choice(("", "long")))),
-        ("", Suspended(heir=chance.choice(("", *PEOPLE)))),
-        ("", Hosted(name, title=chance.choice(("", "Orchard")), key=f"key of {name}", pin="p")),
-        (name, Moderated(measure, other, role)),
-        (name, Shared(chance.random() < 0.5)),
-        (name, Recovered(Event(seq, 1e9, other, recovered))),
+        (
+            name,
+            MemberJoined(role, chance.random() < 0.5, "model", f"key of {name}", device, "short"),
+        ),
+        (name, MemberJoined("member", engine=True, device=device)),
+        ("", MemberLeft(name, device=chance.choice(DEVICES))),
+        (name, EngineChanged("another", device)),
+        (name, PreferencesChanged(chance.choice(("", "long")))),
+        ("", RoomSuspended(heir=chance.choice(("", *PEOPLE)))),
+        (
+            "",
+            HostStarted(name, title=chance.choice(("", "Orchard")), key=f"key of {name}", pin="p"),
+        ),
+        (name, MemberModerated(measure, other, role)),
+        (name, ArgumentSharingChanged(chance.random() < 0.5)),
+        (name, RecoveredEvent(Event(seq, 1e9, other, recovered))),
     )
     return chance.choice(choices)

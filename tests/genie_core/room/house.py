@@ -20,7 +20,7 @@ from genie_core.room.protocol.events import Event
 from genie_core.room.seat import EngineStatus, Knock, LinkStatus, Severity, Transfer, Unsent
 from genie_core.room.security.identity import Identity
 from genie_core.room.server import RoomServer
-from genie_core.room.state.thread import Proposal
+from genie_core.room.state.thread import ToolApproval
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff
 from genie_core.room.transport.websocket import Connector, ws_connector
@@ -264,5 +264,5 @@ def answers(person: Participant) -> list[str]:
     return [e.answer.text for e in person.state.exchanges.values() if e.answer is not None]
 
 
-def proposals(person: Participant) -> list[Proposal]:
+def proposals(person: Participant) -> list[ToolApproval]:
     return list(person.state.proposals.values())

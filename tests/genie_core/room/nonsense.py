@@ -8,43 +8,43 @@ from tests.genie_core.room.bench import HOST_TOKEN, PIN, identity
 
 from genie_core.room.protocol.events import (
     ROOM,
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
     FileRef,
-    Joined,
-    Moderated,
+    MemberJoined,
+    MemberModerated,
+    MessagePosted,
     Quote,
     QuotedLine,
-    Recovered,
-    Said,
-    Settled,
+    RecoveredEvent,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.protocol.frames import (
-    Accept,
-    Admit,
-    Bequeath,
+    AcceptHosting,
+    AnswerApproval,
+    AnswerJoinRequest,
     Bye,
     Chunk,
-    Delta,
-    Equip,
-    Fetch,
+    FetchFile,
     Hello,
     Moderate,
-    Offer,
+    OfferHosting,
+    PostMessage,
     Prove,
     Publish,
-    Rule,
-    Say,
-    Share,
+    RecoverEvents,
+    ReportDelta,
+    SetEngine,
+    ShareArguments,
     Stop,
-    Store,
+    StoreFile,
     Typing,
 )
-from genie_core.room.protocol.host_record import sign_deed
+from genie_core.room.protocol.host_record import sign_host_record
 
 PEOPLE: Final = ("hana", "alice", "bob", "carol", "dave", "mallory")
 KNOWN: Final = "a" * 64
@@ -80,47 +80,54 @@ quotes = st.lists(
 
 def run_bodies(messages: st.SearchStrategy[int] = seqs) -> st.SearchStrategy[Any]:
     return st.one_of(
-        st.builds(Decided, messages, st.sampled_from(["ignore", "delegate"]), query=texts),
-        st.builds(Asked, messages, ids, texts, texts, arguments),
-        st.builds(Settled, messages, ids, outcomes),
-        st.builds(Answered, messages, texts, elapsed=st.floats()),
-        st.builds(Failed, messages, st.sampled_from(["agent", "lost"]), texts),
-        st.builds(Cancelled, messages, texts),
+        st.builds(DecisionMade, messages, st.sampled_from(["ignore", "delegate"]), query=texts),
+        st.builds(ApprovalRequested, messages, ids, texts, texts, arguments),
+        st.builds(ApprovalResolved, messages, ids, outcomes),
+        st.builds(AnswerPosted, messages, texts, elapsed=st.floats()),
+        st.builds(RunFailed, messages, st.sampled_from(["agent", "lost"]), texts),
+        st.builds(RunCancelled, messages, texts),
     )
 
 
-says = st.builds(Say, st.integers(0, 3).map(str), st.just("hi"))
+says = st.builds(PostMessage, st.integers(0, 3).map(str), st.just("hi"))
 
 
 def sensible_bodies(message: int) -> st.SearchStrategy[Any]:
     """What an engine might report about a message, if not always at the right moment."""
     approvals = st.sampled_from([f"{message}a", f"{message}b"])
     return st.one_of(
-        st.just(Decided(message, "delegate", query="q")),
-        st.builds(Asked, st.just(message), approvals, st.just("agent"), st.just("rm"), st.just({})),
-        st.builds(Settled, st.just(message), approvals, outcomes),
-        st.just(Answered(message, "here")),
+        st.just(DecisionMade(message, "delegate", query="q")),
+        st.builds(
+            ApprovalRequested,
+            st.just(message),
+            approvals,
+            st.just("agent"),
+            st.just("rm"),
+            st.just({}),
+        ),
+        st.builds(ApprovalResolved, st.just(message), approvals, outcomes),
+        st.just(AnswerPosted(message, "here")),
         run_bodies(st.just(message)),
     )
 
 
-said = st.builds(Said, ids, texts, names, device=devices, files=files, quotes=quotes)
+said = st.builds(MessagePosted, ids, texts, names, device=devices, files=files, quotes=quotes)
 bodies = st.one_of(
     said,
     run_bodies(),
-    st.builds(Joined, st.sampled_from(["host", "member"]), key=keys),
-    st.builds(Moderated, measures, names, roles),
+    st.builds(MemberJoined, st.sampled_from(["host", "member"]), key=keys),
+    st.builds(MemberModerated, measures, names, roles),
 )
 originals = st.builds(Event, seqs, moments, names | st.just(ROOM), bodies)
-events = originals | st.builds(Event, seqs, moments, names, st.builds(Recovered, originals))
+events = originals | st.builds(Event, seqs, moments, names, st.builds(RecoveredEvent, originals))
 heritage = st.builds(
     Event,
     st.integers(2, 20),
     st.sampled_from([1.0, 1.0, 1.0, 1e300]),
     people,
     st.one_of(
-        st.builds(Said, st.integers(0, 3).map(str), st.just("hi"), people),
-        st.builds(Answered, st.integers(2, 20), st.just("here")),
+        st.builds(MessagePosted, st.integers(0, 3).map(str), st.just("hi"), people),
+        st.builds(AnswerPosted, st.integers(2, 20), st.just("here")),
         bodies,
     ),
 )
@@ -131,7 +138,7 @@ def deeds(draw: st.DrawFn, whose: str = "") -> Any:
     """Draw a deed, often one that its host did sign."""
     host = draw(st.just(whose or "bob") | people)
     room = draw(st.sampled_from(["r1", "r1", "another"]))
-    deed = sign_deed(
+    deed = sign_host_record(
         identity(draw(st.sampled_from([host, host, "mallory"]))),
         room=room,
         host=host,
@@ -161,24 +168,24 @@ proofs = st.builds(
 )
 authority = st.one_of(
     st.builds(Moderate, measures, names, roles, texts),
-    st.builds(Share, st.booleans()),
-    st.builds(Admit, st.integers(-1, 30), st.booleans()),
-    st.builds(Offer, names),
+    st.builds(ShareArguments, st.booleans()),
+    st.builds(AnswerJoinRequest, st.integers(-1, 30), st.booleans()),
+    st.builds(OfferHosting, names),
 )
 talk = st.one_of(
-    st.builds(Say, ids, texts, st.booleans(), files, quotes),
+    st.builds(PostMessage, ids, texts, st.booleans(), files, quotes),
     st.builds(Publish, ids, run_bodies()),
-    st.builds(Equip, texts),
+    st.builds(SetEngine, texts),
     st.builds(Typing),
-    st.builds(Delta, seqs, texts),
+    st.builds(ReportDelta, seqs, texts),
     st.builds(Stop, seqs),
-    st.builds(Rule, ids, st.booleans(), texts, arguments=arguments),
-    st.builds(Accept, deeds()),
-    st.builds(Bequeath, st.lists(events, max_size=3).map(tuple)),
+    st.builds(AnswerApproval, ids, st.booleans(), texts, arguments=arguments),
+    st.builds(AcceptHosting, deeds()),
+    st.builds(RecoverEvents, st.lists(events, max_size=3).map(tuple)),
 )
 filing = st.one_of(
-    st.builds(Store, digests, st.integers(-1, 10**9)),
+    st.builds(StoreFile, digests, st.integers(-1, 10**9)),
     st.builds(Chunk, digests, seqs, st.just(b"x")),
-    st.builds(Fetch, digests, seqs),
+    st.builds(FetchFile, digests, seqs),
 )
 frames = st.one_of(talk, authority, filing, hellos, proofs, st.builds(Bye, texts))

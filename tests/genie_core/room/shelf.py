@@ -5,7 +5,13 @@ from pathlib import Path
 
 from genie_core.room.filing import Errand
 from genie_core.room.protocol.events import Event, FileRef
-from genie_core.room.protocol.frames import ClientFrame, Piece, Refused, ServerFrame, Stored
+from genie_core.room.protocol.frames import (
+    ClientFrame,
+    FilePiece,
+    FileStored,
+    FrameRefused,
+    ServerFrame,
+)
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer, Way
 
@@ -49,7 +55,7 @@ class Shelf:
 
     def recall(self, files: Iterable[FileRef]) -> None: ...
     def on_event(self, event: Event) -> None: ...
-    def on_answer(self, answer: Stored | Piece | Refused) -> None: ...
+    def on_answer(self, answer: FileStored | FilePiece | FrameRefused) -> None: ...
     def on_online(self, limits: Limits) -> None: ...
     def on_offline(self) -> None: ...
     async def aclose(self) -> None: ...

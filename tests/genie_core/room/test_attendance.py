@@ -12,12 +12,12 @@ from genie_core.room.follower import Follower
 from genie_core.room.plan import Plan
 from genie_core.room.protocol.events import (
     AnyBody,
-    Decided,
+    DecisionMade,
     Event,
-    Hosted,
-    Joined,
-    Opened,
-    Said,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
 )
 from genie_core.room.protocol.frames import Welcome
 from genie_core.room.protocol.limits import Limits
@@ -25,10 +25,10 @@ from genie_core.room.seat import Link, LinkStatus
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 
 EVENTS = [
-    Event(1, 0.0, "ann", Joined("host", engine=True)),
-    Event(2, 1.0, "ben", Joined("member", engine=True)),
-    Event(3, 2.0, "ann", Said("a1", "hello", handler="ann")),
-    Event(4, 3.0, "ben", Said("b1", "hi", handler="ben")),
+    Event(1, 0.0, "ann", MemberJoined("host", engine=True)),
+    Event(2, 1.0, "ben", MemberJoined("member", engine=True)),
+    Event(3, 2.0, "ann", MessagePosted("a1", "hello", handler="ann")),
+    Event(4, 3.0, "ben", MessagePosted("b1", "hi", handler="ben")),
 ]
 
 
@@ -93,26 +93,30 @@ def test_text_of_the_own_engine_is_not_told_twice() -> None:
     for event in EVENTS:
         desk.attendance.on_event(event)
     for seq, by in ((3, "ann"), (4, "ben")):
-        desk.attendance.on_event(Event(seq + 2, 4.0, by, Decided(seq, "delegate", "so", "q", by)))
+        desk.attendance.on_event(
+            Event(seq + 2, 4.0, by, DecisionMade(seq, "delegate", "so", "q", by))
+        )
         desk.attendance.on_delta(seq, f"for {by}")
     desk.attendance.on_delta(99, "for nobody")
     assert desk.ear.deltas == [(3, "for ann")]
 
 
 PAST = [
-    Event(1, 0.0, "", Opened("q", "Draft")),
-    Event(2, 1.0, "", Hosted("mallory", key="M")),
-    Event(3, 2.0, "", Hosted("mallory", "r", "Room", "M", copied="import", origin="q")),
-    Event(4, 3.0, "bob", Joined("member", engine=True, key="B")),
+    Event(1, 0.0, "", RoomCreated("q", "Draft")),
+    Event(2, 1.0, "", HostStarted("mallory", key="M")),
+    Event(3, 2.0, "", HostStarted("mallory", "r", "Room", "M", copied="import", origin="q")),
+    Event(4, 3.0, "bob", MemberJoined("member", engine=True, key="B")),
 ]
 
 
-@pytest.mark.parametrize("other", [Hosted("mallory", room="q", key="M"), Opened("q", "Room")])
+@pytest.mark.parametrize(
+    "other", [HostStarted("mallory", room="q", key="M"), RoomCreated("q", "Room")]
+)
 def test_a_host_can_not_give_a_name_another_key_by_changing_the_rooms_id(other: AnyBody) -> None:
     desk = Desk()
     desk.attendance.on_welcome(Welcome("r", "Room", "ben", "member", "mallory", 4, Limits()))
     desk.hear(*PAST, PAST[0])  # the ids of before are no contradiction
-    back = Hosted("bob", room="r", key="M2", copied="import")
+    back = HostStarted("bob", room="r", key="M2", copied="import")
     with pytest.raises(IllegalEvent, match="event 5 gives this room another id"):
         desk.hear(Event(5, 4.0, "", other), Event(6, 4.0, "", back))
     assert desk.attendance.state.owner_of("M2") is None

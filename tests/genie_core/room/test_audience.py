@@ -4,7 +4,7 @@ import pytest
 from tests.genie_core.room.house import Ear
 
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import HIDDEN, KnownValues
+from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.room.audience import Audience
 
 VALUE = "correct-horse-battery"
@@ -24,7 +24,7 @@ def test_whoever_listens_now_is_told() -> None:
 def test_a_warning_is_logged_and_tells_no_secret(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know([VALUE])
     ear = Ear()
     with caplog.at_level(logging.WARNING):

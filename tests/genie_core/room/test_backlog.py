@@ -1,13 +1,13 @@
 from genie_core.room.backlog import Backlog
-from genie_core.room.protocol.events import Cancelled, Said
-from genie_core.room.state.thread import Exchange, Phase
+from genie_core.room.protocol.events import MessagePosted, RunCancelled
+from genie_core.room.state.thread import MessageThread, Phase
 
 
 def waiting() -> Backlog:
     backlog = Backlog("ann")
     authors = {5: "gus", 6: "eve", 7: "gus"}
     backlog.hold(
-        Exchange(seq, 1.0, author, Said(str(seq), "hi", "ann"), Phase.DECIDING)
+        MessageThread(seq, 1.0, author, MessagePosted(str(seq), "hi", "ann"), Phase.DECIDING)
         for seq, author in authors.items()
     )
     return backlog
@@ -18,7 +18,7 @@ def test_what_waits_is_asked_about_once() -> None:
     assert "3 messages from before the restart" in backlog.question
     assert [each.seq for each in backlog.choose("latest")] == [5]
     assert [each.seq for each in backlog.due] == [6, 7]
-    assert [type(each) for each in backlog.owed] == [Cancelled]
+    assert [type(each) for each in backlog.owed] == [RunCancelled]
     assert backlog.question == ""
     assert backlog.choose("none") == []
 

@@ -9,17 +9,17 @@ from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
 from genie_core.room.briefing import Briefing
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Decided,
+    DecisionMade,
     Event,
     FileRef,
-    Hosted,
-    Opened,
-    Said,
+    HostStarted,
+    MessagePosted,
+    RoomCreated,
 )
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 from genie_core.room.trust import Trust
 from genie_core.session import GroupSession
 from genie_core.testing import agent_factory, echo, reasoner_factory
@@ -37,8 +37,8 @@ class Ben:
         self.state = RoomState()
         trust = Trust(self.state, "ben", None, serves=False)
         self.briefing = Briefing(self.session, "ben", trust, self._place)
-        self.add("", Opened("r", "Room"))
-        self.add("", Hosted("ann"))
+        self.add("", RoomCreated("r", "Room"))
+        self.add("", HostStarted("ann"))
 
     def _place(self, digest: str) -> Path | None:
         return Path("/files", digest) if digest in self.here else None
@@ -48,8 +48,8 @@ class Ben:
         self.state.apply(Event(seq, float(seq), by, body))
         return seq
 
-    def said(self, by: str, text: str, *files: FileRef) -> Exchange:
-        seq = self.add(by, Said(f"id{self.state.head}", text, "ann", files=files))
+    def said(self, by: str, text: str, *files: FileRef) -> MessageThread:
+        seq = self.add(by, MessagePosted(f"id{self.state.head}", text, "ann", files=files))
         return self.state.exchanges[seq]
 
     async def heard(self) -> list[tuple[str, str]]:
@@ -91,8 +91,8 @@ async def test_others_and_their_agents_are_heard(
 ) -> None:
     cleo = ben.said("cleo", "hello")
     ben.briefing.on_said(cleo)
-    ben.add("ann", Decided(cleo.seq, "delegate", "", "hello", "cleo"))
-    ben.add("ann", Answered(cleo.seq, "hello cleo", "cleo"))
+    ben.add("ann", DecisionMade(cleo.seq, "delegate", "", "hello", "cleo"))
+    ben.add("ann", AnswerPosted(cleo.seq, "hello cleo", "cleo"))
     ben.briefing.on_answered(cleo)
     assert [text for _, text in await ben.heard()] == ["hello", "hello cleo"]
 

@@ -4,12 +4,12 @@ import pytest
 
 from genie_core.archive.errors import DamagedBlob
 from genie_core.room.channel import Channel, attempt
-from genie_core.room.protocol.frames import ClientFrame, Store
+from genie_core.room.protocol.frames import ClientFrame, StoreFile
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.sending import Sending
 from genie_core.room.transfer import CHUNK_BYTES, Progress, fitting_chunk
 
-QUESTION = Store("d" * 64, 5)
+QUESTION = StoreFile("d" * 64, 5)
 
 
 def made(lost: list[str]) -> Channel:

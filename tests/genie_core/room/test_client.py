@@ -32,27 +32,27 @@ from genie_core.room.protocol.errors import (
     Unreachable,
 )
 from genie_core.room.protocol.events import (
-    Answered,
-    Decided,
+    AnswerPosted,
+    DecisionMade,
     Event,
-    Hosted,
-    Left,
-    Moderated,
-    Recovered,
-    Said,
+    HostStarted,
+    MemberLeft,
+    MemberModerated,
+    MessagePosted,
+    RecoveredEvent,
 )
 from genie_core.room.protocol.frames import (
     KNOWN,
-    Admit,
+    AnswerJoinRequest,
     Challenge,
     Entries,
+    FrameRefused,
     Hello,
     Moderate,
-    Offer,
+    OfferHosting,
+    PostMessage,
     Prove,
-    Refused,
-    Say,
-    Share,
+    ShareArguments,
     Suspending,
     Trouble,
     Welcome,
@@ -147,16 +147,16 @@ async def test_an_engines_reports_survive_broken_connections_in_order() -> None:
                     alice.client.say(f"question {n}")
                     await alice.seen.until(lambda r, n=n: len(r.texts) == n + 1)  # type: ignore[misc] # mypy can't infer a lambda with a default
                     seq = max(alice.seen.state.exchanges)
-                    alice.client.publish(Decided(seq, "delegate", query="q"))
-                    alice.client.publish(Answered(seq, f"answer {n}"))
+                    alice.client.publish(DecisionMade(seq, "delegate", query="q"))
+                    alice.client.publish(AnswerPosted(seq, f"answer {n}"))
                     if n % 3 == 0:
                         proxy.cut()
                 await alice.seen.until(
-                    lambda r: sum(isinstance(e.body, Answered) for e in r.events) == 30
+                    lambda r: sum(isinstance(e.body, AnswerPosted) for e in r.events) == 30
                 )
-    answers = [e.body.text for e in sink.events if isinstance(e.body, Answered)]
+    answers = [e.body.text for e in sink.events if isinstance(e.body, AnswerPosted)]
     assert answers == [f"answer {n}" for n in range(30)]
-    assert sum(isinstance(e.body, Decided) for e in sink.events) == 30
+    assert sum(isinstance(e.body, DecisionMade) for e in sink.events) == 30
 
 
 async def test_what_is_typed_while_the_host_is_away_is_sent_once_on_return() -> None:
@@ -176,7 +176,7 @@ async def test_what_is_typed_while_the_host_is_away_is_sent_once_on_return() -> 
             async with room_server(sink) as again:
                 await again.listen(port=port)
                 await bob.seen.until(lambda r: r.texts == ["are you there?"] and not r.unsent)
-    assert sum(isinstance(event.body, Said) for event in sink.events) == 1
+    assert sum(isinstance(event.body, MessagePosted) for event in sink.events) == 1
 
 
 async def test_a_first_attempt_that_fails_is_an_error_unless_patient() -> None:
@@ -277,8 +277,8 @@ async def test_saying_goodbye_sends_what_is_left_first() -> None:
             assert not bob.client.unsent
         await server.suspend()
     bodies = [event.body for event in sink.events]
-    assert Left("bob", "lunch", bob.client.device) in bodies
-    assert any(isinstance(body, Said) for body in bodies)
+    assert MemberLeft("bob", "lunch", bob.client.device) in bodies
+    assert any(isinstance(body, MessagePosted) for body in bodies)
 
 
 async def test_goodbye_without_a_connection_ends_at_once() -> None:
@@ -384,7 +384,7 @@ def retries(seen: Recorder) -> list[LinkStatus]:
 
 
 def said(seq: int, id_: str) -> Event:
-    return Event(seq, 0.0, "bob", Said(id_, "hello"))
+    return Event(seq, 0.0, "bob", MessagePosted(id_, "hello"))
 
 
 async def test_a_host_that_lost_its_end_and_wrote_on_does_not_replace_history() -> None:
@@ -451,7 +451,7 @@ async def test_who_reconnects_says_nothing_to_a_host_whom_they_do_not_accept() -
             await end.send([welcome])
             await bob.seen.until(lambda r: r.links[-1].link is Link.ONLINE)
             if bob.client.unsent:
-                assert isinstance(await end.receive(), Say)
+                assert isinstance(await end.receive(), PostMessage)
             else:
                 bob.client.say("waits for the right one")
                 end.abort()
@@ -464,7 +464,7 @@ async def test_nothing_is_sent_again_before_it_is_known_what_has_arrived() -> No
         end, _ = await room.let_in(0)
         bob.client.say("hello")
         first = await end.receive()
-        assert isinstance(first, Say)
+        assert isinstance(first, PostMessage)
         end.abort()
         end, hello = await room.let_in(1)
         assert (hello.key, hello.device) == (bob.client.key, bob.client.device)
@@ -474,14 +474,14 @@ async def test_nothing_is_sent_again_before_it_is_known_what_has_arrived() -> No
             await asyncio.sleep(0)
         await end.send([Entries((said(1, first.id),))])
         second = await end.receive()
-        assert isinstance(second, Say)
+        assert isinstance(second, PostMessage)
         assert second.text == "something new"
 
 
 @pytest.mark.parametrize(
     ("last", "why"),
     [
-        (encode(Entries((Event(1, 1e300, "", Hosted("hana")),))), "impossible time"),
+        (encode(Entries((Event(1, 1e300, "", HostStarted("hana")),))), "impossible time"),
         (b"garbage", "no frame"),
     ],
 )
@@ -507,7 +507,7 @@ async def test_a_flood_of_notices_becomes_a_few_and_the_last_one_comes() -> None
     async with participant(room.connector, "bob") as bob:
         end, _ = await room.let_in(0)
         for n in range(1000):
-            await end.send([Trouble(f"trouble {n}" * 100), Refused("malformed", f"no {n}")])
+            await end.send([Trouble(f"trouble {n}" * 100), FrameRefused("malformed", f"no {n}")])
         await end.send([Trouble(""), Entries((said(1, "after it"),))])
         await bob.seen.until(lambda r: r.events)
         assert len(bob.seen.notices) <= 20
@@ -545,7 +545,7 @@ async def test_a_suspend_is_announced_once_and_messages_are_kept_until_the_room_
         await bob.seen.until(lambda r: r.links[-1].closing_in is not None)
         assert bob.seen.links[-1].closing_in == LONGEST_GRACE
         id_ = bob.client.say("too late?")
-        await end.send([Refused("suspended", "the host suspended the room", final=True)])
+        await end.send([FrameRefused("suspended", "the host suspended the room", final=True)])
         await bob.seen.until(lambda r: r.links[-1].link is Link.RETRYING)
         end = await room.knocked()
         end.abort()  # nobody is there
@@ -553,7 +553,7 @@ async def test_a_suspend_is_announced_once_and_messages_are_kept_until_the_room_
         assert {status.detail for status in retries(bob.seen)} == {"the host suspended the room"}
         end, _ = await room.let_in(0)
         frame = await end.receive()
-        assert isinstance(frame, Say)
+        assert isinstance(frame, PostMessage)
         assert frame.id == id_
         assert sum(link.closing_in is not None for link in bob.seen.links) == 1
 
@@ -597,7 +597,9 @@ async def test_whoever_is_put_out_hears_why_and_may_come_again() -> None:
         assert bob.refusal is not None
         assert bob.refusal.code == "kicked"
         assert "lunch is over" in bob.seen.links[-1].detail
-        assert isinstance(bob.seen.events[-1].body, Moderated)  # to the very end of what is theirs
+        assert isinstance(
+            bob.seen.events[-1].body, MemberModerated
+        )  # to the very end of what is theirs
         await hana.seen.until(lambda r: not r.state.people["bob"].present)
         me = bob.identity
         async with participant(ws_connector(address), "bob", identity=me) as again:
@@ -644,7 +646,12 @@ async def test_whoever_is_muted_gets_their_messages_back_with_the_reason() -> No
 async def test_nobody_else_has_a_hosts_authority() -> None:
     async with hana_and_bob() as (_, hana, bob):
         await bob.seen.online()
-        for wish in (Moderate("kick", "hana"), Share(True), Admit(1, True), Offer("bob")):
+        for wish in (
+            Moderate("kick", "hana"),
+            ShareArguments(True),
+            AnswerJoinRequest(1, True),
+            OfferHosting("bob"),
+        ):
             seen = len(bob.seen.notices)
             assert bob.client.ask(wish)
             await bob.seen.until(lambda r, seen=seen: len(r.notices) > seen)  # type: ignore[misc] # mypy can't infer a lambda with a default
@@ -660,12 +667,12 @@ async def test_a_stranger_waits_for_the_hosts_word() -> None:
         await hana.seen.until(lambda r: r.knocks)
         (knock,) = hana.seen.knocks
         assert (knock.name, knock.key, knock.over) == ("bob", bob.client.key, False)
-        assert hana.client.ask(Admit(knock.knock, True))
+        assert hana.client.ask(AnswerJoinRequest(knock.knock, True))
         await bob.seen.online()
         await hana.seen.until(lambda r: "bob" in r.state.people and r.knocks[-1].over)
         async with participant(ws_connector(address), "mallory") as mallory:
             await hana.seen.until(lambda r: not r.knocks[-1].over)
-            hana.client.ask(Admit(hana.seen.knocks[-1].knock, False))
+            hana.client.ask(AnswerJoinRequest(hana.seen.knocks[-1].knock, False))
             await mallory.seen.until(lambda r: r.links[-1].link is Link.CLOSED)
             assert mallory.refusal is not None
             assert mallory.refusal.code == "turned_away"
@@ -699,7 +706,7 @@ async def test_two_who_bring_the_same_past_bring_it_once() -> None:
                 (bob if n % 2 else alice).client.say(f"message {n}")
                 await bob.seen.until(lambda r, n=n: len(r.texts) == n + 1)  # type: ignore[misc] # mypy can't infer a lambda with a default
     whole = list(sink.events)
-    tail = [event for event in whole[parted:] if isinstance(event.body, Said)]
+    tail = [event for event in whole[parted:] if isinstance(event.body, MessagePosted)]
     sink.events = whole[:parted]
     async with room_server(sink, host="carol", key=people["carol"].key) as server:
         proxy = Proxy(await server.listen(port=0))
@@ -726,11 +733,11 @@ async def test_two_who_bring_the_same_past_bring_it_once() -> None:
                         while not await each.client.settle():  # it may be away once more
                             await asyncio.sleep(0.01)
     assert recovered(sink.events) == tail
-    assert {e.by for e in sink.events if isinstance(e.body, Recovered)} <= {"bob", "alice"}
+    assert {e.by for e in sink.events if isinstance(e.body, RecoveredEvent)} <= {"bob", "alice"}
 
 
 def recovered(events: Sequence[Event]) -> list[Event]:
-    return [event.body.event for event in events if isinstance(event.body, Recovered)]
+    return [event.body.event for event in events if isinstance(event.body, RecoveredEvent)]
 
 
 async def test_a_host_that_lets_in_and_cuts_off_again_and_again_is_tried_ever_more_slowly() -> None:
@@ -768,7 +775,7 @@ async def test_a_host_whose_log_contradicts_itself_is_told_apart_from_a_fault_an
     client = RoomClient(room.connector, recorder, name="bob")
     running = asyncio.create_task(client.run())
     end, _ = await room.let_in(1)
-    await end.send([Entries((Event(1, 0.0, "hana", Answered(7, "to what?")),))])
+    await end.send([Entries((Event(1, 0.0, "hana", AnswerPosted(7, "to what?")),))])
     with pytest.raises(Contradiction, match=r"contradicts itself.*unknown message 7"):
         async with asyncio.timeout(DEADLINE):
             await running

@@ -5,15 +5,15 @@ import pytest
 from genie_core.agent.approval import Approval
 from genie_core.room.consent import CHANGED, Consent, Cover, arguments, binding
 from genie_core.room.protocol.events import MOST_OF_SCOPE, Scope
-from genie_core.room.state.thread import Proposal
+from genie_core.room.state.thread import ToolApproval
 
 
 def call(tool: str = "rm", agent: str = "system", **kwargs: Any) -> Approval:
     return Approval(agent, tool, (), kwargs)
 
 
-def proposal(message: int = 7, **given: Any) -> Proposal:
-    return Proposal("id", message, "ann", "system", "rm", given, "", seq=9, asked_at=0.0)
+def proposal(message: int = 7, **given: Any) -> ToolApproval:
+    return ToolApproval("id", message, "ann", "system", "rm", given, "", seq=9, asked_at=0.0)
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ from genie_core.agent.provider.files import MAX_BYTES
 from genie_core.message import SYSTEM, Message
 from genie_core.room.context import as_message, missing
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Decided,
+    DecisionMade,
     Event,
     FileRef,
+    MessagePosted,
     Quote,
     QuotedLine,
-    Said,
 )
 from genie_core.room.state.room_state import RoomState
 
@@ -29,9 +29,9 @@ def conversation(rounds: int) -> RoomState:
     for number in range(rounds):
         seq = len(bodies) + 1
         bodies += [
-            ("ann", Said(str(number), f"q{number}", handler="ann")),
-            ("ann", Decided(seq, "delegate", query="q")),
-            ("ann", Answered(seq, f"a{number}")),
+            ("ann", MessagePosted(str(number), f"q{number}", handler="ann")),
+            ("ann", DecisionMade(seq, "delegate", query="q")),
+            ("ann", AnswerPosted(seq, f"a{number}")),
         ]
     return state(*bodies)
 
@@ -68,7 +68,7 @@ def test_what_lies_before_the_first_memory_stays_unknown() -> None:
 
 
 def test_an_emote_names_who_does_it() -> None:
-    folded = state(("ann", Said("x", "waves", emote=True)))
+    folded = state(("ann", MessagePosted("x", "waves", emote=True)))
     assert as_message(folded.exchanges[1]).content == "* ann waves"
 
 
@@ -76,7 +76,7 @@ def test_quotes_and_files_come_with_the_message() -> None:
     quote = Quote("r2", "Other room", (QuotedLine("zoe", "remember?"),))
     untitled = Quote("r3", "", ())
     file = FileRef("a" * 64, "plan.pdf", 9, "application/pdf")
-    said = Said("x", "see this", files=(file,), quotes=(quote, untitled))
+    said = MessagePosted("x", "see this", files=(file,), quotes=(quote, untitled))
     exchange = state(("ann", said)).exchanges[1]
     message = as_message(exchange, lambda digest: Path("/blobs") / digest)
     assert [(each.id, len(each.messages)) for each in message.threads] == [
@@ -97,7 +97,7 @@ def test_files_that_no_agent_reads_are_named_and_not_handed_over() -> None:
         FileRef("c" * 64, "film.mp4", MAX_BYTES + 1, "video/mp4"),
         FileRef("d" * 64, "notes.txt", 9, "text/plain"),
     )
-    exchange = state(("ann", Said("x", "see these", files=files))).exchanges[1]
+    exchange = state(("ann", MessagePosted("x", "see these", files=files))).exchanges[1]
     message = as_message(exchange, lambda digest: Path("/blobs") / digest)
     assert [each.name for each in message.attachments] == ["notes.txt"]
     said = "see these\n(attached, but not to be read by agents: data.bin, unknown, film.mp4)"
@@ -107,9 +107,9 @@ def test_files_that_no_agent_reads_are_named_and_not_handed_over() -> None:
 def test_a_message_without_words_names_what_it_brings() -> None:
     file = FileRef("a" * 64, "plan.pdf", 9)
     folded = state(
-        ("ann", Said("1", " ", files=(file, file))),
-        ("ann", Said("2", "", quotes=(Quote("r", "Other", ()),))),
-        ("ann", Said("3", "")),
+        ("ann", MessagePosted("1", " ", files=(file, file))),
+        ("ann", MessagePosted("2", "", quotes=(Quote("r", "Other", ()),))),
+        ("ann", MessagePosted("3", "")),
     )
     contents = [as_message(exchange).content for exchange in folded.exchanges.values()]
     assert contents == ["(plan.pdf, plan.pdf)", "(Other)", "(nothing)"]
@@ -117,7 +117,7 @@ def test_a_message_without_words_names_what_it_brings() -> None:
 
 def test_agents_get_names_that_are_nothing_but_names() -> None:
     evil = FileRef("a" * 64, "../../x/\x1b[31m\u202egpj.sh", 9, "text/plain")
-    folded = state(("ann", Said("1", "", files=(evil,))))
+    folded = state(("ann", MessagePosted("1", "", files=(evil,))))
     message = as_message(folded.exchanges[1], lambda digest: Path("/blobs") / digest)
     assert [each.name for each in message.attachments] == ["_[31mgpj.sh"]
     assert message.content == "(_[31mgpj.sh)"

@@ -16,42 +16,42 @@ from genie_core.room.core import FAREWELL_CHARS, ROOMS_REASONS
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.events import (
     ROOM,
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
-    Equipped,
+    AnswerPosted,
+    ApprovalRequested,
+    DecisionMade,
+    EngineChanged,
     Event,
-    Failed,
-    Hosted,
-    Joined,
-    Left,
-    Opened,
-    Said,
-    Suspended,
-    Unreadable,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MessagePosted,
+    RoomCreated,
+    RoomSuspended,
+    RunCancelled,
+    RunFailed,
+    UnreadableEvent,
 )
 from genie_core.room.protocol.frames import (
     KNOWN,
     VERSION,
+    AnswerDelta,
     Bye,
     ClientFrame,
-    Delta,
     Entries,
-    Equip,
+    ForkPoints,
+    FrameRefused,
     Hello,
+    MemberTyping,
     Moderate,
-    Points,
+    PostMessage,
     Publish,
-    Refused,
-    Say,
+    ReportDelta,
     ServerFrame,
+    SetEngine,
     Stop,
     Stopping,
-    Streamed,
     Suspending,
     Trouble,
-    Typed,
     Typing,
     Welcome,
 )
@@ -65,15 +65,21 @@ from genie_core.room.transport.hardening import most_standing
 
 def test_a_new_room_opens_and_a_past_one_goes_on() -> None:
     first = Bench()
-    assert first.bodies() == [Opened("r1", "Standup"), Hosted("hana")]
+    assert first.bodies() == [RoomCreated("r1", "Standup"), HostStarted("hana")]
     again = Bench(first.written)
-    assert again.bodies() == [Opened("r1", "Standup"), Hosted("hana"), Hosted("hana")]
+    assert again.bodies() == [
+        RoomCreated("r1", "Standup"),
+        HostStarted("hana"),
+        HostStarted("hana"),
+    ]
     assert [event.seq for event in again.written] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("first", [Unreadable("damaged"), Opened("r0", "Another")])
-def test_a_room_is_what_it_is_called_whatever_its_log_lost(first: Unreadable | Opened) -> None:
-    bench = Bench([Event(1, 1.0, ROOM, first), Event(2, 2.0, ROOM, Hosted("hana"))])
+@pytest.mark.parametrize("first", [UnreadableEvent("damaged"), RoomCreated("r0", "Another")])
+def test_a_room_is_what_it_is_called_whatever_its_log_lost(
+    first: UnreadableEvent | RoomCreated,
+) -> None:
+    bench = Bench([Event(1, 1.0, ROOM, first), Event(2, 2.0, ROOM, HostStarted("hana"))])
     welcome, entries = bench.pull(bench.connect(Hello("alice")))
     assert isinstance(welcome, Welcome)
     assert (welcome.room, welcome.title) == ("r1", "Standup")
@@ -82,7 +88,7 @@ def test_a_room_is_what_it_is_called_whatever_its_log_lost(first: Unreadable | O
         folded.apply(event)
     assert (folded.room, folded.title) == ("r1", "Standup")
     again = Bench(bench.written)
-    assert again.bodies()[-1] == Hosted("hana")
+    assert again.bodies()[-1] == HostStarted("hana")
 
 
 def test_a_welcome_comes_before_the_history_it_announces() -> None:
@@ -94,7 +100,7 @@ def test_a_welcome_comes_before_the_history_it_announces() -> None:
     assert (welcome.role, welcome.host, welcome.head) == ("guest", "hana", 3)
     assert welcome.limits == ROOMY
     assert [event.seq for event in events_in([entries])] == [1, 2, 3]
-    assert bench.written[-1] == Event(3, 1000.0, "alice", Joined("guest"))
+    assert bench.written[-1] == Event(3, 1000.0, "alice", MemberJoined("guest"))
 
 
 def test_catching_up_starts_where_the_peer_left_off() -> None:
@@ -160,7 +166,7 @@ def test_reasons_and_refusals_stay_short() -> None:
     alice = bench.join("alice")
     bench.send(alice, Bye("\ud800" + "y" * 100_000))
     left = bench.bodies()[-1]
-    assert isinstance(left, Left)
+    assert isinstance(left, MemberLeft)
     assert left.reason.startswith("?yyy")
     assert len(left.reason) < 1000
 
@@ -216,16 +222,16 @@ def test_who_has_another_log_of_the_room_is_told_and_gets_no_seat() -> None:
     bench.say(bench.join("alice"))
     head = bench.room.state.head
     ours = event_mark(bench.written[-1])
-    theirs = event_mark(Event(head, 1.0, "alice", Said("9", "something else")))
+    theirs = event_mark(Event(head, 1.0, "alice", MessagePosted("9", "something else")))
     same = bench.connect(Hello("bob", since=head, mark=ours))
     other = bench.connect(Hello("carol", since=head, mark=theirs))
     ahead = bench.connect(Hello("dora", since=head + 9, mark=theirs))
     assert isinstance(bench.pull(same)[0], Welcome)
     for parted in (other, ahead):
         points, refusal = bench.pull(parted)
-        assert isinstance(refusal, Refused)
+        assert isinstance(refusal, FrameRefused)
         assert (refusal.code, refusal.final) == ("diverged", True)
-        assert points == Points(
+        assert points == ForkPoints(
             ((head + 1, event_mark(bench.written[head])), (1, event_mark(bench.written[0])))
         )
     assert {"carol", "dora"}.isdisjoint(bench.room.state.people)
@@ -233,9 +239,9 @@ def test_who_has_another_log_of_the_room_is_told_and_gets_no_seat() -> None:
 
 def test_what_is_damaged_here_contradicts_nobody() -> None:
     past = Bench().written
-    lost = Event(3, 1000.0, ROOM, Unreadable("damaged"))
+    lost = Event(3, 1000.0, ROOM, UnreadableEvent("damaged"))
     bench = Bench([*past, lost])
-    mark = event_mark(Event(3, 1000.0, "alice", Joined("guest")))
+    mark = event_mark(Event(3, 1000.0, "alice", MemberJoined("guest")))
     assert isinstance(bench.pull(bench.connect(Hello("alice", since=3, mark=mark)))[0], Welcome)
 
 
@@ -245,17 +251,17 @@ def test_what_is_damaged_here_contradicts_nobody() -> None:
 def test_a_message_is_stamped_by_the_room_and_comes_back_as_its_acknowledgement() -> None:
     bench = Bench()
     alice = bench.join("alice")
-    bench.send(alice, Say("m1", "hello"))
-    assert events_in(bench.pull(alice)) == [Event(4, 1000.0, "alice", Said("m1", "hello"))]
+    bench.send(alice, PostMessage("m1", "hello"))
+    assert events_in(bench.pull(alice)) == [Event(4, 1000.0, "alice", MessagePosted("m1", "hello"))]
 
 
 def test_nothing_is_delivered_before_it_is_on_disk() -> None:
     bench = Bench()
     alice, bob = bench.join("alice"), bench.join("bob")
     bench.pull(alice)
-    bench.room.receive(alice, Say("m1", "hello"), bench.now)
+    bench.room.receive(alice, PostMessage("m1", "hello"), bench.now)
     assert bench.pull(alice) == bench.pull(bob) == []
-    assert [event.body for event in bench.room.pending()] == [Said("m1", "hello")]
+    assert [event.body for event in bench.room.pending()] == [MessagePosted("m1", "hello")]
     bench.commit()
     assert len(events_in(bench.pull(alice))) == len(events_in(bench.pull(bob))) == 1
 
@@ -263,24 +269,26 @@ def test_nothing_is_delivered_before_it_is_on_disk() -> None:
 def test_a_repeated_message_is_recorded_once_also_by_the_next_process() -> None:
     bench = Bench()
     alice, bob = bench.join("alice"), bench.join("bob")
-    bench.send(alice, Say("m1", "hello"), Say("m1", "hello"))
-    bench.send(bob, Say("m1", "another person's"))
+    bench.send(alice, PostMessage("m1", "hello"), PostMessage("m1", "hello"))
+    bench.send(bob, PostMessage("m1", "another person's"))
     again = Bench(bench.written)
-    again.send(again.join("alice"), Say("m1", "hello"))
-    texts = [body.text for body in again.bodies() if isinstance(body, Said)]
+    again.send(again.join("alice"), PostMessage("m1", "hello"))
+    texts = [body.text for body in again.bodies() if isinstance(body, MessagePosted)]
     assert texts == ["hello", "another person's"]
 
 
 @pytest.mark.parametrize(
     ("say", "code"),
     [
-        (Say("1", "x" * 101), "too_long"),
-        (Say("1", " \n "), "malformed"),
-        (Say("", "x"), "malformed"),
-        (Say("i" * 65, "x"), "malformed"),
+        (PostMessage("1", "x" * 101), "too_long"),
+        (PostMessage("1", " \n "), "malformed"),
+        (PostMessage("", "x"), "malformed"),
+        (PostMessage("i" * 65, "x"), "malformed"),
     ],
 )
-def test_unacceptable_messages_are_refused_and_the_connection_stays(say: Say, code: str) -> None:
+def test_unacceptable_messages_are_refused_and_the_connection_stays(
+    say: PostMessage, code: str
+) -> None:
     bench = Bench(limits=Limits(text_chars=100))
     alice = bench.join("alice")
     bench.send(alice, say)
@@ -292,15 +300,15 @@ def test_unacceptable_messages_are_refused_and_the_connection_stays(say: Say, co
 def test_too_many_messages_at_once_are_refused_also_after_reconnecting() -> None:
     bench = Bench(limits=Limits(burst=2, per_second=1.0))
     alice = bench.join("alice")
-    bench.send(alice, Say("1", "x"), Say("2", "x"), Say("3", "x"))
+    bench.send(alice, PostMessage("1", "x"), PostMessage("2", "x"), PostMessage("3", "x"))
     refusal = only_refusal(bench.pull(alice))
     assert (refusal.code, refusal.ref, refusal.final) == ("too_fast", "3", False)
     bench.room.disconnect(alice, "gone", bench.now)
     alice = bench.join("alice")
-    bench.send(alice, Say("3", "x"))
+    bench.send(alice, PostMessage("3", "x"))
     assert only_refusal(bench.pull(alice)).code == "too_fast"
     bench.now += 1
-    bench.send(alice, Say("3", "x"))
+    bench.send(alice, PostMessage("3", "x"))
     assert refusals(bench.pull(alice)) == []
 
 
@@ -308,18 +316,20 @@ def test_too_many_bytes_are_refused_whatever_they_are() -> None:
     bench = Bench(limits=Limits(volume=10_000))
     alice = bench.join("alice", engine=True)
     seq = bench.say(alice)
-    bench.send(alice, Publish("d", Decided(seq, "delegate", query="q")))
+    bench.send(alice, Publish("d", DecisionMade(seq, "delegate", query="q")))
     bench.pull(alice)
     for n in range(5):
         arguments = {"x": "y" * 9000}
-        bench.send(alice, Publish(f"a{n}", Asked(seq, f"a{n}", "agent", "tool", arguments)))
-    bench.send(alice, Say("big", "x" * 10_000))
+        bench.send(
+            alice, Publish(f"a{n}", ApprovalRequested(seq, f"a{n}", "agent", "tool", arguments))
+        )
+    bench.send(alice, PostMessage("big", "x" * 10_000))
     assert [(r.code, r.ref) for r in refusals(bench.pull(alice))] == [
         *[("too_fast", f"a{n}") for n in range(2, 5)],
         ("too_fast", "big"),
     ]
     bench.now += 60
-    bench.send(alice, Publish("a2", Asked(seq, "a2", "agent", "tool", {})))
+    bench.send(alice, Publish("a2", ApprovalRequested(seq, "a2", "agent", "tool", {})))
     assert refusals(bench.pull(alice)) == []
 
 
@@ -330,8 +340,8 @@ def test_who_comes_and_goes_without_end_is_put_off() -> None:
         bench.send(peer, Hello(f"name{n}"))
         bench.pull(peer)
         bench.send(peer, Bye("y" * 500))
-    came = [body for body in bench.bodies() if isinstance(body, Joined)]
-    left = [body for body in bench.bodies() if isinstance(body, Left)]
+    came = [body for body in bench.bodies() if isinstance(body, MemberJoined)]
+    left = [body for body in bench.bodies() if isinstance(body, MemberLeft)]
     assert len(came) == len(left) == 30
     assert max(len(body.reason) for body in left) == FAREWELL_CHARS
     late = bench.room.connect("there")
@@ -352,8 +362,8 @@ def test_only_a_newcomer_goes_on_with_what_the_last_from_there_had_left() -> Non
     bench.now += 3600
     for n, (name, said) in enumerate([("ann", 5), ("neighbour", 5), ("ann", 0), ("newcomer", 0)]):
         peer, _ = bench.meet(name)
-        bench.send(peer, *[Say(f"{n}-{i}", "x") for i in range(10)])
-        ours = [body for body in bench.bodies(Said) if body.id.startswith(f"{n}-")]
+        bench.send(peer, *[PostMessage(f"{n}-{i}", "x") for i in range(10)])
+        ours = [body for body in bench.bodies(MessagePosted) if body.id.startswith(f"{n}-")]
         assert (name, len(ours)) == (name, said)
         bench.room.disconnect(peer, "gone", bench.now)
 
@@ -362,17 +372,17 @@ def test_another_name_from_the_same_place_speaks_no_faster() -> None:
     bench = Bench(limits=Limits(burst=5, per_second=1.0))
     for n in range(10):
         peer = bench.room.connect("there")
-        bench.send(peer, Hello(f"name{n}"), *[Say(str(i), "x") for i in range(10)])
+        bench.send(peer, Hello(f"name{n}"), *[PostMessage(str(i), "x") for i in range(10)])
         bench.room.disconnect(peer, "gone", bench.now)
     bench.commit()
-    assert sum(isinstance(body, Said) for body in bench.bodies()) == 5
+    assert sum(isinstance(body, MessagePosted) for body in bench.bodies()) == 5
 
 
 def test_halves_of_characters_become_question_marks() -> None:
     bench = Bench()
     alice = bench.join("alice")
     bench.say(alice, "oh \ud83d no")
-    assert bench.bodies()[-1] == Said("1", "oh ? no")
+    assert bench.bodies()[-1] == MessagePosted("1", "oh ? no")
 
 
 def test_the_handler_is_the_author_then_the_host_then_nobody() -> None:
@@ -384,7 +394,7 @@ def test_the_handler_is_the_author_then_the_host_then_nobody() -> None:
     bench.say(bob, id_="c")
     bench.room.disconnect(host, "gone", bench.now)
     bench.say(bob, id_="d")
-    handlers = [body.handler for body in bench.bodies() if isinstance(body, Said)]
+    handlers = [body.handler for body in bench.bodies() if isinstance(body, MessagePosted)]
     assert handlers == ["alice", "", "hana", ""]
 
 
@@ -393,7 +403,7 @@ def test_typing_reaches_everybody_else_once() -> None:
     alice, bob = bench.join("alice"), bench.join("bob")
     bench.pull(alice)
     bench.send(alice, Typing(), Typing())
-    assert bench.pull(bob) == [Typed("alice")]
+    assert bench.pull(bob) == [MemberTyping("alice")]
     assert bench.pull(alice) == []
 
 
@@ -404,8 +414,8 @@ def test_nobody_is_told_to_type_what_has_come() -> None:
     bench.send(alice, Typing())
     bench.send(bob, Typing())
     bench.say(alice)
-    assert not any(isinstance(frame, Typed) for frame in bench.pull(bob))
-    assert Typed("bob") in bench.pull(alice)
+    assert not any(isinstance(frame, MemberTyping) for frame in bench.pull(bob))
+    assert MemberTyping("bob") in bench.pull(alice)
 
 
 # -- engines
@@ -417,19 +427,22 @@ def test_only_the_handler_publishes_and_only_what_fits() -> None:
     seq = bench.say(bob)
     for peer in (host, alice, bob):
         bench.pull(peer)
-    bench.send(alice, Publish("1", Decided(seq, "ignore")))
-    bench.send(bob, Publish("1", Decided(seq, "ignore")))
-    bench.send(host, Publish("1", Answered(seq, "too early")))
-    bench.send(host, Publish("2", Decided(999, "ignore")))
+    bench.send(alice, Publish("1", DecisionMade(seq, "ignore")))
+    bench.send(bob, Publish("1", DecisionMade(seq, "ignore")))
+    bench.send(host, Publish("1", AnswerPosted(seq, "too early")))
+    bench.send(host, Publish("2", DecisionMade(999, "ignore")))
     assert only_refusal(bench.pull(alice)).code == "not_responsible"
     assert only_refusal(bench.pull(bob)).code == "not_responsible"
     early, unknown = refusals(bench.pull(host))
     assert (early.code, early.ref) == ("out_of_state", "1")
     assert (unknown.code, unknown.ref) == ("unknown_message", "2")
-    bench.send(host, Publish("3", Decided(seq, "delegate", query="q")))
-    bench.send(host, Publish("3", Decided(seq, "delegate", query="q")))
-    bench.send(host, Publish("4", Answered(seq, "here")))
-    assert bench.bodies()[-2:] == [Decided(seq, "delegate", query="q"), Answered(seq, "here")]
+    bench.send(host, Publish("3", DecisionMade(seq, "delegate", query="q")))
+    bench.send(host, Publish("3", DecisionMade(seq, "delegate", query="q")))
+    bench.send(host, Publish("4", AnswerPosted(seq, "here")))
+    assert bench.bodies()[-2:] == [
+        DecisionMade(seq, "delegate", query="q"),
+        AnswerPosted(seq, "here"),
+    ]
     assert refusals(bench.pull(host)) == []
 
 
@@ -437,10 +450,10 @@ def test_reports_that_cannot_be_recorded_are_refused() -> None:
     bench = Bench(limits=Limits(frame_bytes=2000, burst=100))
     host = bench.join_host()
     seq = bench.say(host)
-    bench.send(host, Publish("1", Decided(seq, "delegate", query="q")))
+    bench.send(host, Publish("1", DecisionMade(seq, "delegate", query="q")))
     bench.pull(host)
-    asked = Asked(seq, "a", "system", "tool", {"x": object()})
-    bench.send(host, Publish("2", asked), Publish("3", Answered(seq, "x" * 3000)))
+    asked = ApprovalRequested(seq, "a", "system", "tool", {"x": object()})
+    bench.send(host, Publish("2", asked), Publish("3", AnswerPosted(seq, "x" * 3000)))
     assert [each.code for each in refusals(bench.pull(host))] == ["malformed", "too_large"]
 
 
@@ -448,25 +461,25 @@ def test_a_blank_answer_or_query_is_refused_and_the_run_can_still_end() -> None:
     bench = Bench()
     host = bench.join_host()
     seq = bench.say(host)
-    bench.send(host, Publish("1", Decided(seq, "delegate", query=" ")))
-    bench.send(host, Publish("2", Decided(seq, "delegate", query="q")))
-    bench.send(host, Publish("3", Answered(seq, " \n")))
+    bench.send(host, Publish("1", DecisionMade(seq, "delegate", query=" ")))
+    bench.send(host, Publish("2", DecisionMade(seq, "delegate", query="q")))
+    bench.send(host, Publish("3", AnswerPosted(seq, " \n")))
     assert [(r.code, r.ref) for r in refusals(bench.pull(host))] == [
         ("malformed", "1"),
         ("malformed", "3"),
     ]
-    bench.send(host, Publish("4", Failed(seq, "agent", "the agent gave an empty answer")))
-    assert isinstance(bench.bodies()[-1], Failed)
-    assert not any(isinstance(body, Answered) for body in bench.bodies())
+    bench.send(host, Publish("4", RunFailed(seq, "agent", "the agent gave an empty answer")))
+    assert isinstance(bench.bodies()[-1], RunFailed)
+    assert not any(isinstance(body, AnswerPosted) for body in bench.bodies())
 
 
 def test_engines_have_labels_and_guests_have_none() -> None:
     bench = Bench()
     alice, bob = bench.join("alice", engine=True), bench.join("bob")
-    bench.send(alice, Equip("some model"), Equip("some model"))
-    bench.send(bob, Equip("some model"))
-    assert [body for body in bench.bodies() if isinstance(body, Equipped)] == [
-        Equipped("some model")
+    bench.send(alice, SetEngine("some model"), SetEngine("some model"))
+    bench.send(bob, SetEngine("some model"))
+    assert [body for body in bench.bodies() if isinstance(body, EngineChanged)] == [
+        EngineChanged("some model")
     ]
     assert only_refusal(bench.pull(bob)).code == "out_of_state"
 
@@ -477,11 +490,13 @@ def test_deltas_come_only_from_the_handler_of_a_running_message() -> None:
     seq = bench.say(bob)
     for peer in (host, alice, bob):
         bench.pull(peer)
-    bench.send(alice, Delta(seq, "forged"))
-    bench.send(host, Delta(seq, "Once "), Delta(seq, "upon"), Delta(seq + 1, "nowhere"))
-    assert bench.pull(bob) == bench.pull(alice) == [Streamed(seq, "Once upon")]
-    bench.send(host, Publish("1", Decided(seq, "ignore")), Delta(seq, " a time"))
-    assert not any(isinstance(frame, Streamed) for frame in bench.pull(bob))
+    bench.send(alice, ReportDelta(seq, "forged"))
+    bench.send(
+        host, ReportDelta(seq, "Once "), ReportDelta(seq, "upon"), ReportDelta(seq + 1, "nowhere")
+    )
+    assert bench.pull(bob) == bench.pull(alice) == [AnswerDelta(seq, "Once upon")]
+    bench.send(host, Publish("1", DecisionMade(seq, "ignore")), ReportDelta(seq, " a time"))
+    assert not any(isinstance(frame, AnswerDelta) for frame in bench.pull(bob))
 
 
 def test_a_run_is_stopped_by_its_author_or_its_handler_only() -> None:
@@ -494,7 +509,7 @@ def test_a_run_is_stopped_by_its_author_or_its_handler_only() -> None:
     assert only_refusal(bench.pull(alice)).code == "not_responsible"
     bench.send(bob, Stop(seq))
     assert bench.pull(host) == [Stopping(seq, "bob")]
-    bench.send(host, Publish("1", Cancelled(seq, "stopped by bob")))
+    bench.send(host, Publish("1", RunCancelled(seq, "stopped by bob")))
     bench.pull(bob)
     bench.send(bob, Stop(seq))
     assert only_refusal(bench.pull(bob)).code == "out_of_state"
@@ -522,13 +537,13 @@ def test_while_the_room_is_being_suspended_reports_count_and_messages_are_put_of
     assert bench.pull(bob) == [Suspending(10.0)]
     assert bench.pull(old) == []  # a program that would not understand it
     for _ in range(3):
-        bench.send(old, Say("x", "is there time?"))
+        bench.send(old, PostMessage("x", "is there time?"))
         refused = only_refusal(bench.pull(old))
         assert (refused.code, refused.ref, refused.final) == ("too_fast", "x", False)
     bench.now += 4.0
     late = bench.connect(Hello("dan", knows=KNOWN))
     assert Suspending(6.0) in bench.pull(late)
-    bench.send(host, Publish("1", Decided(seq, "ignore")))
+    bench.send(host, Publish("1", DecisionMade(seq, "ignore")))
     assert bench.room.state.exchanges[seq].phase is Phase.IGNORED
     assert list(bench.room.state.exchanges) == [seq]
     bench.room.suspend("", bench.now)
@@ -539,12 +554,14 @@ def test_leaving_is_recorded_with_its_reason() -> None:
     bench = Bench()
     alice, bob = bench.join("alice"), bench.join("bob")
     bench.send(alice, Bye("lunch"))
-    assert bench.written[-1] == Event(bench.room.state.head, 1000.0, ROOM, Left("alice", "lunch"))
+    assert bench.written[-1] == Event(
+        bench.room.state.head, 1000.0, ROOM, MemberLeft("alice", "lunch")
+    )
     assert bench.pull(alice) == []
     assert bench.room.finished(alice)
     bench.room.disconnect(alice, "gone", bench.now)
     bench.room.disconnect(bob, "connection lost", bench.now)
-    assert bench.room.pending()[0].body == Left("bob", "connection lost")
+    assert bench.room.pending()[0].body == MemberLeft("bob", "connection lost")
     assert bench.room.state.present() == []
 
 
@@ -564,10 +581,10 @@ def test_nobody_leaves_for_a_reason_that_only_the_room_gives(reason: str, *, mut
     if muted:
         bench.send(host, Moderate("mute", "alice"))
     bench.send(alice, Bye(reason))
-    assert bench.bodies(Left) == [Left("alice")]
+    assert bench.bodies(MemberLeft) == [MemberLeft("alice")]
 
 
-@pytest.mark.parametrize("frame", [Say("1", "x"), Bye(), Typing(), Stop(1)])
+@pytest.mark.parametrize("frame", [PostMessage("1", "x"), Bye(), Typing(), Stop(1)])
 def test_nothing_comes_before_a_hello(frame: ClientFrame) -> None:
     bench = Bench()
     peer = bench.connect()
@@ -579,23 +596,23 @@ def test_nothing_comes_before_a_hello(frame: ClientFrame) -> None:
 def test_a_second_hello_ends_the_connection() -> None:
     bench = Bench()
     alice = bench.join("alice")
-    bench.send(alice, Hello("alice"), Say("1", "too late"))
+    bench.send(alice, Hello("alice"), PostMessage("1", "too late"))
     assert only_refusal(bench.pull(alice)).code == "out_of_state"
-    assert isinstance(bench.bodies()[-1], Left)
+    assert isinstance(bench.bodies()[-1], MemberLeft)
 
 
 def test_suspending_delivers_the_rest_and_then_says_farewell() -> None:
     bench = Bench()
     alice = bench.join("alice")
     stranger = bench.connect()
-    bench.room.receive(alice, Say("1", "last words"), bench.now)
+    bench.room.receive(alice, PostMessage("1", "last words"), bench.now)
     bench.room.suspend("good night", bench.now)
     assert bench.pull(alice) == []
     assert not bench.room.finished(alice)
     bench.commit()
     frames = bench.pull(alice)
-    assert [type(event.body) for event in events_in(frames)] == [Said, Suspended]
-    assert isinstance(frames[-1], Refused)
+    assert [type(event.body) for event in events_in(frames)] == [MessagePosted, RoomSuspended]
+    assert isinstance(frames[-1], FrameRefused)
     assert (frames[-1].code, frames[-1].final) == ("suspended", True)
     assert only_refusal(bench.pull(stranger)).code == "suspended"
     assert bench.room.finished(alice)
@@ -614,12 +631,12 @@ def test_a_peer_that_never_reads_costs_a_bounded_amount() -> None:
     bench = Bench(limits=limits)
     idle, host, bob = bench.join("idle"), bench.join_host(), bench.join("bob")
     for n in range(50):
-        bench.send(bob, Say(str(n), "x"))
-        bench.send(host, Delta(bench.room.state.head, "y" * 1000))
+        bench.send(bob, PostMessage(str(n), "x"))
+        bench.send(host, ReportDelta(bench.room.state.head, "y" * 1000))
     assert len(events_in(bench.pull(idle))) >= 50
     for _ in range(100):
-        bench.send(host, *[Delta(seq, "y" * 9000) for seq in list(bench.room.state.running)])
-    signals = [frame for frame in bench.pull(idle) if isinstance(frame, Streamed)]
+        bench.send(host, *[ReportDelta(seq, "y" * 9000) for seq in list(bench.room.state.running)])
+    signals = [frame for frame in bench.pull(idle) if isinstance(frame, AnswerDelta)]
     assert len(signals) <= limits.signals
     assert max(len(signal.text) for signal in signals) <= 64_000
 
@@ -634,7 +651,7 @@ def test_a_peer_that_lets_replies_pile_up_is_dismissed_and_may_return() -> None:
     assert (refusal.code, refusal.final) == ("slow", False)
     assert bench.room.finished(alice)
     bench.room.disconnect(alice, "whatever", bench.now)
-    assert bench.room.pending()[-1].body == Left("alice", "too slow")
+    assert bench.room.pending()[-1].body == MemberLeft("alice", "too slow")
     assert isinstance(bench.pull(bench.connect(Hello("alice")))[0], Welcome)
 
 
@@ -643,7 +660,7 @@ def test_a_peer_that_insists_on_what_is_refused_is_dismissed() -> None:
     alice = bench.join("alice")
     seen: list[ServerFrame] = []
     for _ in range(6):
-        bench.send(alice, Say("1", ""))
+        bench.send(alice, PostMessage("1", ""))
         seen += bench.pull(alice)
     assert [refusal.code for refusal in refusals(seen)] == ["malformed"] * 5 + ["too_fast"]
     assert bench.room.finished(alice)
@@ -674,10 +691,10 @@ def test_what_waits_for_a_failing_disk_is_bounded_whoever_sends_it(
         bench.pull(peer)
     room = bench.room
     for n in range(40):
-        room.receive(bob, Say(str(n), "x"), bench.now)
-        room.receive(host, Publish(f"d{n}", Decided(seq, "delegate", query="q")), bench.now)
-        room.receive(host, Publish(f"e{n}", Failed(seq, "agent", "x")), bench.now)
-        room.receive(host, Equip(f"model {n}"), bench.now)
+        room.receive(bob, PostMessage(str(n), "x"), bench.now)
+        room.receive(host, Publish(f"d{n}", DecisionMade(seq, "delegate", query="q")), bench.now)
+        room.receive(host, Publish(f"e{n}", RunFailed(seq, "agent", "x")), bench.now)
+        room.receive(host, SetEngine(f"model {n}"), bench.now)
         late = room.connect()
         room.receive(late, Hello("late"), bench.now)
         room.disconnect(late, "gone", bench.now)
@@ -696,7 +713,7 @@ def test_a_long_history_comes_in_pieces() -> None:
     bench = Bench(limits=Limits(burst=10**6))
     alice = bench.join("alice")
     for n in range(1000):
-        bench.room.receive(alice, Say(str(n), "x" * (n % 500) + "."), bench.now)
+        bench.room.receive(alice, PostMessage(str(n), "x" * (n % 500) + "."), bench.now)
     bench.commit()
     late = bench.connect(Hello("late"))
     batches = [frame for frame in bench.pull(late) if isinstance(frame, Entries)]

@@ -13,16 +13,22 @@ from genie_core.room.courier import Courier
 from genie_core.room.depot import Depot
 from genie_core.room.downloads import FETCHED_AT_ONCE
 from genie_core.room.filing import MAX_ERRANDS, Errand
-from genie_core.room.protocol.events import Event, FileRef, Hosted, Recovered, Said
+from genie_core.room.protocol.events import (
+    Event,
+    FileRef,
+    HostStarted,
+    MessagePosted,
+    RecoveredEvent,
+)
 from genie_core.room.protocol.frames import (
     Chunk,
     ClientFrame,
-    Fetch,
-    Piece,
-    Refused,
+    FetchFile,
+    FilePiece,
+    FileStored,
+    FrameRefused,
     ServerFrame,
-    Store,
-    Stored,
+    StoreFile,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer, Way
@@ -62,7 +68,7 @@ class Line:
     def ask(self, frame: ClientFrame) -> bool:
         if not self.up:
             return False
-        assert isinstance(frame, Store | Chunk | Fetch)
+        assert isinstance(frame, StoreFile | Chunk | FetchFile)
         self.asked.append(frame)
         self.open += 1
         assert self.open <= MAX_ERRANDS
@@ -81,7 +87,7 @@ class Line:
 
     def _deliver(self, answer: ServerFrame) -> None:
         answer = self.change(answer)
-        assert isinstance(answer, Stored | Piece | Refused)
+        assert isinstance(answer, FileStored | FilePiece | FrameRefused)
         self.courier.on_answer(answer)
         self._news.set()
 
@@ -110,24 +116,24 @@ class Line:
         return any(each.digest == digest and (each.complete or each.problem) for each in self.told)
 
     def say(self, *files: FileRef) -> None:
-        self.courier.on_event(Event(1, 0.0, "alice", Said("id", "see", files=files)))
+        self.courier.on_event(Event(1, 0.0, "alice", MessagePosted("id", "see", files=files)))
 
     def recall(self, *files: FileRef) -> None:
         self.courier.recall(files)
 
     def hosted(self) -> None:
-        self.courier.on_event(Event(2, 0.0, "", Hosted("heir")))
+        self.courier.on_event(Event(2, 0.0, "", HostStarted("heir")))
 
     def recovered(self, *files: FileRef) -> None:
-        said = Event(1, 0.0, "alice", Said("id", "see", files=files))
-        self.courier.on_event(Event(3, 0.0, "bob", Recovered(said)))
+        said = Event(1, 0.0, "alice", MessagePosted("id", "see", files=files))
+        self.courier.on_event(Event(3, 0.0, "bob", RecoveredEvent(said)))
 
     def sends(self, digest: str) -> list[ClientFrame]:
         """What was asked to bring a file."""
         return [
             frame
             for frame in self.asked
-            if isinstance(frame, Store | Chunk) and frame.digest == digest
+            if isinstance(frame, StoreFile | Chunk) and frame.digest == digest
         ]
 
 
@@ -236,7 +242,7 @@ async def test_a_line_that_is_cut_again_and_again_costs_no_more_than_was_on_its_
             break
     assert bob.courier.place(DIGEST).read_bytes() == DATA
     chunks = -(-len(DATA) // CHUNK_BYTES)
-    assert sum(isinstance(frame, Fetch) for frame in bob.asked) <= 3 * chunks
+    assert sum(isinstance(frame, FetchFile) for frame in bob.asked) <= 3 * chunks
 
 
 async def test_a_program_that_is_started_again_goes_on_where_it_was(house: House) -> None:
@@ -251,7 +257,7 @@ async def test_a_program_that_is_started_again_goes_on_where_it_was(house: House
     after.say(file)
     after.connect()
     await after.until(lambda: after.ended(DIGEST))
-    first = next(frame for frame in after.asked if isinstance(frame, Fetch))
+    first = next(frame for frame in after.asked if isinstance(frame, FetchFile))
     assert first.offset >= 3 * CHUNK_BYTES
     assert after.courier.place(DIGEST).read_bytes() == DATA
 
@@ -289,7 +295,7 @@ async def test_what_was_read_for_an_old_connection_is_not_sent_on_a_new_one(hous
     alice.connect()
     blobs.go_on.set()
     await alice.until(lambda: alice.courier.is_sent(DIGEST))
-    assert isinstance(alice.asked[before], Store)
+    assert isinstance(alice.asked[before], StoreFile)
 
 
 async def test_the_newest_files_come_first_and_only_a_few_at_once(house: House) -> None:
@@ -299,7 +305,7 @@ async def test_the_newest_files_come_first_and_only_a_few_at_once(house: House) 
         bob.say(file)
     bob.connect()
     await bob.until(lambda: all(bob.ended(file.digest) for file in files))
-    order = list(dict.fromkeys(frame.digest for frame in bob.asked if isinstance(frame, Fetch)))
+    order = list(dict.fromkeys(frame.digest for frame in bob.asked if isinstance(frame, FetchFile)))
     assert set(order[:FETCHED_AT_ONCE]) == {file.digest for file in files[-FETCHED_AT_ONCE:]}
     assert order[-1] == files[0].digest
 
@@ -315,7 +321,7 @@ async def test_a_file_that_is_here_is_not_fetched(house: House) -> None:
     alice.connect()
     second = await alice.courier.attach(house.file("other", b"other"))
     await alice.until(lambda: alice.courier.is_sent(second.digest))
-    assert not any(isinstance(frame, Fetch) for frame in alice.asked)
+    assert not any(isinstance(frame, FetchFile) for frame in alice.asked)
 
 
 async def test_a_room_that_is_hosted_anew_gets_what_no_message_names_yet(house: House) -> None:
@@ -422,8 +428,8 @@ async def test_a_host_that_sends_another_file_is_given_up(house: House) -> None:
     (file,) = await house.stock(DATA)
 
     def change(frame: ServerFrame) -> ServerFrame:
-        if isinstance(frame, Piece):
-            return Piece(frame.digest, frame.offset, bytes(len(frame.data)), frame.size)
+        if isinstance(frame, FilePiece):
+            return FilePiece(frame.digest, frame.offset, bytes(len(frame.data)), frame.size)
         return frame
 
     bob = house.line("bob")
@@ -449,9 +455,9 @@ async def test_what_cannot_be_attached_is_said_and_not_sent(house: House) -> Non
 async def test_answers_that_nobody_asked_for_change_nothing(house: House) -> None:
     bob = house.line("bob")
     bob.connect()
-    bob.courier.on_answer(Stored(DIGEST, 5))
-    bob.courier.on_answer(Piece(DIGEST, 0, b"x", 1))
-    bob.courier.on_answer(Refused("disk", "", "0123"))
+    bob.courier.on_answer(FileStored(DIGEST, 5))
+    bob.courier.on_answer(FilePiece(DIGEST, 0, b"x", 1))
+    bob.courier.on_answer(FrameRefused("disk", "", "0123"))
     bob.courier.on_online(LIMITS)
     assert bob.courier.is_sent(DIGEST)
     assert not bob.courier.has("nonsense")
@@ -488,7 +494,7 @@ async def test_whoever_hosts_the_room_anew_is_offered_what_messages_name(house: 
         bob.say(file)
     await bob.until(lambda: all(bob.courier.has(file.digest) for file in files))
     assert alice.sends(unnamed.digest) == []
-    assert alice.sends(there.digest) == [Store(there.digest, there.size)]
+    assert alice.sends(there.digest) == [StoreFile(there.digest, there.size)]
     assert alice.told == []
     assert all(alice.courier.is_sent(file.digest) for file in files)
 
@@ -502,7 +508,7 @@ async def test_a_host_who_stays_is_offered_nothing(house: House) -> None:
         fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
         await alice.until(lambda: alice.courier.is_sent(fresh.digest))  # noqa: B023
         alice.cut()
-    assert {frame.digest for frame in alice.asked if isinstance(frame, Store)} == {fresh.digest}
+    assert {frame.digest for frame in alice.asked if isinstance(frame, StoreFile)} == {fresh.digest}
 
 
 async def test_a_host_who_lacks_one_file_is_offered_the_others(house: House) -> None:
@@ -537,7 +543,7 @@ async def test_what_is_brought_in_vain_is_not_told_nor_tried_again_at_once(house
     alice.hosted()
     fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
     await alice.until(lambda: alice.ended(fresh.digest))
-    assert alice.sends(DIGEST) == [Store(DIGEST, len(DATA))]
+    assert alice.sends(DIGEST) == [StoreFile(DIGEST, len(DATA))]
     assert {each.digest for each in alice.told} == {fresh.digest}
 
 
@@ -552,7 +558,7 @@ async def test_the_hosts_own_courier_offers_nothing(house: House) -> None:
     hana.connect()
     fresh = await hana.courier.attach(house.file("fresh", b"fresh"))
     await hana.until(lambda: hana.courier.is_sent(fresh.digest))
-    assert {frame.digest for frame in hana.asked if isinstance(frame, Store)} == {fresh.digest}
+    assert {frame.digest for frame in hana.asked if isinstance(frame, StoreFile)} == {fresh.digest}
 
 
 async def test_a_line_that_is_cut_while_a_file_is_brought_back_costs_little(house: House) -> None:
@@ -595,7 +601,7 @@ async def test_what_the_host_lacks_is_told_once_and_fetched_when_it_is_there(
     bob.say(FileRef(DIGEST, "../\x1b[31ma", len(DATA)))
 
     def tries() -> int:
-        return sum(isinstance(frame, Fetch) for frame in bob.asked)
+        return sum(isinstance(frame, FetchFile) for frame in bob.asked)
 
     await bob.until(lambda: tries() >= 4)
     assert [each.problem for each in bob.told if each.problem] == [
@@ -621,7 +627,7 @@ async def test_what_is_taken_back_is_sent_no_further(house: House) -> None:
     alice.connect()
     fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
     await alice.until(lambda: alice.courier.is_sent(fresh.digest))
-    assert {frame.digest for frame in alice.asked[before:] if isinstance(frame, Store)} == {
+    assert {frame.digest for frame in alice.asked[before:] if isinstance(frame, StoreFile)} == {
         fresh.digest
     }
     again = await alice.courier.attach(house.file())
@@ -684,8 +690,8 @@ async def test_a_host_who_wants_nothing_from_somebody_is_not_pestered(
     monkeypatch.setattr("genie_core.room.offers.INTERVAL", 0.0)
 
     def change(frame: ServerFrame) -> ServerFrame:
-        assert isinstance(frame, Stored)
-        return Refused("not_allowed", "you may read here", frame.digest)
+        assert isinstance(frame, FileStored)
+        return FrameRefused("not_allowed", "you may read here", frame.digest)
 
     files = house.keep("alice", *(f"{number}".encode() for number in range(20)))
     alice = house.line("alice")
@@ -739,4 +745,4 @@ async def test_what_is_taken_back_while_it_is_read_is_not_sent(house: House) -> 
     blobs.go_on.set()
     fresh = await alice.courier.attach(house.file("fresh", b"fresh"))
     await alice.until(lambda: alice.courier.is_sent(fresh.digest))
-    assert alice.sends(DIGEST) == [Store(DIGEST, len(DATA))]
+    assert alice.sends(DIGEST) == [StoreFile(DIGEST, len(DATA))]

@@ -6,20 +6,20 @@ import pytest
 from genie_core.room.departure import EXCERPT_CHARS, Grace, Item, Receipt, make_receipt, take_steps
 from genie_core.room.protocol.events import (
     ROOM,
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Cancelled,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
     FileRef,
-    Hosted,
-    Joined,
-    Opened,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
     RunBody,
-    Said,
-    Settled,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.state.room_state import RoomState
 
@@ -104,25 +104,25 @@ def after(*bodies: tuple[str, AnyBody]) -> RoomState:
 def test_a_receipt_goes_by_what_the_room_knows_in_the_end() -> None:
     long = "word " * 40
     state = after(
-        (ROOM, Opened("r", "Room")),
-        (ROOM, Hosted("ann")),
-        ("ann", Joined("host", engine=True)),
-        ("ann", Said("3", "before", handler="ann")),
-        ("ann", Said("4", long, handler="ann")),
-        ("ann", Said("5", "silent", handler="ann")),
-        ("ann", Said("6", "broken", handler="ann")),
-        ("bob", Said("7", "", handler="ann", files=(FileRef("a" * 64, "plan.pdf", 5),))),
-        ("ann", Said("8", "asks", handler="ann")),
-        ("ann", Said("9", "lost", handler="ann")),
-        ("ann", Decided(5, "delegate", query="q")),
-        ("ann", Answered(5, "yes")),
-        ("ann", Decided(6, "ignore")),
-        ("ann", Failed(7, "agent", "no network")),
-        ("ann", Cancelled(8, "suspended")),
-        ("ann", Decided(9, "delegate", query="q")),
-        ("ann", Asked(9, "a1", "system", "delete", {})),
-        ("ann", Settled(9, "a1", "parked")),
-        ("ann", Cancelled(9, "suspended")),
+        (ROOM, RoomCreated("r", "Room")),
+        (ROOM, HostStarted("ann")),
+        ("ann", MemberJoined("host", engine=True)),
+        ("ann", MessagePosted("3", "before", handler="ann")),
+        ("ann", MessagePosted("4", long, handler="ann")),
+        ("ann", MessagePosted("5", "silent", handler="ann")),
+        ("ann", MessagePosted("6", "broken", handler="ann")),
+        ("bob", MessagePosted("7", "", handler="ann", files=(FileRef("a" * 64, "plan.pdf", 5),))),
+        ("ann", MessagePosted("8", "asks", handler="ann")),
+        ("ann", MessagePosted("9", "lost", handler="ann")),
+        ("ann", DecisionMade(5, "delegate", query="q")),
+        ("ann", AnswerPosted(5, "yes")),
+        ("ann", DecisionMade(6, "ignore")),
+        ("ann", RunFailed(7, "agent", "no network")),
+        ("ann", RunCancelled(8, "suspended")),
+        ("ann", DecisionMade(9, "delegate", query="q")),
+        ("ann", ApprovalRequested(9, "a1", "system", "delete", {})),
+        ("ann", ApprovalResolved(9, "a1", "parked")),
+        ("ann", RunCancelled(9, "suspended")),
     )
     receipt = make_receipt(state, "ann", range(5, 11), unsent=2, problems=["the disk is full"])
     assert [each.message for each in receipt.finished] == [5, 6]
@@ -145,27 +145,36 @@ def test_a_receipt_goes_by_what_the_room_knows_in_the_end() -> None:
     ("unrecorded", "detail"),
     [
         ([], ""),
-        ([Settled(4, "a1", "approved"), Answered(4, "yes")], "answered"),
-        ([Settled(4, "a1", "approved"), Failed(4, "agent", "no network")], "no network"),
-        ([Settled(4, "a1", "parked"), Cancelled(4, "left")], "delete waits for your answer"),
+        ([ApprovalResolved(4, "a1", "approved"), AnswerPosted(4, "yes")], "answered"),
         (
-            [Asked(4, "a2", "system", "fetch", {}), Settled(4, "a2", "parked")],
+            [ApprovalResolved(4, "a1", "approved"), RunFailed(4, "agent", "no network")],
+            "no network",
+        ),
+        (
+            [ApprovalResolved(4, "a1", "parked"), RunCancelled(4, "left")],
+            "delete waits for your answer",
+        ),
+        (
+            [
+                ApprovalRequested(4, "a2", "system", "fetch", {}),
+                ApprovalResolved(4, "a2", "parked"),
+            ],
             "fetch waits for your answer",
         ),
-        ([Settled(4, "a1", "denied"), Cancelled(4, "left")], "cancelled"),
-        ([Answered(5, "of another message")], ""),
+        ([ApprovalResolved(4, "a1", "denied"), RunCancelled(4, "left")], "cancelled"),
+        ([AnswerPosted(5, "of another message")], ""),
     ],
 )
 def test_how_work_ended_of_which_the_room_has_not_heard(
     unrecorded: list[RunBody], detail: str
 ) -> None:
     state = after(
-        (ROOM, Opened("r", "Room")),
-        (ROOM, Hosted("ann")),
-        ("bob", Joined("member", engine=True)),
-        ("bob", Said("3", "tidy up", handler="bob")),
-        ("bob", Decided(4, "delegate", query="q")),
-        ("bob", Asked(4, "a1", "system", "delete", {})),
+        (ROOM, RoomCreated("r", "Room")),
+        (ROOM, HostStarted("ann")),
+        ("bob", MemberJoined("member", engine=True)),
+        ("bob", MessagePosted("3", "tidy up", handler="bob")),
+        ("bob", DecisionMade(4, "delegate", query="q")),
+        ("bob", ApprovalRequested(4, "a1", "system", "delete", {})),
     )
     receipt = make_receipt(state, "bob", [4], unrecorded=unrecorded)
     assert receipt == Receipt(unheard=(Item(4, "bob", "tidy up", detail),))

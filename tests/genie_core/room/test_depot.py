@@ -12,15 +12,15 @@ import pytest
 from genie_core.archive.blobs import BlobStore, on_disk
 from genie_core.room.depot import IDLE, LEFTOVER, UPLOADS, Depot, stock
 from genie_core.room.filing import Errand, FileFrame
-from genie_core.room.protocol.events import Event, FileRef, Said
+from genie_core.room.protocol.events import Event, FileRef, MessagePosted
 from genie_core.room.protocol.frames import (
     Chunk,
-    Fetch,
-    Piece,
-    Refused,
+    FetchFile,
+    FilePiece,
+    FileStored,
+    FrameRefused,
     ServerFrame,
-    Store,
-    Stored,
+    StoreFile,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.transfer import CHUNK_BYTES, files_of
@@ -59,8 +59,8 @@ class Desk:
         return answer
 
     async def send(self, digest: str, data: bytes, name: str = "alice") -> ServerFrame:
-        answer = await self.ask(Store(digest, len(data)), name=name)
-        while isinstance(answer, Stored) and answer.have < len(data):
+        answer = await self.ask(StoreFile(digest, len(data)), name=name)
+        while isinstance(answer, FileStored) and answer.have < len(data):
             at = answer.have
             answer = await self.ask(Chunk(digest, at, data[at : at + CHUNK_BYTES]), name=name)
         return answer
@@ -68,8 +68,8 @@ class Desk:
     async def fetch(self, digest: str) -> bytes:
         data = b""
         while True:
-            piece = await self.ask(Fetch(digest, len(data)), name="bob")
-            assert isinstance(piece, Piece)
+            piece = await self.ask(FetchFile(digest, len(data)), name="bob")
+            assert isinstance(piece, FilePiece)
             data += piece.data
             if len(data) == piece.size:
                 return data
@@ -83,13 +83,13 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 
 def code(answer: ServerFrame) -> str:
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, FrameRefused)
     return answer.code
 
 
 async def test_a_file_comes_in_chunks_is_checked_and_goes_out_in_pieces(desk: Desk) -> None:
     digest, data = some(1)
-    assert await desk.send(digest, data) == Stored(digest, len(data))
+    assert await desk.send(digest, data) == FileStored(digest, len(data))
     assert desk.arrived == [FileRef(digest, digest[:12], len(data), "application/octet-stream")]
     assert desk.depot.known == {digest: desk.arrived[0]}
     assert await desk.fetch(digest) == data
@@ -103,8 +103,8 @@ async def test_the_type_of_a_file_is_judged_by_what_arrived(desk: Desk) -> None:
 async def test_a_file_that_is_there_is_not_sent_again(desk: Desk) -> None:
     digest, data = some(1)
     await desk.send(digest, data)
-    assert await desk.ask(Store(digest, len(data)), name="bob") == Stored(digest, len(data))
-    assert await desk.ask(Chunk(digest, 0, b"junk"), name="bob") == Stored(digest, len(data))
+    assert await desk.ask(StoreFile(digest, len(data)), name="bob") == FileStored(digest, len(data))
+    assert await desk.ask(Chunk(digest, 0, b"junk"), name="bob") == FileStored(digest, len(data))
     assert len(desk.arrived) == 1
 
 
@@ -113,16 +113,16 @@ async def test_a_file_that_lies_in_the_folder_already_has_arrived(
 ) -> None:
     (tmp_path / "a.txt").write_bytes(TEXT)
     digest, size = desk.blobs.add(tmp_path / "a.txt")  # as the host's own terminal does
-    assert await desk.ask(Store(digest, size)) == Stored(digest, size)
+    assert await desk.ask(StoreFile(digest, size)) == FileStored(digest, size)
     assert [file.digest for file in desk.arrived] == [digest]
 
 
 async def test_it_goes_on_after_a_cut_from_where_it_was(desk: Desk) -> None:
     digest, data = some(1)
-    await desk.ask(Store(digest, len(data)))
+    await desk.ask(StoreFile(digest, len(data)))
     await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]))
-    assert await desk.ask(Store(digest, len(data)), peer=2) == Stored(digest, CHUNK_BYTES)
-    assert await desk.send(digest, data) == Stored(digest, len(data))
+    assert await desk.ask(StoreFile(digest, len(data)), peer=2) == FileStored(digest, CHUNK_BYTES)
+    assert await desk.send(digest, data) == FileStored(digest, len(data))
 
 
 async def test_what_is_damaged_is_refused_and_can_be_sent_again(desk: Desk) -> None:
@@ -130,29 +130,29 @@ async def test_what_is_damaged_is_refused_and_can_be_sent_again(desk: Desk) -> N
     assert code(await desk.send(digest, data[:-1] + b"!")) == "corrupt"
     assert desk.arrived == []
     assert desk.blobs.total() == 0
-    assert await desk.send(digest, data) == Stored(digest, len(data))
+    assert await desk.send(digest, data) == FileStored(digest, len(data))
 
 
 async def test_nobody_spoils_what_somebody_else_sends(desk: Desk) -> None:
     digest, data = some(1)
-    await desk.ask(Store(digest, len(data)))
+    await desk.ask(StoreFile(digest, len(data)))
     await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]))
     assert code(await desk.send(digest, b"junk" * 9, name="mallory")) == "corrupt"
-    assert await desk.ask(Store(digest, len(data))) == Stored(digest, CHUNK_BYTES)
-    assert await desk.send(digest, data) == Stored(digest, len(data))
+    assert await desk.ask(StoreFile(digest, len(data))) == FileStored(digest, CHUNK_BYTES)
+    assert await desk.send(digest, data) == FileStored(digest, len(data))
 
 
 async def test_of_two_that_send_the_same_file_both_are_told_that_it_is_there(desk: Desk) -> None:
     digest, data = some(1)
     answers = await asyncio.gather(desk.send(digest, data), desk.send(digest, data, name="bob"))
-    assert list(answers) == [Stored(digest, len(data))] * 2
+    assert list(answers) == [FileStored(digest, len(data))] * 2
     assert len(desk.arrived) == 1
     assert list(desk.blobs.digests()) == [digest]
 
 
 async def test_a_beginning_is_of_no_use_once_somebody_else_has_sent_all(desk: Desk) -> None:
     digest, data = some(1)
-    await desk.ask(Store(digest, len(data)), name="bob")
+    await desk.ask(StoreFile(digest, len(data)), name="bob")
     await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]), name="bob")
     await desk.send(digest, data)
     assert desk.blobs.total() == on_disk(len(data))
@@ -165,7 +165,7 @@ async def test_a_chunk_outside_the_file_ends_its_sending(
     desk: Desk, offset: int, data: bytes
 ) -> None:
     digest, _ = some(1)
-    await desk.ask(Store(digest, 10))
+    await desk.ask(StoreFile(digest, 10))
     assert code(await desk.ask(Chunk(digest, offset, data))) == "malformed"
     assert code(await desk.ask(Chunk(digest, 0, b"x"))) == "out_of_state"
 
@@ -175,21 +175,21 @@ async def test_frames_that_make_no_sense_are_refused_one_by_one(desk: Desk) -> N
     await desk.send(digest, data)
     other = "0" * 64
     cases: list[tuple[FileFrame, str]] = [
-        (Store("../../etc/passwd", 10), "malformed"),
-        (Store("A" * 64, 10), "malformed"),
-        (Store(other, 0), "too_large"),
-        (Store(other, -1), "too_large"),
-        (Store(other, 400 * KIB + 1), "too_large"),
+        (StoreFile("../../etc/passwd", 10), "malformed"),
+        (StoreFile("A" * 64, 10), "malformed"),
+        (StoreFile(other, 0), "too_large"),
+        (StoreFile(other, -1), "too_large"),
+        (StoreFile(other, 400 * KIB + 1), "too_large"),
         (Chunk(other, 0, b"x"), "out_of_state"),
-        (Fetch(other, 0), "unknown_file"),
-        (Fetch(digest, -1), "malformed"),
-        (Fetch(digest, len(data)), "malformed"),
-        (Fetch("/dev/zero", 0), "unknown_file"),
+        (FetchFile(other, 0), "unknown_file"),
+        (FetchFile(digest, -1), "malformed"),
+        (FetchFile(digest, len(data)), "malformed"),
+        (FetchFile("/dev/zero", 0), "unknown_file"),
     ]
     for frame, refusal in cases:
         answer = await desk.ask(frame)
         assert code(answer) == refusal
-        assert isinstance(answer, Refused)
+        assert isinstance(answer, FrameRefused)
         assert answer.ref == frame.digest
         assert not answer.final
     assert list(desk.blobs.digests()) == [digest]
@@ -197,31 +197,31 @@ async def test_frames_that_make_no_sense_are_refused_one_by_one(desk: Desk) -> N
 
 async def test_nobody_sends_too_many_files_at_once(desk: Desk) -> None:
     for number in range(UPLOADS):
-        assert await desk.ask(Store(f"{number:064x}", 100)) == Stored(f"{number:064x}", 0)
-    assert code(await desk.ask(Store("f" * 64, 100))) == "too_fast"
-    assert isinstance(await desk.ask(Store("f" * 64, 100), name="bob"), Stored)
-    assert await desk.ask(Store(f"{0:064x}", 100)) == Stored(f"{0:064x}", 0)
+        assert await desk.ask(StoreFile(f"{number:064x}", 100)) == FileStored(f"{number:064x}", 0)
+    assert code(await desk.ask(StoreFile("f" * 64, 100))) == "too_fast"
+    assert isinstance(await desk.ask(StoreFile("f" * 64, 100), name="bob"), FileStored)
+    assert await desk.ask(StoreFile(f"{0:064x}", 100)) == FileStored(f"{0:064x}", 0)
     desk.now += IDLE
-    assert isinstance(await desk.ask(Store("f" * 64, 100)), Stored)
+    assert isinstance(await desk.ask(StoreFile("f" * 64, 100)), FileStored)
 
 
 async def test_one_person_fills_their_share_only(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    assert isinstance(await desk.send(*some(1)), Stored)
+    assert isinstance(await desk.send(*some(1)), FileStored)
     assert code(await desk.send(*some(2))) == "no_space"
-    assert isinstance(await desk.send(*some(2), name="bob"), Stored)
+    assert isinstance(await desk.send(*some(2), name="bob"), FileStored)
     await desk.depot.aclose()
 
 
 async def test_a_room_that_is_full_takes_nothing_more_from_anybody(tmp_path: Path) -> None:
     desk = Desk(tmp_path, Limits(file_bytes=400 * KIB, files_bytes=700 * KIB))
-    assert isinstance(await desk.send(*some(1), name="alice"), Stored)
-    assert isinstance(await desk.send(*some(2), name="bob"), Stored)
+    assert isinstance(await desk.send(*some(1), name="alice"), FileStored)
+    assert isinstance(await desk.send(*some(2), name="bob"), FileStored)
     assert code(await desk.send(*some(3), name="carol")) == "no_space"
     await desk.depot.aclose()
     again = Desk(tmp_path, Limits(file_bytes=400 * KIB, files_bytes=700 * KIB))
     assert code(await again.send(*some(3), name="carol")) == "no_space"
-    assert isinstance(await again.send(*some(4, 100 * KIB), name="carol"), Stored)
+    assert isinstance(await again.send(*some(4, 100 * KIB), name="carol"), FileStored)
     await again.depot.aclose()
 
 
@@ -231,19 +231,19 @@ async def test_the_room_takes_no_more_than_it_may_and_first_removes_what_was_lef
     desk = Desk(tmp_path, Limits(file_bytes=400 * KIB, files_bytes=1000 * KIB))
     for number, name in enumerate(("alice", "bob", "carol")):
         digest, data = some(number)
-        await desk.ask(Store(digest, len(data)), name=name)
+        await desk.ask(StoreFile(digest, len(data)), name=name)
         await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]), name=name)
     digest, data = some(9, 300 * KIB)
     assert code(await desk.send(digest, data, name="hana")) == "no_space"
     desk.now += IDLE - 1
-    await desk.ask(Store(some(0)[0], 250 * KIB), name="alice")
+    await desk.ask(StoreFile(some(0)[0], 250 * KIB), name="alice")
     desk.now += 2
-    assert isinstance(await desk.send(digest, data, name="hana"), Stored)
+    assert isinstance(await desk.send(digest, data, name="hana"), FileStored)
     again = [
-        await desk.ask(Store(some(n)[0], 250 * KIB), name=name)
+        await desk.ask(StoreFile(some(n)[0], 250 * KIB), name=name)
         for n, name in [(0, "alice"), (2, "carol")]
     ]
-    assert [answer.have for answer in again if isinstance(answer, Stored)] == [CHUNK_BYTES] * 2
+    assert [answer.have for answer in again if isinstance(answer, FileStored)] == [CHUNK_BYTES] * 2
     assert desk.blobs.have(some(1)[0], from_="bob") == 0
     await desk.depot.aclose()
 
@@ -252,7 +252,7 @@ async def test_a_full_disk_is_told_and_breaks_nothing(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digest, data = some(1)
-    await desk.ask(Store(digest, len(data)))
+    await desk.ask(StoreFile(digest, len(data)))
 
     def write(_descriptor: int, _data: bytes) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -260,24 +260,24 @@ async def test_a_full_disk_is_told_and_breaks_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", write)
         assert code(await desk.ask(Chunk(digest, 0, data[:CHUNK_BYTES]))) == "disk"
-    assert await desk.send(digest, data) == Stored(digest, len(data))
+    assert await desk.send(digest, data) == FileStored(digest, len(data))
 
 
 async def test_a_file_that_vanished_from_the_folder_is_unknown(desk: Desk) -> None:
     digest, data = some(1)
     await desk.send(digest, data)
     desk.blobs.remove(digest)
-    assert code(await desk.ask(Fetch(digest, 0))) == "unknown_file"
+    assert code(await desk.ask(FetchFile(digest, 0))) == "unknown_file"
 
 
 async def test_a_file_that_vanished_is_brought_again(desk: Desk) -> None:
     digest, data = some(1)
-    assert await desk.send(digest, data) == Stored(digest, len(data))
+    assert await desk.send(digest, data) == FileStored(digest, len(data))
     desk.blobs.remove(digest)
-    assert await desk.ask(Store(digest, len(data))) == Stored(digest, len(data))
-    assert code(await desk.ask(Fetch(digest, 0))) == "unknown_file"
+    assert await desk.ask(StoreFile(digest, len(data))) == FileStored(digest, len(data))
+    assert code(await desk.ask(FetchFile(digest, 0))) == "unknown_file"
     assert digest not in desk.depot.known
-    assert await desk.send(digest, data, name="bob") == Stored(digest, len(data))
+    assert await desk.send(digest, data, name="bob") == FileStored(digest, len(data))
     assert await desk.fetch(digest) == data
 
 
@@ -307,21 +307,21 @@ async def test_a_peer_has_one_errand_done_at_a_time_and_others_do_not_wait_for_i
     desk = Desk(tmp_path / "blobs")
     blobs = SlowStore(tmp_path / "blobs", slow)
     desk.depot = Depot(blobs, desk.depot.known, LIMITS)
-    waiting = [desk.ask(Fetch(slow, 0)) for _ in range(5)]
-    assert isinstance(await desk.ask(Fetch(quick, 0), peer=2), Piece)
+    waiting = [desk.ask(FetchFile(slow, 0)) for _ in range(5)]
+    assert isinstance(await desk.ask(FetchFile(quick, 0), peer=2), FilePiece)
     assert blobs.reading == 1
     closing = asyncio.create_task(desk.depot.aclose())
     await asyncio.sleep(0)
     blobs.go_on.set()
     await closing
     answers = await asyncio.gather(*waiting)
-    assert isinstance(answers[0], Piece)
+    assert isinstance(answers[0], FilePiece)
     assert [code(answer) for answer in answers[1:]] == ["suspended"] * 4
-    assert code(await desk.ask(Fetch(quick, 0))) == "suspended"
+    assert code(await desk.ask(FetchFile(quick, 0))) == "suspended"
 
 
 def message(*files: FileRef) -> Event:
-    return Event(1, 0.0, "alice", Said("id", "see", files=files))
+    return Event(1, 0.0, "alice", MessagePosted("id", "see", files=files))
 
 
 def test_before_a_room_opens_what_nobody_refers_to_is_removed(tmp_path: Path) -> None:

@@ -5,16 +5,16 @@ import msgspec
 import pytest
 
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import HIDDEN, KnownValues
+from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.room.discreet import Discreet
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
-    Failed,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     RunBody,
-    Settled,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.runtime.progress import What
 
@@ -48,7 +48,7 @@ class Room:
 
 @pytest.fixture(autouse=True)
 def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know([VALUE])
 
 
@@ -57,12 +57,14 @@ def test_no_report_has_a_secret_in_it() -> None:
     reports = Discreet(room)
     text = f"it is {VALUE} or {CODED}"
     for body in (
-        Decided(1, "delegate", text, text, "ann"),
-        Asked(1, "a1", "system", "send", {"to": [text], VALUE: {"n": text}}, because=text),
-        Settled(1, "a1", "approved", text, arguments={"to": text}),
-        Answered(1, text, "ann"),
-        Failed(1, "agent", text),
-        Cancelled(1, text),
+        DecisionMade(1, "delegate", text, text, "ann"),
+        ApprovalRequested(
+            1, "a1", "system", "send", {"to": [text], VALUE: {"n": text}}, because=text
+        ),
+        ApprovalResolved(1, "a1", "approved", text, arguments={"to": text}),
+        AnswerPosted(1, text, "ann"),
+        RunFailed(1, "agent", text),
+        RunCancelled(1, text),
     ):
         assert reports.publish(body)
     reports.progress(1, "system", "calling", text)
@@ -71,7 +73,7 @@ def test_no_report_has_a_secret_in_it() -> None:
     assert VALUE not in repr(room.told)
     assert CODED not in repr(room.told)
     assert all(HIDDEN in repr(each) for each in room.told)
-    assert room.told[3] == Answered(1, f"it is {HIDDEN} or {HIDDEN}", "ann")
+    assert room.told[3] == AnswerPosted(1, f"it is {HIDDEN} or {HIDDEN}", "ann")
 
 
 def test_an_answer_in_pieces_shows_as_it_ends() -> None:
@@ -82,17 +84,17 @@ def test_an_answer_in_pieces_shows_as_it_ends() -> None:
         reports.delta(1, char)
         reports.delta(2, char)
     assert room.told[:2] == [(1, HIDDEN), (2, HIDDEN)]
-    reports.publish(Cancelled(2))
+    reports.publish(RunCancelled(2))
     room.text = ""
-    reports.publish(Answered(1, answer))
-    assert room.told[-2:] == [(1, "corr"), Answered(1, f"{HIDDEN} and corr")]
+    reports.publish(AnswerPosted(1, answer))
+    assert room.told[-2:] == [(1, "corr"), AnswerPosted(1, f"{HIDDEN} and corr")]
     assert room.text == "corr"
 
 
 def test_what_may_begin_a_secret_is_never_shown_when_the_answer_breaks_off() -> None:
     room = Room()
     reports = Discreet(room)
-    for body in (Failed(1, "agent", "gone"), Cancelled(1)):
+    for body in (RunFailed(1, "agent", "gone"), RunCancelled(1)):
         reports.delta(1, f"it is {VALUE[:-1]}")
         reports.publish(body)
     assert room.text == "it is it is "
@@ -102,7 +104,7 @@ def test_a_part_of_an_answer_is_recorded_as_it_was_shown() -> None:
     room = Room()
     reports = Discreet(room)
     begun = f"{VALUE} or {VALUE[:-1]}"
-    for end in (Failed(1, "agent", "gone", text=begun), Cancelled(1, text=begun)):
+    for end in (RunFailed(1, "agent", "gone", text=begun), RunCancelled(1, text=begun)):
         for char in begun:
             reports.delta(1, char)
         reports.publish(end)

@@ -8,21 +8,21 @@ import pytest
 
 from genie_core.agent.approval import Approval, Verdict
 from genie_core.agent.provider.approval_answer import denial
-from genie_core.execution import ApprovalResolved, Execution
+from genie_core.execution import ApprovalClosed, Execution
 from genie_core.room.consent import Consent
 from genie_core.room.docket import UNKNOWN_CALL, UNRECORDED, UNSHOWABLE, Docket
 from genie_core.room.judge import Call, Judgement
 from genie_core.room.protocol.events import (
     AnyBody,
-    Decided,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Hosted,
-    Joined,
-    Opened,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
     RunBody,
-    Said,
-    Settled,
+    RunFailed,
 )
 from genie_core.room.running import Running
 from genie_core.room.seat import Answer
@@ -54,9 +54,9 @@ class Ann:
             where="ann's machine",
         )
         if state is None:
-            self.add("", Opened("r", "Room"))
-            self.add("", Hosted("ann"))
-            self.add("ann", Joined("host", engine=True))
+            self.add("", RoomCreated("r", "Room"))
+            self.add("", HostStarted("ann"))
+            self.add("ann", MemberJoined("host", engine=True))
 
     def add(self, by: str, body: AnyBody) -> int:
         seq = self.state.head + 1
@@ -65,8 +65,8 @@ class Ann:
 
     def run(self, by: str = "ann") -> Running:
         """Begin a run for a message that somebody says."""
-        seq = self.add(by, Said(f"id{self.state.head}", "do it", "ann"))
-        self.add("ann", Decided(seq, "delegate", "", "do it", "system"))
+        seq = self.add(by, MessagePosted(f"id{self.state.head}", "do it", "ann"))
+        self.add("ann", DecisionMade(seq, "delegate", "", "do it", "system"))
         return Running(self.state.exchanges[seq], Execution())
 
     def ask(self, current: Running, path: str = "x") -> Approval:
@@ -74,14 +74,14 @@ class Ann:
         self.docket.ask(current, approval)
         return approval
 
-    def settled(self, current: Running, approval: Approval) -> Settled:
+    def settled(self, current: Running, approval: Approval) -> ApprovalResolved:
         """Let the run go on with the answer; returns what is recorded then."""
         assert approval.verdict is not None
         at = datetime.now(UTC)
-        self.docket.settle(current, ApprovalResolved(approval, approval.verdict, "ann", at))
+        self.docket.settle(current, ApprovalClosed(approval, approval.verdict, "ann", at))
         proposal = self.state.proposals[approval.id]
         assert proposal.outcome is not None
-        return Settled(
+        return ApprovalResolved(
             proposal.message,
             proposal.id,
             proposal.outcome,
@@ -165,7 +165,7 @@ async def test_a_parked_call_is_answered_once_and_revived_if_it_is_allowed() -> 
     current = ann.run()
     ann.ask(current)
     ann.docket.close([current], "the room was suspended")
-    ann.add("ann", Failed(current.exchange.seq, "lost", "over"))
+    ann.add("ann", RunFailed(current.exchange.seq, "lost", "over"))
     again = Ann(ann.state)
     (proposal,) = again.state.parked_for("ann")
     answer = Answer(allow=True, arguments={"path": "y"})
@@ -185,10 +185,10 @@ async def test_a_parked_call_that_was_answered_is_not_answered_again_before_the_
     ann.docket.close([current], "the room was suspended")
     (proposal,) = ann.state.parked_for("ann")
     again = Ann(ann.state)
-    again.unrecorded = [Settled(proposal.message, proposal.id, "approved")]
+    again.unrecorded = [ApprovalResolved(proposal.message, proposal.id, "approved")]
     assert not again.docket.answer_parked(proposal, Answer(allow=True))
     assert again.consent.revived(proposal.message) == ()
-    again.unrecorded = [Settled(proposal.message, proposal.id, "parked")]
+    again.unrecorded = [ApprovalResolved(proposal.message, proposal.id, "parked")]
     assert again.docket.answer_parked(proposal, Answer(allow=True))
 
 
@@ -206,7 +206,7 @@ async def test_a_denial_that_stops_takes_along_what_was_revived_for_the_message(
 
 async def test_a_guests_call_is_hidden_in_the_log_and_not_allowed_once_it_is_forgotten() -> None:
     ann = Ann()
-    ann.add("bob", Joined("guest"))
+    ann.add("bob", MemberJoined("guest"))
     current = ann.run("bob")
     ann.ask(current)
     ann.docket.close([current], "the room was suspended")

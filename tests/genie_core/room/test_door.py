@@ -22,25 +22,25 @@ from genie_core.room.door import (
     MAX_HELD_FROM_ONE,
     MAX_HELD_FROM_SITE,
 )
-from genie_core.room.protocol.events import Joined, Left, Said
+from genie_core.room.protocol.events import MemberJoined, MemberLeft, MessagePosted
 from genie_core.room.protocol.frames import (
-    Admit,
+    AnswerJoinRequest,
     Bye,
     Challenge,
+    FrameRefused,
     Hello,
-    Hold,
-    Knocking,
+    JoinPending,
+    JoinRequested,
     Moderate,
+    PostMessage,
     Prove,
-    Refused,
-    Say,
     Typing,
     Welcome,
 )
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.security.challenge import NONCE_CHARS, Meeting, Ticket
+from genie_core.room.security.challenge import NONCE_CHARS, InviteSecret, Transcript
 from genie_core.room.security.identity import Identity
-from genie_core.room.security.invite_tokens import Passes
+from genie_core.room.security.invite_tokens import InviteTokens
 
 HANA = identity("hana").key
 
@@ -72,7 +72,7 @@ def test_who_signs_the_meeting_is_let_in_and_gets_the_log() -> None:
     frames = bench.tell(peer, signed(hello, challenge, by=identity("alice")))
     assert isinstance(frames[0], Welcome)
     assert [event.seq for event in events_in(frames)] == [1, 2, 3]
-    assert bench.bodies()[-1] == Joined("guest", key=identity("alice").key, device="d1")
+    assert bench.bodies()[-1] == MemberJoined("guest", key=identity("alice").key, device="d1")
     assert not bench.room.is_arriving(peer)
 
 
@@ -80,7 +80,7 @@ def test_nothing_of_the_room_is_told_before_the_proof() -> None:
     bench = Bench()
     bench.say(bench.join("bob"), "for members only")
     peer, _, challenge = challenged(bench)
-    bench.send(bench.join("carol"), Say("2", "more"), Typing())
+    bench.send(bench.join("carol"), PostMessage("2", "more"), Typing())
     assert bench.pull(peer) == []
     assert (challenge.nonce, challenge.room) != ("", "")
 
@@ -178,7 +178,7 @@ def test_the_hosts_key_opens_the_hosts_seat_at_another_terminal() -> None:
     assert welcome.role == "host"
     bench.say(bench.join("bob"), "hello")
     assert "hello" in [
-        e.body.text for e in events_in(bench.pull(first)) if isinstance(e.body, Said)
+        e.body.text for e in events_in(bench.pull(first)) if isinstance(e.body, MessagePosted)
     ]
 
 
@@ -224,13 +224,13 @@ def test_two_terminals_of_one_person_both_get_everything() -> None:
     bench = Bench()
     one, two = bench.seat("alice"), bench.seat("alice", device="d2")
     bench.pull(one)
-    bench.send(one, Say("1", "from here"))
-    bench.send(two, Say("2", "from there"))
+    bench.send(one, PostMessage("1", "from here"))
+    bench.send(two, PostMessage("2", "from there"))
     for peer in (one, two):
         assert [event.by for event in events_in(bench.pull(peer))] == ["alice", "alice"]
     assert list(bench.room.state.people["alice"].terminals) == ["d1", "d2"]
     bench.lose(one)
-    assert bench.bodies()[-1] == Left("alice", "gone", "d1")
+    assert bench.bodies()[-1] == MemberLeft("alice", "gone", "d1")
     assert bench.room.state.people["alice"].present
     bench.lose(two)
     assert not bench.room.state.people["alice"].present
@@ -243,7 +243,7 @@ def test_the_same_device_replaces_its_connection_and_no_other() -> None:
     bench.seat("alice", since=head)
     assert only_refusal(bench.pull(one)).code == "replaced"
     assert refusals(bench.pull(two)) == []
-    bench.send(one, Say("1", "from a connection that is over"))
+    bench.send(one, PostMessage("1", "from a connection that is over"))
     bench.lose(one)
     assert bench.room.state.head == head
     assert list(bench.room.state.people["alice"].terminals) == ["d1", "d2"]
@@ -285,7 +285,7 @@ def test_a_second_terminal_without_an_engine_makes_nobody_a_guest() -> None:
 
 
 def test_strangers_from_beyond_the_machine_need_an_invite() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     open_ = passes.issue(0.0)
     bench = Bench(passes=passes)
     _, answers = bench.meet("alice", source=LAN)
@@ -299,21 +299,21 @@ def test_strangers_from_beyond_the_machine_need_an_invite() -> None:
 
 def test_a_room_without_passes_lets_nobody_new_in_from_beyond() -> None:
     bench = Bench()
-    _, answers = bench.meet("alice", source=LAN, ticket=Ticket("p", b"s" * 16))
+    _, answers = bench.meet("alice", source=LAN, ticket=InviteSecret("p", b"s" * 16))
     assert only_refusal(answers).code == "no_invite"
 
 
 def test_on_the_own_machine_no_invite_is_needed_but_a_wrong_one_is_refused() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     open_ = passes.issue(0.0)
     bench = Bench(passes=passes)
-    _, answers = bench.meet("bob", ticket=Ticket(open_.id, b"w" * 16))
+    _, answers = bench.meet("bob", ticket=InviteSecret(open_.id, b"w" * 16))
     assert only_refusal(answers).code == "no_invite"
     assert refusals(bench.meet("bob")[1]) == []
 
 
 def test_whoever_was_here_needs_no_invite_even_from_elsewhere() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     open_ = passes.issue(0.0)
     first = Bench(passes=passes)
     first.lose(first.seat("alice", source=LAN, ticket=ticket_of(open_)))
@@ -326,15 +326,15 @@ def test_whoever_was_here_needs_no_invite_even_from_elsewhere() -> None:
 
 @pytest.mark.parametrize("spoilt", ["secret", "unknown", "expired", "renewed", "stolen proof"])
 def test_invites_that_are_not_valid_are_refused(spoilt: str) -> None:
-    passes = Passes()
+    passes = InviteTokens()
     given = passes.issue(0.0, lifetime=5000.0)
     ticket = ticket_of(given)
     bench = Bench(passes=passes)
     match spoilt:
         case "secret":
-            ticket = Ticket(given.id, b"w" * 16)
+            ticket = InviteSecret(given.id, b"w" * 16)
         case "unknown":
-            ticket = Ticket("unknown", given.secret)
+            ticket = InviteSecret("unknown", given.secret)
         case "expired":
             bench.now = 5000.0
         case "renewed":
@@ -343,7 +343,7 @@ def test_invites_that_are_not_valid_are_refused(spoilt: str) -> None:
         peer, hello, answers = bench.greet("mallory", source=LAN)
         (challenge,) = answers
         assert isinstance(challenge, Challenge)
-        theirs = Meeting("r1", "alice", identity("alice").key, NONCE, challenge.nonce, PIN)
+        theirs = Transcript("r1", "alice", identity("alice").key, NONCE, challenge.nonce, PIN)
         mine = signed(hello, challenge, by=identity("mallory"))
         bench.send(peer, Prove(mine.signature, given.id, theirs.prove(given.secret)))
         answers = bench.pull(peer)
@@ -354,7 +354,7 @@ def test_invites_that_are_not_valid_are_refused(spoilt: str) -> None:
 
 
 def test_a_single_use_invite_lets_one_person_in() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     ticket = ticket_of(passes.issue(0.0, uses=1))
     bench = Bench(passes=passes)
     alice = bench.seat("alice", source=LAN, ticket=ticket)
@@ -365,7 +365,7 @@ def test_a_single_use_invite_lets_one_person_in() -> None:
 
 
 def test_an_invite_is_not_used_up_by_who_is_turned_away() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     ticket = ticket_of(passes.issue(0.0, uses=1))
     bench = Bench(passes=passes)
     bench.seat("alice")
@@ -388,32 +388,34 @@ def test_a_stranger_waits_for_the_hosts_word() -> None:
     bench, host = asking()
     head = bench.room.state.head
     peer, (hold,) = bench.meet("alice")
-    assert isinstance(hold, Hold)
+    assert isinstance(hold, JoinPending)
     assert not bench.room.is_arriving(peer)
-    knock = Knocking(peer, "alice", identity("alice").key, "loopback")
+    knock = JoinRequested(peer, "alice", identity("alice").key, "loopback")
     assert bench.pull(host) == [knock]
     bench.say(host, "who is that?")
     assert bench.pull(peer) == []
     bench.pull(host)
-    answers = bench.tell(host, Admit(peer, allow=True))
-    assert answers_in(answers)[0] == Knocking(*knock_of(knock), over=True)
+    answers = bench.tell(host, AnswerJoinRequest(peer, allow=True))
+    assert answers_in(answers)[0] == JoinRequested(*knock_of(knock), over=True)
     welcome, *_ = bench.pull(peer)
     assert isinstance(welcome, Welcome)
     assert bench.room.state.head == head + 2
 
 
-def knock_of(knock: Knocking) -> tuple[int, str, str, str]:
+def knock_of(knock: JoinRequested) -> tuple[int, str, str, str]:
     return knock.knock, knock.name, knock.key, knock.source
 
 
 def test_the_host_may_turn_them_away() -> None:
     bench, host = asking()
     peer, _ = bench.meet("alice")
-    bench.send(host, Admit(peer, allow=False))
+    bench.send(host, AnswerJoinRequest(peer, allow=False))
     refusal = only_refusal(bench.pull(peer))
     assert (refusal.code, refusal.final) == ("turned_away", True)
     assert "alice" not in bench.room.state.people
-    assert only_refusal(bench.tell(host, Admit(peer, allow=True))).code == "unknown_person"
+    assert (
+        only_refusal(bench.tell(host, AnswerJoinRequest(peer, allow=True))).code == "unknown_person"
+    )
 
 
 @pytest.mark.parametrize("allow", [True, False])
@@ -423,10 +425,10 @@ def test_the_hosts_word_holds_for_all_terminals_at_which_somebody_waits(allow: b
     second, _ = bench.meet("alice", device="d2")
     stranger, _ = bench.meet("bob")
     bench.pull(host)
-    bench.send(host, Admit(second, allow=allow))
-    overs = [each.knock for each in bench.pull(host) if isinstance(each, Knocking)]
+    bench.send(host, AnswerJoinRequest(second, allow=allow))
+    overs = [each.knock for each in bench.pull(host) if isinstance(each, JoinRequested)]
     assert overs == [first, second]
-    answered = Welcome if allow else Refused
+    answered = Welcome if allow else FrameRefused
     assert all(isinstance(bench.pull(each)[0], answered) for each in (first, second))
     assert bench.pull(stranger) == []
 
@@ -434,7 +436,7 @@ def test_the_hosts_word_holds_for_all_terminals_at_which_somebody_waits(allow: b
 def test_known_people_and_the_host_do_not_knock() -> None:
     bench, host = asking()
     peer, _ = bench.meet("alice")
-    bench.send(host, Admit(peer, allow=True))
+    bench.send(host, AnswerJoinRequest(peer, allow=True))
     bench.lose(peer)
     bench.seat("alice", device="d2")
     bench.seat("hana", source=LAN)
@@ -444,7 +446,7 @@ def test_nobody_else_answers_a_knock() -> None:
     bench, _ = asking()
     bob = bench.join("bob", engine=True)
     peer, _ = bench.meet("alice")
-    assert only_refusal(bench.tell(bob, Admit(peer, allow=True))).code == "not_allowed"
+    assert only_refusal(bench.tell(bob, AnswerJoinRequest(peer, allow=True))).code == "not_allowed"
     assert bench.pull(peer) == []
 
 
@@ -454,12 +456,12 @@ def test_those_who_wait_are_told_to_a_host_who_comes_later() -> None:
     other, _ = bench.meet("bob")
     bench.send(other, Bye())
     late, answers = bench.meet("hana", device="d2")
-    assert [each.knock for each in answers if isinstance(each, Knocking)] == [peer]
+    assert [each.knock for each in answers if isinstance(each, JoinRequested)] == [peer]
     for terminal in (host, late):
         bench.pull(terminal)
-    bench.send(host, Admit(peer, allow=True))
+    bench.send(host, AnswerJoinRequest(peer, allow=True))
     for terminal in (host, late):
-        overs = [each for each in bench.pull(terminal) if isinstance(each, Knocking)]
+        overs = [each for each in bench.pull(terminal) if isinstance(each, JoinRequested)]
         assert [each.over for each in overs] == [True]
 
 
@@ -474,19 +476,19 @@ def test_a_knock_is_over_when_the_stranger_goes(how: str) -> None:
         case "lost":
             bench.lose(peer)
         case "nonsense":
-            bench.send(peer, Say("1", "let me in"))
+            bench.send(peer, PostMessage("1", "let me in"))
         case "no frame":
             bench.room.reject(peer, "malformed", "no frame", bench.now)
     (over,) = bench.pull(host)
-    assert isinstance(over, Knocking)
+    assert isinstance(over, JoinRequested)
     assert (over.knock, over.over) == (peer, True)
     bench.lose(peer)
     assert bench.pull(host) == []
-    assert bench.bodies(Joined) == bench.bodies(Joined)[:1]
+    assert bench.bodies(MemberJoined) == bench.bodies(MemberJoined)[:1]
 
 
 def test_so_many_wait_and_no_more() -> None:
-    made = Passes()
+    made = InviteTokens()
     ticket = ticket_of(made.issue(0.0))
     bench, host = asking(passes=made)
     for n in range(MAX_HELD):
@@ -495,35 +497,35 @@ def test_so_many_wait_and_no_more() -> None:
     refusal = only_refusal(answers)
     assert (refusal.code, refusal.final) == ("room_full", False)
     assert bench.room.finished(peer)
-    assert len([each for each in bench.pull(host) if isinstance(each, Knocking)]) == MAX_HELD
+    assert len([each for each in bench.pull(host) if isinstance(each, JoinRequested)]) == MAX_HELD
 
 
 def test_one_machine_does_not_keep_others_from_asking() -> None:
     bench, _ = asking()
     for n in range(MAX_HELD_FROM_ONE):
-        assert isinstance(bench.meet(f"stranger{n}")[1][0], Hold)
+        assert isinstance(bench.meet(f"stranger{n}")[1][0], JoinPending)
     assert only_refusal(bench.meet("alice")[1]).code == "room_full"
-    made = Passes()
+    made = InviteTokens()
     bench, _ = asking(passes=made)
     for n in range(MAX_HELD_FROM_ONE):
         bench.meet(f"stranger{n}")
     _, (hold,) = bench.meet("alice", source=LAN, ticket=ticket_of(made.issue(0.0)))
-    assert isinstance(hold, Hold)
+    assert isinstance(hold, JoinPending)
 
 
 def test_one_machine_with_many_addresses_does_not_keep_others_from_asking_either() -> None:
-    made = Passes()
+    made = InviteTokens()
     ticket = ticket_of(made.issue(0.0))
     bench, _ = asking(passes=made)
     met = [
         bench.meet(f"stranger{n}", source=f"fd00::bad:{n:x}", ticket=ticket)[1][0]
         for n in range(2 * MAX_HELD)
     ]
-    assert sum(isinstance(answer, Hold) for answer in met) == MAX_HELD_FROM_SITE
+    assert sum(isinstance(answer, JoinPending) for answer in met) == MAX_HELD_FROM_SITE
     refusal = only_refusal(bench.meet("late", source="fd00::bad:ffff", ticket=ticket)[1])
     assert (refusal.code, refusal.final) == ("room_full", False)
     for n, source in enumerate((LAN, "fd00:0:0:1::1")):
-        assert isinstance(bench.meet(f"alice{n}", source=source, ticket=ticket)[1][0], Hold)
+        assert isinstance(bench.meet(f"alice{n}", source=source, ticket=ticket)[1][0], JoinPending)
 
 
 def test_nobody_waits_for_ever_where_others_want_to() -> None:
@@ -532,17 +534,19 @@ def test_nobody_waits_for_ever_where_others_want_to() -> None:
     bench.pull(host)
     bench.now += LONGEST_HOLD + 1
     _, (hold,) = bench.meet("alice")
-    assert isinstance(hold, Hold)
+    assert isinstance(hold, JoinPending)
     for peer in patient:
         assert only_refusal(bench.pull(peer)).code == "turned_away"
-    over = [each.knock for each in bench.pull(host) if isinstance(each, Knocking) and each.over]
+    over = [
+        each.knock for each in bench.pull(host) if isinstance(each, JoinRequested) and each.over
+    ]
     assert over == patient
 
 
 def test_who_could_not_come_in_anyway_does_not_knock() -> None:
     bench, host = asking()
     alice, _ = bench.meet("alice")
-    bench.send(host, Admit(alice, allow=True))
+    bench.send(host, AnswerJoinRequest(alice, allow=True))
     bench.pull(host)
     _, answers = bench.meet("alice", by=identity("mallory"))
     assert only_refusal(answers).code == "name_taken"
@@ -550,14 +554,14 @@ def test_who_could_not_come_in_anyway_does_not_knock() -> None:
 
 
 def test_what_has_changed_while_they_waited_counts() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     ticket = ticket_of(passes.issue(0.0, uses=1))
     bench, host = asking(passes=passes)
     first, _ = bench.meet("alice", source=LAN, ticket=ticket)
     second, _ = bench.meet("bob", source=LAN, ticket=ticket)
     third, _ = bench.meet("alice", by=identity("mallory"))
     for peer in (first, second, third):
-        bench.send(host, Admit(peer, allow=True))
+        bench.send(host, AnswerJoinRequest(peer, allow=True))
     assert isinstance(bench.pull(first)[0], Welcome)
     assert only_refusal(bench.pull(second)).code == "no_invite"
     assert only_refusal(bench.pull(third)).code == "name_taken"
@@ -566,7 +570,7 @@ def test_what_has_changed_while_they_waited_counts() -> None:
 def test_a_knock_tells_the_name_and_no_space_around_it() -> None:
     bench, host = asking()
     peer, _ = bench.meet(" " * 9999 + "alice\n", by=identity("alice"))
-    knock = Knocking(peer, "alice", identity("alice").key, "loopback")
+    knock = JoinRequested(peer, "alice", identity("alice").key, "loopback")
     assert bench.pull(host) == [knock]
 
 
@@ -608,7 +612,7 @@ def test_a_full_room_is_full_for_people_not_for_terminals() -> None:
 
 
 def test_who_may_not_come_in_uses_up_nothing_and_members_have_a_share_of_their_own() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     ticket = ticket_of(passes.issue(0.0))
     bench = Bench(passes=passes, limits=Limits(joins=3))
     for n in range(20):  # of which none has an invite

@@ -7,7 +7,7 @@ from genie_core.archive.blobs import BlobStore
 from genie_core.room.channel import Channel, now
 from genie_core.room.downloads import FETCHED_AT_ONCE, Downloads
 from genie_core.room.protocol.events import FileRef
-from genie_core.room.protocol.frames import ClientFrame, Fetch, Piece, Refused
+from genie_core.room.protocol.frames import ClientFrame, FetchFile, FilePiece, FrameRefused
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer
 from genie_core.room.telling import Telling
@@ -35,7 +35,7 @@ class Desk:
         raise AssertionError("nothing is lost here")
 
     def fetched(self) -> list[str]:
-        return [frame.digest for frame in self.asked if isinstance(frame, Fetch)]
+        return [frame.digest for frame in self.asked if isinstance(frame, FetchFile)]
 
     async def work(self) -> None:
         await self.downloads.choose()
@@ -88,7 +88,7 @@ async def test_a_piece_is_written_checked_and_told(desk: Desk) -> None:
     desk.channel.open(Limits())
     desk.downloads.want(file)
     await desk.work()
-    desk.downloads.on_piece(Piece(file.digest, 0, data, len(data)))
+    desk.downloads.on_piece(FilePiece(file.digest, 0, data, len(data)))
     await desk.work()
     assert desk.blobs.read(file.digest, 0, 100) == data
     assert [each.done for each in desk.told if each.complete] == [len(data)]
@@ -100,7 +100,7 @@ async def test_what_the_room_lacks_is_asked_for_later(desk: Desk) -> None:
     desk.channel.open(Limits())
     desk.downloads.want(file)
     await desk.work()
-    desk.downloads.on_refused(Refused("unknown_file", "there is no such file", file.digest))
+    desk.downloads.on_refused(FrameRefused("unknown_file", "there is no such file", file.digest))
     await desk.work()
     assert file.digest not in desk.downloads
     assert len(desk.fetched()) == 1

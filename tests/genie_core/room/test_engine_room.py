@@ -22,7 +22,7 @@ from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.errors import GenieError
 from genie_core.message import Attachment, Message, Thread
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import HIDDEN, KnownValues
+from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 from genie_core.reasoner import Decision, Response
 from genie_core.room.client import RoomClient
 from genie_core.room.departure import Grace
@@ -31,21 +31,21 @@ from genie_core.room.follower import Follower
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader, Plan
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
     FileRef,
-    Hosted,
-    Joined,
-    Opened,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
     Quote,
     QuotedLine,
+    RoomCreated,
     RunBody,
-    Said,
-    Settled,
+    RunFailed,
 )
 from genie_core.room.seat import Answer, EngineState, EngineStatus, Transfer, Way
 from genie_core.room.security.signing import Author, Signed
@@ -108,11 +108,11 @@ async def engine_of(
 ) -> AsyncIterator[tuple[EngineRoom, RoomState]]:
     """The engine of somebody who comes back to a room where a run of theirs is under way."""
     told: list[tuple[str, AnyBody]] = [
-        ("", Opened("r", "Room")),
-        ("", Hosted("ann")),
-        ("ben", Joined("member", engine=True, device="desk")),
-        ("ben", Said("m", "tidy up", "ben", device="desk")),
-        ("ben", Decided(4, "delegate", "asked for", "tidy up", None, 0.5)),
+        ("", RoomCreated("r", "Room")),
+        ("", HostStarted("ann")),
+        ("ben", MemberJoined("member", engine=True, device="desk")),
+        ("ben", MessagePosted("m", "tidy up", "ben", device="desk")),
+        ("ben", DecisionMade(4, "delegate", "asked for", "tidy up", None, 0.5)),
     ]
     state = RoomState()
     for seq, (by, body) in enumerate(told, 1):
@@ -131,7 +131,7 @@ async def engine_of(
     await room.close("ben left", Grace(0.0))
 
 
-ENDED: list[RunBody] = [Answered(4, "done", "ben", 1.0)]
+ENDED: list[RunBody] = [AnswerPosted(4, "done", "ben", 1.0)]
 
 
 @pytest.mark.parametrize(("unrecorded", "given_up"), [([], 1), (ENDED, 0)])
@@ -145,7 +145,7 @@ async def test_an_engine_that_fails_ends_no_run_that_has_ended(
     async with engine_of(ben, load), asyncio.timeout(60):
         await ben.failed.wait()
         told = "the engine of ben is not ready; ben sees the details"
-        assert ben.published == [Failed(4, "factory", told)] * given_up
+        assert ben.published == [RunFailed(4, "factory", told)] * given_up
         ben.unrecorded = ben.published + unrecorded
     assert len(ben.published) == given_up
 
@@ -161,7 +161,7 @@ async def test_who_leaves_before_their_engine_is_there_ends_no_run_that_has_ende
     ben = Ben(unrecorded)
     async with engine_of(ben, load):
         pass
-    assert ben.published == [Failed(4, "lost", "ben left before it began")] * given_up
+    assert ben.published == [RunFailed(4, "lost", "ben left before it began")] * given_up
 
 
 class Attentive(Ben):
@@ -189,13 +189,13 @@ class Attentive(Ben):
 class Credulous:
     """An author who has signed all that there is."""
 
-    def wrote(self, said: Said) -> bool:
+    def wrote(self, said: MessagePosted) -> bool:
         return True
 
-    def is_current(self, said: Said) -> bool:
+    def is_current(self, said: MessagePosted) -> bool:
         return True
 
-    def reported(self, said: Said, body: Signed) -> bool:
+    def reported(self, said: MessagePosted, body: Signed) -> bool:
         return True
 
 
@@ -215,18 +215,18 @@ async def test_an_engine_that_was_loaded_again_acts_on_nothing_from_before(tmp_p
             engine.accept(event)
             engine.begin(5)  # as after every event
 
-        again = Said("m2", "delete it", "ben", device="desk")
+        again = MessagePosted("m2", "delete it", "ben", device="desk")
         hear("ben", again)
-        assert isinstance(ben.published[-1], Failed)
+        assert isinstance(ben.published[-1], RunFailed)
         hear("ben", ben.published[-1])
         await engine.use_model("other")
         hear("ben", again)  # before the engine is there
         await ben.until(lambda: engine.status.state is EngineState.READY)
         hear("ben", again)
-        hear("ben", Said("m3", "go on", "ben", device="desk"))
-        await ben.until(lambda: any(isinstance(body, Answered) for body in ben.published))
+        hear("ben", MessagePosted("m3", "go on", "ben", device="desk"))
+        await ben.until(lambda: any(isinstance(body, AnswerPosted) for body in ben.published))
     told = [(body.message, type(body)) for body in ben.published if body.message > 6]
-    assert told == [(8, Failed), (9, Failed), (10, Decided), (10, Answered)]
+    assert told == [(8, RunFailed), (9, RunFailed), (10, DecisionMade), (10, AnswerPosted)]
 
 
 # -- what a guest's calls are made with
@@ -256,7 +256,7 @@ async def test_a_guests_call_is_seen_where_it_runs_and_nowhere_else(tmp_path: Pa
         (here,), (there,) = ann.state.pending_for("ann"), away.state.pending_for("ann")
         assert (here.arguments, here.withheld) == ({"path": "secrets.txt"}, True)
         assert (there.arguments, there.withheld) == ({}, True)
-        (asked,) = [e.body for e in house.sink.events if isinstance(e.body, Asked)]
+        (asked,) = [e.body for e in house.sink.events if isinstance(e.body, ApprovalRequested)]
         assert asked.arguments == {}
         assert ann.answer(here.id, Answer(allow=True))
         await ear.until(lambda: answers(ann))
@@ -280,7 +280,7 @@ async def test_a_host_who_shares_shows_it_to_all(tmp_path: Path) -> None:
         assert (proposal.arguments, proposal.withheld) == ({"path": "secrets.txt"}, False)
         assert away.answer(proposal.id, Answer(allow=True))
         await ear.until(lambda: answers(ann))
-        (settled,) = [e.body for e in house.sink.events if isinstance(e.body, Settled)]
+        (settled,) = [e.body for e in house.sink.events if isinstance(e.body, ApprovalResolved)]
         assert settled.outcome == "approved"
 
 
@@ -364,7 +364,7 @@ VALUE = "correct-horse-battery"
 @pytest.fixture
 def secret(monkeypatch: pytest.MonkeyPatch) -> str:
     """A value that this process knows to be secret."""
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know([VALUE])
     return VALUE
 
@@ -419,6 +419,6 @@ async def test_an_engine_that_breaks_tells_no_secret(tmp_path: Path, secret: str
         ann, ear = await house.seat("ann", broken)
         await ear.until(lambda: ann.engine.state is EngineState.FAILED)
         ann.say("anybody there?")
-        await ear.until(lambda: any(isinstance(e.body, Failed) for e in ear.events))
+        await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
         assert ann.engine.detail == f"the key {HIDDEN} is wrong"
         assert secret not in repr((ear.notices, ear.engines, house.sink.events))

@@ -2,16 +2,16 @@ import pytest
 from tests.genie_core.room.bench import ROOMY, Bench, only_refusal, refusals
 
 from genie_core.room.filing import MAX_ERRANDS, NAME_CHARS, Errand, is_digest
-from genie_core.room.protocol.events import FileRef, Said
+from genie_core.room.protocol.events import FileRef, MessagePosted
 from genie_core.room.protocol.frames import (
     Chunk,
     ClientFrame,
-    Fetch,
-    Piece,
-    Refused,
-    Say,
-    Store,
-    Stored,
+    FetchFile,
+    FilePiece,
+    FileStored,
+    FrameRefused,
+    PostMessage,
+    StoreFile,
 )
 from genie_core.room.protocol.limits import Limits
 
@@ -44,39 +44,39 @@ def test_what_is_in_order_becomes_an_errand_that_is_handed_out_once() -> None:
     bench = library()
     alice = bench.join("alice")
     frames: list[ClientFrame] = [
-        Store(NEW, 5),
+        StoreFile(NEW, 5),
         Chunk(NEW, 0, b"hello"),
-        Fetch(KNOWN.digest, 100),
+        FetchFile(KNOWN.digest, 100),
     ]
     assert refusals(bench.tell(alice, *frames)) == []
     errands = bench.room.errands()
     assert errands == [Errand(alice, "alice", frame) for frame in frames]  # type: ignore[arg-type]
     assert bench.room.errands() == []
-    bench.room.run(errands[0], Stored(NEW, 0))
-    bench.room.run(errands[1], Refused("corrupt", "not what it should be", NEW))
-    bench.room.run(errands[2], Piece(KNOWN.digest, 100, b"x", 300))
+    bench.room.run(errands[0], FileStored(NEW, 0))
+    bench.room.run(errands[1], FrameRefused("corrupt", "not what it should be", NEW))
+    bench.room.run(errands[2], FilePiece(KNOWN.digest, 100, b"x", 300))
     kinds = [type(frame) for frame in bench.pull(alice)]
-    assert kinds == [Stored, Refused, Piece]
+    assert kinds == [FileStored, FrameRefused, FilePiece]
 
 
 def test_a_file_that_is_there_is_not_sent_again() -> None:
     bench = library()
     alice = bench.join("alice")
-    assert bench.tell(alice, Store(KNOWN.digest, 999)) == [Stored(KNOWN.digest, 300)]
+    assert bench.tell(alice, StoreFile(KNOWN.digest, 999)) == [FileStored(KNOWN.digest, 300)]
     assert bench.room.errands() == []
 
 
 @pytest.mark.parametrize(
     ("frame", "code"),
     [
-        (Store("../../etc/passwd", 5), "malformed"),
+        (StoreFile("../../etc/passwd", 5), "malformed"),
         (Chunk("A" * 64, 0, b"x"), "malformed"),
-        (Fetch("", 0), "malformed"),
-        (Store(NEW, 0), "too_large"),
-        (Store(NEW, -1), "too_large"),
-        (Store(NEW, 1001), "too_large"),
-        (Fetch(NEW, 0), "unknown_file"),
-        (Fetch(KNOWN.digest, -1), "malformed"),
+        (FetchFile("", 0), "malformed"),
+        (StoreFile(NEW, 0), "too_large"),
+        (StoreFile(NEW, -1), "too_large"),
+        (StoreFile(NEW, 1001), "too_large"),
+        (FetchFile(NEW, 0), "unknown_file"),
+        (FetchFile(KNOWN.digest, -1), "malformed"),
     ],
 )
 def test_what_is_not_in_order_is_refused(frame: ClientFrame, code: str) -> None:
@@ -90,14 +90,14 @@ def test_what_is_not_in_order_is_refused(frame: ClientFrame, code: str) -> None:
 def test_a_peer_has_so_many_errands_and_no_more() -> None:
     bench = library()
     alice, bob = bench.join("alice"), bench.join("bob")
-    fetches = [Fetch(KNOWN.digest, n) for n in range(MAX_ERRANDS + 3)]
+    fetches = [FetchFile(KNOWN.digest, n) for n in range(MAX_ERRANDS + 3)]
     answers = refusals(bench.tell(alice, *fetches))
     assert [(each.code, each.ref) for each in answers] == [("too_fast", KNOWN.digest)] * 3
     errands = bench.room.errands()
     assert len(errands) == MAX_ERRANDS
     assert only_refusal(bench.tell(alice, fetches[0])).code == "too_fast"
     assert refusals(bench.tell(bob, fetches[0])) == []
-    bench.room.run(errands[0], Piece(KNOWN.digest, 0, b"x", 300))
+    bench.room.run(errands[0], FilePiece(KNOWN.digest, 0, b"x", 300))
     bench.pull(alice)
     assert refusals(bench.tell(alice, fetches[0])) == []
     assert only_refusal(bench.tell(alice, fetches[0])).code == "too_fast"
@@ -106,14 +106,14 @@ def test_a_peer_has_so_many_errands_and_no_more() -> None:
 def test_who_is_gone_wants_nothing_any_more() -> None:
     bench = library()
     alice = bench.join("alice")
-    bench.send(alice, Fetch(KNOWN.digest, 0))
+    bench.send(alice, FetchFile(KNOWN.digest, 0))
     (errand,) = bench.room.errands()
-    bench.send(alice, Fetch(KNOWN.digest, 1))
+    bench.send(alice, FetchFile(KNOWN.digest, 1))
     bench.lose(alice)
     assert bench.room.errands() == []
-    bench.room.run(errand, Piece(KNOWN.digest, 0, b"x", 300))
+    bench.room.run(errand, FilePiece(KNOWN.digest, 0, b"x", 300))
     alice = bench.join("alice")
-    fetches = [Fetch(KNOWN.digest, n) for n in range(MAX_ERRANDS)]
+    fetches = [FetchFile(KNOWN.digest, n) for n in range(MAX_ERRANDS)]
     assert bench.tell(alice, *fetches) == []
 
 
@@ -122,8 +122,8 @@ def test_a_message_names_files_as_the_room_knows_them() -> None:
     alice = bench.join("alice")
     lie = FileRef(KNOWN.digest, "\ud800" + "n" * 999, 1, "image/png")
     nameless = FileRef(KNOWN.digest, "", 1)
-    bench.send(alice, Say("1", "look", files=(lie, nameless)))
-    (first, second) = bench.bodies(Said)[0].files
+    bench.send(alice, PostMessage("1", "look", files=(lie, nameless)))
+    (first, second) = bench.bodies(MessagePosted)[0].files
     assert (first.digest, first.size, first.media) == (KNOWN.digest, 300, "application/pdf")
     assert "\ud800" not in first.name
     assert "n" * 9 in first.name
@@ -134,20 +134,20 @@ def test_a_message_names_files_as_the_room_knows_them() -> None:
 def test_a_message_with_a_file_that_is_not_there_is_refused_until_it_is() -> None:
     bench = library()
     alice = bench.join("alice")
-    say = Say("1", "look", files=(FileRef(NEW, "n.txt", 5),))
+    say = PostMessage("1", "look", files=(FileRef(NEW, "n.txt", 5),))
     refusal = only_refusal(bench.tell(alice, say))
     assert (refusal.code, refusal.ref) == ("unknown_file", "1")
     assert NEW in refusal.text
     bench.room.file_arrived(FileRef(NEW, "", 5, "text/plain"))
     assert refusals(bench.tell(alice, say)) == []
-    assert bench.bodies(Said)[0].files == (FileRef(NEW, "n.txt", 5, "text/plain"),)
+    assert bench.bodies(MessagePosted)[0].files == (FileRef(NEW, "n.txt", 5, "text/plain"),)
 
 
 def test_a_digest_that_is_none_is_not_repeated_at_length() -> None:
     bench = library()
     alice = bench.join("alice")
     refusal = only_refusal(
-        bench.tell(alice, Say("1", "x", files=(FileRef("\ud800" * 9999, "n", 1),)))
+        bench.tell(alice, PostMessage("1", "x", files=(FileRef("\ud800" * 9999, "n", 1),)))
     )
     assert refusal.code == "unknown_file"
     assert len(refusal.text) < 200
@@ -158,23 +158,23 @@ def test_who_looks_for_files_that_the_host_lost_is_not_put_out() -> None:
     bench = library(limits)
     alice = bench.join("alice")
     for number in range(3 * limits.replies):
-        refusal = only_refusal(bench.tell(alice, Fetch(f"{number:064x}", 0)))
+        refusal = only_refusal(bench.tell(alice, FetchFile(f"{number:064x}", 0)))
         assert (refusal.code, refusal.final) == ("unknown_file", False)
-    bench.send(alice, Say("1", "still here"))
-    assert [body.text for body in bench.bodies(Said)] == ["still here"]
+    bench.send(alice, PostMessage("1", "still here"))
+    assert [body.text for body in bench.bodies(MessagePosted)] == ["still here"]
 
 
 def test_a_file_that_has_vanished_may_be_brought_again() -> None:
     bench = library()
     alice = bench.join("alice")
-    bench.send(alice, Fetch(KNOWN.digest, 0))
+    bench.send(alice, FetchFile(KNOWN.digest, 0))
     (errand,) = bench.room.errands()
-    bench.room.run(errand, Refused("unknown_file", "it is gone", KNOWN.digest))
+    bench.room.run(errand, FrameRefused("unknown_file", "it is gone", KNOWN.digest))
     assert only_refusal(bench.pull(alice)).code == "unknown_file"
-    assert bench.tell(alice, Store(KNOWN.digest, 300)) == []
+    assert bench.tell(alice, StoreFile(KNOWN.digest, 300)) == []
     assert len(bench.room.errands()) == 1
     bench.room.file_arrived(KNOWN)
-    assert bench.tell(alice, Store(KNOWN.digest, 300)) == [Stored(KNOWN.digest, 300)]
+    assert bench.tell(alice, StoreFile(KNOWN.digest, 300)) == [FileStored(KNOWN.digest, 300)]
 
 
 @pytest.mark.parametrize(
@@ -188,5 +188,5 @@ def test_a_file_that_has_vanished_may_be_brought_again() -> None:
 )
 def test_the_log_names_files_by_names_that_are_safe(raw: str, name: str) -> None:
     bench = library()
-    bench.send(bench.join("alice"), Say("1", "x", files=(FileRef(KNOWN.digest, raw, 1),)))
-    assert bench.bodies(Said)[0].files[0].name == name
+    bench.send(bench.join("alice"), PostMessage("1", "x", files=(FileRef(KNOWN.digest, raw, 1),)))
+    assert bench.bodies(MessagePosted)[0].files[0].name == name

@@ -12,37 +12,37 @@ from genie_core.room.floor import PATH_CHARS
 from genie_core.room.protocol.events import (
     LATEST,
     PREFERENCE_CHARS,
-    Answered,
-    Asked,
-    Decided,
-    Equipped,
-    Failed,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    EngineChanged,
     FileRef,
-    Left,
     Measure,
-    Preferred,
+    MemberLeft,
+    MessagePosted,
+    PreferencesChanged,
     Quote,
     QuotedLine,
-    Said,
-    Settled,
+    RunFailed,
 )
 from genie_core.room.protocol.frames import (
+    AgentProgress,
+    AnswerApproval,
+    AnswerDelta,
+    ApprovalAnswered,
     ClientFrame,
-    Delta,
-    Equip,
+    MemberTyping,
     Moderate,
-    Prefer,
-    Progress,
-    Progressed,
+    PostMessage,
     Publish,
-    Rule,
-    Ruled,
-    Say,
+    ReportDelta,
+    ReportProgress,
     ServerFrame,
+    SetEngine,
+    SetPreferences,
     Stop,
     Stopping,
-    Streamed,
-    Typed,
     Typing,
 )
 from genie_core.room.protocol.limits import Limits
@@ -72,8 +72,8 @@ class Desk(Bench):
 
     def waiting(self, peer: int) -> int:
         seq = self.question(peer)
-        self.send(peer, Publish("d", Decided(seq, "delegate", query="q")))
-        self.send(peer, Publish("a", Asked(seq, "a1", "agent", "rm", {"path": "x"})))
+        self.send(peer, Publish("d", DecisionMade(seq, "delegate", query="q")))
+        self.send(peer, Publish("a", ApprovalRequested(seq, "a1", "agent", "rm", {"path": "x"})))
         return seq
 
 
@@ -86,10 +86,12 @@ def desk() -> Desk:
 
 
 def test_a_message_may_bring_only_files_or_quotes(desk: Desk) -> None:
-    desk.send(desk.bob, Say("1", "", files=(FILE,)), Say("2", " ", quotes=(quote(),)))
-    assert desk.bodies(Said) == [
-        Said("1", "", "hana", files=(FILE,)),
-        Said("2", " ", "hana", quotes=(quote(),)),
+    desk.send(
+        desk.bob, PostMessage("1", "", files=(FILE,)), PostMessage("2", " ", quotes=(quote(),))
+    )
+    assert desk.bodies(MessagePosted) == [
+        MessagePosted("1", "", "hana", files=(FILE,)),
+        MessagePosted("2", " ", "hana", quotes=(quote(),)),
     ]
 
 
@@ -105,28 +107,31 @@ def test_a_message_may_bring_only_files_or_quotes(desk: Desk) -> None:
 )
 def test_so_much_is_quoted_at_once_and_no_more(quotes: tuple[Quote, ...]) -> None:
     desk = Desk(Limits(quote_chars=100))
-    refusal = only_refusal(desk.tell(desk.bob, Say("1", "look", quotes=quotes)))
+    refusal = only_refusal(desk.tell(desk.bob, PostMessage("1", "look", quotes=quotes)))
     assert (refusal.code, refusal.ref) == ("too_long", "1")
-    assert refusals(desk.tell(desk.bob, Say("1", "look", quotes=(quote("x" * 60),)))) == []
+    assert refusals(desk.tell(desk.bob, PostMessage("1", "look", quotes=(quote("x" * 60),)))) == []
 
 
 def test_so_many_files_go_with_a_message_and_no_more() -> None:
     desk = Desk(Limits(files=2))
-    assert only_refusal(desk.tell(desk.bob, Say("1", "x", files=(FILE,) * 3))).code == "too_long"
-    assert refusals(desk.tell(desk.bob, Say("1", "x", files=(FILE,) * 2))) == []
+    assert (
+        only_refusal(desk.tell(desk.bob, PostMessage("1", "x", files=(FILE,) * 3))).code
+        == "too_long"
+    )
+    assert refusals(desk.tell(desk.bob, PostMessage("1", "x", files=(FILE,) * 2))) == []
 
 
 def test_quotes_count_towards_what_a_person_may_have_recorded() -> None:
     desk = Desk(Limits(volume=3000))
-    say = Say("1", "x", quotes=(quote("y" * 2900),))
+    say = PostMessage("1", "x", quotes=(quote("y" * 2900),))
     assert refusals(desk.tell(desk.bob, say)) == []
-    assert only_refusal(desk.tell(desk.bob, Say("2", "x"))).code == "too_fast"
+    assert only_refusal(desk.tell(desk.bob, PostMessage("2", "x"))).code == "too_fast"
 
 
 @pytest.mark.parametrize("at", [-1.0, LATEST * 2, float("inf"), float("nan")])
 def test_a_quoted_moment_that_no_calendar_shows_is_left_out(desk: Desk, at: float) -> None:
-    desk.send(desk.bob, Say("1", "look", quotes=(quote("\ud800", at=at),)))
-    assert desk.bodies(Said)[0].quotes == (quote("?", at=0.0),)
+    desk.send(desk.bob, PostMessage("1", "look", quotes=(quote("\ud800", at=at),)))
+    assert desk.bodies(MessagePosted)[0].quotes == (quote("?", at=0.0),)
 
 
 # -- several terminals of one person
@@ -136,37 +141,37 @@ def test_the_terminal_where_it_was_said_answers_or_else_another_with_an_engine(d
     plain = desk.seat("alice", device="d3")
     for n, peer in enumerate((desk.one, desk.two, plain)):
         desk.question(peer, str(n))
-    assert [body.device for body in desk.bodies(Said)] == ["d1", "d2", "d1"]
+    assert [body.device for body in desk.bodies(MessagePosted)] == ["d1", "d2", "d1"]
 
 
 def test_only_the_terminal_that_runs_a_message_reports_about_it(desk: Desk) -> None:
     seq = desk.question(desk.one)
-    verdict = Publish("1", Decided(seq, "delegate", query="q"))
+    verdict = Publish("1", DecisionMade(seq, "delegate", query="q"))
     refusal = only_refusal(desk.tell(desk.two, verdict))
     assert (refusal.code, refusal.ref) == ("out_of_state", "1")
     assert "another terminal" in refusal.text
     desk.pull(desk.bob)
-    desk.send(desk.two, Delta(seq, "not mine"))
+    desk.send(desk.two, ReportDelta(seq, "not mine"))
     assert desk.pull(desk.bob) == []
-    desk.send(desk.one, verdict, Delta(seq, "mine"))
-    assert answers_in(desk.pull(desk.bob)) == [Streamed(seq, "mine")]
+    desk.send(desk.one, verdict, ReportDelta(seq, "mine"))
+    assert answers_in(desk.pull(desk.bob)) == [AnswerDelta(seq, "mine")]
 
 
 def test_when_that_terminal_is_gone_another_of_the_same_person_may(desk: Desk) -> None:
     seq = desk.question(desk.one)
     desk.lose(desk.one)
-    assert refusals(desk.tell(desk.two, Publish("1", Decided(seq, "ignore")))) == []
+    assert refusals(desk.tell(desk.two, Publish("1", DecisionMade(seq, "ignore")))) == []
 
 
 def test_whoever_typed_is_shown_at_their_other_terminal_too(desk: Desk) -> None:
     desk.pull(desk.two)
     desk.send(desk.one, Typing())
-    assert desk.pull(desk.two) == [Typed("alice")]
+    assert desk.pull(desk.two) == [MemberTyping("alice")]
 
 
 def test_engines_have_a_label_at_each_terminal(desk: Desk) -> None:
-    desk.send(desk.two, Equip("big model"))
-    assert desk.bodies(Equipped) == [Equipped("big model", "d2")]
+    desk.send(desk.two, SetEngine("big model"))
+    assert desk.bodies(EngineChanged) == [EngineChanged("big model", "d2")]
     terminals = desk.room.state.people["alice"].terminals
     assert [terminal.agent for terminal in terminals.values()] == ["", "big model"]
 
@@ -192,43 +197,55 @@ def test_a_run_that_moved_is_stopped_where_it_went(desk: Desk) -> None:
 def test_an_approval_is_answered_at_another_terminal(desk: Desk) -> None:
     seq = desk.waiting(desk.one)
     desk.pull(desk.one)
-    desk.send(desk.two, Rule("a1", allow=False, reason="no", scope="session", arguments={"y": 1}))
-    ruled = Ruled("a1", allow=False, reason="no", scope="session", arguments={"y": 1})
+    desk.send(
+        desk.two,
+        AnswerApproval("a1", allow=False, reason="no", scope="session", arguments={"y": 1}),
+    )
+    ruled = ApprovalAnswered("a1", allow=False, reason="no", scope="session", arguments={"y": 1})
     assert desk.pull(desk.one) == [ruled]
-    desk.send(desk.one, Publish("s", Settled(seq, "a1", "denied")))
+    desk.send(desk.one, Publish("s", ApprovalResolved(seq, "a1", "denied")))
     assert [event.body for event in events_in(desk.pull(desk.two))][-1:] == [
-        Settled(seq, "a1", "denied")
+        ApprovalResolved(seq, "a1", "denied")
     ]
-    assert only_refusal(desk.tell(desk.two, Rule("a1", allow=True))).code == "out_of_state"
+    assert (
+        only_refusal(desk.tell(desk.two, AnswerApproval("a1", allow=True))).code == "out_of_state"
+    )
 
 
 def test_nobody_else_answers_it_and_not_where_it_waits(desk: Desk) -> None:
     desk.waiting(desk.one)
     desk.pull(desk.one)
     for peer in (desk.bob, desk.one):
-        assert only_refusal(desk.tell(peer, Rule("a1", allow=True))).code == "out_of_state"
-    assert only_refusal(desk.tell(desk.two, Rule("unknown", allow=True))).code == "out_of_state"
+        assert (
+            only_refusal(desk.tell(peer, AnswerApproval("a1", allow=True))).code == "out_of_state"
+        )
+    assert (
+        only_refusal(desk.tell(desk.two, AnswerApproval("unknown", allow=True))).code
+        == "out_of_state"
+    )
     assert desk.pull(desk.one) == []
 
 
 def test_an_approval_whose_terminal_is_gone_is_not_answered_alone(desk: Desk) -> None:
     desk.waiting(desk.one)
     desk.lose(desk.one)
-    assert only_refusal(desk.tell(desk.two, Rule("a1", allow=True))).code == "out_of_state"
+    assert (
+        only_refusal(desk.tell(desk.two, AnswerApproval("a1", allow=True))).code == "out_of_state"
+    )
 
 
 def test_answers_at_another_terminal_have_a_pace() -> None:
     desk = Desk(Limits(burst=1, per_second=0.1))
     desk.waiting(desk.one)
-    rules = [Rule("a1", allow=True)] * 30
+    rules = [AnswerApproval("a1", allow=True)] * 30
     assert {each.code for each in refusals(desk.tell(desk.two, *rules))} == {"too_fast"}
 
 
 def test_answers_come_in_the_end(desk: Desk) -> None:
     seq = desk.question(desk.one)
-    desk.send(desk.one, Publish("d", Decided(seq, "delegate", query="q")))
-    desk.send(desk.one, Publish("e", Answered(seq, "done")))
-    assert desk.bodies()[-1] == Answered(seq, "done")
+    desk.send(desk.one, Publish("d", DecisionMade(seq, "delegate", query="q")))
+    desk.send(desk.one, Publish("e", AnswerPosted(seq, "done")))
+    assert desk.bodies()[-1] == AnswerPosted(seq, "done")
 
 
 # -- what agents are at, and how people like to be answered
@@ -237,46 +254,50 @@ def test_answers_come_in_the_end(desk: Desk) -> None:
 def test_progress_comes_from_the_terminal_where_the_run_is(desk: Desk) -> None:
     seq = desk.question(desk.one)
     for peer in (desk.two, desk.bob, desk.host):
-        desk.send(peer, Progress(seq, "x", "thinking"))  # type: ignore[arg-type] # the host's id
-    assert all(not isinstance(each, Progressed) for each in desk.pull(desk.bob))
-    desk.send(desk.one, Progress(seq, "system", "calling", "rm"))
-    assert Progressed(seq, "system", "calling", "rm") in desk.pull(desk.bob)
-    desk.send(desk.one, Progress(seq, "s" * 1000, "calling", "\ud800" + "d" * 1000))
-    (shown,) = [each for each in desk.pull(desk.bob) if isinstance(each, Progressed)]
+        desk.send(peer, ReportProgress(seq, "x", "thinking"))  # type: ignore[arg-type] # the host's id
+    assert all(not isinstance(each, AgentProgress) for each in desk.pull(desk.bob))
+    desk.send(desk.one, ReportProgress(seq, "system", "calling", "rm"))
+    assert AgentProgress(seq, "system", "calling", "rm") in desk.pull(desk.bob)
+    desk.send(desk.one, ReportProgress(seq, "s" * 1000, "calling", "\ud800" + "d" * 1000))
+    (shown,) = [each for each in desk.pull(desk.bob) if isinstance(each, AgentProgress)]
     assert (len(shown.agent), len(shown.detail)) == (PATH_CHARS, PATH_CHARS)
     assert "\ud800" not in shown.detail
-    desk.send(desk.one, Publish("d", Decided(seq, "ignore")))
+    desk.send(desk.one, Publish("d", DecisionMade(seq, "ignore")))
     desk.pull(desk.bob)
-    desk.send(desk.one, Progress(seq, "system", "thinking"), Progress(99, "system", "thinking"))
+    desk.send(
+        desk.one,
+        ReportProgress(seq, "system", "thinking"),
+        ReportProgress(99, "system", "thinking"),
+    )
     assert answers_in(desk.pull(desk.bob)) == []
 
 
 def test_preferences_are_recorded_when_they_change(desk: Desk) -> None:
-    desk.send(desk.bob, Prefer("short answers"), Prefer("short answers"))
-    assert desk.bodies(Preferred) == [Preferred("short answers")]
+    desk.send(desk.bob, SetPreferences("short answers"), SetPreferences("short answers"))
+    assert desk.bodies(PreferencesChanged) == [PreferencesChanged("short answers")]
     assert desk.room.state.preferences["bob"] == "short answers"
-    desk.send(desk.bob, Prefer(""))
-    assert desk.bodies(Preferred)[-1] == Preferred("")
+    desk.send(desk.bob, SetPreferences(""))
+    assert desk.bodies(PreferencesChanged)[-1] == PreferencesChanged("")
     assert not desk.room.state.preferences.get("bob")
-    desk.send(desk.bob, Prefer("x" * PREFERENCE_CHARS))
-    refusal = only_refusal(desk.tell(desk.bob, Prefer("x" * (PREFERENCE_CHARS + 1))))
+    desk.send(desk.bob, SetPreferences("x" * PREFERENCE_CHARS))
+    refusal = only_refusal(desk.tell(desk.bob, SetPreferences("x" * (PREFERENCE_CHARS + 1))))
     assert refusal.code == "too_long"
-    assert len(desk.bodies(Preferred)) == 3
+    assert len(desk.bodies(PreferencesChanged)) == 3
 
 
 def test_preferences_count_towards_what_a_person_may_have_recorded() -> None:
     desk = Desk(Limits(volume=3000))
     for letter in "xy":
-        assert refusals(desk.tell(desk.bob, Prefer(letter * 1900))) == []
-    assert only_refusal(desk.tell(desk.bob, Prefer("z" * 1900))).code == "too_fast"
+        assert refusals(desk.tell(desk.bob, SetPreferences(letter * 1900))) == []
+    assert only_refusal(desk.tell(desk.bob, SetPreferences("z" * 1900))).code == "too_fast"
 
 
 def test_an_answer_from_another_terminal_keeps_its_count_and_whether_it_stops(desk: Desk) -> None:
     desk.waiting(desk.one)
-    rule = Rule("a1", allow=True, scope="times", count=5)
+    rule = AnswerApproval("a1", allow=True, scope="times", count=5)
     desk.pull(desk.one)
-    desk.send(desk.two, rule, Rule("a1", allow=False, stop=True))
-    first, second = [each for each in desk.pull(desk.one) if isinstance(each, Ruled)]
+    desk.send(desk.two, rule, AnswerApproval("a1", allow=False, stop=True))
+    first, second = [each for each in desk.pull(desk.one) if isinstance(each, ApprovalAnswered)]
     assert (first.scope, first.count, first.stop) == ("times", 5, False)
     assert (second.allow, second.stop) == (False, True)
 
@@ -285,14 +306,16 @@ def test_an_answer_from_another_terminal_keeps_its_count_and_whether_it_stops(de
 def test_what_changes_nothing_is_charged_and_who_insists_is_dropped_for_a_while(kind: str) -> None:
     desk = Desk(Limits())
     number = desk.say(desk.one, "hello")
-    desk.send(desk.one, Publish("p", Decided(number, "ignore")))
+    desk.send(desk.one, Publish("p", DecisionMade(number, "ignore")))
     frames: dict[str, ClientFrame] = {
-        "say": Say("1", "x" * 10_000),
-        "publish": Publish("p", Asked(number, "a", "agent", "tool", {"a": "x" * 10_000})),
-        "delta": Delta(number, "x"),
-        "progress": Progress(number, "agent", "note", "x"),
-        "equip": Equip(""),
-        "prefer": Prefer(""),
+        "say": PostMessage("1", "x" * 10_000),
+        "publish": Publish(
+            "p", ApprovalRequested(number, "a", "agent", "tool", {"a": "x" * 10_000})
+        ),
+        "delta": ReportDelta(number, "x"),
+        "progress": ReportProgress(number, "agent", "note", "x"),
+        "equip": SetEngine(""),
+        "prefer": SetPreferences(""),
     }
     answers: list[ServerFrame] = []
     repeats = 0
@@ -307,21 +330,21 @@ def test_what_changes_nothing_is_charged_and_who_insists_is_dropped_for_a_while(
     assert desk.room.finished(desk.one)
     assert not desk.room.arrived(desk.one, 1, desk.now)  # not even decoded
     desk.lose(desk.one)
-    assert desk.bodies(Left)[-1].reason == "sent too much"
+    assert desk.bodies(MemberLeft)[-1].reason == "sent too much"
     _, answers = desk.meet("alice", engine=True)
     assert "come back in 2 s" in only_refusal(answers).text
     desk.say(desk.bob, "the others go on", "b1")
-    assert desk.bodies(Said)[-1].text == "the others go on"
+    assert desk.bodies(MessagePosted)[-1].text == "the others go on"
     desk.now += 3
     desk.seat("alice", engine=True)
 
 
 @pytest.mark.parametrize("text", ["\u200b\u200d", "\u2060 \ufeff", "\u0301", "\u3164"])
 def test_a_message_that_shows_nothing_is_refused_as_empty(desk: Desk, text: str) -> None:
-    refusal = only_refusal(desk.tell(desk.bob, Say("1", text)))
+    refusal = only_refusal(desk.tell(desk.bob, PostMessage("1", text)))
     assert (refusal.code, refusal.text) == ("malformed", "a message without text")
     number = desk.say(desk.one, "hello")
-    refusal = only_refusal(desk.tell(desk.one, Publish("1", Answered(number, text))))
+    refusal = only_refusal(desk.tell(desk.one, Publish("1", AnswerPosted(number, text))))
     assert refusal.text == "the answer is blank"
 
 
@@ -332,22 +355,24 @@ def test_a_message_that_shows_nothing_is_refused_as_empty(desk: Desk, text: str)
 def test_who_may_not_write_reopens_no_run_by_their_engine(how: Measure, code: str) -> None:
     desk = Desk()
     ended, open_ = desk.question(desk.one), desk.question(desk.one, "2")
-    desk.send(desk.one, Publish("1", Decided(ended, "ignore")))
+    desk.send(desk.one, Publish("1", DecisionMade(ended, "ignore")))
     desk.send(desk.host, Moderate(how, "alice", "observer" if how == "role" else None))  # type: ignore[arg-type]
     again: list[ClientFrame] = [
-        Publish("2", Decided(ended, "delegate", "READ THIS", "READ THIS")),
-        Publish("3", Answered(ended, "READ THIS")),
+        Publish("2", DecisionMade(ended, "delegate", "READ THIS", "READ THIS")),
+        Publish("3", AnswerPosted(ended, "READ THIS")),
     ]
     assert [each.code for each in refusals(desk.tell(desk.one, *again))] == [code, "out_of_state"]
     rest: list[ClientFrame] = [
-        Publish("4", Decided(open_, "delegate", query="q")),
-        Publish("5", Asked(open_, "a1", "agent", "rm", {})),
-        Publish("6", Settled(open_, "a1", "denied")),
-        Publish("7", Answered(open_, "done")),
+        Publish("4", DecisionMade(open_, "delegate", query="q")),
+        Publish("5", ApprovalRequested(open_, "a1", "agent", "rm", {})),
+        Publish("6", ApprovalResolved(open_, "a1", "denied")),
+        Publish("7", AnswerPosted(open_, "done")),
     ]
     assert refusals(desk.tell(desk.one, *rest)) == []
     assert (
-        only_refusal(desk.tell(desk.one, Publish("8", Decided(open_, "delegate", query="q")))).code
+        only_refusal(
+            desk.tell(desk.one, Publish("8", DecisionMade(open_, "delegate", query="q")))
+        ).code
         == code
     )
     assert "READ THIS" not in repr(desk.written)
@@ -356,12 +381,15 @@ def test_who_may_not_write_reopens_no_run_by_their_engine(how: Measure, code: st
 
 def test_who_may_not_write_settles_no_call_that_was_parked(desk: Desk) -> None:
     seq = desk.waiting(desk.one)
-    parked = [Publish("1", Settled(seq, "a1", "parked")), Publish("2", Failed(seq, "lost", "left"))]
+    parked = [
+        Publish("1", ApprovalResolved(seq, "a1", "parked")),
+        Publish("2", RunFailed(seq, "lost", "left")),
+    ]
     assert refusals(desk.tell(desk.one, *parked)) == []
-    allowed = Publish("3", Settled(seq, "a1", "approved", "READ THIS"))
+    allowed = Publish("3", ApprovalResolved(seq, "a1", "approved", "READ THIS"))
     desk.send(desk.host, Moderate("mute", "alice"))  # type: ignore[arg-type]
     assert only_refusal(desk.tell(desk.one, allowed)).code == "muted"
     desk.send(desk.host, Moderate("unmute", "alice"))  # type: ignore[arg-type]
-    again = Publish("4", Decided(seq, "delegate", query="q"))
+    again = Publish("4", DecisionMade(seq, "delegate", query="q"))
     assert refusals(desk.tell(desk.one, allowed, again)) == []  # which goes on from there
     assert desk.room.state.running

@@ -23,18 +23,18 @@ from genie_core.room.handler import Handler
 from genie_core.room.judge import EXCEED_BUDGET, Call, Judge, Judgement
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Hosted,
-    Joined,
-    Opened,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
     RunBody,
-    Said,
-    Settled,
+    RunCancelled,
+    RunFailed,
     Spending,
 )
 from genie_core.room.seat import Answer, EngineState
@@ -101,16 +101,16 @@ class Desk:
         self.until = ear.until
 
     @property
-    def settled(self) -> list[Settled]:
-        return [e.body for e in self.ear.events if isinstance(e.body, Settled)]
+    def settled(self) -> list[ApprovalResolved]:
+        return [e.body for e in self.ear.events if isinstance(e.body, ApprovalResolved)]
 
     @property
-    def asked(self) -> list[Asked]:
-        return [e.body for e in self.ear.events if isinstance(e.body, Asked)]
+    def asked(self) -> list[ApprovalRequested]:
+        return [e.body for e in self.ear.events if isinstance(e.body, ApprovalRequested)]
 
     @property
     def ended(self) -> list[RunBody]:
-        ends = (Answered, Failed, Cancelled)
+        ends = (AnswerPosted, RunFailed, RunCancelled)
         return [e.body for e in self.ear.events if isinstance(e.body, ends)]
 
     async def waiting(self) -> str:
@@ -301,7 +301,7 @@ async def test_a_denial_can_stop_the_run(tmp_path: Path) -> None:
         await ann.run("edit a;edit b", Answer(allow=False, reason="enough", stop=True))
         assert [(s.outcome, s.reason) for s in ann.settled] == [("denied", "enough")]
         (end,) = ann.ended
-        assert isinstance(end, Cancelled)
+        assert isinstance(end, RunCancelled)
         assert end.reason == "stopped by ann"
         assert ann.runner.done == []
         await ann.run("edit c", Answer(allow=True, stop=True))  # what is allowed stops nothing
@@ -328,8 +328,8 @@ async def test_a_run_is_stopped_from_another_terminal(tmp_path: Path) -> None:
         (second,) = couch.state.pending_for("ben")
         assert couch.answer(second.id, Answer(allow=False, stop=True))
         await ear.until(lambda: not couch.state.running)
-        assert any(isinstance(e.body, Cancelled) for e in ear.events)
-        settled = [e.body for e in ear.events if isinstance(e.body, Settled)]
+        assert any(isinstance(e.body, RunCancelled) for e in ear.events)
+        settled = [e.body for e in ear.events if isinstance(e.body, ApprovalResolved)]
         assert [(s.scope, s.count) for s in settled] == [("times", 2), ("once", 0), ("once", 0)]
 
 
@@ -365,7 +365,7 @@ async def test_what_is_made_of_a_guests_call_stays_here(tmp_path: Path) -> None:
         assert ann.person.answer(await ann.waiting(), answer)
         await ann.until(lambda: ann.ended)
         assert ann.runner.done == [("edit", "z")]
-        (settled,) = [e.body for e in house.sink.events if isinstance(e.body, Settled)]
+        (settled,) = [e.body for e in house.sink.events if isinstance(e.body, ApprovalResolved)]
         assert (settled.how, settled.arguments) == ("edit", None)
 
 
@@ -389,7 +389,7 @@ async def test_a_call_allowed_after_a_pause_is_made_once(
     async with desk(tmp_path, Rules(), events=events) as (ann, _):
         (proposal,) = ann.person.state.parked_for("ann")
         assert ann.person.answer(proposal.id, Answer(allow=True, arguments=edited))
-        await ann.until(lambda: any(isinstance(end, Answered) for end in ann.ended))
+        await ann.until(lambda: any(isinstance(end, AnswerPosted) for end in ann.ended))
         assert ann.runner.done == [("edit", "z" if edited else "a")]
         asked = ann.asked[-1]
         assert asked.unasked
@@ -432,29 +432,32 @@ async def test_a_parked_call_that_is_denied_for_good_takes_the_others_along(tmp_
 # -- after the program was gone
 
 
-def asked(message: int, approval: str) -> Asked:
-    return Asked(message, approval, "main", "edit", {"path": approval}, "")
+def asked(message: int, approval: str) -> ApprovalRequested:
+    return ApprovalRequested(message, approval, "main", "edit", {"path": approval}, "")
 
 
 @pytest.mark.parametrize(
     ("unrecorded", "told"),
     [
-        ([], ["Settled x parked", "Failed"]),
-        ([Settled(4, "x", "approved")], ["Failed"]),
-        ([Settled(4, "x", "approved"), asked(4, "y")], ["Settled y parked", "Failed"]),
-        ([Settled(4, "x", "approved"), Answered(4, "done", "ann", 1.0)], []),
-        ([Settled(4, "x", "parked"), Cancelled(4, "ann left")], []),
+        ([], ["ApprovalResolved x parked", "RunFailed"]),
+        ([ApprovalResolved(4, "x", "approved")], ["RunFailed"]),
+        (
+            [ApprovalResolved(4, "x", "approved"), asked(4, "y")],
+            ["ApprovalResolved y parked", "RunFailed"],
+        ),
+        ([ApprovalResolved(4, "x", "approved"), AnswerPosted(4, "done", "ann", 1.0)], []),
+        ([ApprovalResolved(4, "x", "parked"), RunCancelled(4, "ann left")], []),
     ],
 )
 async def test_only_what_nobody_knows_the_end_of_is_given_up(
     unrecorded: list[RunBody], told: list[str]
 ) -> None:
     log = Log()
-    log.add(Opened("r", "Room"), by="")
-    log.add(Hosted("ann"), by="")
-    log.add(Joined("host", engine=True))
-    seq = log.add(Said("m", "edit x", "ann"))
-    log.add(Decided(seq, "delegate", "asked for", "edit x", None, 0.5))
+    log.add(RoomCreated("r", "Room"), by="")
+    log.add(HostStarted("ann"), by="")
+    log.add(MemberJoined("host", engine=True))
+    seq = log.add(MessagePosted("m", "edit x", "ann"))
+    log.add(DecisionMade(seq, "delegate", "asked for", "edit x", None, 0.5))
     log.add(asked(seq, "x"))
     for body in unrecorded:
         assert body.message == seq
@@ -465,7 +468,7 @@ async def test_only_what_nobody_knows_the_end_of_is_given_up(
 
 
 def described(body: Any) -> str:
-    settled = f" {body.approval} {body.outcome}" if isinstance(body, Settled) else ""
+    settled = f" {body.approval} {body.outcome}" if isinstance(body, ApprovalResolved) else ""
     return f"{type(body).__name__}{settled}"
 
 
@@ -500,9 +503,9 @@ async def test_what_each_step_took_is_recorded_with_it(tmp_path: Path) -> None:
         ann.stop()
         await ear.until(lambda: not ann.state.running)
         bodies = [e.body for e in ear.events]
-        decided = [body.spent for body in bodies if isinstance(body, Decided)]
+        decided = [body.spent for body in bodies if isinstance(body, DecisionMade)]
         assert decided == [(Spending("reasoner", "m", 1, 5, 1),)] * 3
-        for kind in (Answered, Failed, Cancelled):
+        for kind in (AnswerPosted, RunFailed, RunCancelled):
             (end,) = [body for body in bodies if isinstance(body, kind)]
             assert [(s.agent, s.model, s.requests, s.input_tokens) for s in end.spent] == [
                 ("system", "m", 2, 30),
@@ -611,7 +614,7 @@ async def _play(messages: list[str], some: list[Answer | str]) -> None:
     while left or rest:
         async with working(log, rules, runner) as handler:
             for number, text in enumerate(left):
-                log.add(Said(f"{log.state.head}-{number}", text, handler="ann"))
+                log.add(MessagePosted(f"{log.state.head}-{number}", text, handler="ann"))
             left = []
             suspended = False
             while rest and not suspended:
@@ -644,14 +647,19 @@ def _do(log: Log, handler: Handler, what: Answer | str) -> bool:
 def from_before(count: int) -> list[Event]:
     """A room whose host crashed before anything was decided about these messages of two guests."""
     said = [
-        Event(seq, 2.0, ("gus", "eve")[seq % 2], Said(str(seq), f"look {seq}", "ann", device="d0"))
+        Event(
+            seq,
+            2.0,
+            ("gus", "eve")[seq % 2],
+            MessagePosted(str(seq), f"look {seq}", "ann", device="d0"),
+        )
         for seq in range(5, 5 + count)
     ]
     return [
-        Event(1, 1.0, "", Opened("r", "Room")),
-        Event(2, 1.0, "", Hosted("ann")),
-        Event(3, 1.0, "gus", Joined("guest")),
-        Event(4, 1.0, "eve", Joined("guest")),
+        Event(1, 1.0, "", RoomCreated("r", "Room")),
+        Event(2, 1.0, "", HostStarted("ann")),
+        Event(3, 1.0, "gus", MemberJoined("guest")),
+        Event(4, 1.0, "eve", MemberJoined("guest")),
         *said,
     ]
 
@@ -684,7 +692,7 @@ async def test_many_undecided_messages_wait_for_the_hosts_word(
         assert [each.seq for each in old if each.phase is Phase.ANSWERED] == answered
         left = [each for each in old if each.seq not in answered]
         assert all(each.phase is Phase.CANCELLED for each in left)
-        told = [e.body.reason for e in ear.events if isinstance(e.body, Cancelled)]
+        told = [e.body.reason for e in ear.events if isinstance(e.body, RunCancelled)]
         assert len(told) == len(left)
         assert all("ann chose not to have it answered" in each for each in told)
 
@@ -697,7 +705,7 @@ async def test_a_few_undecided_messages_are_lost_as_after_any_crash(tmp_path: Pa
     async with opened(from_before(HANDFUL)) as house:
         ann, ear = await house.seat("ann", loader(tmp_path, run=echo))
         await ear.until(lambda: not ann.state.running and ann.engine.state is EngineState.READY)
-        assert {type(each.error) for each in ann.state.exchanges.values()} == {Failed}
+        assert {type(each.error) for each in ann.state.exchanges.values()} == {RunFailed}
         assert ann.answer_backlog("all") is None
         assert ear.notices == []
 

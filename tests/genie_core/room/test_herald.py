@@ -8,7 +8,7 @@ from tests.genie_core.room.house import Ear
 
 from genie_core.room.audience import Audience
 from genie_core.room.herald import Herald
-from genie_core.room.protocol.events import Answered, Cancelled, Decided, Equipped
+from genie_core.room.protocol.events import AnswerPosted, DecisionMade, EngineChanged, RunCancelled
 from genie_core.room.seat import EngineState, EngineStatus
 from genie_core.room.server import RoomServer
 
@@ -51,17 +51,17 @@ async def test_only_a_step_about_the_own_words_is_signed() -> None:
     for own in (True, False):
         async with two() as (hana, bob, herald, _):
             message = await asked(*((hana, bob) if own else (bob, hana)))
-            assert herald.publish(Decided(message, "ignore", "not now"))
-            await bob.seen.until(lambda seen: isinstance(seen.events[-1].body, Decided))
+            assert herald.publish(DecisionMade(message, "ignore", "not now"))
+            await bob.seen.until(lambda seen: isinstance(seen.events[-1].body, DecisionMade))
             decided = bob.seen.events[-1].body
-            assert isinstance(decided, Decided)
+            assert isinstance(decided, DecisionMade)
             assert bool(decided.signature) is own
 
 
 async def test_a_step_that_can_not_be_recorded_is_told_to_the_person() -> None:
     async with two() as (hana, bob, herald, ear):
         message = await asked(hana, bob)
-        assert not herald.publish(Answered(message, "x" * 10_000_000))
+        assert not herald.publish(AnswerPosted(message, "x" * 10_000_000))
         assert "could not be recorded" in ear.notices[-1]
 
 
@@ -90,10 +90,10 @@ async def test_the_end_of_a_run_is_signed_if_it_holds_a_part_of_an_answer() -> N
     for text in ("Once", ""):
         async with two() as (hana, bob, herald, _):
             message = await asked(hana, bob)
-            assert herald.publish(Cancelled(message, "stopped", text=text))
-            await bob.seen.until(lambda seen: isinstance(seen.events[-1].body, Cancelled))
+            assert herald.publish(RunCancelled(message, "stopped", text=text))
+            await bob.seen.until(lambda seen: isinstance(seen.events[-1].body, RunCancelled))
             cancelled = bob.seen.events[-1].body
-            assert isinstance(cancelled, Cancelled)
+            assert isinstance(cancelled, RunCancelled)
             assert bool(cancelled.signature) is bool(text)
 
 
@@ -127,5 +127,5 @@ async def test_the_room_hears_of_another_label_and_only_of_that() -> None:
         herald.show_engine(EngineStatus(EngineState.READY, "larger"))
         assert len(ear.engines) == 5
         await bob.seen.until(lambda seen: seen.state.people["hana"].agent == "larger")
-        told = [e.body.agent for e in bob.seen.events if isinstance(e.body, Equipped)]
+        told = [e.body.agent for e in bob.seen.events if isinstance(e.body, EngineChanged)]
         assert told in (["large", "larger"], ["larger"])  # only the latest counts

@@ -13,22 +13,28 @@ from tests.genie_core.room.bench import (
 from genie_core.room.outbox import BEQUEST_REF
 from genie_core.room.protocol.events import (
     ROOM,
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ArgumentSharingChanged,
+    DecisionMade,
     Event,
     FileRef,
-    Joined,
-    Left,
-    Moderated,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    MessagePosted,
     Quote,
     QuotedLine,
-    Recovered,
-    Said,
-    Shared,
+    RecoveredEvent,
 )
-from genie_core.room.protocol.frames import Bequeath, Inherited, Moderate, Say, ServerFrame
+from genie_core.room.protocol.frames import (
+    EventsRecovered,
+    Moderate,
+    PostMessage,
+    RecoverEvents,
+    ServerFrame,
+)
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import Phase
@@ -55,10 +61,10 @@ class Estate:
         return self.bench.room.state
 
     def bequeath(self, *events: Event, by: int = 0) -> list[ServerFrame]:
-        return answers_in(self.bench.tell(by or self.bob, Bequeath(events)))
+        return answers_in(self.bench.tell(by or self.bob, RecoverEvents(events)))
 
     def recovered(self) -> list[Event]:
-        return [body.event for body in self.bench.bodies(Recovered)]
+        return [body.event for body in self.bench.bodies(RecoveredEvent)]
 
     def event(self, body: AnyBody, *, by: str = "hana", seq: int = 90, at: float = 1.0) -> Event:
         return Event(seq, at, by, body)
@@ -70,10 +76,10 @@ def estate() -> Estate:
 
 
 def test_what_the_new_host_lacks_is_appended_as_their_word(estate: Estate) -> None:
-    assert estate.bequeath(*estate.lost) == [Inherited(estate.lost[-1].seq)]
+    assert estate.bequeath(*estate.lost) == [EventsRecovered(estate.lost[-1].seq)]
     last = estate.bench.written[-2:]
     assert [event.by for event in last] == ["bob", "bob"]
-    assert [event.body for event in last] == [Recovered(each) for each in estate.lost]
+    assert [event.body for event in last] == [RecoveredEvent(each) for each in estate.lost]
     exchange = estate.state.exchanges[last[0].seq]
     assert (exchange.author, exchange.voucher, exchange.phase) == ("bob", "bob", Phase.UNHANDLED)
     assert exchange.at == estate.lost[0].at
@@ -82,19 +88,19 @@ def test_what_the_new_host_lacks_is_appended_as_their_word(estate: Estate) -> No
 
 def test_each_event_is_recovered_once_whoever_brings_it(estate: Estate) -> None:
     carol = estate.bench.seat("carol")
-    lost = [*estate.lost, estate.event(Answered(estate.late, "here"))]
+    lost = [*estate.lost, estate.event(AnswerPosted(estate.late, "here"))]
     for peer in (estate.bob, estate.bob, carol):
-        assert estate.bequeath(*lost, by=peer) == [Inherited(90)]
+        assert estate.bequeath(*lost, by=peer) == [EventsRecovered(90)]
     assert estate.recovered() == lost
     again = Bench(estate.bench.written, host="alice", key=identity("alice").key)
-    answers = answers_in(again.tell(again.seat("carol"), Bequeath(tuple(lost))))
-    assert answers == [Inherited(90)]
-    assert again.bodies(Recovered) == estate.bench.bodies(Recovered)
+    answers = answers_in(again.tell(again.seat("carol"), RecoverEvents(tuple(lost))))
+    assert answers == [EventsRecovered(90)]
+    assert again.bodies(RecoveredEvent) == estate.bench.bodies(RecoveredEvent)
 
 
 def test_two_copies_may_differ_and_both_are_kept(estate: Estate) -> None:
     seq = estate.lost[0].seq
-    other = Event(seq, 5.0, "carol", Said("c1", "in my copy this was said"))
+    other = Event(seq, 5.0, "carol", MessagePosted("c1", "in my copy this was said"))
     estate.bequeath(estate.lost[0])
     estate.bequeath(other, by=estate.bench.seat("carol"))
     assert estate.recovered() == [estate.lost[0], other]
@@ -104,8 +110,8 @@ def test_what_the_log_has_is_not_recovered(estate: Estate) -> None:
     own = estate.bench.written[-1]
     estate.bench.say(estate.bob, "new", "b9")
     said = estate.bench.written[-1]
-    assert estate.bequeath(said) == [Inherited(said.seq)]
-    assert isinstance(own.body, Joined)
+    assert estate.bequeath(said) == [EventsRecovered(said.seq)]
+    assert isinstance(own.body, MemberJoined)
     assert estate.recovered() == []
 
 
@@ -118,26 +124,26 @@ def test_a_message_that_was_sent_again_meanwhile_is_not_recovered_as_well(estate
 def test_a_message_that_was_recovered_is_not_said_again(estate: Estate) -> None:
     estate.bequeath(*estate.lost, by=estate.bench.seat("carol"))
     head = estate.state.head
-    assert refusals(estate.bench.tell(estate.bob, Say("b1", "late"))) == []
+    assert refusals(estate.bench.tell(estate.bob, PostMessage("b1", "late"))) == []
     assert estate.state.head == head
     again = Bench(estate.bench.written, host="alice", key=identity("alice").key)
     bob = again.seat("bob", since=again.room.state.head)
     head = again.room.state.head
-    again.send(bob, Say("b1", "late"))
+    again.send(bob, PostMessage("b1", "late"))
     assert again.room.state.head == head
 
 
 def test_there_is_nothing_to_recover_where_the_host_never_changed() -> None:
     bench = Bench(key=identity("hana").key)
     bob = bench.seat("bob")
-    events = (Event(9, 1.0, "hana", Said("x", "words in her mouth")),)
-    refusal = only_refusal(bench.tell(bob, Bequeath(events)))
+    events = (Event(9, 1.0, "hana", MessagePosted("x", "words in her mouth")),)
+    refusal = only_refusal(bench.tell(bob, RecoverEvents(events)))
     assert (refusal.code, refusal.ref) == ("malformed", BEQUEST_REF)
-    assert bench.bodies(Recovered) == []
+    assert bench.bodies(RecoveredEvent) == []
 
 
 def test_what_was_before_the_host_changed_is_common_and_nobodys_to_tell(estate: Estate) -> None:
-    forged = Event(estate.early, 1.0, "hana", Said("x", "I never said that"))
+    forged = Event(estate.early, 1.0, "hana", MessagePosted("x", "I never said that"))
     assert only_refusal(estate.bequeath(forged)).code == "malformed"
     assert estate.recovered() == []
 
@@ -148,32 +154,34 @@ QUOTE = Quote("r", "t", (QuotedLine("hana", "x", 1e300),))
 @pytest.mark.parametrize(
     "event",
     [
-        Event(90, 1.0, "hana", Joined("host")),
-        Event(90, 1.0, ROOM, Left("alice")),
-        Event(90, 1.0, "alice", Moderated("ban", "no such\nname")),
-        Event(90, 1.0, "alice", Shared(on=True)),
-        Event(90, 1.0, "bob", Recovered(Event(90, 1.0, "hana", Said("1", "x")))),
-        Event(90, 1.0, ROOM, Said("1", "x")),
-        Event(90, 1.0, "genie", Said("1", "x")),
-        Event(90, 1.0, " hana", Said("1", "x")),
-        Event(90, 1.0, "h" * 70, Said("1", "x")),
-        Event(90, 1e300, "hana", Said("1", "x")),
-        Event(90, -1.0, "hana", Said("1", "x")),
-        Event(90, float("nan"), "hana", Said("1", "x")),
-        Event(90, 1.0, "hana", Said("1", "x" * 16_001)),
-        Event(90, 1.0, "hana", Said("1", "\ud800")),
-        Event(90, 1.0, "hana", Said("1", "x", quotes=(QUOTE,))),
-        Event(90, 1.0, "hana", Said("1", "x", files=(FileRef("../../x", "n", 1),))),
-        Event(90, 1.0, "hana", Said("1", "x", files=(FileRef("a" * 64, "n", -1),))),
-        Event(90, 1.0, "hana", Said("1", "x", files=(FileRef("a" * 64, "n", 1, "\x1b[2J"),))),
-        Event(90, 1.0, "hana", Said("1", "x", files=(FileRef("a" * 64, "n", 1),) * 257)),
-        Event(90, 1.0, "hana", Said("i" * 200_000, "x")),
-        Event(90, 1.0, "hana", Answered(5, " ")),
-        Event(90, 1.0, "hana", Asked(5, "a", "agent", "tool", {"x": object()})),
+        Event(90, 1.0, "hana", MemberJoined("host")),
+        Event(90, 1.0, ROOM, MemberLeft("alice")),
+        Event(90, 1.0, "alice", MemberModerated("ban", "no such\nname")),
+        Event(90, 1.0, "alice", ArgumentSharingChanged(on=True)),
+        Event(90, 1.0, "bob", RecoveredEvent(Event(90, 1.0, "hana", MessagePosted("1", "x")))),
+        Event(90, 1.0, ROOM, MessagePosted("1", "x")),
+        Event(90, 1.0, "genie", MessagePosted("1", "x")),
+        Event(90, 1.0, " hana", MessagePosted("1", "x")),
+        Event(90, 1.0, "h" * 70, MessagePosted("1", "x")),
+        Event(90, 1e300, "hana", MessagePosted("1", "x")),
+        Event(90, -1.0, "hana", MessagePosted("1", "x")),
+        Event(90, float("nan"), "hana", MessagePosted("1", "x")),
+        Event(90, 1.0, "hana", MessagePosted("1", "x" * 16_001)),
+        Event(90, 1.0, "hana", MessagePosted("1", "\ud800")),
+        Event(90, 1.0, "hana", MessagePosted("1", "x", quotes=(QUOTE,))),
+        Event(90, 1.0, "hana", MessagePosted("1", "x", files=(FileRef("../../x", "n", 1),))),
+        Event(90, 1.0, "hana", MessagePosted("1", "x", files=(FileRef("a" * 64, "n", -1),))),
+        Event(
+            90, 1.0, "hana", MessagePosted("1", "x", files=(FileRef("a" * 64, "n", 1, "\x1b[2J"),))
+        ),
+        Event(90, 1.0, "hana", MessagePosted("1", "x", files=(FileRef("a" * 64, "n", 1),) * 257)),
+        Event(90, 1.0, "hana", MessagePosted("i" * 200_000, "x")),
+        Event(90, 1.0, "hana", AnswerPosted(5, " ")),
+        Event(90, 1.0, "hana", ApprovalRequested(5, "a", "agent", "tool", {"x": object()})),
     ],
 )
 def test_what_no_log_could_hold_is_refused(estate: Estate, event: Event) -> None:
-    good = estate.event(Said("9", "after it"))
+    good = estate.event(MessagePosted("9", "after it"))
     refusal = only_refusal(estate.bequeath(event, good))
     assert (refusal.code, refusal.ref, refusal.final) == ("malformed", BEQUEST_REF, False)
     assert estate.recovered() == []
@@ -183,13 +191,13 @@ def test_too_deep_arguments_are_refused(estate: Estate) -> None:
     deep: dict[str, object] = {}
     for _ in range(80):
         deep = {"x": deep}
-    event = estate.event(Asked(5, "a", "agent", "tool", deep))
+    event = estate.event(ApprovalRequested(5, "a", "agent", "tool", deep))
     assert only_refusal(estate.bequeath(event)).code == "malformed"
 
 
 def test_numbers_without_end_do_no_harm(estate: Estate) -> None:
-    event = estate.event(Said("9", "x"), seq=10**30)
-    assert estate.bequeath(event) == [Inherited(10**30)]
+    event = estate.event(MessagePosted("9", "x"), seq=10**30)
+    assert estate.bequeath(event) == [EventsRecovered(10**30)]
     assert estate.recovered() == [event]
 
 
@@ -208,7 +216,7 @@ def test_observers_the_muted_and_who_has_no_key_add_nothing(estate: Estate) -> N
 
 def test_a_bequest_keeps_to_what_one_person_may_have_recorded() -> None:
     estate = Estate(Limits(volume=2000))
-    events = [estate.event(Said(str(n), "x" * 900), seq=90 + n) for n in range(9)]
+    events = [estate.event(MessagePosted(str(n), "x" * 900), seq=90 + n) for n in range(9)]
     refusal = only_refusal(estate.bequeath(*events))
     assert (refusal.code, refusal.ref) == ("too_fast", BEQUEST_REF)
     done = len(estate.recovered())
@@ -226,7 +234,7 @@ def test_a_bequest_waits_for_a_disk_that_fails(
     monkeypatch.setattr("genie_core.room.history.PENDING_EVENTS", 0)
     assert only_refusal(estate.bequeath(*estate.lost)).code == "disk"
     monkeypatch.undo()
-    assert estate.bequeath(*estate.lost) == [Inherited(estate.lost[-1].seq)]
+    assert estate.bequeath(*estate.lost) == [EventsRecovered(estate.lost[-1].seq)]
 
 
 class Shelf:
@@ -248,7 +256,7 @@ def test_what_the_log_has_on_disk_only_is_not_recovered(estate: Estate) -> None:
     for n in range(20):
         estate.bench.tell(estate.alice, Moderate("unmute" if n % 2 else "mute", "hana"))
     written = estate.bench.written
-    known = [event for event in written if isinstance(event.body, Moderated)]
+    known = [event for event in written if isinstance(event.body, MemberModerated)]
     assert len(known) == 20
     base = RoomState()
     for event in written:
@@ -257,11 +265,13 @@ def test_what_the_log_has_on_disk_only_is_not_recovered(estate: Estate) -> None:
     bench = Bench([], host="alice", key=identity("alice").key, base=base, disk=shelf)
     bob = bench.seat("bob")
     shelf.broken = True
-    refusal = only_refusal(answers_in(bench.tell(bob, Bequeath(tuple(known)))))
+    refusal = only_refusal(answers_in(bench.tell(bob, RecoverEvents(tuple(known)))))
     assert (refusal.code, refusal.ref) == ("disk", BEQUEST_REF)
     shelf.broken, shelf.reads = False, 0
-    assert answers_in(bench.tell(bob, Bequeath(tuple(known)))) == [Inherited(known[-1].seq)]
-    assert not bench.bodies(Recovered)
+    assert answers_in(bench.tell(bob, RecoverEvents(tuple(known)))) == [
+        EventsRecovered(known[-1].seq)
+    ]
+    assert not bench.bodies(RecoveredEvent)
     assert shelf.reads == 1
 
 
@@ -273,7 +283,7 @@ def test_nothing_bequeathed_is_no_reason_to_answer(estate: Estate) -> None:
 
 
 def test_a_recovered_answer_belongs_to_the_recovered_message(estate: Estate) -> None:
-    said, answer = estate.lost[0], estate.event(Answered(estate.late, "here"), seq=91)
+    said, answer = estate.lost[0], estate.event(AnswerPosted(estate.late, "here"), seq=91)
     assert estate.late == said.seq
     estate.bequeath(said, answer)
     (exchange,) = [each for each in estate.state.exchanges.values() if each.voucher]
@@ -282,15 +292,15 @@ def test_a_recovered_answer_belongs_to_the_recovered_message(estate: Estate) -> 
 
 
 def test_a_recovered_answer_to_what_both_logs_have_says_who_vouches(estate: Estate) -> None:
-    estate.bequeath(estate.event(Answered(estate.early, "here"), seq=91))
+    estate.bequeath(estate.event(AnswerPosted(estate.early, "here"), seq=91))
     exchange = estate.state.exchanges[estate.early]
     assert (exchange.voucher, exchange.answer_voucher) == ("", "bob")
-    assert exchange.answer == Answered(estate.early, "here")
+    assert exchange.answer == AnswerPosted(estate.early, "here")
 
 
 def test_a_number_of_the_other_log_means_nothing_here(estate: Estate) -> None:
     new = estate.bench.say(estate.bench.seat("carol"), "new", "c1")
-    estate.bequeath(estate.event(Answered(new, "to something else"), seq=new + 1))
+    estate.bequeath(estate.event(AnswerPosted(new, "to something else"), seq=new + 1))
     assert estate.state.exchanges[new].answer is None
     assert len(estate.recovered()) == 1
 
@@ -301,26 +311,32 @@ def test_a_run_that_goes_on_is_not_answered_by_the_past(estate: Estate) -> None:
     assert seq in estate.state.running
     again = Bench(bench.written, host="alice", key=identity("alice").key)
     bob = again.seat("bob")
-    again.send(bob, Bequeath((Event(99, 1.0, "hana", Answered(seq, "from nowhere")),)))
+    again.send(bob, RecoverEvents((Event(99, 1.0, "hana", AnswerPosted(seq, "from nowhere")),)))
     assert again.room.state.exchanges[seq].answer is None
 
 
 def test_nobody_has_to_work_on_what_was_recovered(estate: Estate) -> None:
-    said = msgspec.structs.replace(estate.lost[0], body=Said("b1", "late", handler="alice"))
+    said = msgspec.structs.replace(
+        estate.lost[0], body=MessagePosted("b1", "late", handler="alice")
+    )
     estate.bequeath(said)
     seq = estate.state.head
     assert estate.state.exchanges[seq].handler == ""
-    assert estate.state.objection(Decided(seq, "ignore"), "alice") is not None
+    assert estate.state.objection(DecisionMade(seq, "ignore"), "alice") is not None
 
 
 def test_whom_a_former_host_has_banned_stays_banned_if_they_bring_that(estate: Estate) -> None:
     cleo = estate.bench.seat("cleo")
-    ban = estate.event(Moderated("ban", "cleo"), by="hana")
+    ban = estate.event(MemberModerated("ban", "cleo"), by="hana")
     estate.bequeath(ban)  # bob says that hana did
     assert "cleo" not in estate.state.banned
     hana = estate.bench.seat("hana")
-    own = estate.event(Moderated("ban", "cleo"), by="hana", seq=91)
-    others = [Moderated("ban", "alice"), Moderated("mute", "bob"), Moderated("pardon", "cleo")]
+    own = estate.event(MemberModerated("ban", "cleo"), by="hana", seq=91)
+    others = [
+        MemberModerated("ban", "alice"),
+        MemberModerated("mute", "bob"),
+        MemberModerated("pardon", "cleo"),
+    ]
     made_up = [estate.event(each, by="hana", seq=92 + n) for n, each in enumerate(others)]
     estate.bequeath(own, *made_up, by=hana)
     assert list(estate.state.banned) == ["cleo"]  # the host is nobody's to ban
@@ -331,7 +347,7 @@ def test_whom_a_former_host_has_banned_stays_banned_if_they_bring_that(estate: E
 
 def test_a_former_host_makes_nobody_a_host(estate: Estate) -> None:
     hana = estate.bench.seat("hana")
-    own = estate.event(Moderated("role", "bob", "host"), by="hana")
+    own = estate.event(MemberModerated("role", "bob", "host"), by="hana")
     assert only_refusal(estate.bequeath(own, by=hana)).code == "malformed"
     assert "bob" not in estate.state.roles
 
@@ -343,10 +359,10 @@ def test_whoever_runs_a_message_may_end_it_with_the_answer_it_had() -> None:
     common = list(first.written)
     again = Bench(common, host="alice", key=identity("alice").key)
     assert seq in again.room.state.running
-    answered = Event(seq + 1, 1.0, "hana", Answered(seq, "it was this"))
-    again.send(again.seat("bob"), Bequeath((answered,)))
+    answered = Event(seq + 1, 1.0, "hana", AnswerPosted(seq, "it was this"))
+    again.send(again.seat("bob"), RecoverEvents((answered,)))
     assert seq in again.room.state.running  # bob's word does not end what hana runs
-    again.send(again.seat("hana", engine=True), Bequeath((replace(answered, at=2.0),)))
+    again.send(again.seat("hana", engine=True), RecoverEvents((replace(answered, at=2.0),)))
     exchange = again.room.state.exchanges[seq]
     assert exchange.answer == answered.body
     assert seq not in again.room.state.running

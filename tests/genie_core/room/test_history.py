@@ -1,14 +1,14 @@
 import pytest
 
 from genie_core.room.history import BATCH_BYTES, BATCH_EVENTS, TAIL, History
-from genie_core.room.protocol.events import Event, Hosted, Opened, Said
+from genie_core.room.protocol.events import Event, HostStarted, MessagePosted, RoomCreated
 from genie_core.room.state.room_state import RoomState
 
 
 def filled(count: int, text: str = "x") -> History:
-    history = History([Event(1, 0.0, "", Opened("r", "t"))])
+    history = History([Event(1, 0.0, "", RoomCreated("r", "t"))])
     for n in range(2, count + 1):
-        history.record("alice", Said(str(n), text), float(n))
+        history.record("alice", MessagePosted(str(n), text), float(n))
     return history
 
 
@@ -60,8 +60,8 @@ def test_batches_are_bounded_in_number_and_bytes() -> None:
 
 
 def test_known_events_are_not_taken_twice() -> None:
-    opened = Event(1, 0.0, "", Opened("r", "t"))
-    history = History([opened, opened, Event(2, 0.0, "", Hosted("hana"))])
+    opened = Event(1, 0.0, "", RoomCreated("r", "t"))
+    history = History([opened, opened, Event(2, 0.0, "", HostStarted("hana"))])
     assert history.head == 2
     assert history.event(1) == opened
     assert history.event(3) is None
@@ -95,7 +95,7 @@ def test_what_is_on_disk_is_read_from_there_and_nothing_is_missing() -> None:
     disk = Disk()
     history = History([], past=disk)
     for n in range(1, 3 * TAIL):
-        history.record("alice", Said(str(n), "x"), float(n))
+        history.record("alice", MessagePosted(str(n), "x"), float(n))
         if not n % 50:
             disk.write(history)
     pending = history.pending()
@@ -114,7 +114,7 @@ def test_a_history_goes_on_from_a_state() -> None:
     disk = Disk()
     first = History([], past=disk)
     for n in range(1, 11):
-        first.record("alice", Said(str(n), "x"), float(n))
+        first.record("alice", MessagePosted(str(n), "x"), float(n))
     disk.write(first)
     base = RoomState()
     for event in disk.events[:6]:
@@ -122,5 +122,5 @@ def test_a_history_goes_on_from_a_state() -> None:
     history = History(disk.events[6:], base, disk)
     assert (history.head, history.durable, history.pending()) == (10, 10, [])
     assert handed_out(history) == disk.events
-    history.record("bob", Said("11", "y"), 11.0)
+    history.record("bob", MessagePosted("11", "y"), 11.0)
     assert [event.seq for event in history.pending()] == [11]

@@ -8,22 +8,29 @@ from genie_core.room.introduction import Introduction
 from genie_core.room.outbox import Outbox
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import RoomRefused
-from genie_core.room.protocol.events import ROOM, Answered, Event, Hosted, Opened, Said
+from genie_core.room.protocol.events import (
+    ROOM,
+    AnswerPosted,
+    Event,
+    HostStarted,
+    MessagePosted,
+    RoomCreated,
+)
 from genie_core.room.protocol.frames import (
     Entries,
-    Refused,
-    Stored,
+    FileStored,
+    FrameRefused,
+    MemberTyping,
     Suspending,
     Trouble,
-    Typed,
     Welcome,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, LinkStatus, Severity, Unrecorded, Unsent
 from genie_core.room.security.identity import Identity
 
-OPENED = Event(1, 1.0, ROOM, Opened("r", "Room"))
-HOSTED = Event(2, 2.0, ROOM, Hosted("ann"))
+OPENED = Event(1, 1.0, ROOM, RoomCreated("r", "Room"))
+HOSTED = Event(2, 2.0, ROOM, HostStarted("ann"))
 
 
 class Ben:
@@ -55,7 +62,7 @@ class Ben:
 
 
 def said(seq: int, by: str, id_: str) -> Event:
-    return Event(seq, 3.0, by, Said(id_, "hello"))
+    return Event(seq, 3.0, by, MessagePosted(id_, "hello"))
 
 
 def test_events_come_once_and_in_order_and_tell_when_all_are_there() -> None:
@@ -95,7 +102,7 @@ async def test_what_the_room_does_not_take_is_given_back() -> None:
     ben = Ben()
     ben.enter()
     ben.say("one", "x" * 100)
-    ben.inbox.take(Refused("muted", "you are muted", ref="one"))
+    ben.inbox.take(FrameRefused("muted", "you are muted", ref="one"))
     assert ben.outbox.unsent == ben.seen.unsent == ()
     assert ben.seen.rejected == [("x" * 100, "you are muted")]
 
@@ -105,7 +112,7 @@ async def test_what_is_too_large_for_the_room_is_given_back_and_told() -> None:
     ben.enter()
     small = Limits(text_chars=10)
     long, quoting = (Unsent(id_, id_, emote=False, at=1.0) for id_ in ("x" * 11, "short"))
-    ben.inbox.given_up([long, quoting], [Unrecorded("a", Answered(3, "yes"))], small)
+    ben.inbox.given_up([long, quoting], [Unrecorded("a", AnswerPosted(3, "yes"))], small)
     assert ben.seen.rejected == [
         ("x" * 11, "the message has 11 characters, this room takes 10"),
         ("short", WITH_QUOTES),
@@ -115,9 +122,9 @@ async def test_what_is_too_large_for_the_room_is_given_back_and_told() -> None:
 
 async def test_a_refusal_about_a_file_is_the_files() -> None:
     ben = Ben()
-    refused = Refused("unknown_file", "nobody has it", ref="ab" * 32)
+    refused = FrameRefused("unknown_file", "nobody has it", ref="ab" * 32)
     ben.inbox.take(refused)
-    stored = Stored("ab" * 32, 5)
+    stored = FileStored("ab" * 32, 5)
     ben.inbox.take(stored)
     assert ben.seen.files == [refused, stored]
     assert ben.seen.notices == []
@@ -126,14 +133,14 @@ async def test_a_refusal_about_a_file_is_the_files() -> None:
 @pytest.mark.parametrize(
     ("refused", "in_before", "raised"),
     [
-        (Refused("banned", "out", final=True), True, True),
-        (Refused("suspended", "back at nine", final=True), False, True),
-        (Refused("suspended", "back at nine", final=True), True, False),
-        (Refused("slow", "you are slow"), True, False),
+        (FrameRefused("banned", "out", final=True), True, True),
+        (FrameRefused("suspended", "back at nine", final=True), False, True),
+        (FrameRefused("suspended", "back at nine", final=True), True, False),
+        (FrameRefused("slow", "you are slow"), True, False),
     ],
 )
 def test_only_a_room_that_may_come_back_is_waited_for(
-    refused: Refused, in_before: bool, raised: bool
+    refused: FrameRefused, in_before: bool, raised: bool
 ) -> None:
     ben = Ben()
     if in_before:
@@ -178,5 +185,5 @@ def test_what_belongs_to_the_door_ends_the_connection() -> None:
     ben.enter()
     again = Welcome("r", "Room", "ben", "member", "ann", 0, Limits())
     assert ben.inbox.take(again) == "the room said welcome in the middle"
-    assert ben.inbox.take(Typed("ann")) is None
+    assert ben.inbox.take(MemberTyping("ann")) is None
     assert ben.seen.typing == ["ann"]

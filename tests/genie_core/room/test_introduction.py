@@ -17,17 +17,17 @@ from genie_core.room.protocol.frames import (
     KNOWN,
     Arrival,
     Challenge,
+    ForkPoints,
+    FrameRefused,
     Hello,
-    Hold,
-    Points,
+    JoinPending,
     Prove,
-    Refused,
     ServerFrame,
     Trouble,
     Welcome,
 )
 from genie_core.room.protocol.limits import Limits
-from genie_core.room.security.challenge import Meeting, Ticket
+from genie_core.room.security.challenge import InviteSecret, Transcript
 from genie_core.room.security.identity import Identity, verify
 from genie_core.room.transport.connection import ClientConnection, PeerConnection, memory_pair
 
@@ -45,7 +45,7 @@ class Visit:
         self.held: list[str] = []
         self.introduction = Introduction("bob", ME, "laptop", **options)
 
-    def begin(self, since: int = 0, mark: int = 0) -> asyncio.Task[Welcome | Refused]:
+    def begin(self, since: int = 0, mark: int = 0) -> asyncio.Task[Welcome | FrameRefused]:
         meeting = self.introduction.meet(self.link, since, mark, self.held.append)
         return asyncio.create_task(meeting)
 
@@ -58,13 +58,13 @@ class Visit:
         await end.send(frames)
 
 
-async def outcome(meeting: asyncio.Task[Welcome | Refused]) -> Welcome | Refused:
+async def outcome(meeting: asyncio.Task[Welcome | FrameRefused]) -> Welcome | FrameRefused:
     async with asyncio.timeout(DEADLINE):
         return await meeting
 
 
 async def test_a_hello_a_proof_and_a_welcome() -> None:
-    visit = Visit(ticket=Ticket("p", b"secret"), room="r", engine=True, agent="model")
+    visit = Visit(ticket=InviteSecret("p", b"secret"), room="r", engine=True, agent="model")
     meeting = visit.begin(7, 99)
     hello = await visit.hear()
     assert isinstance(hello, Hello)
@@ -72,7 +72,7 @@ async def test_a_hello_a_proof_and_a_welcome() -> None:
     await visit.answer(Challenge("theirs", "r"))
     prove = await visit.hear()
     assert isinstance(prove, Prove)
-    signed = Meeting("r", "bob", ME.key, hello.nonce, "theirs", "")
+    signed = Transcript("r", "bob", ME.key, hello.nonce, "theirs", "")
     assert verify(ME.key, prove.signature, signed.encode())
     assert (prove.pass_id, prove.proof) == ("p", signed.prove(b"secret"))
     assert prove.arrival == Arrival(7, 99, engine=True, agent="model", device="laptop")
@@ -136,7 +136,7 @@ async def met(*, by: Identity, channel: str = "", nonce: str = "") -> tuple[str,
     visit = Visit(room="r", accepts=accepts)
     meeting = visit.begin(7, 99)
     hello = await visit.hear()
-    signed = Meeting("r", "bob", ME.key, nonce or hello.nonce, "theirs", channel)
+    signed = Transcript("r", "bob", ME.key, nonce or hello.nonce, "theirs", channel)
     signature = by.sign(signed.encode_for_host())
     await visit.answer(Challenge("theirs", "r", HOST.key, signature))
     with pytest.raises(OtherHost):
@@ -163,7 +163,7 @@ async def test_the_hosts_word_may_take_its_time_and_nothing_else_may(
         await outcome(visit.begin())
     visit = Visit()
     await visit.answer(
-        Challenge("theirs", "r"), Hold("the host is asked")
+        Challenge("theirs", "r"), JoinPending("the host is asked")
     )  # in time, however slow the machine is
     meeting = visit.begin()
     await asyncio.wait([meeting], timeout=0.2)
@@ -177,8 +177,8 @@ async def test_the_hosts_word_may_take_its_time_and_nothing_else_may(
 async def test_logs_that_parted_come_with_the_points_where_they_may_have() -> None:
     visit = Visit()
     meeting = visit.begin(9, 1)
-    points = Points(((7, 1), (3, 2)))
-    await visit.answer(Challenge("theirs", "r"), points, Refused("diverged", "no", final=True))
+    points = ForkPoints(((7, 1), (3, 2)))
+    await visit.answer(Challenge("theirs", "r"), points, FrameRefused("diverged", "no", final=True))
     with pytest.raises(Diverged) as parted:
         await outcome(meeting)
     assert (parted.value.here, parted.value.points) == (9, ((7, 1), (3, 2)))
@@ -189,10 +189,10 @@ async def test_logs_that_parted_come_with_the_points_where_they_may_have() -> No
     [
         ([Trouble("x")], "trouble"),
         ([Challenge("theirs", "r"), Challenge("more", "r")], "challenge"),
-        ([Hold("wait")], "hold"),
-        ([Challenge("theirs", "r"), Hold("wait"), Hold("wait on")], "hold"),
+        ([JoinPending("wait")], "hold"),
+        ([Challenge("theirs", "r"), JoinPending("wait"), JoinPending("wait on")], "hold"),
         ([WELCOME], "welcome"),
-        ([Points(()), Refused("diverged", "no")], "points"),
+        ([ForkPoints(()), FrameRefused("diverged", "no")], "points"),
     ],
 )
 async def test_what_is_no_answer_ends_the_visit(frames: list[ServerFrame], last: str) -> None:
@@ -206,7 +206,7 @@ async def test_what_is_no_answer_ends_the_visit(frames: list[ServerFrame], last:
 
 async def test_whoever_hangs_up_at_once_may_have_said_why() -> None:
     visit = Visit()
-    refusal = Refused("suspended", "the room is closed", final=True)
+    refusal = FrameRefused("suspended", "the room is closed", final=True)
     await visit.answer(refusal)
     await visit.room.close()
     assert await outcome(visit.begin()) == refusal

@@ -11,18 +11,18 @@ from tests.ports import free_port
 from genie_core.agent import AgentInput, ApprovalCallback
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.events import (
-    Answered,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
     RunBody,
-    Settled,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Answer, EngineState, Link, Unrecorded
 from genie_core.room.state.members import Presence
-from genie_core.room.state.thread import Exchange, Phase
+from genie_core.room.state.thread import MessageThread, Phase
 from genie_core.room.transport.websocket import ws_connector
 from genie_core.testing import Emit
 
@@ -36,7 +36,7 @@ async def held(released: asyncio.Event) -> None:
             await released.wait()
 
 
-def working(person: Participant) -> list[Exchange]:
+def working(person: Participant) -> list[MessageThread]:
     return [e for e in person.state.exchanges.values() if e.phase is Phase.WORKING]
 
 
@@ -63,8 +63,8 @@ async def test_leaving_does_not_wait_for_an_agent_that_will_not_end(
             await ann.leave(grace=0.05)
         released.set()
         kinds = [type(event.body).__name__ for event in house.sink.events]
-        assert "Cancelled" in kinds
-        assert kinds[-1] == "Suspended"
+        assert "RunCancelled" in kinds
+        assert kinds[-1] == "RoomSuspended"
 
 
 async def test_the_receipt_tells_finished_cancelled_parked_and_left_behind(tmp_path: Path) -> None:
@@ -227,11 +227,11 @@ async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
     deleter = Deleter()
     async with stranded(tmp_path, deleter) as (events, ben, approval):
         assert ben.answer(approval, Answer(allow=True))
-        await told(ben, Answered)
+        await told(ben, AnswerPosted)
         receipt = await ben.leave()
         left = ben.unrecorded
     assert [each.text for each in receipt.unheard] == ["old.txt"]
-    assert [type(each.body) for each in left] == [Settled, Answered]
+    assert [type(each.body) for each in left] == [ApprovalResolved, AnswerPosted]
 
     async with opened(events) as house:
         await house.seat("ann", None)
@@ -246,7 +246,7 @@ async def test_what_was_allowed_while_the_host_was_away_is_not_asked_again(
         assert ben.state.proposals[approval].outcome == "approved"
         assert deleter.done == ["old.txt"]
         assert not ben.unrecorded
-        ends = [e.body for e in house.sink.events if isinstance(e.body, Answered | Failed)]
+        ends = [e.body for e in house.sink.events if isinstance(e.body, AnswerPosted | RunFailed)]
         assert ends == [left[-1].body]
     assert "did not record" not in caplog.text
 
@@ -258,7 +258,7 @@ async def test_a_call_that_nobody_answered_before_the_host_was_gone_waits_for_th
     async with stranded(tmp_path, deleter) as (events, ben, approval):
         await ben.leave()
         left = ben.unrecorded
-    assert [type(each.body) for each in left] == [Settled, Cancelled]
+    assert [type(each.body) for each in left] == [ApprovalResolved, RunCancelled]
 
     async with opened(events) as house:
         await house.seat("ann", None)
@@ -271,7 +271,7 @@ async def test_a_call_that_nobody_answered_before_the_host_was_gone_waits_for_th
         assert ben.answer(approval, Answer(allow=True))
         await ear.until(lambda: answers(ben))
         assert (answers(ben), deleter.done) == (["deleted old.txt"], ["old.txt"])
-        failed = [e.body for e in house.sink.events if isinstance(e.body, Failed)]
+        failed = [e.body for e in house.sink.events if isinstance(e.body, RunFailed)]
         assert failed == []
 
 
@@ -280,7 +280,7 @@ async def test_a_program_that_ended_in_the_middle_leaves_what_it_could_tell(tmp_
     deleter = Deleter()
     async with stranded(tmp_path, deleter) as (events, ben, approval):
         assert ben.answer(approval, Answer(allow=True))
-        await told(ben, Settled)
+        await told(ben, ApprovalResolved)
         left = ben.unrecorded[:1]
 
     async with opened(events) as house:
@@ -336,7 +336,7 @@ async def test_a_call_is_made_once_however_often_its_run_is_cut_off(tmp_path: Pa
     slow = Slow()
     async with stranded_again(tmp_path, slow) as (events, ben, approval):
         assert ben.answer(approval, Answer(allow=True))
-        await told(ben, Decided)
+        await told(ben, DecisionMade)
         async with asyncio.timeout(DEADLINE):
             while not slow.done:
                 await asyncio.sleep(0)
@@ -362,7 +362,7 @@ async def test_work_that_goes_on_while_the_host_is_away_is_on_the_receipt(tmp_pa
     deleter = Deleter()
     async with stranded_again(tmp_path, deleter) as (_, ben, approval):
         assert ben.answer(approval, Answer(allow=True))
-        await told(ben, Answered)
+        await told(ben, AnswerPosted)
         receipt = await ben.leave()
     assert receipt.parked == ()
     assert [(each.text, each.detail) for each in receipt.unheard] == [("old.txt", "answered")]
@@ -378,7 +378,7 @@ async def test_a_step_too_large_for_the_host_that_is_there_now_keeps_nobody_out(
     talker = Talker()
     async with stranded(tmp_path, talker) as (events, ben, approval):
         assert ben.answer(approval, Answer(allow=True))
-        await told(ben, Answered)
+        await told(ben, AnswerPosted)
         await ben.leave()
         left = ben.unrecorded
 
@@ -401,7 +401,7 @@ async def test_what_became_of_a_message_that_this_log_does_not_have_is_left_out(
     tmp_path: Path,
 ) -> None:
     def prepare(seat: Participant) -> None:
-        seat.report_again([Unrecorded("a", Cancelled(99, "ben left"))], ())
+        seat.report_again([Unrecorded("a", RunCancelled(99, "ben left"))], ())
 
     async with opened() as house:
         await house.seat("ann", None)
@@ -424,8 +424,8 @@ async def test_who_is_back_before_the_host_knows_that_they_were_gone_takes_their
         (call,) = ghost.state.pending_for("ben")
         events = list(house.sink.events)
         left = [
-            Unrecorded("s", Settled(call.message, call.id, "approved"), len(events)),
-            Unrecorded("a", Answered(call.message, "deleted old.txt", "ben", 1.0), len(events)),
+            Unrecorded("s", ApprovalResolved(call.message, call.id, "approved"), len(events)),
+            Unrecorded("a", AnswerPosted(call.message, "deleted old.txt", "ben", 1.0), len(events)),
         ]
 
         ben, ear = await house.seat(

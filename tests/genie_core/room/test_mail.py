@@ -12,7 +12,7 @@ from genie_core.room.client import RoomClient
 from genie_core.room.mail import Mail
 from genie_core.room.outbox import MAX_UNSENT
 from genie_core.room.protocol.errors import LeftInDisorder, TooManyUnsent
-from genie_core.room.protocol.events import FileRef, Said
+from genie_core.room.protocol.events import FileRef, MessagePosted
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link, Transfer, Unsent, Way
 from genie_core.room.transport.websocket import ws_connector
@@ -142,7 +142,7 @@ async def test_what_an_earlier_seat_could_not_send_is_sent_by_the_next_in_order(
         ben.say("and one more")
         await heard.until(lambda: len(ann.state.exchanges) == 6)
         await ear.until(lambda: not ben.unsent)
-        said = [e.body for e in house.sink.events if isinstance(e.body, Said)]
+        said = [e.body for e in house.sink.events if isinstance(e.body, MessagePosted)]
         assert [each.id for each in said[:5]] == [unsent.id for unsent in left]
         assert said[5].text == "and one more"
 
@@ -171,7 +171,7 @@ async def test_messages_wait_for_their_files_and_keep_their_order(tmp_path: Path
         texts = [e.said.text for e in ann.state.exchanges.values()]
         assert texts == ["before", "with both", "after", "with one"]
         await other.until(lambda: not cleo.unsent and other.unsent == ())
-        said = [e.body for e in house.sink.events if isinstance(e.body, Said)]
+        said = [e.body for e in house.sink.events if isinstance(e.body, MessagePosted)]
         assert said[1].files == (first, second)
 
 

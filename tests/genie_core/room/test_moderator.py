@@ -12,33 +12,33 @@ from tests.genie_core.room.bench import (
 
 from genie_core.room.moderator import PUT_OUT, REASON_CHARS
 from genie_core.room.protocol.events import (
-    Joined,
-    Left,
+    ArgumentSharingChanged,
     Measure,
-    Moderated,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    MessagePosted,
     Role,
-    Said,
-    Shared,
-    Suspended,
+    RoomSuspended,
 )
 from genie_core.room.protocol.frames import (
-    Accept,
-    Accepted,
-    Admit,
+    AcceptHosting,
+    AnswerJoinRequest,
     Bye,
     Chunk,
     ClientFrame,
-    Equip,
+    HostingAccepted,
+    HostingOffered,
     Moderate,
-    Offer,
-    Offered,
-    Prefer,
-    Say,
-    Share,
-    Store,
+    OfferHosting,
+    PostMessage,
+    SetEngine,
+    SetPreferences,
+    ShareArguments,
+    StoreFile,
     Typing,
 )
-from genie_core.room.protocol.host_record import Deed, sign_deed
+from genie_core.room.protocol.host_record import HostRecord, sign_host_record
 from genie_core.room.protocol.limits import Limits
 
 HANA = identity("hana").key
@@ -67,8 +67,8 @@ def meeting() -> Meeting:
     return Meeting()
 
 
-def deed(name: str, *, by: str = "", room: str = "r1", host: str = "") -> Deed:
-    return sign_deed(
+def deed(name: str, *, by: str = "", room: str = "r1", host: str = "") -> HostRecord:
+    return sign_host_record(
         identity(by or name),
         room=room,
         host=host or name,
@@ -88,9 +88,9 @@ def deed(name: str, *, by: str = "", room: str = "r1", host: str = "") -> Deed:
         Moderate("ban", "hana"),
         Moderate("role", "alice", "host"),
         Moderate("unmute", "alice"),
-        Share(on=True),
-        Offer("alice"),
-        Admit(1, allow=True),
+        ShareArguments(on=True),
+        OfferHosting("alice"),
+        AnswerJoinRequest(1, allow=True),
     ],
 )
 def test_only_the_host_has_authority(meeting: Meeting, frame: ClientFrame) -> None:
@@ -157,7 +157,7 @@ def test_who_is_kicked_gets_the_log_up_to_that_and_a_farewell(meeting: Meeting) 
     for peer in (meeting.bob, second):
         frames = meeting.pull(peer)
         last = events_in(frames)[-1].body
-        assert isinstance(last, Moderated)
+        assert isinstance(last, MemberModerated)
         assert (last.measure, last.name) == ("kick", "bob")
         assert last.reason.startswith("be? nice!")
         assert len(last.reason) == REASON_CHARS
@@ -170,10 +170,13 @@ def test_who_is_kicked_gets_the_log_up_to_that_and_a_farewell(meeting: Meeting) 
 
 def test_who_is_put_out_is_gone_at_once_whether_they_read_it_or_not(meeting: Meeting) -> None:
     meeting.act("kick", "bob")
-    assert meeting.bodies()[-2:] == [Moderated("kick", "bob"), Left("bob", PUT_OUT, "d1")]
+    assert meeting.bodies()[-2:] == [
+        MemberModerated("kick", "bob"),
+        MemberLeft("bob", PUT_OUT, "d1"),
+    ]
     assert not meeting.room.state.people["bob"].present
     head = meeting.room.state.head
-    meeting.send(meeting.bob, Say("1", "I stay"), Typing())
+    meeting.send(meeting.bob, PostMessage("1", "I stay"), Typing())
     meeting.lose(meeting.bob)
     assert meeting.room.state.head == head
     assert answers_in(meeting.pull(meeting.alice)) == []
@@ -219,23 +222,23 @@ def test_a_name_without_a_key_can_be_banned() -> None:
 
 def test_the_muted_say_nothing_until_they_may_again(meeting: Meeting) -> None:
     meeting.act("mute", "bob")
-    assert only_refusal(meeting.tell(meeting.bob, Say("1", "hi"))).code == "muted"
+    assert only_refusal(meeting.tell(meeting.bob, PostMessage("1", "hi"))).code == "muted"
     meeting.pull(meeting.alice)
     meeting.send(meeting.bob, Typing())
     assert meeting.pull(meeting.alice) == []
     again = meeting.reopened()
     bob = again.seat("bob")
     assert again.room.state.people["bob"].muted
-    refusal = only_refusal(again.tell(bob, Say("1", "hi")))
+    refusal = only_refusal(again.tell(bob, PostMessage("1", "hi")))
     assert (refusal.code, refusal.ref) == ("muted", "1")
     again.send(again.join_host(), Moderate("unmute", "bob"))
     again.say(bob)
-    assert isinstance(again.bodies()[-1], Said)
+    assert isinstance(again.bodies()[-1], MessagePosted)
 
 
 def test_the_muted_bring_no_files(meeting: Meeting) -> None:
     meeting.act("mute", "bob")
-    frames: list[ClientFrame] = [Store("b" * 64, 3), Chunk("b" * 64, 0, b"abc")]
+    frames: list[ClientFrame] = [StoreFile("b" * 64, 3), Chunk("b" * 64, 0, b"abc")]
     codes = [(each.code, each.ref) for each in refusals(meeting.tell(meeting.bob, *frames))]
     assert codes == [("not_allowed", "b" * 64)] * 2
     assert meeting.room.errands() == []
@@ -243,15 +246,15 @@ def test_the_muted_bring_no_files(meeting: Meeting) -> None:
 
 def test_observers_read_and_do_no_more(meeting: Meeting) -> None:
     meeting.act("role", "alice", "observer")
-    assert only_refusal(meeting.tell(meeting.alice, Say("1", "hi"))).code == "not_allowed"
-    assert only_refusal(meeting.tell(meeting.alice, Store("b" * 64, 3))).code == "not_allowed"
+    assert only_refusal(meeting.tell(meeting.alice, PostMessage("1", "hi"))).code == "not_allowed"
+    assert only_refusal(meeting.tell(meeting.alice, StoreFile("b" * 64, 3))).code == "not_allowed"
     meeting.say(meeting.bob, "can you hear me?")
     seen = [event.body for event in events_in(meeting.pull(meeting.alice))]
-    assert isinstance(seen[-1], Said)
+    assert isinstance(seen[-1], MessagePosted)
     again = meeting.reopened()
     alice = again.seat("alice", engine=True)
-    assert again.bodies(Joined)[-1].role == "observer"
-    assert only_refusal(again.tell(alice, Say("1", "hi"))).code == "not_allowed"
+    assert again.bodies(MemberJoined)[-1].role == "observer"
+    assert only_refusal(again.tell(alice, PostMessage("1", "hi"))).code == "not_allowed"
 
 
 def test_a_guest_is_served_by_the_host_in_spite_of_their_engine(meeting: Meeting) -> None:
@@ -269,8 +272,17 @@ def test_a_guest_is_served_by_the_host_in_spite_of_their_engine(meeting: Meeting
 
 
 def test_sharing_is_recorded_when_it_changes(meeting: Meeting) -> None:
-    meeting.send(meeting.hana, Share(on=False), Share(on=True), Share(on=True), Share(on=False))
-    assert meeting.bodies(Shared) == [Shared(on=True), Shared(on=False)]
+    meeting.send(
+        meeting.hana,
+        ShareArguments(on=False),
+        ShareArguments(on=True),
+        ShareArguments(on=True),
+        ShareArguments(on=False),
+    )
+    assert meeting.bodies(ArgumentSharingChanged) == [
+        ArgumentSharingChanged(on=True),
+        ArgumentSharingChanged(on=False),
+    ]
     assert not meeting.room.state.sharing
 
 
@@ -280,23 +292,23 @@ def test_sharing_is_recorded_when_it_changes(meeting: Meeting) -> None:
 def test_a_room_is_handed_over_to_whoever_is_willing(meeting: Meeting) -> None:
     second = meeting.seat("alice", device="d2")
     meeting.pull(second)
-    meeting.send(meeting.hana, Offer("Alice"))
+    meeting.send(meeting.hana, OfferHosting("Alice"))
     for peer in (meeting.alice, second):
-        assert answers_in(meeting.pull(peer)) == [Offered("hana")]
+        assert answers_in(meeting.pull(peer)) == [HostingOffered("hana")]
     will = deed("alice")
     meeting.pull(meeting.hana)
-    meeting.send(second, Accept(will))
-    assert meeting.pull(meeting.hana) == [Accepted("alice", will)]
+    meeting.send(second, AcceptHosting(will))
+    assert meeting.pull(meeting.hana) == [HostingAccepted("alice", will)]
     meeting.room.suspend("alice hosts", meeting.now)
     meeting.commit()
-    assert meeting.bodies()[-1] == Suspended("alice hosts", "alice", will)
+    assert meeting.bodies()[-1] == RoomSuspended("alice hosts", "alice", will)
     heir = meeting.room.state.heir
     assert heir is not None
     assert heir.deed == will
 
 
 def test_a_room_is_not_handed_over_without_a_word(meeting: Meeting) -> None:
-    meeting.send(meeting.hana, Offer("alice"))
+    meeting.send(meeting.hana, OfferHosting("alice"))
     meeting.room.suspend("", meeting.now)
     assert meeting.room.state.heir is None
 
@@ -310,21 +322,21 @@ def test_some_can_not_be_asked_to_host(meeting: Meeting, name: str) -> None:
     meeting.act("mute", "dora")
     meeting.act("role", "eric", "observer")
     meeting.pull(meeting.hana)
-    assert only_refusal(meeting.tell(meeting.hana, Offer(name))).code == "out_of_state"
+    assert only_refusal(meeting.tell(meeting.hana, OfferHosting(name))).code == "out_of_state"
 
 
 def test_who_has_no_key_can_not_be_asked_to_host(meeting: Meeting) -> None:
     meeting.join("dave")
-    assert only_refusal(meeting.tell(meeting.hana, Offer("dave"))).code == "out_of_state"
-    assert only_refusal(meeting.tell(meeting.hana, Offer("zoe"))).code == "unknown_person"
+    assert only_refusal(meeting.tell(meeting.hana, OfferHosting("dave"))).code == "out_of_state"
+    assert only_refusal(meeting.tell(meeting.hana, OfferHosting("zoe"))).code == "unknown_person"
 
 
 def test_nobody_accepts_who_was_not_asked(meeting: Meeting) -> None:
-    assert only_refusal(meeting.tell(meeting.bob, Accept(deed("bob")))).code == "not_allowed"
-    meeting.send(meeting.hana, Offer("alice"))
-    assert only_refusal(meeting.tell(meeting.bob, Accept(deed("bob")))).code == "not_allowed"
-    meeting.send(meeting.alice, Accept(deed("alice")))
-    again = meeting.tell(meeting.alice, Accept(deed("alice")))
+    assert only_refusal(meeting.tell(meeting.bob, AcceptHosting(deed("bob")))).code == "not_allowed"
+    meeting.send(meeting.hana, OfferHosting("alice"))
+    assert only_refusal(meeting.tell(meeting.bob, AcceptHosting(deed("bob")))).code == "not_allowed"
+    meeting.send(meeting.alice, AcceptHosting(deed("alice")))
+    again = meeting.tell(meeting.alice, AcceptHosting(deed("alice")))
     assert only_refusal(again).code == "not_allowed"
 
 
@@ -335,21 +347,23 @@ def test_nobody_accepts_who_was_not_asked(meeting: Meeting) -> None:
         (deed("alice", by="bob"), "unproven"),
         (deed("alice", host="hana"), "unproven"),
         (deed("alice", room="another"), "wrong_room"),
-        (Deed("r1", "alice", identity("alice").key, PIN, signature=b"s" * 64), "unproven"),
-        (Deed("\ud800", "alice", identity("alice").key, PIN), "unproven"),
+        (HostRecord("r1", "alice", identity("alice").key, PIN, signature=b"s" * 64), "unproven"),
+        (HostRecord("\ud800", "alice", identity("alice").key, PIN), "unproven"),
     ],
 )
-def test_a_deed_must_be_the_own_and_for_this_room(meeting: Meeting, wrong: Deed, code: str) -> None:
-    meeting.send(meeting.hana, Offer("alice"))
-    assert only_refusal(meeting.tell(meeting.alice, Accept(wrong))).code == code
+def test_a_deed_must_be_the_own_and_for_this_room(
+    meeting: Meeting, wrong: HostRecord, code: str
+) -> None:
+    meeting.send(meeting.hana, OfferHosting("alice"))
+    assert only_refusal(meeting.tell(meeting.alice, AcceptHosting(wrong))).code == code
     meeting.room.suspend("", meeting.now)
     assert meeting.room.state.heir is None
 
 
 @pytest.mark.parametrize("measure", ["kick", "ban"])
 def test_who_is_put_out_does_not_host_next(meeting: Meeting, measure: Measure) -> None:
-    meeting.send(meeting.hana, Offer("alice"))
-    meeting.send(meeting.alice, Accept(deed("alice")))
+    meeting.send(meeting.hana, OfferHosting("alice"))
+    meeting.send(meeting.alice, AcceptHosting(deed("alice")))
     meeting.act(measure, "alice")
     meeting.room.suspend("", meeting.now)
     assert meeting.room.state.heir is None
@@ -361,10 +375,10 @@ def test_who_is_put_out_does_not_host_next(meeting: Meeting, measure: Measure) -
 def test_who_may_no_longer_host_accepts_no_earlier_offer(
     meeting: Meeting, measure: Measure, role: Role | None
 ) -> None:
-    meeting.send(meeting.hana, Offer("alice"))
+    meeting.send(meeting.hana, OfferHosting("alice"))
     meeting.act(measure, "alice", role)
     meeting.pull(meeting.hana)
-    meeting.send(meeting.alice, Accept(deed("alice")))
+    meeting.send(meeting.alice, AcceptHosting(deed("alice")))
     assert answers_in(meeting.pull(meeting.hana)) == []
     meeting.room.suspend("", meeting.now)
     assert meeting.room.state.heir is None
@@ -375,23 +389,23 @@ def test_an_offer_or_its_acceptance_is_withdrawn_by_a_measure(meeting: Meeting, 
     measures: list[tuple[Measure, Role | None]] = [("mute", None), ("unmute", None)]
     if how == "observer":
         measures = [("role", "observer"), ("role", "member")]
-    meeting.send(meeting.hana, Offer("alice"))
+    meeting.send(meeting.hana, OfferHosting("alice"))
     for measure, role in measures:
         meeting.act(measure, "alice", role)
-    refusal = only_refusal(meeting.tell(meeting.alice, Accept(deed("alice"))))
+    refusal = only_refusal(meeting.tell(meeting.alice, AcceptHosting(deed("alice"))))
     assert refusal.code == "not_allowed"
-    meeting.send(meeting.hana, Offer("alice"))
-    assert refusals(meeting.tell(meeting.alice, Accept(deed("alice")))) == []
+    meeting.send(meeting.hana, OfferHosting("alice"))
+    assert refusals(meeting.tell(meeting.alice, AcceptHosting(deed("alice")))) == []
     meeting.act(measures[0][0], "alice", measures[0][1])
     meeting.room.suspend("", meeting.now)
     assert meeting.room.state.heir is None
 
 
 def test_a_measure_against_another_leaves_the_offer_open(meeting: Meeting) -> None:
-    meeting.send(meeting.hana, Offer("alice"))
+    meeting.send(meeting.hana, OfferHosting("alice"))
     meeting.act("mute", "bob")
     meeting.act("role", "alice", "member")
-    assert refusals(meeting.tell(meeting.alice, Accept(deed("alice")))) == []
+    assert refusals(meeting.tell(meeting.alice, AcceptHosting(deed("alice")))) == []
     meeting.room.suspend("", meeting.now)
     assert meeting.room.state.heir is not None
 
@@ -429,7 +443,7 @@ def test_what_is_taken_away_while_the_disk_is_full_holds_at_once_and_is_told_as_
     wishes: list[ClientFrame] = [
         Moderate("mute", "alice"),
         Moderate("role", "alice", "observer"),
-        Share(on=True),
+        ShareArguments(on=True),
         Moderate("ban", "bob"),
     ]
     for wish in wishes:
@@ -440,19 +454,19 @@ def test_what_is_taken_away_while_the_disk_is_full_holds_at_once_and_is_told_as_
     ]
     meeting.room.trouble("the disk is still full")
     assert refusals(meeting.pull(meeting.hana)) == []  # told once
-    meeting.room.receive(meeting.alice, Say("1", "hello"), meeting.now)
+    meeting.room.receive(meeting.alice, PostMessage("1", "hello"), meeting.now)
     assert only_refusal(meeting.pull(meeting.alice)).code == "muted"
     assert only_refusal(meeting.meet("bob")[1]).code == "banned"
     meeting.commit()
     meeting.room.trouble("")
-    assert meeting.bodies(Moderated)[-1].measure == "ban"
+    assert meeting.bodies(MemberModerated)[-1].measure == "ban"
 
 
 def test_a_right_is_taken_away_even_when_too_much_waits_for_the_disk(
     meeting: Meeting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("genie_core.room.history.PENDING_EVENTS", 1)
-    meeting.room.receive(meeting.alice, Say("1", "hello"), meeting.now)
+    meeting.room.receive(meeting.alice, PostMessage("1", "hello"), meeting.now)
     meeting.room.receive(meeting.hana, Moderate("ban", "bob"), meeting.now)
     assert "bob" in meeting.room.state.banned
     meeting.room.receive(meeting.hana, Moderate("pardon", "bob"), meeting.now)
@@ -466,7 +480,7 @@ def test_who_may_not_write_does_not_do_it_by_label_preferences_or_reasons_to_lea
 ) -> None:
     wish = Moderate("mute", "alice") if how == "mute" else Moderate("role", "alice", "observer")
     meeting.send(meeting.hana, wish)
-    for frame in (Equip("READ THIS"), Prefer("READ THIS")):
+    for frame in (SetEngine("READ THIS"), SetPreferences("READ THIS")):
         assert only_refusal(meeting.tell(meeting.alice, frame)).code == "not_allowed"
     meeting.send(meeting.alice, Bye("READ THIS"))
     again = meeting.seat("alice", engine=True, agent="READ THIS", preferences="READ THIS")
@@ -478,12 +492,12 @@ def test_who_may_not_write_does_not_do_it_by_label_preferences_or_reasons_to_lea
     meeting.send(meeting.hana, Moderate("unmute" if how == "mute" else "role", "alice", "member"))
     alice = meeting.seat("alice", engine=True, agent="small", preferences="in short")
     meeting.send(alice, Bye("lunch"))
-    assert meeting.bodies(Joined)[-1].agent == "small"
-    assert meeting.bodies(Left)[-1].reason == "lunch"
+    assert meeting.bodies(MemberJoined)[-1].agent == "small"
+    assert meeting.bodies(MemberLeft)[-1].reason == "lunch"
 
 
 def test_what_somebody_prefers_stays_when_they_are_muted_and_come_back(meeting: Meeting) -> None:
-    meeting.send(meeting.alice, Prefer("in short"), Bye())
+    meeting.send(meeting.alice, SetPreferences("in short"), Bye())
     meeting.act("mute", "alice")
     meeting.seat("alice", engine=True, preferences="at length")
     assert meeting.room.state.preferences["alice"] == "in short"

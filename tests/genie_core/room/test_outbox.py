@@ -7,29 +7,29 @@ from genie_core.room.outbox import MAX_UNSENT, PAUSE, TOO_LARGE, Outbox
 from genie_core.room.peer import Signals
 from genie_core.room.protocol.errors import FrameError, TooLong, TooManyUnsent
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
+    MessagePosted,
     Quote,
     QuotedLine,
     RunBody,
-    Said,
-    Settled,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.protocol.frames import (
+    AgentProgress,
     ClientFrame,
-    Delta,
     Entries,
-    Equip,
+    FrameRefused,
     Hello,
-    Progress,
-    Progressed,
+    PostMessage,
     Publish,
-    Refused,
-    Say,
+    ReportDelta,
+    ReportProgress,
+    SetEngine,
     Stop,
     Typing,
 )
@@ -49,21 +49,21 @@ def filled(count: int, limits: Limits | None = None) -> Outbox:
 
 
 def ids(frames: list[ClientFrame]) -> list[str]:
-    return [frame.id for frame in frames if isinstance(frame, Say | Publish)]
+    return [frame.id for frame in frames if isinstance(frame, PostMessage | Publish)]
 
 
 def test_a_message_stays_until_it_is_acknowledged() -> None:
     outbox = filled(1)
-    assert outbox.take(0.0) == [Say("0", "hello")]
+    assert outbox.take(0.0) == [PostMessage("0", "hello")]
     assert outbox.take(1.0) == []
     assert outbox.unsent == (unsent(0),)
     outbox.connected(Limits())
-    assert outbox.take(2.0) == [Say("0", "hello")]
-    assert outbox.acknowledge(Event(1, 0.0, "me", Said("0", "hello")))
+    assert outbox.take(2.0) == [PostMessage("0", "hello")]
+    assert outbox.acknowledge(Event(1, 0.0, "me", MessagePosted("0", "hello")))
     assert outbox.settled
     outbox.connected(Limits())
     assert outbox.take(3.0) == []
-    assert not outbox.acknowledge(Event(1, 0.0, "me", Said("0", "hello")))
+    assert not outbox.acknowledge(Event(1, 0.0, "me", MessagePosted("0", "hello")))
 
 
 def test_messages_are_paced_below_the_rooms_limit() -> None:
@@ -78,8 +78,8 @@ def test_messages_are_paced_below_the_rooms_limit() -> None:
 def test_what_is_refused_for_now_comes_again_in_order() -> None:
     outbox = filled(2)
     outbox.take(0.0)
-    assert outbox.refuse(Refused("too_fast", "slow down", "1"), 0.0) is None
-    assert outbox.refuse(Refused("too_fast", "slow down", "0"), 0.0) is None
+    assert outbox.refuse(FrameRefused("too_fast", "slow down", "1"), 0.0) is None
+    assert outbox.refuse(FrameRefused("too_fast", "slow down", "0"), 0.0) is None
     assert outbox.take(0.1) == []
     due = outbox.due(0.1)
     assert due is not None
@@ -92,13 +92,13 @@ def test_several_messages_that_were_too_much_keep_their_order() -> None:
     assert ids(outbox.take(0.0)) == ["0", "1", "2", "3", "4"]
     outbox.say(unsent(5))
     for id_ in ("2", "3", "4"):
-        outbox.refuse(Refused("too_fast", "slow down", id_), 0.0)
+        outbox.refuse(FrameRefused("too_fast", "slow down", id_), 0.0)
     assert ids(outbox.take(60.0)) == ["2", "3", "4", "5"]
 
 
 def test_messages_wait_for_the_room_to_come_back_when_it_is_being_suspended() -> None:
     outbox = filled(2)
-    report = Answered(1, "done")
+    report = AnswerPosted(1, "done")
     outbox.publish("r1", report)
     assert outbox.close()
     assert not outbox.close()
@@ -111,7 +111,7 @@ def test_messages_wait_for_the_room_to_come_back_when_it_is_being_suspended() ->
 
 def test_what_waits_for_the_room_to_come_back_is_not_waited_for() -> None:
     outbox = filled(2)
-    report = Answered(1, "done")
+    report = AnswerPosted(1, "done")
     outbox.publish("r1", report)
     outbox.close()
     before = outbox.settled
@@ -121,33 +121,35 @@ def test_what_waits_for_the_room_to_come_back_is_not_waited_for() -> None:
 
 def test_what_is_refused_for_good_is_given_back() -> None:
     outbox = filled(1)
-    outbox.publish("p", Decided(1, "ignore"))
+    outbox.publish("p", DecisionMade(1, "ignore"))
     outbox.take(0.0)
-    assert outbox.refuse(Refused("too_long", "too long", "0"), 0.0) == unsent(0)
-    report = outbox.refuse(Refused("not_responsible", "no", "p"), 0.0)
-    assert report == Unrecorded("p", Decided(1, "ignore"))
+    assert outbox.refuse(FrameRefused("too_long", "too long", "0"), 0.0) == unsent(0)
+    report = outbox.refuse(FrameRefused("not_responsible", "no", "p"), 0.0)
+    assert report == Unrecorded("p", DecisionMade(1, "ignore"))
     assert outbox.settled
-    assert outbox.refuse(Refused("too_long", "?", "unknown"), 0.0) is None
+    assert outbox.refuse(FrameRefused("too_long", "?", "unknown"), 0.0) is None
 
 
 def test_a_report_is_acknowledged_by_an_event_like_it() -> None:
     outbox = Outbox()
-    outbox.publish("1", Asked(7, "a", "system", "tool", {"x": (1, 2)}))
-    outbox.publish("2", Answered(7, "done"))
-    assert not outbox.acknowledge(Event(8, 0.0, "me", Answered(7, "other")))
-    assert outbox.acknowledge(Event(8, 0.0, "me", Asked(7, "a", "system", "tool", {"x": [1, 2]})))
+    outbox.publish("1", ApprovalRequested(7, "a", "system", "tool", {"x": (1, 2)}))
+    outbox.publish("2", AnswerPosted(7, "done"))
+    assert not outbox.acknowledge(Event(8, 0.0, "me", AnswerPosted(7, "other")))
+    assert outbox.acknowledge(
+        Event(8, 0.0, "me", ApprovalRequested(7, "a", "system", "tool", {"x": [1, 2]}))
+    )
     assert not outbox.settled
-    assert outbox.acknowledge(Event(9, 0.0, "me", Answered(7, "done")))
+    assert outbox.acknowledge(Event(9, 0.0, "me", AnswerPosted(7, "done")))
     assert outbox.settled
 
 
 def test_reports_after_one_that_has_to_wait_are_kept_too() -> None:
     outbox = Outbox()
-    outbox.publish("1", Decided(7, "delegate", query="q"))
-    outbox.publish("2", Answered(7, "done"))
+    outbox.publish("1", DecisionMade(7, "delegate", query="q"))
+    outbox.publish("2", AnswerPosted(7, "done"))
     outbox.take(0.0)
-    outbox.refuse(Refused("too_fast", "slow down", "1"), 0.0)
-    outbox.refuse(Refused("out_of_state", "too early", "2"), 0.0)
+    outbox.refuse(FrameRefused("too_fast", "slow down", "1"), 0.0)
+    outbox.refuse(FrameRefused("out_of_state", "too early", "2"), 0.0)
     assert ids(outbox.take(PAUSE)) == ["1", "2"]
 
 
@@ -156,7 +158,7 @@ def test_what_the_room_would_not_take_is_an_error_at_once() -> None:
     with pytest.raises(TooLong, match="11 characters"):
         outbox.say(unsent(1, "x" * 11))
     with pytest.raises(FrameError):
-        outbox.publish("1", Answered(1, "x" * 5000))
+        outbox.publish("1", AnswerPosted(1, "x" * 5000))
     assert outbox.settled
 
 
@@ -173,12 +175,12 @@ def test_signals_are_merged_paced_and_forgotten_without_a_connection() -> None:
         outbox.typing()
         outbox.delta(7, "ab")
         outbox.stop(7)
-    assert outbox.take(10.0) == [Stop(7), Typing(), Delta(7, "ababab")]
+    assert outbox.take(10.0) == [Stop(7), Typing(), ReportDelta(7, "ababab")]
     outbox.typing()
     outbox.delta(7, "c")
     assert outbox.take(10.01) == []
     assert outbox.due(10.01) == pytest.approx(0.04)
-    assert outbox.take(10.05) == [Delta(7, "c")]
+    assert outbox.take(10.05) == [ReportDelta(7, "c")]
     assert outbox.take(10.5) == [Typing()]
     outbox.typing()
     outbox.delta(7, "d")
@@ -202,7 +204,7 @@ def test_only_the_latest_label_counts() -> None:
     outbox.equip("loading")
     outbox.equip("ready")
     assert outbox.due(0.0) == 0.0
-    assert outbox.take(0.0) == [Equip("ready")]
+    assert outbox.take(0.0) == [SetEngine("ready")]
     assert outbox.take(0.0) == []
 
 
@@ -232,7 +234,7 @@ class World:
         self.restart()
 
     def arrived(self) -> list[str]:
-        return [event.body.id for event in self.written if isinstance(event.body, Said)]
+        return [event.body.id for event in self.written if isinstance(event.body, MessagePosted)]
 
     def restart(self) -> None:
         self.room = Room(self.written, room="r", title="t", limits=self.limits)
@@ -258,7 +260,7 @@ class World:
             self.room.commit(pending[-1].seq)
         while frames := self.room.pull(self.peer):
             for frame in frames:
-                if isinstance(frame, Refused):
+                if isinstance(frame, FrameRefused):
                     self.outbox.refuse(frame, self.now)
                 if isinstance(frame, Entries):
                     for event in frame.events:
@@ -280,12 +282,12 @@ def test_of_what_agents_are_at_only_the_latest_and_the_notes_are_sent() -> None:
     outbox, signals = Outbox(), Signals(8)
     notes = ("note", "cut"), ("note", "no server"), ("note", "cut")
     for what, detail in (*notes, ("asking", ""), ("thinking", ""), ("calling", "look")):
-        outbox.progress(Progress(1, "system", what, detail))  # type: ignore[arg-type]  # texts
-        signals.add(Progressed(1, "system", what, detail))  # type: ignore[arg-type]  # texts
-    outbox.progress(Progress(1, "coder", "asking"))
-    call = Progress(1, "system", "calling", "look")
-    noted = [Progress(1, "system", "note", each) for each in ("cut", "no server")]
-    assert outbox.take(0.0) == [*noted, call, Progress(1, "coder", "asking")]
+        outbox.progress(ReportProgress(1, "system", what, detail))  # type: ignore[arg-type]  # texts
+        signals.add(AgentProgress(1, "system", what, detail))  # type: ignore[arg-type]  # texts
+    outbox.progress(ReportProgress(1, "coder", "asking"))
+    call = ReportProgress(1, "system", "calling", "look")
+    noted = [ReportProgress(1, "system", "note", each) for each in ("cut", "no server")]
+    assert outbox.take(0.0) == [*noted, call, ReportProgress(1, "coder", "asking")]
     assert [each.what for each in signals.take()] == ["note", "note", "calling"]  # type: ignore[union-attr]  # no others were added
     assert outbox.due(0.0) is None
     outbox.progress(call)
@@ -295,7 +297,7 @@ def test_of_what_agents_are_at_only_the_latest_and_the_notes_are_sent() -> None:
 
 def test_what_an_engine_did_is_unrecorded_until_the_log_shows_it() -> None:
     outbox = Outbox()
-    decided, end = Decided(3, "delegate", "asked", "q", None, 0.5), Cancelled(3, "ann left")
+    decided, end = DecisionMade(3, "delegate", "asked", "q", None, 0.5), RunCancelled(3, "ann left")
     outbox.publish("one", decided)
     outbox.publish("two", end)
     assert list(outbox.unrecorded) == [Unrecorded("one", decided), Unrecorded("two", end)]
@@ -311,35 +313,35 @@ def test_what_a_smaller_room_can_not_take_is_given_up_and_holds_nothing_up() -> 
     outbox = Outbox()
     outbox.say(unsent(1, "x" * 2_000))
     outbox.say(unsent(2))
-    long, short = Answered(3, "y" * 40_000, "ann", 1.0), Answered(4, "short", "ann", 1.0)
+    long, short = AnswerPosted(3, "y" * 40_000, "ann", 1.0), AnswerPosted(4, "short", "ann", 1.0)
     outbox.keep(Unrecorded("one", long, 2))
-    call = Asked(4, "x", "main", "write", {"text": "z" * 40_000}, "ann's machine")
+    call = ApprovalRequested(4, "x", "main", "write", {"text": "z" * 40_000}, "ann's machine")
     outbox.keep(Unrecorded("call", call, 2))
     outbox.keep(Unrecorded("two", short, 2))
     small = Limits(text_chars=1_000, frame_bytes=16 * 1024)
     lost = [unsent(1, "x" * 2_000)], [Unrecorded("one", long, 2), Unrecorded("call", call, 2)]
     assert outbox.connected(small) == lost
     assert [each.id for each in outbox.unsent] == ["2"]
-    end = Failed(3, "agent", TOO_LARGE)  # so that nobody is left waiting
-    hidden = Asked(4, "x", "main", "write", {}, "ann's machine", withheld=True)
+    end = RunFailed(3, "agent", TOO_LARGE)  # so that nobody is left waiting
+    hidden = ApprovalRequested(4, "x", "main", "write", {}, "ann's machine", withheld=True)
     assert [each.body for each in outbox.unrecorded] == [end, hidden, short]
-    assert [type(frame) for frame in outbox.take(0.0)] == [Say, Publish, Publish, Publish]
+    assert [type(frame) for frame in outbox.take(0.0)] == [PostMessage, Publish, Publish, Publish]
     assert outbox.connected(small) == ([], [])
 
 
 def test_the_end_of_a_run_loses_only_a_text_that_is_too_large_for_another_host() -> None:
     outbox = Outbox()
     ends: list[RunBody] = [
-        Failed(3, "agent", "cut off", text="y" * 40_000, signature=b"s" * 64),
-        Cancelled(4, "stopped", text="z" * 40_000, signature=b"s" * 64),
-        Cancelled(5, "stopped", text="short", signature=b"s" * 64),
+        RunFailed(3, "agent", "cut off", text="y" * 40_000, signature=b"s" * 64),
+        RunCancelled(4, "stopped", text="z" * 40_000, signature=b"s" * 64),
+        RunCancelled(5, "stopped", text="short", signature=b"s" * 64),
     ]
     for number, end in enumerate(ends):
         outbox.keep(Unrecorded(str(number), end, 2))
     outbox.connected(Limits(frame_bytes=16 * 1024))
     assert [each.body for each in outbox.unrecorded] == [
-        Failed(3, "agent", "cut off"),
-        Cancelled(4, "stopped"),
+        RunFailed(3, "agent", "cut off"),
+        RunCancelled(4, "stopped"),
         ends[2],
     ]
 
@@ -354,35 +356,35 @@ def test_quotes_count_as_well() -> None:
 
 def test_what_is_kept_may_be_larger_than_what_a_room_takes_of_which_nothing_is_known() -> None:
     outbox = Outbox()
-    long = Unrecorded("one", Answered(3, "y" * 1_000_000, "ann", 1.0))
+    long = Unrecorded("one", AnswerPosted(3, "y" * 1_000_000, "ann", 1.0))
     outbox.keep(long)
     assert outbox.connected(Limits(frame_bytes=4 * 1024 * 1024)) == ([], [])
     assert outbox.unrecorded == (long,)
 
 
-@pytest.mark.parametrize("end", [Answered(3, "a", "ann", 1.0), Cancelled(3, "stopped")])
+@pytest.mark.parametrize("end", [AnswerPosted(3, "a", "ann", 1.0), RunCancelled(3, "stopped")])
 def test_what_an_agent_was_at_is_told_before_its_end(end: RunBody) -> None:
     """Afterwards the room passes it on no more."""
     outbox = Outbox()
     outbox.connected(Limits())
-    outbox.progress(Progress(3, "main", "note", "first"))
-    assert [type(frame) for frame in outbox.take(0.0)] == [Progress]
-    outbox.progress(Progress(3, "main", "note", "a server is down"))
-    outbox.progress(Progress(4, "main", "note", "of another run"))
+    outbox.progress(ReportProgress(3, "main", "note", "first"))
+    assert [type(frame) for frame in outbox.take(0.0)] == [ReportProgress]
+    outbox.progress(ReportProgress(3, "main", "note", "a server is down"))
+    outbox.progress(ReportProgress(4, "main", "note", "of another run"))
     outbox.publish("p", end)
     sent = outbox.take(0.001)  # too early for signals that can wait
-    assert sent == [Progress(3, "main", "note", "a server is down"), Publish("p", end)]
-    assert outbox.take(1.0) == [Progress(4, "main", "note", "of another run")]
+    assert sent == [ReportProgress(3, "main", "note", "a server is down"), Publish("p", end)]
+    assert outbox.take(1.0) == [ReportProgress(4, "main", "note", "of another run")]
 
 
 def test_what_was_put_back_is_not_given_up_however_late_it_is_refused() -> None:
     outbox = Outbox()
     outbox.connected(Limits())
-    outbox.publish("a", Asked(3, "x", "main", "write", {}, ""))
-    outbox.publish("s", Settled(3, "x", "approved"))
+    outbox.publish("a", ApprovalRequested(3, "x", "main", "write", {}, ""))
+    outbox.publish("s", ApprovalResolved(3, "x", "approved"))
     outbox.take(0.0)
-    assert outbox.refuse(Refused("too_fast", "too much", "a"), 0.1) is None
-    late = Refused("out_of_state", "message 3 is working, which settled does not fit", "s")
+    assert outbox.refuse(FrameRefused("too_fast", "too much", "a"), 0.1) is None
+    late = FrameRefused("out_of_state", "message 3 is working, which settled does not fit", "s")
     assert outbox.refuse(late, 0.1 + 2 * PAUSE) is None
     assert [frame.id for frame in outbox.take(3.0) if isinstance(frame, Publish)] == ["a", "s"]
     assert outbox.refuse(late, 4.0) is not None  # this time it went after what it builds on
@@ -390,7 +392,7 @@ def test_what_was_put_back_is_not_given_up_however_late_it_is_refused() -> None:
 
 def test_an_event_from_before_a_step_does_not_record_it() -> None:
     outbox = Outbox()
-    end = Cancelled(3, "ann left")
+    end = RunCancelled(3, "ann left")
     outbox.publish("a", end, since=8)
     assert not outbox.acknowledge(Event(6, 1.0, "ann", end))
     assert outbox.acknowledge(Event(9, 1.0, "ann", end))

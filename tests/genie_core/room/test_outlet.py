@@ -11,8 +11,15 @@ from genie_core.room.core import Room
 from genie_core.room.history import BATCH_EVENTS
 from genie_core.room.outlet import Outlet
 from genie_core.room.protocol.errors import FrameError
-from genie_core.room.protocol.events import Said
-from genie_core.room.protocol.frames import Bye, ClientFrame, Entries, Hello, Say, ServerFrame
+from genie_core.room.protocol.events import MessagePosted
+from genie_core.room.protocol.frames import (
+    Bye,
+    ClientFrame,
+    Entries,
+    Hello,
+    PostMessage,
+    ServerFrame,
+)
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.transport.connection import take_any
 
@@ -68,7 +75,7 @@ class Link:
         """What people said, in the order in which it was sent."""
         batches = [frame for frame in self.sent if isinstance(frame, Entries)]
         bodies = [event.body for batch in batches for event in batch.events]
-        return [body.text for body in bodies if isinstance(body, Said)]
+        return [body.text for body in bodies if isinstance(body, MessagePosted)]
 
 
 class House:
@@ -85,7 +92,7 @@ class House:
     def say(self, *texts: str) -> None:
         """Have the guest say things, put them on disk, and tell the outlet."""
         for text in texts:
-            self.room.receive(self.peer, Say(text, text), NOW)
+            self.room.receive(self.peer, PostMessage(text, text), NOW)
         self.room.commit(self.room.state.head)
         self.outlet.stir()
 

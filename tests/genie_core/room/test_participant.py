@@ -16,12 +16,12 @@ from genie_core.room.courier import Courier
 from genie_core.room.plan import Engine, EngineLoader
 from genie_core.room.protocol.errors import LeftInDisorder, NoEngine, Unreachable
 from genie_core.room.protocol.events import (
-    Cancelled,
+    ApprovalResolved,
     Event,
-    Failed,
-    Said,
-    Settled,
-    Suspended,
+    MessagePosted,
+    RoomSuspended,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.seat import Answer, EngineState, Link
 from genie_core.room.state.members import Presence
@@ -149,7 +149,7 @@ async def test_author_and_handler_may_stop_a_run_and_others_may_not(tmp_path: Pa
         assert dora.stop() == 0
         assert cleo.stop() == 1
         await ear.until(lambda: not ann.state.running)
-        (cancelled,) = [e.body for e in ear.events if isinstance(e.body, Cancelled)]
+        (cancelled,) = [e.body for e in ear.events if isinstance(e.body, RunCancelled)]
         assert cancelled.reason == "stopped by cleo"
 
 
@@ -162,7 +162,7 @@ async def test_an_engine_that_can_not_be_loaded_fails_loudly(tmp_path: Path) -> 
         await ear.until(lambda: ann.engine.state is EngineState.FAILED)
         assert "the model has no key" in ear.notices
         ann.say("anybody there?")
-        await ear.until(lambda: any(isinstance(e.body, Failed) for e in ear.events))
+        await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
         (exchange,) = ann.state.exchanges.values()
         assert exchange.phase is Phase.FAILED
         assert exchange.error is not None
@@ -202,7 +202,7 @@ async def suspended_with_a_question_open(folder: Path) -> list[Event]:
 
 async def test_leaving_parks_what_waits(tmp_path: Path) -> None:
     events = await suspended_with_a_question_open(tmp_path)
-    (settled,) = [event.body for event in events if isinstance(event.body, Settled)]
+    (settled,) = [event.body for event in events if isinstance(event.body, ApprovalResolved)]
     assert settled.outcome == "parked"
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
 
@@ -266,7 +266,7 @@ async def test_a_run_that_died_with_its_process_is_reported_and_its_question_par
         crashed = list(house.sink.events)
     async with opened(crashed) as house:
         ann, ear = await house.seat("ann", loader(tmp_path / "other", run=tool_user))
-        await ear.until(lambda: any(isinstance(e.body, Failed) for e in ear.events))
+        await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
         (exchange,) = ann.state.exchanges.values()
         assert exchange.phase is Phase.FAILED
         assert exchange.error is not None
@@ -303,7 +303,7 @@ async def test_after_a_restart_nothing_is_remembered_twice(tmp_path: Path) -> No
     for text in ("one", "two", "three"):
         async with opened(events) as house:
             ann, ear = await house.seat("ann", loader(tmp_path, decide))
-            answered = len([e for e in events if isinstance(e.body, Said)]) + 1
+            answered = len([e for e in events if isinstance(e.body, MessagePosted)]) + 1
             ann.say(text)
             await ear.until(
                 lambda: sum(e.answer is not None for e in ann.state.exchanges.values()) == answered  # noqa: B023 - awaited within the turn
@@ -383,7 +383,7 @@ async def test_leaving_before_the_engine_came_ends_what_waited_for_it(tmp_path: 
         ben.say("hello?")
         await other.until(lambda: ben.state.running)
         await ben.leave()
-        await ear.until(lambda: any(isinstance(e.body, Failed) for e in ear.events))
+        await ear.until(lambda: any(isinstance(e.body, RunFailed) for e in ear.events))
         assert not ann.state.running
 
 
@@ -404,7 +404,7 @@ async def test_a_step_of_leaving_that_fails_does_not_keep_the_others_from_being_
         await ear.until(lambda: ann.engine.state is EngineState.READY)
         with suppress(LeftInDisorder):
             await ann.leave()
-        assert isinstance(house.sink.events[-1].body, Suspended)
+        assert isinstance(house.sink.events[-1].body, RoomSuspended)
         assert ann.link.link is Link.CLOSED
 
 

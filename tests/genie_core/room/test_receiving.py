@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.protocol.frames import Fetch, Piece, Refusal
+from genie_core.room.protocol.frames import FetchFile, FilePiece, Refusal
 from genie_core.room.receiving import Receiving
 from genie_core.room.transfer import Progress
 
@@ -11,8 +11,8 @@ DATA = bytes(range(100))
 SIZE, PIECE = len(DATA), 7
 
 
-def piece(offset: int, data: bytes | None = None, size: int = SIZE) -> Piece:
-    return Piece(DIGEST, offset, DATA[offset : offset + PIECE] if data is None else data, size)
+def piece(offset: int, data: bytes | None = None, size: int = SIZE) -> FilePiece:
+    return FilePiece(DIGEST, offset, DATA[offset : offset + PIECE] if data is None else data, size)
 
 
 def online(have: int = 0) -> Receiving:
@@ -25,19 +25,19 @@ def test_pieces_are_asked_for_one_by_one_as_they_are_written() -> None:
     it = Receiving(DIGEST, SIZE)
     assert it.take(0) is None
     it.connected()
-    assert it.take(0) == Fetch(DIGEST, 0)
+    assert it.take(0) == FetchFile(DIGEST, 0)
     assert it.take(0) is None
     assert it.on_piece(piece(0), 0)
     assert it.to_write
     assert it.take(0) is None
     it.written(7)
     assert (it.done, it.progress) == (7, Progress.RUNNING)
-    assert it.take(0) == Fetch(DIGEST, 7)
+    assert it.take(0) == FetchFile(DIGEST, 7)
 
 
 def test_it_goes_on_from_what_is_here_and_checks_the_whole_in_the_end() -> None:
     it = online(have=98)
-    assert it.take(0) == Fetch(DIGEST, 98)
+    assert it.take(0) == FetchFile(DIGEST, 98)
     assert it.on_piece(piece(98), 0)
     it.written(SIZE)
     assert it.to_check
@@ -58,8 +58,8 @@ def test_what_is_all_here_only_needs_a_check() -> None:
 def test_a_damaged_file_is_fetched_once_more_and_not_forever() -> None:
     it = online(have=SIZE)
     it.checked(0, intact=False)
-    assert it.take(0) == Fetch(DIGEST, 0)
-    it.on_piece(Piece(DIGEST, 0, DATA, SIZE), 0)
+    assert it.take(0) == FetchFile(DIGEST, 0)
+    it.on_piece(FilePiece(DIGEST, 0, DATA, SIZE), 0)
     it.written(SIZE)
     it.checked(0, intact=False)
     assert (it.progress, it.code) == (Progress.FAILED, "corrupt")
@@ -72,29 +72,29 @@ def test_a_lost_connection_costs_one_piece() -> None:
     assert it.progress is Progress.WAITING
     assert not it.on_piece(piece(0), 0)
     it.connected()
-    assert it.take(0) == Fetch(DIGEST, 0)
+    assert it.take(0) == FetchFile(DIGEST, 0)
     it.on_piece(piece(0), 0)
     it.disconnected()  # while it is being written
     it.written(7)
     assert it.take(0) is None
     it.connected()
-    assert it.take(0) == Fetch(DIGEST, 7)
+    assert it.take(0) == FetchFile(DIGEST, 7)
 
 
 def test_a_new_connection_asks_again_though_nobody_saw_the_old_one_end() -> None:
     it = online()
     it.take(0)
     it.connected()
-    assert it.take(0) == Fetch(DIGEST, 0)
+    assert it.take(0) == FetchFile(DIGEST, 0)
 
 
 @pytest.mark.parametrize(
     "wrong", [piece(7), piece(0, b""), piece(0, DATA + b"x"), piece(-7, b"abc")]
 )
-def test_another_part_than_asked_for_is_not_taken(wrong: Piece) -> None:
+def test_another_part_than_asked_for_is_not_taken(wrong: FilePiece) -> None:
     it = online()
     for _ in range(3):
-        assert it.take(0) == Fetch(DIGEST, 0)
+        assert it.take(0) == FetchFile(DIGEST, 0)
         assert not it.on_piece(wrong, 0)
         assert not it.over
     it.take(0)
@@ -117,7 +117,7 @@ def test_some_refusals_are_for_good(code: Refusal, over: bool) -> None:
     assert it.over is over
     assert it.why == "not now"
     assert it.due(0) == (None if over else 1.0)
-    assert it.take(1.0) == (None if over else Fetch(DIGEST, 0))
+    assert it.take(1.0) == (None if over else FetchFile(DIGEST, 0))
 
 
 STEPS = st.lists(st.sampled_from(["take", "answer", "write", "cut", "twice", "busy"]), max_size=200)
@@ -126,8 +126,8 @@ STEPS = st.lists(st.sampled_from(["take", "answer", "write", "cut", "twice", "bu
 @given(STEPS, st.integers(0, SIZE))
 def test_whatever_happens_on_the_way_the_file_arrives(steps: list[str], have: int) -> None:
     it, here = online(have), bytearray(DATA[:have])
-    asked: list[Fetch] = []
-    accepted: Piece | None = None
+    asked: list[FetchFile] = []
+    accepted: FilePiece | None = None
     now = 0.0
 
     def write() -> None:
@@ -187,7 +187,7 @@ def test_whatever_a_host_sends_no_more_than_the_file_is_written(
     it, have = online(), 0
     for offset, data, size in pieces:
         it.take(0)
-        if it.on_piece(Piece(DIGEST, offset, data, size), 0):
+        if it.on_piece(FilePiece(DIGEST, offset, data, size), 0):
             assert (offset, size) == (have, SIZE)
             have += len(data)
             assert have <= SIZE

@@ -3,19 +3,19 @@
 import pytest
 
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Cancelled,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Hosted,
-    Joined,
-    Opened,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
     RunBody,
-    Said,
-    Settled,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.recorded import lacking, unfinished
 from genie_core.room.seat import Unrecorded
@@ -24,24 +24,24 @@ from genie_core.room.state.room_state import RoomState
 FIRST, SECOND, UNKNOWN = 4, 5, 9
 
 
-def decided(message: int = FIRST, query: str = "q", elapsed: float = 0.5) -> Decided:
-    return Decided(message, "delegate", "asked for", query, None, elapsed)
+def decided(message: int = FIRST, query: str = "q", elapsed: float = 0.5) -> DecisionMade:
+    return DecisionMade(message, "delegate", "asked for", query, None, elapsed)
 
 
-def ignored(message: int = FIRST) -> Decided:
-    return Decided(message, "ignore", "small talk", None, None, 0.5)
+def ignored(message: int = FIRST) -> DecisionMade:
+    return DecisionMade(message, "ignore", "small talk", None, None, 0.5)
 
 
-def asked(approval: str) -> Asked:
-    return Asked(FIRST, approval, "main", "delete", {"path": "a"}, "ann's machine")
+def asked(approval: str) -> ApprovalRequested:
+    return ApprovalRequested(FIRST, approval, "main", "delete", {"path": "a"}, "ann's machine")
 
 
-def settled(approval: str) -> Settled:
-    return Settled(FIRST, approval, "approved")
+def settled(approval: str) -> ApprovalResolved:
+    return ApprovalResolved(FIRST, approval, "approved")
 
 
-def parked(approval: str) -> Settled:
-    return Settled(FIRST, approval, "parked")
+def parked(approval: str) -> ApprovalResolved:
+    return ApprovalResolved(FIRST, approval, "parked")
 
 
 RUN: tuple[RunBody, ...] = (
@@ -50,7 +50,7 @@ RUN: tuple[RunBody, ...] = (
     asked("y"),
     settled("x"),
     settled("y"),
-    Answered(FIRST, "done", "ann", 1.0),
+    AnswerPosted(FIRST, "done", "ann", 1.0),
 )
 """A run from its beginning to its end."""
 
@@ -58,11 +58,11 @@ RUN: tuple[RunBody, ...] = (
 def log_of(*bodies: RunBody) -> list[Event]:
     """The log of a room with two messages that ann's engine handles, after these steps."""
     spoken: list[tuple[str, AnyBody]] = [
-        ("", Opened("r", "Room")),
-        ("", Hosted("ann")),
-        ("ann", Joined("host", engine=True)),
-        ("ann", Said("m1", "delete a", "ann")),
-        ("ann", Said("m2", "and b", "ann")),
+        ("", RoomCreated("r", "Room")),
+        ("", HostStarted("ann")),
+        ("ann", MemberJoined("host", engine=True)),
+        ("ann", MessagePosted("m1", "delete a", "ann")),
+        ("ann", MessagePosted("m2", "and b", "ann")),
     ]
     bodied = [*spoken, *(("ann", body) for body in bodies)]
     return [Event(seq, float(seq), by, body) for seq, (by, body) in enumerate(bodied, 1)]
@@ -88,19 +88,19 @@ def test_what_the_log_shows_is_not_told_again(heard: int) -> None:
 
 def test_an_end_like_an_earlier_one_is_another() -> None:
     """Else what was allowed in between would be asked about, and done, once more."""
-    log = log_of(decided(), asked("x"), parked("x"), Cancelled(FIRST, "ann left"))
-    again: list[RunBody] = [settled("x"), decided(elapsed=0.7), Cancelled(FIRST, "ann left")]
+    log = log_of(decided(), asked("x"), parked("x"), RunCancelled(FIRST, "ann left"))
+    again: list[RunBody] = [settled("x"), decided(elapsed=0.7), RunCancelled(FIRST, "ann left")]
     assert lacked(log, *again, since=log[-1].seq) == again
 
 
 def test_what_was_done_twice_and_shown_once_is_lacking_once() -> None:
-    end = Cancelled(FIRST, "ann left")
+    end = RunCancelled(FIRST, "ann left")
     assert lacked(log_of(end), end, decided(), end) == [decided(), end]
 
 
 def test_one_message_says_nothing_about_another() -> None:
     first, second = decided(), decided(SECOND)
-    end = Answered(SECOND, "done", "ann", 1.0)
+    end = AnswerPosted(SECOND, "done", "ann", 1.0)
     told = (first, second, asked("x"), end)
     assert lacked(log_of(second, end), *told) == [first, asked("x")]
 
@@ -120,15 +120,15 @@ def test_one_message_says_nothing_about_another() -> None:
         (6, [decided(elapsed=0.7), asked("z")], ["z"]),
         (6, [settled("z")], None),
         (0, [ignored()], None),
-        (0, [settled("x"), Answered(FIRST, "done", "ann", 1.0)], []),  # what decided it is lost
+        (0, [settled("x"), AnswerPosted(FIRST, "done", "ann", 1.0)], []),  # what decided it is lost
         (0, [asked("x")], []),
         (0, [decided(), asked("x")], ["x"]),
-        (0, [Failed(FIRST, "reasoner", "broken")], None),
-        (3, [parked("x"), parked("y"), Cancelled(FIRST, "left")], None),
-        (1, [Failed(FIRST, "agent", "broken")], None),
-        (1, [Cancelled(FIRST, "left"), decided(), asked("z")], ["z"]),
-        (1, [Cancelled(FIRST, "left"), asked("z"), settled("z")], None),
-        (3, [Answered(SECOND, "done", "ann", 1.0)], ["x", "y"]),
+        (0, [RunFailed(FIRST, "reasoner", "broken")], None),
+        (3, [parked("x"), parked("y"), RunCancelled(FIRST, "left")], None),
+        (1, [RunFailed(FIRST, "agent", "broken")], None),
+        (1, [RunCancelled(FIRST, "left"), decided(), asked("z")], ["z"]),
+        (1, [RunCancelled(FIRST, "left"), asked("z"), settled("z")], None),
+        (3, [AnswerPosted(SECOND, "done", "ann", 1.0)], ["x", "y"]),
     ],
 )
 def test_how_a_run_stands_once_the_room_has_heard_all(

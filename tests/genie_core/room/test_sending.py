@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.protocol.frames import Refusal, Store
+from genie_core.room.protocol.frames import Refusal, StoreFile
 from genie_core.room.sending import Part, Sending
 from genie_core.room.transfer import Progress
 
@@ -25,7 +25,7 @@ class Host:
     answers: deque[int | Refusal] = field(default_factory=deque)
     refusing: Refusal | None = None
 
-    def take(self, frame: Store | Part) -> None:
+    def take(self, frame: StoreFile | Part) -> None:
         if self.refusing is not None:
             self.answers.append(self.refusing)
             return
@@ -58,7 +58,7 @@ def test_a_file_is_announced_and_sent_a_few_chunks_at_a_time() -> None:
     it = sending()
     assert it.take(0) is None
     it.connected()
-    assert it.take(0) == Store(DIGEST, SIZE)
+    assert it.take(0) == StoreFile(DIGEST, SIZE)
     assert it.take(0) is None
     assert it.progress is Progress.WAITING
     it.on_stored(0, 0)
@@ -105,7 +105,7 @@ def test_a_new_connection_asks_first_and_goes_on_where_the_host_is() -> None:
     it.disconnected()
     assert it.take(0) is None
     it.connected()
-    assert it.take(0) == Store(DIGEST, SIZE)
+    assert it.take(0) == StoreFile(DIGEST, SIZE)
     it.on_stored(host.have, 0)
     assert it.take(0) == Part(21, 7)
 
@@ -185,7 +185,7 @@ def test_an_answer_that_nobody_asked_for_changes_nothing() -> None:
     it.connected()
     it.on_stored(5, 0)
     it.on_refused("no_space", "", 0)
-    assert it.take(0) == Store(DIGEST, SIZE)
+    assert it.take(0) == StoreFile(DIGEST, SIZE)
 
 
 STEP = st.sampled_from(["take", "hear", "cut", "lose", "forget", "busy", "free"])

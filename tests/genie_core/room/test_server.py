@@ -27,22 +27,22 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from genie_core.room.core import Room
 from genie_core.room.protocol.errors import AddressInUse, ConnectionLost, InvalidName, NotLoopback
 from genie_core.room.protocol.events import (
-    Answered,
-    Decided,
+    AnswerPosted,
+    DecisionMade,
     Event,
-    Hosted,
-    Left,
-    Moderated,
-    Said,
-    Suspended,
+    HostStarted,
+    MemberLeft,
+    MemberModerated,
+    MessagePosted,
+    RoomSuspended,
 )
 from genie_core.room.protocol.frames import (
+    AnswerDelta,
+    FrameRefused,
     Hello,
     Moderate,
-    Refused,
-    Say,
+    PostMessage,
     ServerFrame,
-    Streamed,
     Typing,
     Welcome,
 )
@@ -67,16 +67,16 @@ async def test_two_people_talk_and_the_hosts_engine_answers() -> None:
             await host.seen.until(lambda r: r.texts == ["hello"])
             await bob.seen.until(lambda r: r.texts == ["hello"] and not r.unsent)
             seq = host.seen.state.head
-            host.client.publish(Decided(seq, "delegate", query="hi"))
-            await host.seen.until(lambda r: isinstance(r.events[-1].body, Decided))
+            host.client.publish(DecisionMade(seq, "delegate", query="hi"))
+            await host.seen.until(lambda r: isinstance(r.events[-1].body, DecisionMade))
             host.client.delta(seq, "hi ")
             await bob.seen.until(lambda r: r.deltas == [(seq, "hi ")])
             bob.client.stop(seq)
             await host.seen.until(lambda r: r.stopping == [(seq, "bob")])
             bob.client.typing()
             await host.seen.until(lambda r: r.typing == ["bob"])
-            host.client.publish(Answered(seq, "hi bob"))
-            await bob.seen.until(lambda r: isinstance(r.events[-1].body, Answered))
+            host.client.publish(AnswerPosted(seq, "hi bob"))
+            await bob.seen.until(lambda r: isinstance(r.events[-1].body, AnswerPosted))
             assert bob.seen.events == host.seen.events
             assert host.seen.welcomes[0].role == "host"
             assert server.state.head == host.seen.state.head
@@ -95,17 +95,17 @@ async def test_leaving_and_suspending_end_everything_in_good_order() -> None:
             for each in (host, bob, alice):
                 await each.seen.online()
             await bob.client.bye("lunch")
-            left = Left("bob", "lunch", bob.client.device)
+            left = MemberLeft("bob", "lunch", bob.client.device)
             await host.seen.until(lambda r: left in [e.body for e in r.events])
             assert bob.seen.links[-1].link is Link.CLOSED
             assert await server.suspend("good night")
             for each in (host, alice):
                 # They look again and again whether the room is back.
                 await each.seen.until(lambda r: r.links[-1].link is Link.RETRYING)
-                assert each.seen.events[-1].body == Suspended("good night")
+                assert each.seen.events[-1].body == RoomSuspended("good night")
                 assert any("suspended the room" in link.detail for link in each.seen.links)
                 assert each.refusal is None
-    assert sink.events[-1].body == Suspended("good night")
+    assert sink.events[-1].body == RoomSuspended("good night")
 
 
 async def test_a_resumed_room_goes_on_where_it_was() -> None:
@@ -124,7 +124,7 @@ async def test_a_resumed_room_goes_on_where_it_was() -> None:
             await bob.seen.until(lambda r: r.texts == ["after"])
             assert bob.seen.events[0].seq == len(past) + 1
     assert [event.seq for event in sink.events] == list(range(1, len(sink.events) + 1))
-    assert sum(isinstance(event.body, Hosted) for event in sink.events) == 2
+    assert sum(isinstance(event.body, HostStarted) for event in sink.events) == 2
 
 
 async def test_a_host_with_an_impossible_name_opens_nothing() -> None:
@@ -187,7 +187,7 @@ async def test_a_full_disk_acknowledges_nothing_and_loses_nothing() -> None:
             sink.broken = False
             await bob.seen.until(lambda r: r.texts == ["one", "two"] and not r.unsent)
             await bob.seen.until(lambda r: "can write" in r.notices[-1][1])
-    assert [e.body.text for e in sink.events if isinstance(e.body, Said)] == ["one", "two"]
+    assert [e.body.text for e in sink.events if isinstance(e.body, MessagePosted)] == ["one", "two"]
 
 
 async def test_a_ban_on_a_full_disk_disconnects_holds_and_is_written_when_it_can_be() -> None:
@@ -211,10 +211,10 @@ async def test_a_ban_on_a_full_disk_disconnects_holds_and_is_written_when_it_can
                 await again.seen.until(lambda r: r.links and r.links[-1].link is Link.CLOSED)
                 assert again.refusal is not None
                 assert again.refusal.code == "banned"
-            assert not any(isinstance(event.body, Moderated) for event in sink.events)
+            assert not any(isinstance(event.body, MemberModerated) for event in sink.events)
             sink.broken = False
             await host.seen.until(lambda r: "mallory" in r.state.banned)
-    assert sum(isinstance(event.body, Moderated) for event in sink.events) == 1
+    assert sum(isinstance(event.body, MemberModerated) for event in sink.events) == 1
 
 
 async def test_suspending_on_a_full_disk_ends_in_time_and_says_so() -> None:
@@ -306,7 +306,7 @@ async def test_suspending_ends_when_the_room_is_closed_meanwhile() -> None:
 async def test_a_writer_that_dies_is_heard_of(caplog: pytest.LogCaptureFixture) -> None:
     class Cancelled(MemorySink):
         async def append(self, events: Sequence[Event]) -> None:
-            if any(isinstance(event.body, Said) for event in events):
+            if any(isinstance(event.body, MessagePosted) for event in events):
                 raise asyncio.CancelledError  # as from a task of its own that was cancelled
             await super().append(events)
 
@@ -341,8 +341,8 @@ async def test_what_is_no_frame_ends_that_connection_only(data: str) -> None:
             await bob.seen.online()
             await greet(ws, "mallory")
             await ws.send(data)
-            refusal = await receive_until(ws, lambda frame: isinstance(frame, Refused))
-            assert isinstance(refusal, Refused)
+            refusal = await receive_until(ws, lambda frame: isinstance(frame, FrameRefused))
+            assert isinstance(refusal, FrameRefused)
             assert (refusal.code, refusal.final) == ("malformed", True)
             with pytest.raises(ConnectionClosed):
                 await receive(ws)
@@ -356,9 +356,9 @@ async def test_a_frame_over_the_limit_is_refused_by_name() -> None:
         address = await server.listen(port=0)
         async with raw_websocket(address) as ws:
             await greet(ws, "mallory")
-            await send(ws, Say("1", "x" * 30_000))
-            refusal = await receive_until(ws, lambda frame: isinstance(frame, Refused))
-            assert isinstance(refusal, Refused)
+            await send(ws, PostMessage("1", "x" * 30_000))
+            refusal = await receive_until(ws, lambda frame: isinstance(frame, FrameRefused))
+            assert isinstance(refusal, FrameRefused)
             assert (refusal.code, refusal.final) == ("too_large", True)
             assert "20,000" in refusal.text
             with pytest.raises(ConnectionClosed):
@@ -385,11 +385,14 @@ async def test_a_giant_frame_ends_that_connection_only() -> None:
 async def test_another_version_and_frames_before_hello_are_refused() -> None:
     async with room_server() as server:
         address = await server.listen(port=0)
-        for frame, code in ((Hello("zoe", version=1), "version"), (Say("1", "x"), "out_of_state")):
+        for frame, code in (
+            (Hello("zoe", version=1), "version"),
+            (PostMessage("1", "x"), "out_of_state"),
+        ):
             async with raw_websocket(address) as ws:
                 await send(ws, frame)
                 refusal = await receive(ws)
-                assert isinstance(refusal, Refused)
+                assert isinstance(refusal, FrameRefused)
                 assert (refusal.code, refusal.final) == (code, True)
                 with pytest.raises(ConnectionClosed):
                     await receive(ws)
@@ -400,7 +403,7 @@ async def test_silence_instead_of_a_hello_is_ended() -> None:
         address = await server.listen(port=0)
         async with raw_websocket(address) as ws:
             refusal = await receive(ws)
-            assert isinstance(refusal, Refused)
+            assert isinstance(refusal, FrameRefused)
             assert "say who you are in time" in refusal.text
         sock = socket.create_connection(address)  # not even an upgrade
         with sock:
@@ -451,7 +454,7 @@ async def test_a_peer_that_never_reads_is_dropped_and_delays_nobody() -> None:
                     bob.client.say("x" * 15_000)
                 await alice.seen.until(lambda r: len(r.texts) == 600)
                 await alice.seen.until(
-                    lambda r: Left("sleepy", "too slow") in [e.body for e in r.events]
+                    lambda r: MemberLeft("sleepy", "too slow") in [e.body for e in r.events]
                 )
             await bob.seen.until(lambda _: not bob.client.unsent)
 
@@ -463,7 +466,7 @@ async def test_a_flood_of_refused_frames_is_bounded() -> None:
             await bob.seen.online()
             async with raw_websocket(address) as ws:
                 await greet(ws, "mallory")
-                flood = [Say(str(n), "x" * 20_000) for n in range(100_000)]
+                flood = [PostMessage(str(n), "x" * 20_000) for n in range(100_000)]
                 with pytest.raises(ConnectionClosed):
                     await send(ws, *flood)
             await bob.seen.until(lambda r: not r.state.people["mallory"].present)
@@ -478,7 +481,7 @@ async def test_a_flood_of_small_frames_is_read_later_and_not_lost() -> None:
         async with raw_websocket(address) as ws:
             await greet(ws, "mallory")
             began = loop.time()
-            await send(ws, *[Typing()] * (2 * FRAMES), Say("1", "after all of it"))
+            await send(ws, *[Typing()] * (2 * FRAMES), PostMessage("1", "after all of it"))
             await receive_until(ws, holds("after all of it"))
             # What can be read at once is one burst; the rest takes as long as that many may take.
             assert loop.time() - began >= 0.9
@@ -509,10 +512,10 @@ async def test_whoever_sends_too_many_bytes_is_read_later_over_all_connections(
             padded = f'{{"type":"typing","padding":"{"x" * 16_000}"}}'
             for _ in range(40):
                 await one.send(padded)
-            await send(one, Say("1", "late"))
+            await send(one, PostMessage("1", "late"))
             while charged < 32 * limits.frame_bytes:
                 await asyncio.sleep(0)
-            await send(two, Say("2", "late, too"))
+            await send(two, PostMessage("2", "late, too"))
             for n in range(5):
                 bob.client.say(f"on time {n}")
                 await bob.seen.until(lambda r: len(r.texts) == n + 1)  # noqa: B023 - awaited
@@ -531,7 +534,7 @@ async def test_connections_from_this_machine_share_a_limit_on_arrivals() -> None
             async with raw_websocket(address, local_addr=here) as ws:
                 answers.append(type(await greet(ws, f"name{n}")))
         assert answers[:joins] == [Welcome] * joins
-        assert answers[-1] is Refused
+        assert answers[-1] is FrameRefused
         async with participant(local_connector(server), "hana", token=server.host_token) as host:
             await host.seen.online()
 
@@ -546,9 +549,9 @@ async def test_nobody_speaks_for_another() -> None:
                 '{"type":"say","id":"1","text":"forged","by":"bob","seq":1,"at":0,"handler":"bob"}'
             )
             await receive_until(ws, holds("forged"))
-        said = next(e for e in sink.events if isinstance(e.body, Said))
+        said = next(e for e in sink.events if isinstance(e.body, MessagePosted))
         assert said.by == "mallory"
-        assert isinstance(said.body, Said)
+        assert isinstance(said.body, MessagePosted)
         assert said.body.handler == ""
 
 
@@ -576,10 +579,10 @@ async def test_deltas_never_reach_the_log() -> None:
         hosting = participant(local_connector(server), "hana", token=server.host_token, engine=True)
         async with hosting as host, raw_websocket(address) as ws:
             await greet(ws, "bob")
-            await send(ws, Say("1", "go"))
+            await send(ws, PostMessage("1", "go"))
             await host.seen.until(lambda r: r.texts == ["go"])
             host.client.delta(host.seen.state.head, "streamed")
-            await receive_until(ws, lambda frame: isinstance(frame, Streamed))
+            await receive_until(ws, lambda frame: isinstance(frame, AnswerDelta))
     assert "streamed" not in repr(sink.events)
 
 

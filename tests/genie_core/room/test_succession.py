@@ -9,9 +9,9 @@ from tests.genie_core.room.house import Ear, identity_of, loader, opened
 from genie_core.room.audience import Audience
 from genie_core.room.client import RoomClient
 from genie_core.room.plan import Plan
-from genie_core.room.protocol.events import ROOM, Event, Hosted, Opened, Suspended
+from genie_core.room.protocol.events import ROOM, Event, HostStarted, RoomCreated, RoomSuspended
 from genie_core.room.protocol.frames import Welcome
-from genie_core.room.protocol.host_record import Deed, sign_deed
+from genie_core.room.protocol.host_record import HostRecord, sign_host_record
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Going, Link
 from genie_core.room.state.room_state import RoomState
@@ -19,8 +19,8 @@ from genie_core.room.succession import Succession
 from genie_core.room.transport.websocket import ws_connector
 
 
-def deed_of(name: str, pin: str = "") -> Deed:
-    return sign_deed(
+def deed_of(name: str, pin: str = "") -> HostRecord:
+    return sign_host_record(
         identity_of(name), room="r", host=name, pin=pin, addresses=("192.0.2.7:7654",), at=1.0
     )
 
@@ -41,7 +41,7 @@ async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: P
         couch, other = await house.seat(
             "ben", None, connector=connector, device="couch", deed=lambda: deed_of("ben", "x" * 43)
         )
-        learnt: list[Deed] = []
+        learnt: list[HostRecord] = []
         dora, third = await house.seat("dora", None, connector=connector, learn=learnt.append)
         assert ann.offer("ben")
         await ear.until(lambda: ear.offers == ["ann"])
@@ -59,9 +59,9 @@ async def test_whoever_accepted_to_host_does_so_when_the_host_leaves(tmp_path: P
 
 
 async def test_only_who_hosts_now_is_told_and_only_to_those_who_knew_another_host() -> None:
-    past = [Event(1, 1.0, ROOM, Opened("r", "Room"))]
-    past += [Event(seq, 2.0, ROOM, Hosted(name)) for seq, name in ((2, "ann"), (3, "ben"))]
-    past.append(Event(4, 3.0, ROOM, Hosted("carol")))
+    past = [Event(1, 1.0, ROOM, RoomCreated("r", "Room"))]
+    past += [Event(seq, 2.0, ROOM, HostStarted(name)) for seq, name in ((2, "ann"), (3, "ben"))]
+    past.append(Event(4, 3.0, ROOM, HostStarted("carol")))
     async with opened(past) as house:  # which ann hosts, again
         _, hers = await house.seat("ann", None)
         _, new = await house.seat("dora", None)
@@ -87,13 +87,13 @@ class Heir:
     """Somebody who is offline and has a copy of the room, which ann hosts."""
 
     def __init__(self, *, hosts: bool = False) -> None:
-        self.learnt: list[Deed] = []
+        self.learnt: list[HostRecord] = []
         self.called: list[str] = []
         self.ear = Ear()
         self.deed = deed_of("ben")
         self.state = RoomState()
-        self.state.apply(Event(1, 1.0, ROOM, Opened("r", "Room")))
-        self.state.apply(Event(2, 2.0, ROOM, Hosted("ann")))
+        self.state.apply(Event(1, 1.0, ROOM, RoomCreated("r", "Room")))
+        self.state.apply(Event(2, 2.0, ROOM, HostStarted("ann")))
         self.succession = Succession(
             Plan(
                 lambda _: self._client,
@@ -115,7 +115,7 @@ class Heir:
     async def _nothing(self, reason: str = "") -> None:
         """Put nothing away."""
 
-    def see(self, seq: int, body: Hosted | Suspended) -> None:
+    def see(self, seq: int, body: HostStarted | RoomSuspended) -> None:
         before, event = self.state.host, Event(seq, 3.0, ROOM, body)
         self.state.apply(event)
         self.succession.on_event(event, before)
@@ -124,9 +124,9 @@ class Heir:
 async def test_only_the_deed_that_was_accepted_here_makes_an_heir() -> None:
     ben = Heir()
     assert not ben.succession.accept()  # nobody hears it without a connection
-    ben.see(3, Suspended("", "ben", deed_of("ben", "x" * 43)))
+    ben.see(3, RoomSuspended("", "ben", deed_of("ben", "x" * 43)))
     assert ben.called == []
-    ben.see(4, Suspended("", "ben", ben.deed))
+    ben.see(4, RoomSuspended("", "ben", ben.deed))
     assert ben.called == ["the room was handed over to you"]
     assert ben.learnt == [deed_of("ben", "x" * 43)]
 
@@ -134,21 +134,21 @@ async def test_only_the_deed_that_was_accepted_here_makes_an_heir() -> None:
 async def test_a_new_host_is_told_of_once() -> None:
     ben = Heir()
     ben.succession.begin()
-    ben.state.apply(Event(3, 3.0, ROOM, Hosted("cleo")))
+    ben.state.apply(Event(3, 3.0, ROOM, HostStarted("cleo")))
     assert ben.ear.notices == []  # it is part of what is caught up with
     ben.succession.caught_up()
     ben.succession.caught_up()
     assert ben.ear.notices == ["cleo hosts this room now"]
-    ben.see(4, Hosted("cleo"))
-    ben.see(5, Hosted("dan"))
+    ben.see(4, HostStarted("cleo"))
+    ben.see(5, HostStarted("dan"))
     assert ben.ear.notices[1:] == ["dan hosts this room now"]
 
 
 async def test_a_host_neither_inherits_nor_is_told_who_hosts() -> None:
     ben = Heir(hosts=True)
     ben.succession.accept()
-    ben.see(3, Suspended("", "ben", ben.deed))
-    ben.see(4, Hosted("ben"))
+    ben.see(3, RoomSuspended("", "ben", ben.deed))
+    ben.see(4, HostStarted("ben"))
     assert (ben.called, ben.learnt, ben.ear.notices) == ([], [], [])
 
 

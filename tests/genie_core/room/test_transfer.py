@@ -1,7 +1,13 @@
 import pytest
 
 from genie_core.room.protocol.codec import encode
-from genie_core.room.protocol.events import Event, FileRef, Joined, Recovered, Said
+from genie_core.room.protocol.events import (
+    Event,
+    FileRef,
+    MemberJoined,
+    MessagePosted,
+    RecoveredEvent,
+)
 from genie_core.room.protocol.frames import Chunk, Refusal
 from genie_core.room.transfer import (
     CHUNK_BYTES,
@@ -43,13 +49,13 @@ def test_progress_makes_patient_again_but_not_with_damage() -> None:
 
 
 def said(*files: FileRef) -> Event:
-    return Event(1, 0.0, "alice", Said("id", "see", files=files))
+    return Event(1, 0.0, "alice", MessagePosted("id", "see", files=files))
 
 
 def test_files_are_found_in_messages_also_in_those_from_a_copy() -> None:
     first, second = FileRef("1" * 64, "a", 1), FileRef("2" * 64, "b", 1)
-    recovered = Event(2, 0.0, "bob", Recovered(said(second)))
-    others = Event(3, 0.0, "bob", Joined("member"))
+    recovered = Event(2, 0.0, "bob", RecoveredEvent(said(second)))
+    others = Event(3, 0.0, "bob", MemberJoined("member"))
     assert list(files_of([said(first), recovered, others])) == [first, second]
 
 

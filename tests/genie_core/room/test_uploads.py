@@ -6,8 +6,8 @@ import pytest
 from genie_core.archive.blobs import BlobStore
 from genie_core.room.channel import Channel, now
 from genie_core.room.offers import Offers
-from genie_core.room.protocol.events import Event, FileRef, Hosted
-from genie_core.room.protocol.frames import Chunk, ClientFrame, Refused, Store, Stored
+from genie_core.room.protocol.events import Event, FileRef, HostStarted
+from genie_core.room.protocol.frames import Chunk, ClientFrame, FileStored, FrameRefused, StoreFile
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer
 from genie_core.room.telling import Telling
@@ -48,7 +48,7 @@ class Desk:
         raise AssertionError("nothing is lost here")
 
     def asked(self) -> list[str]:
-        return [frame.digest for frame in self.sent if isinstance(frame, Store)]
+        return [frame.digest for frame in self.sent if isinstance(frame, StoreFile)]
 
     def connect(self) -> None:
         if self.channel.open(Limits()):
@@ -77,11 +77,11 @@ async def test_a_file_is_on_its_way_until_it_is_there_and_named(desk: Desk) -> N
     assert desk.sent == []  # nobody to send to
     desk.connect()
     await desk.work()
-    desk.uploads.on_stored(Stored(file.digest, 0))
+    desk.uploads.on_stored(FileStored(file.digest, 0))
     await desk.work()
     assert desk.sent[-1] == Chunk(file.digest, 0, bytes(10))
     assert not desk.uploads.is_sent(file.digest)
-    desk.uploads.on_stored(Stored(file.digest, 10))
+    desk.uploads.on_stored(FileStored(file.digest, 10))
     await desk.work()
     assert desk.uploads.is_sent(file.digest)
     assert file.digest in desk.uploads
@@ -115,7 +115,7 @@ async def test_a_new_connection_is_asked_about_a_file_that_is_not_named_yet(desk
     desk.connect()
     desk.uploads.begin(file)
     await desk.work()
-    desk.uploads.on_stored(Stored(file.digest, 10))
+    desk.uploads.on_stored(FileStored(file.digest, 10))
     desk.disconnect()
     desk.connect()
     await desk.work()
@@ -129,7 +129,7 @@ async def test_old_files_are_offered_to_whoever_hosts_anew_and_nobody_is_told(de
     desk.connect()
     await desk.work()
     assert desk.asked() == []
-    desk.uploads.on_event(Event(1, 0.0, "", Hosted("bob")))
+    desk.uploads.on_event(Event(1, 0.0, "", HostStarted("bob")))
     await desk.work()
     (offered,) = desk.asked()  # the next one is offered in a while
     assert offered in {file.digest for file in desk.files[1:]}
@@ -145,7 +145,7 @@ async def test_what_the_room_does_not_take_is_told(desk: Desk) -> None:
     desk.connect()
     desk.uploads.begin(file)
     await desk.work()
-    desk.uploads.on_refused(Refused("not_allowed", "observers send no files", file.digest))
+    desk.uploads.on_refused(FrameRefused("not_allowed", "observers send no files", file.digest))
     await desk.work()
     assert [each.problem for each in desk.told if each.problem] == ["observers send no files"]
     assert desk.uploads.is_sent(file.digest)

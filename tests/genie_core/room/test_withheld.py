@@ -4,22 +4,30 @@ from typing import Any
 
 import pytest
 
-from genie_core.room.protocol.events import Asked, Event, Failed, Said, Settled
+from genie_core.room.protocol.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    Event,
+    MessagePosted,
+    RunFailed,
+)
 from genie_core.room.withheld import Withheld
 
 ARGUMENTS = {"path": "/home/hana/secret"}
 
 
 def asked(approval: str = "a", *, withheld: bool = True) -> Event:
-    return Event(7, 1.0, "hana", Asked(3, approval, "agent", "rm", {}, withheld=withheld))
+    return Event(
+        7, 1.0, "hana", ApprovalRequested(3, approval, "agent", "rm", {}, withheld=withheld)
+    )
 
 
 def note(own: Withheld, approval: str, arguments: dict[str, Any], *, withheld: bool = True) -> None:
-    own.note(Asked(3, approval, "agent", "rm", arguments, withheld=withheld))
+    own.note(ApprovalRequested(3, approval, "agent", "rm", arguments, withheld=withheld))
 
 
 def shown(event: Event) -> dict[str, Any]:
-    assert isinstance(event.body, Asked)
+    assert isinstance(event.body, ApprovalRequested)
     return event.body.arguments
 
 
@@ -30,41 +38,41 @@ def test_only_who_kept_the_arguments_sees_them() -> None:
     assert not other.hides("a")
     assert shown(kept.uncover(asked())) == ARGUMENTS
     assert shown(other.uncover(asked())) == {}
-    said = Event(8, 1.0, "bob", Said("1", "hi"))
+    said = Event(8, 1.0, "bob", MessagePosted("1", "hi"))
     assert kept.uncover(said) is said
 
 
 def test_only_who_noted_the_details_of_a_failure_sees_them() -> None:
     own = Withheld()
-    told = Failed(3, "agent", "the model's provider refused the key; hana sees the details")
+    told = RunFailed(3, "agent", "the model's provider refused the key; hana sees the details")
     own.note_failure(told, "refused at gateway")
     shown = own.uncover(Event(8, 1.0, "hana", told)).body
-    assert shown == Failed(3, "agent", "refused at gateway")
-    for other in (Failed(4, "agent", told.error), Failed(3, "lost", "it ended")):
+    assert shown == RunFailed(3, "agent", "refused at gateway")
+    for other in (RunFailed(4, "agent", told.error), RunFailed(3, "lost", "it ended")):
         assert own.uncover(Event(9, 1.0, "hana", other)).body == other
     assert Withheld().uncover(Event(8, 1.0, "hana", told)).body == told
     for message in range(1_000):
-        own.note_failure(Failed(message, "agent", "gone"), "gone for good")
+        own.note_failure(RunFailed(message, "agent", "gone"), "gone for good")
     assert own.uncover(Event(8, 1.0, "hana", told)).body == told
 
 
 def test_an_own_call_is_shown_as_it_is_whatever_the_host_says() -> None:
     own = Withheld()
-    own.note(Asked(3, "a", "agent", "rm", ARGUMENTS))
-    lie = Event(7, 1.0, "hana", Asked(3, "a", "agent", "list", {"path": "harmless"}))
+    own.note(ApprovalRequested(3, "a", "agent", "rm", ARGUMENTS))
+    lie = Event(7, 1.0, "hana", ApprovalRequested(3, "a", "agent", "list", {"path": "harmless"}))
     told = own.uncover(lie).body
-    assert isinstance(told, Asked)
+    assert isinstance(told, ApprovalRequested)
     assert (told.tool, told.arguments) == ("rm", ARGUMENTS)
     assert not own.hides("a")
 
 
 def test_a_call_that_is_said_to_be_settled_is_still_shown_as_it_is() -> None:
     own = Withheld()
-    own.note(Asked(3, "a", "agent", "rm", ARGUMENTS))
-    own.settle(Settled(3, "a", "expired"))
-    lie = Event(9, 1.0, "hana", Asked(3, "a", "agent", "list", {"path": "harmless"}))
+    own.note(ApprovalRequested(3, "a", "agent", "rm", ARGUMENTS))
+    own.settle(ApprovalResolved(3, "a", "expired"))
+    lie = Event(9, 1.0, "hana", ApprovalRequested(3, "a", "agent", "list", {"path": "harmless"}))
     told = own.uncover(lie).body
-    assert isinstance(told, Asked)
+    assert isinstance(told, ApprovalRequested)
     assert (told.tool, told.arguments) == ("rm", ARGUMENTS)
 
 
@@ -86,9 +94,9 @@ def test_what_is_decided_is_forgotten_and_what_is_parked_is_not() -> None:
     kept = Withheld()
     for approval in ("a", "b"):
         note(kept, approval, ARGUMENTS)
-    kept.settle(Settled(3, "a", "approved"))
-    kept.settle(Settled(3, "b", "parked"))
-    kept.settle(Settled(3, "never kept", "denied"))
+    kept.settle(ApprovalResolved(3, "a", "approved"))
+    kept.settle(ApprovalResolved(3, "b", "parked"))
+    kept.settle(ApprovalResolved(3, "never kept", "denied"))
     assert (kept.hides("a"), kept.hides("b")) == (False, True)
 
 

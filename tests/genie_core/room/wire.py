@@ -20,9 +20,9 @@ from genie_core.room.protocol.frames import (
     Prove,
     ServerFrame,
 )
-from genie_core.room.security.challenge import Meeting
+from genie_core.room.security.challenge import Transcript
 from genie_core.room.security.identity import Identity
-from genie_core.room.transport.hardening import Gate
+from genie_core.room.transport.hardening import HalfOpenLimiter
 
 DEADLINE = 60.0
 
@@ -52,7 +52,7 @@ async def greet(
     answer = await receive(ws)
     if not isinstance(answer, Challenge):
         return answer
-    meeting = Meeting(answer.room, name, identity.key, "n", answer.nonce, channel)
+    meeting = Transcript(answer.room, name, identity.key, "n", answer.nonce, channel)
     await send(ws, Prove(identity.sign(meeting.encode())))
     return await receive(ws)
 
@@ -122,7 +122,7 @@ async def stalled_peer(address: Address, name: str) -> socket.socket:
             received += await loop.sock_recv(sock, 1000)
     challenge = decode_server(received[received.index(b"{") :])
     assert isinstance(challenge, Challenge)
-    meeting = Meeting(challenge.room, name, identity.key, "n", challenge.nonce, "")
+    meeting = Transcript(challenge.room, name, identity.key, "n", challenge.nonce, "")
     await loop.sock_sendall(sock, masked(encode(Prove(identity.sign(meeting.encode())))))
     return sock
 
@@ -136,7 +136,7 @@ class Proxy:
     def __init__(self, target: Address) -> None:
         self._target = target
         self._writers: set[asyncio.StreamWriter] = set()
-        self._gate = Gate(10_000)
+        self._gate = HalfOpenLimiter(10_000)
         self._forwarding: set[asyncio.Task[None]] = set()
         self.accepted = 0
         self.heard: list[bytearray] = []

@@ -9,31 +9,31 @@ from dataclasses import dataclass, field
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.events import (
     ROOM,
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    ArgumentSharingChanged,
+    DecisionMade,
     Event,
-    Failed,
-    Hosted,
-    Joined,
-    Left,
-    Moderated,
-    Opened,
-    Recovered,
-    Said,
-    Settled,
-    Shared,
-    Suspended,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    MessagePosted,
+    RecoveredEvent,
+    RoomCreated,
+    RoomSuspended,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.protocol.frames import (
-    Accepted,
+    ApprovalAnswered,
     Entries,
+    FrameRefused,
     Hello,
-    Knocking,
-    Offered,
-    Refused,
-    Ruled,
+    HostingAccepted,
+    HostingOffered,
+    JoinRequested,
     ServerFrame,
     Stopping,
     Welcome,
@@ -42,7 +42,7 @@ from genie_core.room.protocol.host_record import is_valid
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.transport.origin import LOOPBACK
 
-RUN = (Decided, Asked, Settled, Answered, Failed, Cancelled)
+RUN = (DecisionMade, ApprovalRequested, ApprovalResolved, AnswerPosted, RunFailed, RunCancelled)
 
 
 @dataclass(eq=False)
@@ -85,7 +85,7 @@ class Witness:
     banned: dict[str, str] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
     terminals: dict[str, set[str]] = field(default_factory=dict)
-    said: dict[int, Said] = field(default_factory=dict)
+    said: dict[int, MessagePosted] = field(default_factory=dict)
     authors: dict[int, str] = field(default_factory=dict)
     owners: dict[str, int] = field(default_factory=dict)
     ids: set[tuple[str, str]] = field(default_factory=set)
@@ -102,10 +102,10 @@ class Witness:
         assert event.seq == self.seq + 1
         self.seq = event.seq
         match event.body:
-            case Opened() | Hosted() | Suspended() | Left():
+            case RoomCreated() | HostStarted() | RoomSuspended() | MemberLeft():
                 assert event.by == ROOM
                 self._room_did(event, actor, everybody)
-            case Joined() as joined:
+            case MemberJoined() as joined:
                 assert actor is not None
                 self._joined(event.by, joined, actor)
             case body:
@@ -118,27 +118,27 @@ class Witness:
 
     def _room_did(self, event: Event, actor: Arrival | None, everybody: list[Arrival]) -> None:
         match event.body:
-            case Hosted(host=host, key=key):
+            case HostStarted(host=host, key=key):
                 self.hostings += 1
                 self.hosts.add(host)
                 self.terminals.clear()
                 self.keys.setdefault(fold_name(host), key)
                 self.muted.discard(fold_name(host))
                 self.banned.pop(fold_name(host), None)
-            case Suspended(heir=heir, deed=deed):
+            case RoomSuspended(heir=heir, deed=deed):
                 self.terminals.clear()
                 assert heir in self.willing | {""}
                 assert (deed is not None) == bool(heir)
                 if deed is not None:
                     assert is_valid(deed)
                     assert deed.key == self.keys[fold_name(heir)]
-            case Left(name=name, device=device):
+            case MemberLeft(name=name, device=device):
                 here = [each for each in everybody if each.is_at(name, device)]
                 (who,) = [each for each in here if each is actor or each.until is not None]
                 self.terminals[name].remove(device)
                 who.gone = True
 
-    def _joined(self, by: str, joined: Joined, actor: Arrival) -> None:
+    def _joined(self, by: str, joined: MemberJoined, actor: Arrival) -> None:
         assert actor.hello is not None
         folded = fold_name(by)
         assert folded == fold_name(actor.hello.name.strip())
@@ -173,18 +173,18 @@ class Witness:
             assert actor.admitted
 
     def _acted(self, event: Event, body: object, actor: Arrival, everybody: list[Arrival]) -> None:
-        if isinstance(body, Said | Recovered):
+        if isinstance(body, MessagePosted | RecoveredEvent):
             assert fold_name(event.by) not in self.muted
             assert self._role(event.by) != "observer"
         match body:
-            case Said() as said:
+            case MessagePosted() as said:
                 self._said(event, said)
-            case Recovered(event=original):
+            case RecoveredEvent(event=original):
                 self._recovered(event, original)
-            case Moderated() as moderated:
+            case MemberModerated() as moderated:
                 assert fold_name(event.by) == fold_name(self.host)
                 self._moderated(event.seq, moderated, everybody)
-            case Shared():
+            case ArgumentSharingChanged():
                 assert fold_name(event.by) == fold_name(self.host)
             case _ if isinstance(body, RUN):
                 self._ran(event, body, actor)
@@ -194,7 +194,7 @@ class Witness:
             return "host"
         return self.roles.get(fold_name(name), "")
 
-    def _said(self, event: Event, said: Said) -> None:
+    def _said(self, event: Event, said: MessagePosted) -> None:
         assert (event.by, said.id) not in self.ids
         assert said.handler in (event.by, self.host, "")
         if self._role(event.by) in ("guest", "observer"):
@@ -207,25 +207,25 @@ class Witness:
     def _recovered(self, event: Event, original: Event) -> None:
         assert self.keys.get(fold_name(event.by))
         assert self.hostings > 1
-        assert isinstance(original.body, (Said, Moderated, *RUN))
+        assert isinstance(original.body, (MessagePosted, MemberModerated, *RUN))
         assert original.by not in ("", "genie", "system")
         assert event.has_sane_time()
         assert (original.seq, event_mark(original)) not in self.recovered
         self.recovered.add((original.seq, event_mark(original)))
-        if isinstance(original.body, Said):
+        if isinstance(original.body, MessagePosted):
             assert (original.by, original.body.id) not in self.ids
             self.ids.add((original.by, original.body.id))
-        elif isinstance(original.body, Moderated):
+        elif isinstance(original.body, MemberModerated):
             self._remembered(event.by, original.by, original.body)
 
-    def _remembered(self, by: str, whose: str, moderated: Moderated) -> None:
+    def _remembered(self, by: str, whose: str, moderated: MemberModerated) -> None:
         """A ban of a former host's, brought back by themselves, is one; nothing else is."""
         name = fold_name(moderated.name)
         own = by == whose and by in self.hosts and name != fold_name(self.host)
         if own and moderated.measure == "ban":
             self.banned[name] = self.keys.get(name, "")
 
-    def _moderated(self, seq: int, moderated: Moderated, everybody: list[Arrival]) -> None:
+    def _moderated(self, seq: int, moderated: MemberModerated, everybody: list[Arrival]) -> None:
         name = fold_name(moderated.name)
         assert name != fold_name(self.host)
         match moderated.measure:
@@ -251,10 +251,10 @@ class Witness:
         said = self.said[body.message]
         assert said.handler == event.by
         assert said.device not in self.terminals.get(event.by, set()) - {actor.device}
-        if isinstance(body, Asked):
+        if isinstance(body, ApprovalRequested):
             assert body.approval not in self.owners
             self.owners[body.approval] = body.message
-        if isinstance(body, Settled):
+        if isinstance(body, ApprovalResolved):
             assert self.owners[body.approval] == body.message
 
     def got(self, arrival: Arrival, frames: list[ServerFrame], durable: int) -> None:
@@ -271,21 +271,21 @@ class Witness:
                         assert event.seq <= durable
                         assert arrival.until is None or event.seq <= arrival.until
                         arrival.position = event.seq
-                case Knocking(knock=knock, over=over):
+                case JoinRequested(knock=knock, over=over):
                     assert fold_name(arrival.name) == fold_name(self.host)
                     (arrival.knocks.discard if over else arrival.knocks.add)(knock)
-                case Accepted():
+                case HostingAccepted():
                     assert fold_name(arrival.name) == fold_name(self.host)
-                case Offered(by=by):
+                case HostingOffered(by=by):
                     assert by == self.host
                     assert arrival.name in self.offered
                 case Stopping(message=message, by=by):
                     assert self.said[message].handler == arrival.name
                     assert by in (arrival.name, self.authors[message])
-                case Ruled(approval=approval):
+                case ApprovalAnswered(approval=approval):
                     assert approval in self.ruled
                     assert self.owner_of(approval) == arrival.name
-                case Refused(final=final):
+                case FrameRefused(final=final):
                     arrival.over = final
 
     def owner_of(self, approval: str) -> str | None:

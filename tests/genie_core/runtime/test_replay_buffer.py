@@ -1,10 +1,10 @@
 import asyncio
 
-from genie_core.runtime.replay_buffer import Record
+from genie_core.runtime.replay_buffer import ReplayableStream
 
 
 async def test_every_reader_gets_everything_whenever_it_comes() -> None:
-    record: Record[int] = Record()
+    record: ReplayableStream[int] = ReplayableStream()
     record.add(1)
 
     async def read() -> list[int]:
@@ -23,7 +23,7 @@ async def test_every_reader_gets_everything_whenever_it_comes() -> None:
 
 
 async def test_a_reader_that_leaves_changes_nothing() -> None:
-    record: Record[int] = Record()
+    record: ReplayableStream[int] = ReplayableStream()
     record.add(1)
     record.add(2)
     async for _ in record.read():
@@ -33,7 +33,7 @@ async def test_a_reader_that_leaves_changes_nothing() -> None:
 
 
 async def test_forgetting_does_not_disturb_a_reader_in_the_middle() -> None:
-    record: Record[int] = Record()
+    record: ReplayableStream[int] = ReplayableStream()
     for number in range(6):
         record.add(number)
     reader = record.read()

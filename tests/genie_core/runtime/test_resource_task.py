@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from genie_core.errors import ActorStopped
-from genie_core.runtime.resource_task import Tenure
+from genie_core.runtime.resource_task import ResourceTask
 
 pytestmark = pytest.mark.timeout(100)
 
@@ -51,7 +51,7 @@ async def fail() -> None:
 
 async def test_one_task_of_its_own_enters_and_leaves() -> None:
     place = Place()
-    held = Tenure("it", place.context)
+    held = ResourceTask("it", place.context)
     await held.started
     assert place.log == ["in"]
     await held.end()
@@ -62,7 +62,7 @@ async def test_one_task_of_its_own_enters_and_leaves() -> None:
 async def test_what_keeps_it_from_starting_is_told() -> None:
     place = Place()
     place.enter = fail
-    held = Tenure("it", place.context)
+    held = ResourceTask("it", place.context)
     with pytest.raises(OSError, match="broken"):
         await held.started
     await held.end()
@@ -72,7 +72,7 @@ async def test_what_keeps_it_from_starting_is_told() -> None:
 async def test_ending_during_the_start_cancels_it() -> None:
     place = Place()
     place.enter = forever
-    held = Tenure("it", place.context)
+    held = ResourceTask("it", place.context)
     await asyncio.sleep(0)
     await held.end()
     assert held.task.cancelled()
@@ -83,7 +83,7 @@ async def test_ending_during_the_start_cancels_it() -> None:
 async def test_a_close_that_hangs_is_cancelled() -> None:
     place = Place()
     place.leave = forever
-    held = Tenure("it", place.context)
+    held = ResourceTask("it", place.context)
     await held.started
     async with asyncio.timeout(60):
         await held.end()
@@ -104,7 +104,7 @@ async def test_a_close_that_cannot_be_cancelled_is_left_behind(
 
     place = Place()
     place.leave = stubborn
-    held = Tenure("it", place.context)
+    held = ResourceTask("it", place.context)
     await held.started
     async with asyncio.timeout(60):
         await held.end()
@@ -118,7 +118,7 @@ async def test_a_close_that_cannot_be_cancelled_is_left_behind(
 async def test_a_close_that_fails_is_logged_and_no_more(caplog: pytest.LogCaptureFixture) -> None:
     place = Place()
     place.leave = fail
-    held = Tenure("it", place.context)
+    held = ResourceTask("it", place.context)
     await held.started
     await held.end()
     assert "it did not close cleanly" in caplog.text
@@ -135,7 +135,7 @@ async def test_its_task_tells_when_the_context_breaks_by_itself(
             group.create_task(fail())
             yield
 
-    held = Tenure("it", grouped)
+    held = ResourceTask("it", grouped)
     await held.started
     await asyncio.wait({held.task}, timeout=60)
     assert held.task.done()

@@ -5,7 +5,7 @@ from time import monotonic
 
 import pytest
 
-from genie_core.runtime.resource_task import Patience, abandon, raise_if_cancelled
+from genie_core.runtime.resource_task import WaitLimit, abandon, raise_if_cancelled
 
 pytestmark = pytest.mark.timeout(100)
 
@@ -18,7 +18,7 @@ def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_it_waits_for_the_first_of_several_promises() -> None:
     loop = asyncio.get_running_loop()
     first, second = loop.create_future(), loop.create_future()
-    waiting = asyncio.create_task(Patience().wait(first, second))
+    waiting = asyncio.create_task(WaitLimit().wait(first, second))
     await asyncio.sleep(0)
     second.set_result(None)
     assert await waiting
@@ -26,7 +26,7 @@ async def test_it_waits_for_the_first_of_several_promises() -> None:
 
 
 async def test_it_lasts_until_it_is_limited_and_then_for_the_grace() -> None:
-    patience = Patience()
+    patience = WaitLimit()
     never = asyncio.get_running_loop().create_future()
     waiting = [asyncio.create_task(patience.wait(never)) for _ in range(2)]
     done, _ = await asyncio.wait(waiting, timeout=0.2)
@@ -43,7 +43,7 @@ async def test_it_lasts_until_it_is_limited_and_then_for_the_grace() -> None:
 async def test_what_is_done_already_needs_no_patience() -> None:
     done = asyncio.get_running_loop().create_future()
     done.set_result(None)
-    patience = Patience()
+    patience = WaitLimit()
     assert await patience.wait(done)
     patience.limit()
     assert await patience.wait(done)
@@ -93,7 +93,7 @@ async def test_a_swallowed_cancellation_takes_effect_when_asked() -> None:
 
 
 async def test_waits_that_take_turns_are_all_over_at_the_same_time() -> None:
-    patience = Patience()
+    patience = WaitLimit()
     never = asyncio.get_running_loop().create_future()
     began = monotonic()
     patience.limit()
@@ -105,7 +105,7 @@ async def test_waits_that_take_turns_are_all_over_at_the_same_time() -> None:
 
 
 async def test_a_wait_may_begin_long_before_the_limit() -> None:
-    patience = Patience()
+    patience = WaitLimit()
     never = asyncio.get_running_loop().create_future()
     patience.limit()
     began = monotonic()

@@ -26,7 +26,7 @@ from genie_core.message import Message
 from genie_core.reasoner.factory import GroupReasonerFactory
 from genie_core.session import GroupSession
 from genie_core.storage.group_genie import carry_over
-from genie_core.storage.messages import Conversation, load_messages
+from genie_core.storage.messages import MessageLog, load_messages
 
 FILES = Path(__file__).parents[2] / "data" / "group_genie"
 
@@ -37,7 +37,7 @@ def copied(version: str, folder: Path) -> DataStore:
 
 
 async def opened(store: DataStore, session: str) -> list[Message]:
-    conversation = Conversation(store.narrowed(session))
+    conversation = MessageLog(store.narrowed(session))
     await conversation.opened()
     return conversation.messages
 

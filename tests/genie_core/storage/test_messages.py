@@ -9,11 +9,11 @@ from genie_core.datastore import DataStore
 from genie_core.errors import StateError
 from genie_core.message import Message
 from genie_core.storage.legacy import is_plain
-from genie_core.storage.messages import Conversation, load_messages
+from genie_core.storage.messages import MessageLog, load_messages
 
 
-async def opened(path: Path) -> Conversation:
-    conversation = Conversation(DataStore(path))
+async def opened(path: Path) -> MessageLog:
+    conversation = MessageLog(DataStore(path))
     async with asyncio.timeout(60):
         await conversation.opened()
     return conversation
@@ -32,7 +32,7 @@ async def test_messages_come_back_in_order_after_those_from_before(tmp_path: Pat
 
 async def test_what_waits_for_opening_keeps_its_order(tmp_path: Path) -> None:
     await (await opened(tmp_path)).add(Message("0", "alice"))
-    conversation = Conversation(DataStore(tmp_path))
+    conversation = MessageLog(DataStore(tmp_path))
     for number in (1, 2):
         conversation.when_open(
             lambda number=number: conversation.add(Message(str(number), "alice"))  # type: ignore[misc]  # mypy cannot infer a lambda with a default
@@ -45,7 +45,7 @@ async def test_what_waits_for_opening_keeps_its_order(tmp_path: Path) -> None:
 async def test_a_message_that_cannot_be_understood_is_left_out_and_reported(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
     await store.append("session", [{"content": "a", "sender": "alice"}, {"sender": "bob"}, 3])
-    conversation = Conversation(store)
+    conversation = MessageLog(store)
     await conversation.opened()
     assert [message.content for message in conversation.messages] == ["a"]
     (problem,) = store.problems
@@ -55,7 +55,7 @@ async def test_a_message_that_cannot_be_understood_is_left_out_and_reported(tmp_
 async def test_an_unreadable_file_leaves_an_empty_conversation(tmp_path: Path) -> None:
     (tmp_path / "session.jsonl").mkdir()
     store = DataStore(tmp_path)
-    conversation = Conversation(store)
+    conversation = MessageLog(store)
     await conversation.opened()
     assert conversation.messages == []
     assert len(store.problems) == 1
@@ -79,7 +79,7 @@ async def test_whatever_a_state_file_holds_the_conversation_opens(
 ) -> None:
     store = DataStore(tmp_path)
     await store.save("session", state)
-    conversation = Conversation(store)
+    conversation = MessageLog(store)
     done: list[str] = []
     conversation.when_open(lambda: done.append("began"))
     async with asyncio.timeout(60):
@@ -97,7 +97,7 @@ async def test_loading_that_fails_in_any_way_is_told_and_opens(
 
     store = DataStore(tmp_path)
     monkeypatch.setattr(store, "load_lines", broken)
-    conversation = Conversation(store)
+    conversation = MessageLog(store)
     done: list[str] = []
     conversation.when_open(lambda: done.append("began"))
     await conversation.opened()
@@ -107,7 +107,7 @@ async def test_loading_that_fails_in_any_way_is_told_and_opens(
 
 async def test_loading_that_is_killed_begins_anew(tmp_path: Path) -> None:
     await (await opened(tmp_path)).add(Message("old", "alice"))
-    conversation = Conversation(DataStore(tmp_path))
+    conversation = MessageLog(DataStore(tmp_path))
     done: list[str] = []
     before = asyncio.all_tasks()
     conversation.when_open(lambda: done.append("first"))
@@ -125,7 +125,7 @@ async def test_an_action_that_raises_does_not_keep_the_later_ones_waiting(tmp_pa
     def broken() -> None:
         raise RuntimeError("not my day")
 
-    conversation = Conversation(DataStore(tmp_path))
+    conversation = MessageLog(DataStore(tmp_path))
     done: list[int] = []
     for action in (lambda: done.append(1), broken, lambda: done.append(2)):
         conversation.when_open(action)
@@ -135,7 +135,7 @@ async def test_an_action_that_raises_does_not_keep_the_later_ones_waiting(tmp_pa
 
 async def test_what_was_on_disk_is_handed_out_without_what_came_after(tmp_path: Path) -> None:
     await (await opened(tmp_path)).add(Message("old", "alice"))
-    conversation = Conversation(DataStore(tmp_path))
+    conversation = MessageLog(DataStore(tmp_path))
     conversation.when_open(lambda: conversation.add(Message("new", "alice")))
     assert [message.content for message in await conversation.remembered()] == ["old"]
 
@@ -152,7 +152,7 @@ async def test_the_event_loop_turns_while_much_is_read_and_written(tmp_path: Pat
             await asyncio.sleep(0)
             turns += 1
 
-    conversation = Conversation(store)
+    conversation = MessageLog(store)
     turning = asyncio.create_task(turn())
     await conversation.opened()
     after_opening = turns
@@ -164,7 +164,7 @@ async def test_the_event_loop_turns_while_much_is_read_and_written(tmp_path: Pat
 
 async def test_a_closed_store_fails_the_promise_not_the_caller(tmp_path: Path) -> None:
     store = DataStore(tmp_path)
-    conversation = Conversation(store)
+    conversation = MessageLog(store)
     await conversation.opened()
     store.close()
     with pytest.raises(StateError, match="closed"):
@@ -217,21 +217,21 @@ async def test_a_message_with_a_field_of_a_wrong_type_costs_only_itself(
 async def test_names_too_long_for_group_genie_are_no_problem(tmp_path: Path) -> None:
     name = "x" * 300
     session = DataStore(tmp_path).narrowed(name)
-    await Conversation(session).opened()
+    await MessageLog(session).opened()
     session.root_path.mkdir()
     lines = [{"content": "hi", "sender": sender} for sender in ("alice", name)]
     saved = session.root_path / "session.jsonl"
     saved.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     (session.root_path / "alice").mkdir()
     (session.root_path / "alice" / "reasoner.json").write_text("{}")
-    await Conversation(session).opened()
+    await MessageLog(session).opened()
     assert session.problems == []
     assert is_plain(saved.with_name("session.jsonl.group-genie"))
     assert not is_plain(saved)
 
 
 def test_what_is_refused_outside_an_event_loop_is_not_done_later(tmp_path: Path) -> None:
-    conversation = Conversation(DataStore(tmp_path))
+    conversation = MessageLog(DataStore(tmp_path))
     with pytest.raises(RuntimeError):
         conversation.when_open(lambda: conversation.add(Message("hi", "alice")))
     asyncio.run(conversation.opened())

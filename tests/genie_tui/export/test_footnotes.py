@@ -3,13 +3,13 @@
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
 from genie_core.room.protocol.events import (
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Opened,
-    Recovered,
-    Said,
-    Settled,
+    MessagePosted,
+    RecoveredEvent,
+    RoomCreated,
     Spending,
 )
 from genie_tui.export.footnotes import footnotes
@@ -17,13 +17,13 @@ from genie_tui.export.footnotes import footnotes
 
 def room() -> RoomLog:
     log = RoomLog()
-    log.add(Opened("r1", "Standup"))
+    log.add(RoomCreated("r1", "Standup"))
     log.say("ann", "tidy up", handler="ann")
     spent = (Spending("reasoner", "a-model", requests=1, input_tokens=10, cost=0.5),)
-    log.add(Decided(2, "delegate", "it asks", query="tidy up", spent=spent), "ann")
-    log.add(Asked(2, "a1", "system", "rm", {"path": "/tmp/a\x1b[1m"}), "ann")
+    log.add(DecisionMade(2, "delegate", "it asks", query="tidy up", spent=spent), "ann")
+    log.add(ApprovalRequested(2, "a1", "system", "rm", {"path": "/tmp/a\x1b[1m"}), "ann")
     edited = {"path": "/tmp/b"}
-    log.add(Settled(2, "a1", "approved", arguments=edited, how="edit"), "ann")
+    log.add(ApprovalResolved(2, "a1", "approved", arguments=edited, how="edit"), "ann")
     log.say("bob", "nothing to decide")
     return log
 
@@ -49,9 +49,11 @@ def test_what_was_marked_as_wrong_says_so() -> None:
 
 def test_those_that_were_recovered_say_from_whom() -> None:
     log = RoomLog()
-    log.add(Opened("r1", "Standup"))
-    log.add(Recovered(Event(7, START, "bob", Said("b1", "before", handler="bob"))), "cleo")
-    log.add(Recovered(Event(8, START, "bob", Decided(7, "ignore", "small talk"))), "cleo")
+    log.add(RoomCreated("r1", "Standup"))
+    log.add(
+        RecoveredEvent(Event(7, START, "bob", MessagePosted("b1", "before", handler="bob"))), "cleo"
+    )
+    log.add(RecoveredEvent(Event(8, START, "bob", DecisionMade(7, "ignore", "small talk"))), "cleo")
     ((number, (note,)),) = footnotes(log.events).items()
     assert number == 2
     assert ("recovered", "from cleo's copy") in note.fields

@@ -13,24 +13,24 @@ from tests.genie_core.archive.sample import BORN, saved_room
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Cancelled,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
     FileRef,
-    Joined,
-    Moderated,
-    Opened,
+    MemberJoined,
+    MemberModerated,
+    MessagePosted,
     Quote,
     QuotedLine,
-    Recovered,
-    Said,
-    Settled,
+    RecoveredEvent,
+    RoomCreated,
+    RunCancelled,
+    RunFailed,
     Spending,
-    Unreadable,
+    UnreadableEvent,
 )
 from genie_tui.export.html import html
 
@@ -81,23 +81,26 @@ def bodies(text: str) -> list[tuple[str, AnyBody]]:
     """Everything that can happen, with this text wherever a text can be."""
     file = FileRef("ab" * 32, text, 12, "text/plain")
     quote = Quote("r2", text, (QuotedLine(text, text),))
-    before = Event(70, BORN, text, Said("b1", text))
+    before = Event(70, BORN, text, MessagePosted("b1", text))
     spent = (Spending(text, text, 1, cost=0.1),)
     return [
-        ("", Opened("r1", text)),
-        (text, Joined("member", agent=text)),
-        (text, Said("m1", text, handler=text, files=(file,), quotes=(quote,))),
-        (text, Decided(3, "delegate", text, query=text, receiver=text, spent=spent)),
-        (text, Asked(3, "a1", text, text, {text: [text]}, text, because=text, risk=text)),
-        (text, Settled(3, "a1", "denied", text, arguments={text: f"{text}!"})),
-        (text, Answered(3, text, receiver=text)),
-        (text, Said("m2", text, handler=text, emote=True)),
-        (text, Failed(8, "agent", text, text=text)),
-        (text, Said("m3", text, handler=text)),
-        (text, Cancelled(10, text, text=text)),
-        (text, Moderated("kick", text, reason=text)),
-        ("cleo", Recovered(before)),
-        (text, Unreadable(text)),
+        ("", RoomCreated("r1", text)),
+        (text, MemberJoined("member", agent=text)),
+        (text, MessagePosted("m1", text, handler=text, files=(file,), quotes=(quote,))),
+        (text, DecisionMade(3, "delegate", text, query=text, receiver=text, spent=spent)),
+        (
+            text,
+            ApprovalRequested(3, "a1", text, text, {text: [text]}, text, because=text, risk=text),
+        ),
+        (text, ApprovalResolved(3, "a1", "denied", text, arguments={text: f"{text}!"})),
+        (text, AnswerPosted(3, text, receiver=text)),
+        (text, MessagePosted("m2", text, handler=text, emote=True)),
+        (text, RunFailed(8, "agent", text, text=text)),
+        (text, MessagePosted("m3", text, handler=text)),
+        (text, RunCancelled(10, text, text=text)),
+        (text, MemberModerated("kick", text, reason=text)),
+        ("cleo", RecoveredEvent(before)),
+        (text, UnreadableEvent(text)),
     ]
 
 
@@ -179,7 +182,7 @@ def test_pictures_are_shown_and_other_files_can_be_taken(tmp_path: Path) -> None
     }
     files = tuple(FileRef("ab" * 32, name, 3, "") for name in addresses)
     saved = saved_room(tmp_path)
-    said = Event(1, BORN, "ann", Said("m", "", files=files))
+    said = Event(1, BORN, "ann", MessagePosted("m", "", files=files))
     saved.log_path.write_bytes(encode_line(said))
     found = Page("".join(html(saved, lambda file: addresses[file.name])))
     assert ("img", "src", addresses["a.png"]) in found.attributes
@@ -191,13 +194,13 @@ def test_pictures_are_shown_and_other_files_can_be_taken(tmp_path: Path) -> None
 def said(base: Path, *texts: str) -> str:
     """The page of a room in which ann says all this, and is answered with it."""
     saved = saved_room(base)
-    events = [Event(1, BORN, "", Opened("r1", "Standup"))]
+    events = [Event(1, BORN, "", RoomCreated("r1", "Standup"))]
     for text in texts:
         seq = len(events) + 1
         events += [
-            Event(seq, BORN, "ann", Said(f"m{seq}", text, handler="ann")),
-            Event(seq + 1, BORN, "ann", Decided(seq, "delegate", "why", "q", "ann")),
-            Event(seq + 2, BORN, "ann", Answered(seq, text, receiver="ann")),
+            Event(seq, BORN, "ann", MessagePosted(f"m{seq}", text, handler="ann")),
+            Event(seq + 1, BORN, "ann", DecisionMade(seq, "delegate", "why", "q", "ann")),
+            Event(seq + 2, BORN, "ann", AnswerPosted(seq, text, receiver="ann")),
         ]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     return "".join(html(saved))

@@ -13,7 +13,13 @@ from tests.genie_tui.export.test_escaping import HOSTILE, RENDERERS
 
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.protocol.events import Event, FileRef, Opened, Said, Unreadable
+from genie_core.room.protocol.events import (
+    Event,
+    FileRef,
+    MessagePosted,
+    RoomCreated,
+    UnreadableEvent,
+)
 from genie_tui.export.markdown import content, markdown
 from genie_tui.fenced import Code, blocks
 from genie_tui.text import visible
@@ -93,7 +99,9 @@ def test_pictures_are_shown_below_their_names(tmp_path: Path) -> None:
     saved = saved_room(tmp_path)
     kinds = {"a]b.png": "image/png", "c.svg": "image/svg+xml"}
     files = tuple(FileRef("ab" * 32, name, 3, media) for name, media in kinds.items())
-    saved.log_path.write_bytes(encode_line(Event(1, BORN, "ann", Said("m", "", files=files))))
+    saved.log_path.write_bytes(
+        encode_line(Event(1, BORN, "ann", MessagePosted("m", "", files=files)))
+    )
     text = "".join(markdown(saved, lambda file: f"x-files/{len(file.name)}"))
     page = RENDERERS[0].render(text)
     assert page.count("<img") == 1
@@ -119,9 +127,9 @@ def room(base: Path, text: str) -> SavedRoom:
     """A room in which everything is called, and says, the same."""
     saved = saved_room(base)
     events = [
-        Event(1, BORN, "", Opened("r1", text)),
-        Event(2, BORN, text, Said("m", text, files=(FileRef("ab" * 32, text, 1, ""),))),
-        Event(3, BORN, text, Unreadable(text)),
+        Event(1, BORN, "", RoomCreated("r1", text)),
+        Event(2, BORN, text, MessagePosted("m", text, files=(FileRef("ab" * 32, text, 1, ""),))),
+        Event(3, BORN, text, UnreadableEvent(text)),
     ]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     return saved

@@ -4,22 +4,22 @@ import pytest
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Cancelled,
-    Decided,
-    Equipped,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    EngineChanged,
     Event,
-    Failed,
-    Hosted,
-    Joined,
-    Left,
-    Opened,
-    Recovered,
-    Said,
-    Settled,
-    Unreadable,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MessagePosted,
+    RecoveredEvent,
+    RoomCreated,
+    RunCancelled,
+    RunFailed,
+    UnreadableEvent,
 )
 from genie_core.room.state.room_state import WINDOW
 from genie_tui.export.story import Passage, story
@@ -38,35 +38,41 @@ def line_of(passage: Passage) -> str:
 def last(*bodies: tuple[str, AnyBody]) -> str:
     """How the last event reads in a room in which ann's message 2 is worked on."""
     log = RoomLog()
-    log.add(Opened("r1", "Standup"))
+    log.add(RoomCreated("r1", "Standup"))
     log.say("ann", "what is 17*23?", handler="ann")
     for by, body in bodies:
         log.add(body, by)
     return told(log)[-1]
 
 
-ASKED = ("ann", Asked(2, "a1", "system/search", "rm", {"path": "notes.txt", "force": True}))
-TAKEN_UP = ("ann", Decided(2, "delegate", query="what is 17*23?", receiver="bob"))
+ASKED = (
+    "ann",
+    ApprovalRequested(2, "a1", "system/search", "rm", {"path": "notes.txt", "force": True}),
+)
+TAKEN_UP = ("ann", DecisionMade(2, "delegate", query="what is 17*23?", receiver="bob"))
 
 
 def test_decisions_say_whose_agent_and_why() -> None:
     assert (
-        last(("ann", Decided(2, "ignore", "small talk")))
+        last(("ann", DecisionMade(2, "ignore", "small talk")))
         == "○ ann's agent stays silent: small talk"
     )
-    assert last(("ann", Decided(2, "ignore"))).endswith("no reason given")
+    assert last(("ann", DecisionMade(2, "ignore"))).endswith("no reason given")
     assert last(TAKEN_UP) == "● ann's agent takes it up for bob: what is 17*23?"
 
 
 def test_approvals_say_what_was_asked_for_and_what_became_of_it() -> None:
     assert last(TAKEN_UP, ASKED) == "▲ genie › search asks for rm: path notes.txt, force true"
     settled = [
-        (Settled(2, "a1", "approved"), "✓ allowed rm by ann"),
-        (Settled(2, "a1", "approved", how="rule"), "✓ allowed rm by rule"),
-        (Settled(2, "a1", "approved", scope="times", count=5), "✓ allowed rm 5 times by ann"),
-        (Settled(2, "a1", "denied", "not that one"), "✗ denied rm by ann: not that one"),
-        (Settled(2, "a1", "parked"), "‖ parked rm"),
-        (Settled(2, "a1", "expired", "time is up"), "… expired rm: time is up"),
+        (ApprovalResolved(2, "a1", "approved"), "✓ allowed rm by ann"),
+        (ApprovalResolved(2, "a1", "approved", how="rule"), "✓ allowed rm by rule"),
+        (
+            ApprovalResolved(2, "a1", "approved", scope="times", count=5),
+            "✓ allowed rm 5 times by ann",
+        ),
+        (ApprovalResolved(2, "a1", "denied", "not that one"), "✗ denied rm by ann: not that one"),
+        (ApprovalResolved(2, "a1", "parked"), "‖ parked rm"),
+        (ApprovalResolved(2, "a1", "expired", "time is up"), "… expired rm: time is up"),
     ]
     for body, text in settled:
         assert last(TAKEN_UP, ASKED, ("ann", body)) == text
@@ -74,55 +80,55 @@ def test_approvals_say_what_was_asked_for_and_what_became_of_it() -> None:
 
 def test_a_call_tells_what_was_given_and_nothing_else() -> None:
     given = {"path": "a b", "content": "", "seconds": None, "shell": False, "more": ["ä", 1]}
-    asked = ("ann", Asked(2, "a1", "system", "write", given))
+    asked = ("ann", ApprovalRequested(2, "a1", "system", "write", given))
     assert last(TAKEN_UP, asked).endswith('write: path a b, content "", shell false, more ["ä", 1]')
-    nothing = ("ann", Asked(2, "a1", "system", "look", {"seconds": None}))
+    nothing = ("ann", ApprovalRequested(2, "a1", "system", "look", {"seconds": None}))
     assert last(TAKEN_UP, nothing).endswith("look: no arguments")
 
 
 def test_withheld_arguments_stay_withheld() -> None:
-    asked = Asked(2, "a1", "system", "pay", {}, withheld=True)
+    asked = ApprovalRequested(2, "a1", "system", "pay", {}, withheld=True)
     assert last(TAKEN_UP, ("ann", asked)).endswith("what it is called with is the host's alone")
 
 
 def test_ends_say_how() -> None:
-    failed = Failed(2, "factory", "no such model")
+    failed = RunFailed(2, "factory", "no such model")
     assert last(("ann", failed)) == "✗ ann's agent failed in set-up: no such model"
-    stopped = ("ann", Cancelled(2, "stopped by ann"))
+    stopped = ("ann", RunCancelled(2, "stopped by ann"))
     assert last(TAKEN_UP, stopped) == "■ the work on it was stopped: stopped by ann"
 
 
 @pytest.mark.parametrize(
     ("end", "line"),
     [
-        (Answered(2, "Once", cut=True), f"{CUT_MARK} {CUT}"),
-        (Failed(2, "agent", "cut off", text="Once"), "✗ ann's agent failed: cut off"),
+        (AnswerPosted(2, "Once", cut=True), f"{CUT_MARK} {CUT}"),
+        (RunFailed(2, "agent", "cut off", text="Once"), "✗ ann's agent failed: cut off"),
         (
-            Cancelled(2, "stopped by ann", text="Once"),
+            RunCancelled(2, "stopped by ann", text="Once"),
             "■ the work on it was stopped: stopped by ann",
         ),
     ],
 )
 def test_a_part_of_an_answer_is_told_with_its_end(end: AnyBody, line: str) -> None:
     log = RoomLog()
-    log.add(Opened("r", "Room"))
+    log.add(RoomCreated("r", "Room"))
     log.ask("ann", "tell")
     log.add(end, "ann")
     *_, passage = story(log.events)
     assert (passage.by_agent, line_of(passage)) == ("Once", line)
-    assert (passage.took is None) == (not isinstance(end, Answered))
+    assert (passage.took is None) == (not isinstance(end, AnswerPosted))
     assert "\n".join(text for _, text in lines(log.events)).endswith(line)
 
 
 def test_people_are_seen_to_come_and_go_and_to_host() -> None:
     log = RoomLog()
-    log.add(Opened("r1", "Standup"))
-    log.add(Hosted("ann"))
-    log.add(Joined("host", device="a"), "ann")
-    log.add(Joined("host", device="b"), "ann")
-    log.add(Left("ann", device="a"))
-    log.add(Equipped(""), "ann")
-    log.add(Hosted("bob"))
+    log.add(RoomCreated("r1", "Standup"))
+    log.add(HostStarted("ann"))
+    log.add(MemberJoined("host", device="a"), "ann")
+    log.add(MemberJoined("host", device="b"), "ann")
+    log.add(MemberLeft("ann", device="a"))
+    log.add(EngineChanged(""), "ann")
+    log.add(HostStarted("bob"))
     assert told(log)[2:] == [
         "→ ann joined",
         "→ ann joined at another terminal",
@@ -133,11 +139,11 @@ def test_people_are_seen_to_come_and_go_and_to_host() -> None:
 
 def test_what_an_earlier_host_knew_is_told_with_who_vouches_for_it() -> None:
     log = RoomLog()
-    log.add(Opened("r1", "Standup"))
-    said = Event(7, START - 50, "bob", Said("b1", "before", handler="bob"))
-    answer = Event(8, START - 49, "bob", Answered(7, "an answer"))
-    log.add(Recovered(said), "cleo")
-    log.add(Recovered(answer), "cleo")
+    log.add(RoomCreated("r1", "Standup"))
+    said = Event(7, START - 50, "bob", MessagePosted("b1", "before", handler="bob"))
+    answer = Event(8, START - 49, "bob", AnswerPosted(7, "an answer"))
+    log.add(RecoveredEvent(said), "cleo")
+    log.add(RecoveredEvent(answer), "cleo")
     _opened, first, second = story(log.events)
     assert (first.told, first.voucher) == (said, "cleo")
     assert first.exchange is second.exchange is not None
@@ -146,8 +152,8 @@ def test_what_an_earlier_host_knew_is_told_with_who_vouches_for_it() -> None:
 
 def test_what_is_not_understood_is_shown_as_such() -> None:
     log = RoomLog()
-    log.add(Opened("r1", "Standup"))
-    log.add(Unreadable("this version does not know events like 'danced'"))
+    log.add(RoomCreated("r1", "Standup"))
+    log.add(UnreadableEvent("this version does not know events like 'danced'"))
     assert told(log)[-1] == (
         "⚠ entry 2 can't be read: this version does not know events like 'danced'"
     )
@@ -155,23 +161,23 @@ def test_what_is_not_understood_is_shown_as_such() -> None:
 
 def test_an_event_that_contradicts_those_before_is_named_and_the_rest_goes_on() -> None:
     events = [
-        Event(1, START, "", Opened("r1", "Standup")),
-        Event(2, START, "ann", Answered(99, "to nothing")),
-        Event(3, START, "ann", Said("m", "goes on")),
+        Event(1, START, "", RoomCreated("r1", "Standup")),
+        Event(2, START, "ann", AnswerPosted(99, "to nothing")),
+        Event(3, START, "ann", MessagePosted("m", "goes on")),
     ]
     passages = list(story(events))
     assert [line_of(passage) for passage in passages][1].startswith("⚠ entry 2 is left out")
-    assert isinstance(passages[2].told.body, Said)
+    assert isinstance(passages[2].told.body, MessagePosted)
 
 
 def test_it_can_begin_late_with_and_without_what_went_before() -> None:
     log = RoomLog()
-    log.add(Opened("r1", "Standup"))
+    log.add(RoomCreated("r1", "Standup"))
     log.say("ann", "what is 17*23?", handler="ann")
-    log.add(Decided(2, "delegate"), "ann")
+    log.add(DecisionMade(2, "delegate"), "ann")
     log.add(ASKED[1], "ann")
-    log.add(Settled(2, "a1", "approved"), "ann")
-    log.add(Answered(2, "391"), "ann")
+    log.add(ApprovalResolved(2, "a1", "approved"), "ann")
+    log.add(AnswerPosted(2, "391"), "ann")
     assert told(log, first=5) == ["✓ allowed rm by ann", ""]
     late = list(story(log.events[4:]))
     assert [line_of(passage) for passage in late] == ["✓ allowed a tool call by ann", ""]
@@ -179,15 +185,15 @@ def test_it_can_begin_late_with_and_without_what_went_before() -> None:
 
 
 def test_what_people_wrote_never_breaks_a_line() -> None:
-    text = last(("ann", Decided(2, "ignore", "two\nlines\x1b[31m\u202e")))
+    text = last(("ann", DecisionMade(2, "ignore", "two\nlines\x1b[31m\u202e")))
     assert text == "○ ann's agent stays silent: two lines␛[31m⟨U+202E⟩"
 
 
 def test_old_messages_are_forgotten_on_the_way() -> None:
     def events() -> list[Event]:
-        said = [Event(n, START, "ann", Said(f"m{n}", "x")) for n in range(2, 3 * WINDOW)]
-        return [Event(1, START, "", Opened("r1", "Standup")), *said]
+        said = [Event(n, START, "ann", MessagePosted(f"m{n}", "x")) for n in range(2, 3 * WINDOW)]
+        return [Event(1, START, "", RoomCreated("r1", "Standup")), *said]
 
-    passages = story([*events(), Event(3 * WINDOW, START, "ann", Answered(2, "late"))])
+    passages = story([*events(), Event(3 * WINDOW, START, "ann", AnswerPosted(2, "late"))])
     *_, answer = passages
     assert answer.exchange is None

@@ -16,7 +16,7 @@ from genie_core.archive.errors import DiskFailure, NotExported
 from genie_core.archive.importing import import_room
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.room.protocol.events import Event, FileRef, Opened, Said
+from genie_core.room.protocol.events import Event, FileRef, MessagePosted, RoomCreated
 from genie_tui.export.form import Form, InTheWay, default_name, form_of
 from genie_tui.export.writing import NoFolder, print_out, write_file
 
@@ -125,8 +125,8 @@ def with_files(saved: SavedRoom, *contents: bytes) -> None:
         files.append(FileRef(blobs.add(source)[0], "../../a b(c).svg", len(content)))
         source.unlink()
     events = [
-        Event(1, BORN, "", Opened("r1", "Standup")),
-        Event(2, BORN, "ann", Said("m", "look", files=tuple(files))),
+        Event(1, BORN, "", RoomCreated("r1", "Standup")),
+        Event(2, BORN, "ann", MessagePosted("m", "look", files=tuple(files))),
     ]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
 

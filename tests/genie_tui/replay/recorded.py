@@ -9,14 +9,14 @@ from genie_core.archive.catalogue import Catalogue
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Hosted,
-    Joined,
-    Opened,
-    Settled,
+    HostStarted,
+    MemberJoined,
+    RoomCreated,
+    RunFailed,
 )
 from genie_core.room.state.room_state import RoomState
 
@@ -55,19 +55,26 @@ class ListLog:
 def a_day() -> RoomLog:
     """A room in which all happens that one may look for."""
     log = RoomLog()
-    log.add(Opened("r1", "Garden"))
-    log.add(Hosted("ann"))
-    log.add(Joined("host", engine=True), "ann")
-    log.add(Joined("member", engine=True), "bob")
+    log.add(RoomCreated("r1", "Garden"))
+    log.add(HostStarted("ann"))
+    log.add(MemberJoined("host", engine=True), "ann")
+    log.add(MemberJoined("member", engine=True), "bob")
     first = log.ask("ann", "where are the seeds?")  # 5, 6
     log.answer(first, "in the shed")  # 7
     quiet = log.say("bob", "good morning", handler="bob", after=3600)  # 8
-    log.add(Decided(quiet.seq, "ignore", reason="a greeting"), "bob")  # 9
+    log.add(DecisionMade(quiet.seq, "ignore", reason="a greeting"), "bob")  # 9
     tidy = log.ask("bob", "please tidy up")  # 10, 11
-    log.add(Asked(tidy.seq, "a1", "genie", "delete_file", {"path": "old.txt"}), "bob")  # 12
-    log.add(Settled(tidy.seq, "a1", "denied", reason="not that one"), "bob")  # 13
-    log.add(Failed(tidy.seq, "agent", "the model is away"), "bob")  # 14
-    log.add(Asked(log.ask("ann", "look it up").seq, "a2", "genie", "grep", {}, unasked=True), "ann")
+    log.add(
+        ApprovalRequested(tidy.seq, "a1", "genie", "delete_file", {"path": "old.txt"}), "bob"
+    )  # 12
+    log.add(ApprovalResolved(tidy.seq, "a1", "denied", reason="not that one"), "bob")  # 13
+    log.add(RunFailed(tidy.seq, "agent", "the model is away"), "bob")  # 14
+    log.add(
+        ApprovalRequested(
+            log.ask("ann", "look it up").seq, "a2", "genie", "grep", {}, unasked=True
+        ),
+        "ann",
+    )
     return log
 
 

@@ -1,17 +1,17 @@
 import pytest
 
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
     FileRef,
-    Joined,
-    Recovered,
-    Said,
-    Settled,
+    MemberJoined,
+    MessagePosted,
+    RecoveredEvent,
+    RunFailed,
 )
 from genie_tui.replay.landmark import Landmark, landmark_of, message_of, words_in
 
@@ -23,20 +23,20 @@ def event(body: AnyBody) -> Event:
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
-        (Said("1", "hi"), Landmark.MESSAGE),
-        (Recovered(event(Said("1", "hi"))), Landmark.MESSAGE),
-        (Decided(1, "ignore"), Landmark.DECISION),
-        (Asked(1, "a", "genie", "grep", {}), Landmark.APPROVAL),
-        (Asked(1, "a", "genie", "grep", {}, unasked=True), None),
-        (Settled(1, "a", "approved"), Landmark.VERDICT),
-        (Settled(1, "a", "denied", how="edit"), Landmark.VERDICT),
-        (Settled(1, "a", "approved", how="rule"), None),
-        (Settled(1, "a", "approved", how="grant"), None),
-        (Settled(1, "a", "expired"), None),
-        (Settled(1, "a", "parked"), None),
-        (Failed(1, "agent", "broken"), Landmark.FAILURE),
-        (Answered(1, "so"), None),
-        (Joined("host"), None),
+        (MessagePosted("1", "hi"), Landmark.MESSAGE),
+        (RecoveredEvent(event(MessagePosted("1", "hi"))), Landmark.MESSAGE),
+        (DecisionMade(1, "ignore"), Landmark.DECISION),
+        (ApprovalRequested(1, "a", "genie", "grep", {}), Landmark.APPROVAL),
+        (ApprovalRequested(1, "a", "genie", "grep", {}, unasked=True), None),
+        (ApprovalResolved(1, "a", "approved"), Landmark.VERDICT),
+        (ApprovalResolved(1, "a", "denied", how="edit"), Landmark.VERDICT),
+        (ApprovalResolved(1, "a", "approved", how="rule"), None),
+        (ApprovalResolved(1, "a", "approved", how="grant"), None),
+        (ApprovalResolved(1, "a", "expired"), None),
+        (ApprovalResolved(1, "a", "parked"), None),
+        (RunFailed(1, "agent", "broken"), Landmark.FAILURE),
+        (AnswerPosted(1, "so"), None),
+        (MemberJoined("host"), None),
     ],
 )
 def test_what_stands_out(body: AnyBody, kind: Landmark | None) -> None:
@@ -45,22 +45,22 @@ def test_what_stands_out(body: AnyBody, kind: Landmark | None) -> None:
 
 def test_a_search_finds_words_wherever_people_read_them() -> None:
     file = FileRef("0" * 64, "plan.pdf", 3)
-    said = Said("1", "the plan", files=(file,))
+    said = MessagePosted("1", "the plan", files=(file,))
     assert list(words_in(event(said))) == ["the plan", "plan.pdf"]
-    assert list(words_in(event(Recovered(event(said))))) == ["the plan", "plan.pdf"]
-    assert "a greeting" in words_in(event(Decided(1, "ignore", reason="a greeting")))
-    assert "broken" in words_in(event(Failed(1, "agent", "broken")))
-    assert "not now" in words_in(event(Settled(1, "a", "denied", reason="not now")))
-    assert "so" in words_in(event(Answered(1, "so")))
+    assert list(words_in(event(RecoveredEvent(event(said))))) == ["the plan", "plan.pdf"]
+    assert "a greeting" in words_in(event(DecisionMade(1, "ignore", reason="a greeting")))
+    assert "broken" in words_in(event(RunFailed(1, "agent", "broken")))
+    assert "not now" in words_in(event(ApprovalResolved(1, "a", "denied", reason="not now")))
+    assert "so" in words_in(event(AnswerPosted(1, "so")))
 
 
 def test_a_search_does_not_look_into_what_tools_are_called_with() -> None:
-    asked = Asked(1, "a", "genie", "fetch", {"key": "xyzzy"})
+    asked = ApprovalRequested(1, "a", "genie", "fetch", {"key": "xyzzy"})
     assert list(words_in(event(asked))) == ["fetch", "genie"]
 
 
 def test_the_message_that_an_event_is_about() -> None:
-    assert message_of(event(Said("1", "hi"))) == 7
-    assert message_of(event(Recovered(event(Said("1", "hi"))))) == 7
-    assert message_of(event(Decided(3, "ignore"))) == 3
-    assert message_of(event(Joined("host"))) == 0
+    assert message_of(event(MessagePosted("1", "hi"))) == 7
+    assert message_of(event(RecoveredEvent(event(MessagePosted("1", "hi"))))) == 7
+    assert message_of(event(DecisionMade(3, "ignore"))) == 3
+    assert message_of(event(MemberJoined("host"))) == 0

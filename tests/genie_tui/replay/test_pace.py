@@ -1,11 +1,13 @@
 import pytest
 
-from genie_core.room.protocol.events import Event, Said
+from genie_core.room.protocol.events import Event, MessagePosted
 from genie_tui.replay.pace import IDLE, SPEEDS, Pace, gap, other_speed
 
 
 def at(*moments: float) -> list[Event]:
-    return [Event(seq, moment, "ann", Said("1", "hi")) for seq, moment in enumerate(moments, 1)]
+    return [
+        Event(seq, moment, "ann", MessagePosted("1", "hi")) for seq, moment in enumerate(moments, 1)
+    ]
 
 
 def test_short_pauses_last_as_long_as_they_did_and_long_ones_do_not() -> None:

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 from tests.genie_tui.replay.recorded import ListLog, a_day
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.protocol.events import Hosted, Opened
+from genie_core.room.protocol.events import HostStarted, RoomCreated
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 from genie_tui.replay.ladder import Ladder
@@ -19,8 +19,8 @@ def folded(log: RoomLog, upto: int) -> bytes:
 
 def long_room(messages: int) -> RoomLog:
     log = RoomLog()
-    log.add(Opened("r1", "Garden"))
-    log.add(Hosted("ann"))
+    log.add(RoomCreated("r1", "Garden"))
+    log.add(HostStarted("ann"))
     for number in range(messages):
         log.say("ann", f"word {number}", handler="ann")
     return log

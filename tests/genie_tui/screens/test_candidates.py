@@ -5,19 +5,19 @@ import pytest
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual.pilot import Pilot
 
-from genie_core.room.protocol.events import FileRef, Said
+from genie_core.room.protocol.events import FileRef, MessagePosted
 from genie_core.room.seat import Knock
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.choices import Choices
 from genie_tui.widgets.composer import Composer
-from genie_tui.widgets.join_requests import Door
+from genie_tui.widgets.join_requests import JoinRequests
 
 
 @pytest.fixture
 def seat() -> ScriptedSeat:
     made = ScriptedSeat()
     made.open_room()
-    made.feed(Said("1", "look", files=(FileRef("d", "my report.pdf", 7),)), by="bob")
+    made.feed(MessagePosted("1", "look", files=(FileRef("d", "my report.pdf", 7),)), by="bob")
     return made
 
 
@@ -70,7 +70,7 @@ async def test_roles_files_and_callers_are_offered(seat: ScriptedSeat) -> None:
         await write(screen, pilot, "/admit ")
         await until(pilot, lambda: offered(screen) == [])
         seat.listener.on_knock(Knock(1, "carol", "", ""))  # type: ignore[union-attr]  # set
-        await until(pilot, lambda: screen.query_one(Door).callers)
+        await until(pilot, lambda: screen.query_one(JoinRequests).callers)
         await write(screen, pilot, "/admit ")
         await until(pilot, lambda: offered(screen) == ["carol"])
 

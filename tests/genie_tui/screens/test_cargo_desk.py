@@ -18,7 +18,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from genie_core.errors import GenieError
-from genie_core.room.protocol.events import Joined, Left, Quote, QuotedLine
+from genie_core.room.protocol.events import MemberJoined, MemberLeft, Quote, QuotedLine
 from genie_core.room.seat import Unsent
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
@@ -36,7 +36,7 @@ QUOTE = Quote(
 def lonely() -> ScriptedSeat:
     """A room without any agent."""
     made = ScriptedSeat()
-    made.feed(Joined("host"))
+    made.feed(MemberJoined("host"))
     return made
 
 
@@ -344,7 +344,7 @@ async def test_the_question_before_sending_counts_who_is_here(
     seat: ScriptedSeat, report: Path
 ) -> None:
     async with in_room(seat) as (screen, pilot):
-        seat.feed(Left("bob"))
+        seat.feed(MemberLeft("bob"))
         await attach(screen, pilot, report)
         await pilot.press("enter")
         asked = await question(pilot)

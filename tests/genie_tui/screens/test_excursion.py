@@ -10,10 +10,10 @@ from tests.genie_tui.scripted_seat import (
 )
 from textual.widgets import Static
 
-from genie_core.room.protocol.events import Decided, Said
+from genie_core.room.protocol.events import DecisionMade, MessagePosted
 from genie_core.room.seat import Knock
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.widgets.join_requests import Door
+from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.side_panel import SidePanel
 from genie_tui.widgets.timeline import Timeline
@@ -116,9 +116,9 @@ async def test_the_way_to_the_door_is_open_while_somebody_stands_there(seat: Scr
         assert editor(screen).has_focus
         assert seat.listener is not None
         seat.listener.on_knock(Knock(7, "carol", "", "10.0.0.7"))
-        await until(pilot, lambda: screen.query_one(Door).callers)
+        await until(pilot, lambda: screen.query_one(JoinRequests).callers)
         await pilot.press("f7")
-        await until(pilot, lambda: screen.query_one(Door).has_focus)
+        await until(pilot, lambda: screen.query_one(JoinRequests).has_focus)
         await pilot.press("f7")
         await until(pilot, lambda: editor(screen).has_focus)
 
@@ -128,9 +128,9 @@ async def test_a_row_of_the_activity_leads_to_its_message_and_back(
     seat: ScriptedSeat, size: tuple[int, int]
 ) -> None:
     asked = seat.say_here("what is 17*23?")
-    seat.feed(Decided(asked, "ignore", "nobody was asked"))
+    seat.feed(DecisionMade(asked, "ignore", "nobody was asked"))
     for number in range(60):
-        seat.feed(Said(f"i{number}", f"message {number}"), by="bob")
+        seat.feed(MessagePosted(f"i{number}", f"message {number}"), by="bob")
     async with in_room(seat, size=size) as (screen, pilot):
         timeline, ledger = screen.query_one(Timeline), screen.query_one(Ledger)
         await pilot.press("f2")

@@ -6,7 +6,7 @@ import pytest
 from tests.genie_tui.room_parts import notes
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 
-from genie_core.room.protocol.events import FileRef, Said
+from genie_core.room.protocol.events import FileRef, MessagePosted
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.composer import Composer
 from genie_tui.widgets.timeline import Timeline
@@ -19,9 +19,9 @@ FIRST, SECOND = FileRef("first", "first.sh", 5), FileRef("second", "second.txt",
 def seat(tmp_path: Path) -> ScriptedSeat:
     made = ScriptedSeat()
     made.open_room()
-    made.feed(Said("1", "the old one", files=(OLD,)), by="bob")
-    made.feed(Said("2", "two more", files=(FIRST, SECOND)), by="bob")
-    made.feed(Said("3", "nothing"), by="bob")
+    made.feed(MessagePosted("1", "the old one", files=(OLD,)), by="bob")
+    made.feed(MessagePosted("2", "two more", files=(FIRST, SECOND)), by="bob")
+    made.feed(MessagePosted("3", "nothing"), by="bob")
     for file in (OLD, FIRST, SECOND):
         made.places[file.digest] = tmp_path / file.digest
         made.places[file.digest].write_text(file.digest)

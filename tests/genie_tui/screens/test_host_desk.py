@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.pilot import Pilot
 
 import genie_tui.app
-from genie_core.room.protocol.events import Hosted, Joined, Opened, Suspended
+from genie_core.room.protocol.events import HostStarted, MemberJoined, RoomCreated, RoomSuspended
 from genie_core.room.seat import Going, Knock, Link, LinkStatus, Parting
 from genie_tui.app import GenieApp
 from genie_tui.opening import NewRoom
@@ -28,7 +28,7 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner
 from genie_tui.widgets.composer import Composer
-from genie_tui.widgets.join_requests import Door, HostOffer
+from genie_tui.widgets.join_requests import HostOffer, JoinRequests
 
 CAROL = Knock(7, "carol", "", "10.0.0.7")
 
@@ -71,9 +71,9 @@ def host() -> ScriptedSeat:
 @pytest.fixture
 def member() -> ScriptedSeat:
     made = ScriptedSeat(name="bob", address="")
-    made.feed(Opened("r1", "Garden"), Hosted("alice"))
-    made.feed(Joined("host", engine=True), by="alice")
-    made.feed(Joined("member", engine=True), by="bob")
+    made.feed(RoomCreated("r1", "Garden"), HostStarted("alice"))
+    made.feed(MemberJoined("host", engine=True), by="alice")
+    made.feed(MemberJoined("member", engine=True), by="bob")
     return made
 
 
@@ -121,7 +121,7 @@ async def test_without_a_connection_nothing_is_changed(host: ScriptedSeat) -> No
 async def test_a_knock_is_answered_at_the_door(host: ScriptedSeat) -> None:
     clock = HandClock()
     async with in_room(host, clock=clock) as (screen, pilot):
-        door = screen.query_one(Door)
+        door = screen.query_one(JoinRequests)
         host.listener.on_knock(CAROL)  # type: ignore[union-attr]  # the doorman set it
         await until(pilot, lambda: door.callers == (CAROL,))
         await pilot.press(*"add")
@@ -157,29 +157,29 @@ async def test_two_hosts_are_shown_as_long_as_there_are_two(
 async def test_a_knock_is_answered_by_a_command(host: ScriptedSeat) -> None:
     async with in_room(host) as (screen, pilot):
         host.listener.on_knock(CAROL)  # type: ignore[union-attr]  # the doorman set it
-        await until(pilot, lambda: screen.query_one(Door).callers)
+        await until(pilot, lambda: screen.query_one(JoinRequests).callers)
         order(screen, "/admit dave")
         await until(pilot, lambda: "dave" in notes(pilot))
         order(screen, "/refuse Carol")
         await until(pilot, lambda: host.admissions == [(7, False)])
-        assert screen.query_one(Door).callers == ()
+        assert screen.query_one(JoinRequests).callers == ()
 
 
 async def test_a_knock_that_could_not_be_answered_stays(host: ScriptedSeat) -> None:
     host.connected = False
     async with in_room(host) as (screen, pilot):
         host.listener.on_knock(CAROL)  # type: ignore[union-attr]  # the doorman set it
-        await until(pilot, lambda: screen.query_one(Door).callers)
+        await until(pilot, lambda: screen.query_one(JoinRequests).callers)
         order(screen, "/admit carol")
         await until(pilot, lambda: host.admissions == [(7, True)])
-        assert screen.query_one(Door).callers == (CAROL,)
+        assert screen.query_one(JoinRequests).callers == (CAROL,)
 
 
 async def test_the_same_name_twice_is_not_answered_blindly(host: ScriptedSeat) -> None:
     async with in_room(host) as (screen, pilot):
         for knock in (CAROL, Knock(8, "CAROL", "", "10.0.0.9")):
             host.listener.on_knock(knock)  # type: ignore[union-attr]  # the doorman set it
-        await until(pilot, lambda: len(screen.query_one(Door).callers) == 2)
+        await until(pilot, lambda: len(screen.query_one(JoinRequests).callers) == 2)
         order(screen, "/admit carol")
         await until(pilot, lambda: "f7" in notes(pilot))
         assert host.admissions == []
@@ -198,7 +198,7 @@ async def test_somebody_is_asked_to_host(host: ScriptedSeat) -> None:
 async def test_an_offer_is_accepted_or_not(member: ScriptedSeat) -> None:
     clock = HandClock()
     async with in_room(member, clock=clock) as (screen, pilot):
-        door = screen.query_one(Door)
+        door = screen.query_one(JoinRequests)
         for key, accepted in (("d", 0), ("a", 1)):
             member.listener.on_offered("alice")  # type: ignore[union-attr]  # as above
             await until(pilot, lambda: door.callers == (HostOffer("alice"),))
@@ -275,7 +275,7 @@ async def test_host_takes_over_by_command(member: ScriptedSeat) -> None:
 
 async def test_a_closed_room_is_taken_over_by_its_key(member: ScriptedSeat) -> None:
     async with recorded(member) as (app, pilot):
-        member.feed(Suspended("bye"))
+        member.feed(RoomSuspended("bye"))
         member.set_link(LinkStatus(Link.CLOSED, "the host suspended the room"))
         await pilot.press("f8")
         await until(pilot, lambda: app.asked)

@@ -6,7 +6,7 @@ from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, in_room
 from textual.geometry import Region
 
 from genie_core.archive.labels import Label, Labels
-from genie_core.room.protocol.events import Decided
+from genie_core.room.protocol.events import DecisionMade
 from genie_tui.screens.label_desk import UNDECIDED
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.ledger import Ledger
@@ -19,7 +19,7 @@ def seat_with_decision() -> tuple[ScriptedSeat, int]:
     seat = ScriptedSeat()
     seat.open_room()
     message = seat.say_here("what is 6*7?")
-    seat.feed(Decided(message, "ignore", "small talk"))
+    seat.feed(DecisionMade(message, "ignore", "small talk"))
     return seat, message
 
 

@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from textual.widgets import Checkbox, Input, OptionList, Static
 
 from genie_core.assistant.config import ModelChoice
-from genie_core.assistant.models.discover import Offer
+from genie_core.assistant.models.discover import ModelOffer
 from genie_core.errors import GenieError
 from genie_core.room.seat import Listener
 from genie_tui.app import GenieApp
@@ -351,13 +351,13 @@ async def test_a_room_of_ones_own_that_somebody_hosts_now_is_joined_there() -> N
 class Advice:
     """Offers what it is told to, and remembers what became of it."""
 
-    def __init__(self, *offers: Offer, error: GenieError | None = None) -> None:
+    def __init__(self, *offers: ModelOffer, error: GenieError | None = None) -> None:
         self.ready = asyncio.Event()
         self.given = list(offers)
         self.error = error
         self.done: list[object] = []
 
-    async def offers(self) -> list[Offer]:
+    async def offers(self) -> list[ModelOffer]:
         await self.ready.wait()
         return self.given
 
@@ -375,8 +375,8 @@ class Advice:
 
 SMALL = ModelChoice("vllm:small", "http://127.0.0.1:1234/v1")
 OFFERS = (
-    Offer(SMALL, "small [/red] (LM Studio)", "runs on this machine\x1b[2J"),
-    Offer(ModelChoice("openai:gpt-5-mini"), "openai:gpt-5-mini", "OPENAI_API_KEY is there"),
+    ModelOffer(SMALL, "small [/red] (LM Studio)", "runs on this machine\x1b[2J"),
+    ModelOffer(ModelChoice("openai:gpt-5-mini"), "openai:gpt-5-mini", "OPENAI_API_KEY is there"),
 )
 
 

@@ -1,6 +1,6 @@
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
-from genie_core.room.protocol.events import FileRef, Joined, Quote, QuotedLine
+from genie_core.room.protocol.events import FileRef, MemberJoined, Quote, QuotedLine
 from genie_tui.screens.manifest import agents_here, others_here, preview, sending
 
 FILE = FileRef("d", "a\x1b.pdf", 1_200_000)
@@ -10,7 +10,7 @@ QUOTE = Quote("r1", "[Garden]", (QuotedLine("carol", "hello\x1b", 1.0),))
 def crowd() -> ScriptedSeat:
     seat = ScriptedSeat()
     seat.open_room()
-    seat.feed(Joined("guest"), by="cleo")
+    seat.feed(MemberJoined("guest"), by="cleo")
     return seat
 
 
@@ -41,7 +41,7 @@ def test_a_preview_shows_all_of_it() -> None:
 
 def test_without_agents_none_is_named() -> None:
     seat = ScriptedSeat()
-    seat.feed(Joined("host"))
+    seat.feed(MemberJoined("host"))
     text = sending("", [FILE], [], seat.state, "ann").plain
     assert "agent" not in text
     assert "Nobody else is here now" in text

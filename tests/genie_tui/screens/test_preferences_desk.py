@@ -6,8 +6,8 @@ from textual.widgets import Static, TextArea
 
 from genie_core.errors import GenieError
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import KnownValues
-from genie_core.room.protocol.events import PREFERENCE_CHARS, Preferred
+from genie_core.privacy.known_secrets import KnownSecrets
+from genie_core.room.protocol.events import PREFERENCE_CHARS, PreferencesChanged
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.preferences import PreferencesScreen
 from genie_tui.screens.room import RoomScreen
@@ -18,7 +18,7 @@ VALUE = "correct-horse-battery"
 
 @pytest.fixture(autouse=True)
 def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know({"A_KEY": VALUE})
 
 
@@ -76,7 +76,7 @@ async def test_own_preferences_are_edited_kept_and_told(seat: ScriptedSeat) -> N
 async def test_those_of_others_are_shown_and_a_secret_is_not_sent(seat: ScriptedSeat) -> None:
     async with in_room(seat) as (screen, pilot):
         composer = screen.query_one(Composer)
-        seat.feed(Preferred("[red]in\x1b[31m prose"), by="bob")
+        seat.feed(PreferencesChanged("[red]in\x1b[31m prose"), by="bob")
         composer.draft = "/prefs @Bob"
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, FullViewScreen))

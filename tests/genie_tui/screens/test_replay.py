@@ -16,18 +16,18 @@ from textual.widgets import Input, Static
 
 from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import SavedRoom
-from genie_core.assistant.what_if.report import Outcome, Report, Verdict
+from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport
 from genie_core.room.protocol.events import (
-    Answered,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Joined,
-    Left,
-    Moderated,
-    Said,
-    Settled,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    MessagePosted,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.state.room_state import WINDOW
 from genie_tui.app import GenieApp
@@ -119,25 +119,28 @@ def a_busy_evening() -> ScriptedSeat:
     seat.open_room()
     first = seat.say_here("what is it?")
     seat.feed(
-        Decided(first, "delegate", query="what is it?", receiver="ann", elapsed=0.25),
-        Answered(first, "It is **that**.", elapsed=1.5),
+        DecisionMade(first, "delegate", query="what is it?", receiver="ann", elapsed=0.25),
+        AnswerPosted(first, "It is **that**.", elapsed=1.5),
     )
     quiet = seat.say_here("thanks")
-    seat.feed(Decided(quiet, "ignore", reason="thanks need no answer"))
+    seat.feed(DecisionMade(quiet, "ignore", reason="thanks need no answer"))
     denied = seat.ask("delete_file", "please tidy up", path="old.txt")
     message = seat.state.proposals[denied].message
-    seat.feed(Settled(message, denied, "denied", reason="keep it"), Answered(message, "Then not."))
+    seat.feed(
+        ApprovalResolved(message, denied, "denied", reason="keep it"),
+        AnswerPosted(message, "Then not."),
+    )
     edited = seat.ask("write_file", "write it down", path="notes.txt")
     message = seat.state.proposals[edited].message
     seat.feed(
-        Settled(message, edited, "approved", arguments={"path": "n.txt"}, how="edit"),
-        Failed(message, "agent", "the model is away"),
+        ApprovalResolved(message, edited, "approved", arguments={"path": "n.txt"}, how="edit"),
+        RunFailed(message, "agent", "the model is away"),
     )
     stopped = seat.say_here("go on for ever", "bob")
-    seat.feed(Decided(stopped, "delegate"), Cancelled(stopped, "stopped by ann"))
-    seat.feed(Moderated("mute", "bob"))
-    seat.feed(Said("y", "/me waves", emote=True), Joined("guest"), by="cleo")
-    seat.feed(Left("bob"))
+    seat.feed(DecisionMade(stopped, "delegate"), RunCancelled(stopped, "stopped by ann"))
+    seat.feed(MemberModerated("mute", "bob"))
+    seat.feed(MessagePosted("y", "/me waves", emote=True), MemberJoined("guest"), by="cleo")
+    seat.feed(MemberLeft("bob"))
     seat.ask("grep", "find it", pattern="x")
     return seat
 
@@ -186,7 +189,7 @@ async def test_a_replay_of_more_than_the_state_knows_ends_like_the_room(places: 
     for number in range(2 * WINDOW + 300):
         seq = seat.say_here(f"message {number}", ("ann", "bob")[number % 3 == 0])
         if number % 5 == 0:
-            seat.feed(Decided(seq, "ignore", reason=f"reason {number}"))
+            seat.feed(DecisionMade(seq, "ignore", reason=f"reason {number}"))
     seat.ask("grep", "find it", pattern="x")
     live = await shown_live(seat)
     saved = save(places.sessions, seat.events)
@@ -460,7 +463,7 @@ async def test_what_a_later_version_wrote_is_shown_as_such(places: Locations) ->
     log = RoomLog()
     log.say("ann", "one")
     saved = save(places.sessions, log.events)
-    line = encode_line(Event(2, log.events[0].at, "ann", Left("bob")))
+    line = encode_line(Event(2, log.events[0].at, "ann", MemberLeft("bob")))
     with saved.log_path.open("ab") as file:
         file.write(with_crc(line.replace(b'"left"', b'"waved"')))
     async with watching(places, ReplayRoom(saved.id, 2)) as (screen, pilot):
@@ -507,11 +510,17 @@ async def test_reports_of_other_reasoners_lead_to_the_messages(
     async with watching(places, ReplayRoom(saved.id, at=END), clock) as (screen, pilot):
         await pilot.press("r")
         await until(pilot, lambda: any("--reasoner" in each.message for each in toasts(screen)))
-        message = next(each for each in a_day().events if isinstance(each.body, Said))
-        outcome = Outcome(
-            message.seq, 1.0, "ann", "ann", "x", Verdict("ignore"), Verdict("delegate", query="x")
+        message = next(each for each in a_day().events if isinstance(each.body, MessagePosted))
+        outcome = CaseResult(
+            message.seq,
+            1.0,
+            "ann",
+            "ann",
+            "x",
+            Comparison("ignore"),
+            Comparison("delegate", query="x"),
         )
-        report = Report(
+        report = WhatIfReport(
             session=saved.id, title="t", template="x", model="m", at=1.0, changed=(outcome,)
         )
         save_report(report, saved.folder)

@@ -14,7 +14,14 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 from textual.widgets._footer import FooterKey  # the footer's keys have no public name
 
-from genie_core.room.protocol.events import Answered, Asked, Cancelled, Decided, Said, Settled
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    MessagePosted,
+    RunCancelled,
+)
 from genie_core.room.seat import (
     Answer,
     EngineState,
@@ -58,7 +65,7 @@ async def until_shown(screen: RoomScreen, pilot: Pilot[Any], approval: str) -> N
 
 def settle(seat: ScriptedSeat, approval: str, *, approved: bool) -> None:
     message = seat.state.proposals[approval].message
-    seat.feed(Settled(message, approval, "approved" if approved else "denied"))
+    seat.feed(ApprovalResolved(message, approval, "approved" if approved else "denied"))
 
 
 # Approvals and the keyboard
@@ -396,7 +403,7 @@ async def test_the_full_view_shows_all_and_answers_nothing(seat: ScriptedSeat) -
 async def test_a_parked_one_is_marked_and_can_be_answered(seat: ScriptedSeat) -> None:
     clock = HandClock()
     approval = seat.ask()
-    seat.feed(Settled(seat.state.proposals[approval].message, approval, "parked"))
+    seat.feed(ApprovalResolved(seat.state.proposals[approval].message, approval, "parked"))
     async with in_room(seat, clock=clock) as (screen, pilot):
         await go_to_card(screen, pilot, clock)
         assert "from before" in str(card(screen).border_title)
@@ -407,8 +414,8 @@ async def test_a_parked_one_is_marked_and_can_be_answered(seat: ScriptedSeat) ->
 async def test_the_card_shows_who_what_and_where(seat: ScriptedSeat) -> None:
     message = seat.say_here("find the list", author="bob")
     seat.feed(
-        Decided(message, "delegate"),
-        Asked(message, "p", "genie › finder", "search", {"q": "list"}, "in ~/garden"),
+        DecisionMade(message, "delegate"),
+        ApprovalRequested(message, "p", "genie › finder", "search", {"q": "list"}, "in ~/garden"),
     )
     async with in_room(seat) as (screen, _):
         text = text_of(screen, "#card-call")
@@ -418,8 +425,12 @@ async def test_the_card_shows_who_what_and_where(seat: ScriptedSeat) -> None:
 
 
 async def test_approvals_of_others_are_not_shown(seat: ScriptedSeat) -> None:
-    message = seat.feed(Said("b", "hi", handler="bob"), by="bob")[0].seq
-    seat.feed(Decided(message, "delegate"), Asked(message, "p", "genie", "search", {}), by="bob")
+    message = seat.feed(MessagePosted("b", "hi", handler="bob"), by="bob")[0].seq
+    seat.feed(
+        DecisionMade(message, "delegate"),
+        ApprovalRequested(message, "p", "genie", "search", {}),
+        by="bob",
+    )
     async with in_room(seat) as (screen, _):
         assert screen.query_one(Approvals).waiting == 0
 
@@ -470,11 +481,13 @@ async def test_hostile_text_is_shown_and_breaks_nothing(hostile: str) -> None:
     seat = ScriptedSeat()
     seat.open_room(f"room {hostile}")
     message = seat.say_here(f"message {hostile}", author=f"eve{hostile}")
-    seat.feed(Decided(message, "delegate", query=hostile, reason=hostile, receiver=hostile))
-    seat.feed(Answered(message, f"answer {hostile}", receiver=hostile))
+    seat.feed(DecisionMade(message, "delegate", query=hostile, reason=hostile, receiver=hostile))
+    seat.feed(AnswerPosted(message, f"answer {hostile}", receiver=hostile))
     again = seat.say_here(hostile)
-    seat.feed(Decided(again, "delegate"))
-    seat.feed(Asked(again, "p", hostile, hostile, {hostile: {hostile: [hostile]}}, hostile))
+    seat.feed(DecisionMade(again, "delegate"))
+    seat.feed(
+        ApprovalRequested(again, "p", hostile, hostile, {hostile: {hostile: [hostile]}}, hostile)
+    )
     async with in_room(seat, clock=clock) as (screen, pilot):
         seat.listener.on_typing(hostile)  # type: ignore[union-attr]  # the doorman set it
         seat.listener.on_notice(Severity.ERROR, hostile)  # type: ignore[union-attr]  # as above
@@ -525,7 +538,7 @@ async def test_the_roster_shows_people_and_their_agents(seat: ScriptedSeat) -> N
         seat.listener.on_typing("bob")  # type: ignore[union-attr]  # the doorman set it
         await until(pilot, lambda: "typing" in str(screen.query_one(Roster).render()))
         assert "bob is typing" in screen.query_one(HintLine).render().plain
-        seat.feed(Said("b", "there"), by="bob")
+        seat.feed(MessagePosted("b", "there"), by="bob")
         await until(pilot, lambda: not screen.query_one(HintLine).typing)
 
 
@@ -542,7 +555,7 @@ async def test_the_status_bar_names_room_address_and_engine(seat: ScriptedSeat) 
 
 async def test_the_ledger_is_reached_filtered_and_left_by_keys(seat: ScriptedSeat) -> None:
     message = seat.say_here("hello")
-    seat.feed(Decided(message, "ignore", reason="small talk"))
+    seat.feed(DecisionMade(message, "ignore", reason="small talk"))
     seat.ask("search")
     async with in_room(seat) as (screen, pilot):
         ledger = screen.query_one(Ledger)
@@ -628,7 +641,7 @@ async def test_a_reason_in_the_making_never_becomes_an_answer_to_the_next_call(
         await until_shown(screen, pilot, first)
         await go_to_card(screen, pilot, clock)
         await pilot.press("r", *"not ")
-        seat.feed(Cancelled(seat.state.proposals[first].message, "stopped by bob"))
+        seat.feed(RunCancelled(seat.state.proposals[first].message, "stopped by bob"))
         await until_shown(screen, pilot, second)
         for character in "a sad day":
             clock.rest(0.12)
@@ -669,7 +682,9 @@ async def test_the_keys_for_reading_are_not_typed(seat: ScriptedSeat) -> None:
 
 
 async def test_a_long_room_is_read_back_from_its_log(seat: ScriptedSeat) -> None:
-    seat.feed(*(Said(str(number), f"number {number};") for number in range(2_500)), by="bob")
+    seat.feed(
+        *(MessagePosted(str(number), f"number {number};") for number in range(2_500)), by="bob"
+    )
     async with in_room(seat) as (screen, pilot):
         timeline = screen.query_one(Timeline)
 

@@ -7,7 +7,7 @@ from tests.genie_tui.scripted_seat import (
     in_room,
 )
 
-from genie_core.room.protocol.events import Answered, Joined
+from genie_core.room.protocol.events import AnswerPosted, MemberJoined
 from genie_tui.screens.scene import Scene
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster
@@ -29,6 +29,6 @@ async def test_conversation_ledger_and_people_show_one_room(seat: ScriptedSeat) 
         scene.apply_many(other.events)
         assert "somewhere else" in lines(timeline)
         assert "somewhere else" in lines(ledger)
-        scene.apply_many(other.feed(Answered(asked, "here"), Joined("guest"), by="dan"))
+        scene.apply_many(other.feed(AnswerPosted(asked, "here"), MemberJoined("guest"), by="dan"))
         assert "here" in lines(timeline)
         assert "dan" in str(screen.query_one(Roster).render())

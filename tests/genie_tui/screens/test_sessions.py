@@ -18,7 +18,7 @@ from genie_core.archive.blobs import BlobStore
 from genie_core.archive.search_hit import Hit
 from genie_core.archive.search_words import Snippet
 from genie_core.errors import GenieError
-from genie_core.room.protocol.events import Answered, FileRef, Said
+from genie_core.room.protocol.events import AnswerPosted, FileRef, MessagePosted
 from genie_tui.app import GenieApp
 from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens import sessions
@@ -252,7 +252,9 @@ async def test_letters_typed_right_after_the_key_are_no_commands(recorded: Recor
 
 
 async def test_a_hit_opens_the_replay_at_that_place(recorded: Recorded) -> None:
-    saved = recorded.session("Garden", Said("1", "apples?"), Answered(4, "plant apples in May"))
+    saved = recorded.session(
+        "Garden", MessagePosted("1", "apples?"), AnswerPosted(4, "plant apples in May")
+    )
     async with listed(recorded, WIDE) as (screen, pilot):
         rows = screen.query_one(SessionList)
         await find_one(screen, pilot, "may")
@@ -455,7 +457,7 @@ async def test_attached_files_are_exported_if_that_is_wanted(
 ) -> None:
     content = b"plant apples"
     file = FileRef(sha256(content).hexdigest(), "notes.txt", len(content), "text/plain")
-    saved = recorded.session("Garden", Said("1", "see this", files=(file,)))
+    saved = recorded.session("Garden", MessagePosted("1", "see this", files=(file,)))
     (tmp_path / "notes").write_bytes(content)
     BlobStore(saved.folder / "blobs").add(tmp_path / "notes")
     async with listed(recorded) as (screen, pilot):

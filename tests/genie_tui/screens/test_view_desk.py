@@ -17,8 +17,8 @@ from textual.pilot import Pilot
 
 from genie_core.errors import GenieError
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import KnownValues
-from genie_core.room.protocol.events import Cancelled, FileRef, Quote, QuotedLine, Said
+from genie_core.privacy.known_secrets import KnownSecrets
+from genie_core.room.protocol.events import FileRef, MessagePosted, Quote, QuotedLine, RunCancelled
 from genie_core.room.seat import Unrecorded, Unsent
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
@@ -43,7 +43,7 @@ def seat() -> ScriptedSeat:
     made = ScriptedSeat(hosting=ScriptedHosting())
     made.open_room()
     for number in range(60):
-        made.feed(Said(f"i{number}", f"message {number}\nwith two lines"), by="bob")
+        made.feed(MessagePosted(f"i{number}", f"message {number}\nwith two lines"), by="bob")
     return made
 
 
@@ -90,7 +90,7 @@ async def test_everything_is_brought_back(seat: ScriptedSeat) -> None:
         assert screen.query_one(Activity).text_found == "disk"
         assert timeline.reasons
         assert await kept(pilot, screen, doorman, seat) == view
-        seat.feed(Said("new", "while I read back"), by="bob")
+        seat.feed(MessagePosted("new", "while I read back"), by="bob")
         await pilot.pause()
         assert timeline.reading == (20, -1)
 
@@ -137,7 +137,7 @@ async def test_unsent_messages_are_kept(seat: ScriptedSeat) -> None:
 async def test_what_the_room_has_not_heard_of_the_engine_is_kept(seat: ScriptedSeat) -> None:
     async with back(seat) as (screen, doorman, pilot):
         await until(pilot, lambda: seat.saved in doorman.views)
-        seat.unrecorded = (Unrecorded("a", Cancelled(4, "bob left")),)
+        seat.unrecorded = (Unrecorded("a", RunCancelled(4, "bob left")),)
         assert (await kept(pilot, screen, doorman, seat)).unrecorded == seat.unrecorded
 
 
@@ -191,7 +191,7 @@ async def test_a_message_that_is_asked_about_is_still_a_draft(
 async def test_a_secret_in_a_draft_is_not_written_down(
     seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know(["correct-horse-battery"])
     async with back(seat) as (screen, doorman, pilot):
         await until(pilot, lambda: seat.saved in doorman.views)
@@ -204,7 +204,7 @@ async def test_a_secret_in_a_draft_is_not_written_down(
 async def test_a_draft_that_comes_along_to_another_seat_is_not_doubled_for_a_secret_in_it(
     seat: ScriptedSeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know(["correct-horse-battery"])
     draft = "it is correct-horse-battery"
     masked = View(draft=redaction.mask_known(draft))

@@ -10,7 +10,13 @@ from tests.genie_tui.scripted_seat import (
 )
 from textual.widgets import Static
 
-from genie_core.room.protocol.events import Answered, Asked, Decided, Settled, Spending
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    Spending,
+)
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster
@@ -29,7 +35,7 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
     seat, clock = ScriptedSeat(), HandClock()
     seat.open_room()
     asked = seat.say_here("what is it?")
-    seat.feed(Decided(asked, "delegate", query="q"))
+    seat.feed(DecisionMade(asked, "delegate", query="q"))
     async with in_room(seat, clock=clock) as (screen, pilot):
         listener = seat.listener
         assert listener is not None
@@ -43,12 +49,12 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
         listener.on_progress(asked, "system", "writing", "a tool call")
         await shown("writing a tool call…")
         clock.rest(20)
-        seat.feed(Asked(asked, "p", "coder:1a2b3c4d", "rm", {}))
+        seat.feed(ApprovalRequested(asked, "p", "coder:1a2b3c4d", "rm", {}))
         await until(pilot, lambda: "waits for ann" in lines(timeline))
         await until(pilot, lambda: "asks for rm" in lines(ledger))
         assert "no word" not in lines(timeline) + lines(ledger)
         assert "writing a tool call" not in lines(timeline) + lines(ledger)
-        seat.feed(Settled(asked, "p", "approved"))
+        seat.feed(ApprovalResolved(asked, "p", "approved"))
         await shown("writing a tool call…")
         listener.on_progress(asked, "system", "note", "older turns were left out")
         listener.on_progress(asked, "system", "asking", "")
@@ -60,7 +66,7 @@ async def test_what_agents_are_at_is_shown_while_they_work() -> None:
         assert "It is" in lines(timeline)
         listener.on_progress(asked, "system", "calling", "look")
         await shown("calling look")
-        seat.feed(Answered(asked, "It is that.", spent=(spending("system", 0.004),)))
+        seat.feed(AnswerPosted(asked, "It is that.", spent=(spending("system", 0.004),)))
         await until(pilot, lambda: "$0.004" in lines(ledger))
         assert "! older turns were left out" in lines(ledger)
         assert "calling" not in lines(timeline) + lines(ledger)

@@ -1,6 +1,13 @@
 """A room's log that a test writes as it goes, applied to a state at once."""
 
-from genie_core.room.protocol.events import ROOM, Answered, AnyBody, Decided, Event, Said
+from genie_core.room.protocol.events import (
+    ROOM,
+    AnswerPosted,
+    AnyBody,
+    DecisionMade,
+    Event,
+    MessagePosted,
+)
 from genie_core.room.state.room_state import RoomState
 
 START = 1_790_000_000.0
@@ -23,14 +30,14 @@ class RoomLog:
     def say(
         self, by: str, text: str, *, handler: str = "", emote: bool = False, after: float = 1.0
     ) -> Event:
-        said = Said(f"{by}-{len(self.events)}", text, handler, emote)
+        said = MessagePosted(f"{by}-{len(self.events)}", text, handler, emote)
         return self.add(said, by, after=after)
 
     def ask(self, by: str, text: str) -> Event:
         """Say something that the author's own agent starts to work on."""
         said = self.say(by, text, handler=by)
-        self.add(Decided(said.seq, "delegate"), by)
+        self.add(DecisionMade(said.seq, "delegate"), by)
         return said
 
     def answer(self, message: Event, text: str) -> Event:
-        return self.add(Answered(message.seq, text, elapsed=1.5), message.by)
+        return self.add(AnswerPosted(message.seq, text, elapsed=1.5), message.by)

@@ -4,8 +4,14 @@ import pytest
 from rich.style import Style
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.room.protocol.events import Asked, Cancelled, Decided, Failed, Settled
-from genie_core.room.state.thread import Exchange
+from genie_core.room.protocol.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    RunCancelled,
+    RunFailed,
+)
+from genie_core.room.state.thread import MessageThread
 from genie_tui.widgets.aftermath import Aftermath, is_parked
 from genie_tui.widgets.canvas import Canvas, Line
 from genie_tui.widgets.doings import Doings
@@ -22,7 +28,7 @@ def texts(lines: list[Line]) -> list[str]:
     return ["".join(part.text for part in line).rstrip() for line in lines]
 
 
-def asked(log: RoomLog) -> Exchange:
+def asked(log: RoomLog) -> MessageThread:
     return log.state.exchanges[log.ask("ann", "write it down").seq]
 
 
@@ -39,7 +45,7 @@ def test_what_is_done_is_told_until_there_is_an_answer_to_look_at() -> None:
 def test_who_has_to_allow_a_call_is_named_and_wrapped_lines_stand_under_the_first() -> None:
     log = RoomLog()
     exchange = asked(log)
-    log.add(Asked(exchange.seq, "call", "system", "write_file", {}), "ann")
+    log.add(ApprovalRequested(exchange.seq, "call", "system", "write_file", {}), "ann")
     waits = below().work(exchange.seq, exchange)
     assert texts(waits) == ["   ▲ genie waits for ann to allow a tool call"]
     narrow = texts(below(room=24).work(exchange.seq, exchange))
@@ -49,13 +55,13 @@ def test_who_has_to_allow_a_call_is_named_and_wrapped_lines_stand_under_the_firs
 
 @pytest.mark.parametrize(
     "end",
-    [Cancelled(1, "the room was suspended"), Failed(1, "lost", "ann's program ended")],
+    [RunCancelled(1, "the room was suspended"), RunFailed(1, "lost", "ann's program ended")],
 )
-def test_work_that_was_parked_tells_for_what_it_waits(end: Cancelled | Failed) -> None:
+def test_work_that_was_parked_tells_for_what_it_waits(end: RunCancelled | RunFailed) -> None:
     log = RoomLog()
     exchange = asked(log)
-    log.add(Asked(exchange.seq, "call", "system", "write_file", {}), "ann")
-    log.add(Settled(exchange.seq, "call", "parked"), "ann")
+    log.add(ApprovalRequested(exchange.seq, "call", "system", "write_file", {}), "ann")
+    log.add(ApprovalResolved(exchange.seq, "call", "parked"), "ann")
     log.add(end, "ann")
     assert is_parked(exchange)
     (line,) = texts(below().work(exchange.seq, exchange))
@@ -67,7 +73,7 @@ def test_why_nobody_answers_and_what_the_person_thinks_of_it() -> None:
     alone = log.state.exchanges[log.say("bob", "hello").seq]
     assert texts(below().silence(alone)) == ["   · silent: nobody's agent was there to read it"]
     ignored = log.state.exchanges[log.say("ann", "hello", handler="ann").seq]
-    log.add(Decided(ignored.seq, "ignore", "small talk \x1b[2J"), "ann")
+    log.add(DecisionMade(ignored.seq, "ignore", "small talk \x1b[2J"), "ann")
     (line,) = texts(below().silence(ignored))
     assert line.startswith("   · silent: small talk")
     assert "\x1b" not in line

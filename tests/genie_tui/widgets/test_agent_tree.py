@@ -1,6 +1,11 @@
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
-from genie_core.room.protocol.events import Answered, Asked, Decided, Settled
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+)
 from genie_tui.widgets.agent_tree import LONGEST, MOST, AgentsAtWork, depth_of, in_order, stems
 
 
@@ -8,7 +13,7 @@ def working(seat: ScriptedSeat) -> int:
     """A message that an agent works on; its number."""
     seat.open_room()
     seq = seat.say_here("what is it?")
-    seat.feed(Decided(seq, "delegate", query="?", receiver="ann"), by="ann")
+    seat.feed(DecisionMade(seq, "delegate", query="?", receiver="ann"), by="ann")
     return seq
 
 
@@ -43,13 +48,13 @@ def test_it_is_told_what_each_is_at_and_whose_approval_it_waits_for() -> None:
     work.report(seq, "system", "calling", "run_subagent")
     work.report(seq, "researcher:1a", "thinking", "")
     work.report(seq, "coder:2b", "calling", "read_file")
-    seat.feed(Asked(seq, "x", "coder:2b", "run_command", {}), by="ann")
+    seat.feed(ApprovalRequested(seq, "x", "coder:2b", "run_command", {}), by="ann")
     assert shown(work, seat) == [
         ("genie", "◐ calls run_subagent"),
         ("researcher:1a", "◐ thinks"),
         ("coder:2b", "▲ asks ann for run_command"),
     ]
-    seat.feed(Settled(seq, "x", "approved"), by="ann")
+    seat.feed(ApprovalResolved(seq, "x", "approved"), by="ann")
     work.report(seq, "system", "writing", "")
     assert shown(work, seat) == [
         ("genie", "◐ writes"),
@@ -64,7 +69,7 @@ def test_what_ended_is_forgotten() -> None:
     seq = working(seat)
     work.report(seq, "coder:2b", "thinking", "")
     assert shown(work, seat)
-    seat.feed(Answered(seq, "done"), by="ann")
+    seat.feed(AnswerPosted(seq, "done"), by="ann")
     work.forget_ended(seat.state)
     assert shown(work, seat) == []
     assert work == AgentsAtWork(_number=1)

@@ -1,11 +1,11 @@
 import pytest
 
-from genie_core.room.state.thread import Proposal
+from genie_core.room.state.thread import ToolApproval
 from genie_tui.widgets.approval_queue import ApprovalQueue
 
 
-def proposal(name: str) -> Proposal:
-    return Proposal(name, 1, "ann", "genie", "tool", {}, "", 1, 0.0)
+def proposal(name: str) -> ToolApproval:
+    return ToolApproval(name, 1, "ann", "genie", "tool", {}, "", 1, 0.0)
 
 
 def queue(*names: str) -> ApprovalQueue:

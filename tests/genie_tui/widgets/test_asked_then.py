@@ -2,7 +2,7 @@ from tests.genie_tui.widgets.room_log import RoomLog
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from genie_core.room.protocol.events import Asked, Settled
+from genie_core.room.protocol.events import ApprovalRequested, ApprovalResolved
 from genie_core.room.state.room_state import RoomState
 from genie_tui.widgets.asked_then import MOST, NOTHING, AskedThen
 
@@ -17,19 +17,19 @@ class Page(App[None]):
 
 def asking(log: RoomLog, by: str, approval: str, **arguments: object) -> int:
     said = log.ask(by, f"please, {approval}")
-    log.add(Asked(said.seq, approval, "genie", "write_file", dict(arguments)), by)
+    log.add(ApprovalRequested(said.seq, approval, "genie", "write_file", dict(arguments)), by)
     return said.seq
 
 
 async def test_all_that_waited_is_shown_whoever_was_asked() -> None:
     log = RoomLog()
     parked = asking(log, "ann", "one", path="[b]a.txt")
-    log.add(Settled(parked, "one", "parked"), "ann")
+    log.add(ApprovalResolved(parked, "one", "parked"), "ann")
     asking(log, "bob", "two", path="b.txt")
     settled = asking(log, "bob", "three", path="c.txt")
-    log.add(Settled(settled, "three", "denied"), "bob")
+    log.add(ApprovalResolved(settled, "three", "denied"), "bob")
     said = log.ask("bob", "by rule")
-    log.add(Asked(said.seq, "four", "genie", "grep", {}, unasked=True), "bob")
+    log.add(ApprovalRequested(said.seq, "four", "genie", "grep", {}, unasked=True), "bob")
     app = Page()
     async with app.run_test(size=(80, 40)):
         assert app.query_one(AskedThen).show(log.state) == 2

@@ -1,6 +1,12 @@
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
-from genie_core.room.protocol.events import Cancelled, Decided, Joined, Opened, Unreadable
+from genie_core.room.protocol.events import (
+    DecisionMade,
+    MemberJoined,
+    RoomCreated,
+    RunCancelled,
+    UnreadableEvent,
+)
 from genie_core.room.seat import Unsent
 from genie_core.room.state.room_state import WINDOW
 from genie_tui.widgets.conversation import KEPT, MOST, TOLD, Conversation
@@ -24,7 +30,7 @@ def test_it_begins_with_what_the_state_holds() -> None:
 
 def test_events_that_are_shown_already_are_skipped() -> None:
     log = RoomLog()
-    log.add(Opened("r", "Garden"))
+    log.add(RoomCreated("r", "Garden"))
     first = log.say("ann", "one")
     talk = Conversation(log.state, "ann")
     second = log.say("ann", "two")
@@ -34,8 +40,8 @@ def test_events_that_are_shown_already_are_skipped() -> None:
 
 def test_a_whole_log_replaces_what_the_state_told() -> None:
     log = RoomLog()
-    log.add(Opened("r", "Garden"))
-    log.add(Joined("host"), "ann")
+    log.add(RoomCreated("r", "Garden"))
+    log.add(MemberJoined("host"), "ann")
     log.say("ann", "one")
     talk = Conversation(log.state, "ann")
     assert not any(isinstance(entry, Note) for entry in shown(talk))
@@ -50,7 +56,7 @@ def test_an_event_names_the_message_that_looks_different() -> None:
     said = log.say("ann", "one", handler="ann")
     talk.add([said])
     before = len(talk)
-    first, touched = talk.add([log.add(Decided(said.seq, "ignore", "no"), "ann")])
+    first, touched = talk.add([log.add(DecisionMade(said.seq, "ignore", "no"), "ann")])
     assert first == before == len(talk)
     assert [talk[index] for index in touched] == [talk[before - 1]]
 
@@ -58,9 +64,9 @@ def test_an_event_names_the_message_that_looks_different() -> None:
 def test_what_cannot_be_read_either_changes_what_says_so() -> None:
     log = RoomLog()
     talk = Conversation(log.state, "ann")
-    talk.add([log.say("ann", "one"), log.add(Unreadable("damaged"))])
+    talk.add([log.say("ann", "one"), log.add(UnreadableEvent("damaged"))])
     before = len(talk)
-    first, touched = talk.add([log.add(Unreadable("damaged"))])
+    first, touched = talk.add([log.add(UnreadableEvent("damaged"))])
     assert (first, touched, len(talk)) == (before, {before - 1}, before)
     note = talk[before - 1]
     assert isinstance(note, Note)
@@ -86,7 +92,7 @@ def test_a_stopped_answer_disappears() -> None:
     asked = log.ask("ann", "q")
     talk = Conversation(log.state, "ann")
     talk.stream(asked.seq, "Hel")
-    talk.add([log.add(Cancelled(asked.seq), "ann")])
+    talk.add([log.add(RunCancelled(asked.seq), "ann")])
     assert texts(talk) == ["q"]
     assert not talk.stream(asked.seq, "lo")
 
@@ -168,9 +174,9 @@ def test_what_the_state_forgets_is_forgotten_with_a_date_and_a_name_above_the_re
 def test_notes_are_forgotten_when_there_are_too_many() -> None:
     log = RoomLog()
     talk = Conversation(log.state, "ann")
-    talk.add([log.add(Joined("guest"), "cleo") for _ in range(MOST)])
+    talk.add([log.add(MemberJoined("guest"), "cleo") for _ in range(MOST)])
     while not (count := talk.surplus):
-        talk.add([log.add(Joined("guest"), "cleo")])
+        talk.add([log.add(MemberJoined("guest"), "cleo")])
     talk.forget(count)
     assert len(talk) <= KEPT + 2
     assert not any(isinstance(entry, Earlier) for entry in shown(talk))
@@ -179,7 +185,7 @@ def test_notes_are_forgotten_when_there_are_too_many() -> None:
 
 def test_that_something_came_before_is_said_if_it_can_be_read() -> None:
     log = RoomLog()
-    log.add(Opened("r", "Garden"))
+    log.add(RoomCreated("r", "Garden"))
     log.say("ann", "one")
     assert not isinstance(Conversation(log.state, "ann")[0], Earlier)
     talk = Conversation(log.state, "ann", can_read_back=True)
@@ -258,7 +264,7 @@ def test_a_stretch_takes_the_place_of_live_entries_that_it_shows_too() -> None:
 def test_what_came_of_a_message_is_known_as_far_as_it_was_read() -> None:
     log = RoomLog()
     said = log.say("ann", "hm", handler="ann")
-    log.add(Decided(said.seq, "ignore", "chat"), "ann")
+    log.add(DecisionMade(said.seq, "ignore", "chat"), "ann")
     for number in range(2 * WINDOW):
         log.say("bob", str(number))
     talk = Conversation(log.state, "ann")

@@ -1,6 +1,6 @@
 from genie_core.room.judge import EXCEED_BUDGET
-from genie_core.room.protocol.events import Answered, FileRef, Quote, QuotedLine, Said
-from genie_core.room.state.thread import Exchange, Phase, Proposal
+from genie_core.room.protocol.events import AnswerPosted, FileRef, MessagePosted, Quote, QuotedLine
+from genie_core.room.state.thread import MessageThread, Phase, ToolApproval
 from genie_tui.widgets.arguments import WITHHELD
 from genie_tui.widgets.card_text import CardView, call_lines, why_asked
 from genie_tui.widgets.full_text import call_text, message_text, message_title
@@ -9,9 +9,9 @@ QUOTE = Quote("r", "Garden", (QuotedLine("ann", "one\ntwo"), QuotedLine("b\x1b",
 
 
 def test_a_message_is_whole_with_what_it_brought() -> None:
-    said = Said("1", "look", files=(FileRef("d", "a.pdf", 7),), quotes=(QUOTE,))
-    exchange = Exchange(1, 1_790_000_000.0, "b\nob", said, Phase.ANSWERED)
-    exchange.answer = Answered(1, "seen")
+    said = MessagePosted("1", "look", files=(FileRef("d", "a.pdf", 7),), quotes=(QUOTE,))
+    exchange = MessageThread(1, 1_790_000_000.0, "b\nob", said, Phase.ANSWERED)
+    exchange.answer = AnswerPosted(1, "seen")
     text = message_text(exchange)
     for part in ("look", "▤ 1 a.pdf", "from Garden", "one\n    two", "b␛", "three", "seen"):
         assert part in text
@@ -20,7 +20,7 @@ def test_a_message_is_whole_with_what_it_brought() -> None:
 
 
 def test_a_call_is_whole_or_says_whose_the_rest_is() -> None:
-    proposal = Proposal("p", 1, "ann", "genie", "rm", {"path": "x"}, "", 2, 0.0)
+    proposal = ToolApproval("p", 1, "ann", "genie", "rm", {"path": "x"}, "", 2, 0.0)
     view = CardView(proposal, "bob", "tidy up", 1, 1)
     for part in ("bob", "tidy up", "rm", "path:\nx", "this machine"):
         assert part in call_text(view)
@@ -29,7 +29,7 @@ def test_a_call_is_whole_or_says_whose_the_rest_is() -> None:
 
 
 def test_going_over_the_budget_is_no_tool_that_may_do_anything() -> None:
-    proposal = Proposal("p", 1, "ann", "genie", EXCEED_BUDGET, {"limit": "1 token"}, "", 2, 0.0)
+    proposal = ToolApproval("p", 1, "ann", "genie", EXCEED_BUDGET, {"limit": "1 token"}, "", 2, 0.0)
     proposal.risk, proposal.because = "unknown", "the budget of this session is used up"
     view = CardView(proposal, "bob", "tidy up", 1, 1)
     shown = f"{call_lines(view).plain}\n{why_asked(proposal).plain}"

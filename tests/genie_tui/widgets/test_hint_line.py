@@ -2,7 +2,7 @@ import pytest
 from tests.genie_tui.scripted_seat import HandClock
 from textual.app import App, ComposeResult
 
-from genie_core.room.protocol.events import Event, Left, Said
+from genie_core.room.protocol.events import Event, MemberLeft, MessagePosted
 from genie_tui.widgets.hint_line import LATE, LINGER, HintLine
 
 
@@ -57,7 +57,7 @@ async def test_nobody_types_what_has_come_though_the_sign_of_it_is_late() -> Non
     async with app.run_test():
         line = app.query_one(HintLine)
         line.somebody_types("bob")
-        line.take_note([Event(1, 0.0, "bob", Said("1", "hi"))])
+        line.take_note([Event(1, 0.0, "bob", MessagePosted("1", "hi"))])
         assert not line.typing
         app.clock.rest(LATE * 0.9)
         line.somebody_types("bob")
@@ -85,7 +85,10 @@ async def test_those_who_spoke_or_left_are_not_typing() -> None:
         line = app.query_one(HintLine)
         for name in ("bob", "cleo", "dan"):
             line.somebody_types(name)
-        said, left = Event(1, 0.0, "bob", Said("1", "hi")), Event(2, 0.0, "", Left("cleo"))
+        said, left = (
+            Event(1, 0.0, "bob", MessagePosted("1", "hi")),
+            Event(2, 0.0, "", MemberLeft("cleo")),
+        )
         line.take_note([said, left])
         assert line.typing == {"dan"}
 

@@ -10,7 +10,7 @@ from textual.widgets import Input, Static
 
 from genie_core.room.seat import Knock
 from genie_core.room.security.identity import Identity, words
-from genie_tui.widgets.join_requests import Door, HostOffer
+from genie_tui.widgets.join_requests import HostOffer, JoinRequests
 from genie_tui.widgets.keys_line import KeysLine
 
 KEY = Identity.generate().key
@@ -24,7 +24,7 @@ class Host(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.clock = HandClock()
-        self.door = Door(self.clock)
+        self.door = JoinRequests(self.clock)
         self.answers: list[tuple[object, bool]] = []
         self.dismissed = 0
 
@@ -32,11 +32,11 @@ class Host(App[None]):
         yield self.door
         yield Input()
 
-    @on(Door.Answered)
-    def note(self, message: Door.Answered) -> None:
+    @on(JoinRequests.Answered)
+    def note(self, message: JoinRequests.Answered) -> None:
         self.answers.append((message.caller, message.allow))
 
-    @on(Door.Dismissed)
+    @on(JoinRequests.Dismissed)
     def note_dismissal(self) -> None:
         self.dismissed += 1
 

@@ -6,7 +6,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from genie_core.room.protocol.events import Decided, Event, Failed, Said
+from genie_core.room.protocol.events import DecisionMade, Event, MessagePosted, RunFailed
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.ledger import LINES, Ledger
 from genie_tui.widgets.ledger_log import KEPT_ROWS, MOST_ROWS, Filter
@@ -27,8 +27,10 @@ def many(count: int) -> list[Event]:
     events = []
     for number in range(count):
         seq = 2 * number + 1
-        events.append(Event(seq, seq, "ann", Said(str(seq), f"text {number}", handler="ann")))
-        verdict = Decided(seq, "ignore", reason=f"reason {number}")
+        events.append(
+            Event(seq, seq, "ann", MessagePosted(str(seq), f"text {number}", handler="ann"))
+        )
+        verdict = DecisionMade(seq, "ignore", reason=f"reason {number}")
         events.append(Event(seq + 1, seq + 1, "ann", verdict))
     return events
 
@@ -105,9 +107,9 @@ async def test_what_a_state_holds_is_shown_until_the_log_tells_it_better() -> No
         seat = ScriptedSeat()
         seat.open_room()
         message = seat.say_here("first")
-        seat.feed(Decided(message, "delegate", query="do it"))
+        seat.feed(DecisionMade(message, "delegate", query="do it"))
         again = seat.say_here("second")
-        seat.feed(Failed(again, "reasoner", "broke"))
+        seat.feed(RunFailed(again, "reasoner", "broke"))
         ledger = app.query_one(Ledger)
         ledger.bind_state(seat.state, "ann")
         await pilot.pause()
@@ -116,7 +118,7 @@ async def test_what_a_state_holds_is_shown_until_the_log_tells_it_better() -> No
         assert "do it" in "".join(told)
         ledger.apply_many(seat.events[-3:])
         assert lines(ledger) == told
-        ledger.apply_many(seat.feed(Failed(message, "agent", "too")))
+        ledger.apply_many(seat.feed(RunFailed(message, "agent", "too")))
         assert ledger.row_count == 3
         ledger.bind_state(ScriptedSeat().state, "ann")
         assert ledger.row_count == 0
@@ -153,8 +155,8 @@ async def test_a_row_that_comes_to_pass_the_filter_appears_in_its_place() -> Non
         ledger = await shown(app, pilot, seat.events)
         ledger.show_only(Filter.FAILURES, "")
         assert ledger.row_count == 0
-        ledger.apply_many(seat.feed(Failed(second, "reasoner", "broke 2")))
-        ledger.apply_many(seat.feed(Failed(first, "reasoner", "broke 1")))
+        ledger.apply_many(seat.feed(RunFailed(second, "reasoner", "broke 2")))
+        ledger.apply_many(seat.feed(RunFailed(first, "reasoner", "broke 1")))
         assert ledger.row_count == 2
         text = "\n".join(lines(ledger))
         assert text.index("broke 1") < text.index("broke 2")
@@ -231,8 +233,8 @@ async def test_no_line_holds_what_commands_a_terminal() -> None:
     app = Host()
     async with app.run_test() as pilot:
         hostile = "\x1b[2J\u202e[/red]\n\x9b"
-        said = Event(1, 1, hostile, Said("1", hostile, handler="ann"))
-        failed = Event(2, 2, "ann", Failed(1, "agent", hostile))
+        said = Event(1, 1, hostile, MessagePosted("1", hostile, handler="ann"))
+        failed = Event(2, 2, "ann", RunFailed(1, "agent", hostile))
         ledger = await shown(app, pilot, [said, failed])
         text = "".join(lines(ledger))
         for forbidden in "\x1b\u202e\x9b\n":
@@ -252,9 +254,9 @@ async def test_what_was_decided_again_can_be_marked_as_wrong() -> None:
 
     app = Marking()
     async with app.run_test() as pilot:
-        said = Event(1, 1, "ann", Said("1", "count the words", handler="ann"))
-        first = Event(2, 2, "ann", Decided(1, "delegate", query="count"))
-        again = Event(3, 3, "ann", Decided(1, "delegate", query="count"))
+        said = Event(1, 1, "ann", MessagePosted("1", "count the words", handler="ann"))
+        first = Event(2, 2, "ann", DecisionMade(1, "delegate", query="count"))
+        again = Event(3, 3, "ann", DecisionMade(1, "delegate", query="count"))
         ledger = await shown(app, pilot, [said, first, again])
         ledger.focus()
         await pilot.press("end", "!")

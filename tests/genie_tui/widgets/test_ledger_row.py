@@ -2,11 +2,17 @@
 
 from rich.style import Style
 
-from genie_core.room.protocol.events import Answered, Decided, Event, Said, Spending
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    DecisionMade,
+    Event,
+    MessagePosted,
+    Spending,
+)
 from genie_tui.widgets.ledger_log import LedgerLog, Row
 from genie_tui.widgets.ledger_row import INDENT, RowLook, draw
 
-SAID = Said("1", "what is the sum of all that?", handler="ann")
+SAID = MessagePosted("1", "what is the sum of all that?", handler="ann")
 
 
 def look(width: int) -> RowLook:
@@ -19,7 +25,7 @@ def drawn(row: Row, width: int = 60, *, doing: str = "", wrong: bool = False) ->
     return [strip.text for strip in strips]
 
 
-def row_of(*bodies: Decided | Answered) -> Row:
+def row_of(*bodies: DecisionMade | AnswerPosted) -> Row:
     """The last row of a log in which ann says something and this comes of it."""
     log = LedgerLog()
     log.apply(Event(1, 1.0, "ann", SAID))
@@ -29,7 +35,7 @@ def row_of(*bodies: Decided | Answered) -> Row:
 
 
 def test_a_decision_tells_why_below_or_who_is_at_what() -> None:
-    row = row_of(Decided(1, "ignore", reason="small talk \x1b[2J"))
+    row = row_of(DecisionMade(1, "ignore", reason="small talk \x1b[2J"))
     first, second = drawn(row)
     assert "ann" in first
     assert second.startswith(" " * INDENT + "small talk")
@@ -38,19 +44,21 @@ def test_a_decision_tells_why_below_or_who_is_at_what() -> None:
 
 
 def test_what_the_person_thinks_of_a_decision_stands_behind_it() -> None:
-    row = row_of(Decided(1, "ignore"))
+    row = row_of(DecisionMade(1, "ignore"))
     assert "! marked wrong" in drawn(row, wrong=True)[0]
     assert "wrong" not in drawn(row)[0]
 
 
 def test_only_a_decision_is_marked() -> None:
-    answered = row_of(Decided(1, "delegate"), Answered(1, "42"))
+    answered = row_of(DecisionMade(1, "delegate"), AnswerPosted(1, "42"))
     assert "wrong" not in drawn(answered, wrong=True)[0]
 
 
 def test_what_does_not_fit_is_cut_and_what_it_took_is_not() -> None:
     spent = (Spending("system", "gpt-4o-mini", 1, 1_000, 10, 0, 1.0, 0.25),)
-    row = row_of(Decided(1, "delegate"), Answered(1, "word " * 40, elapsed=2.0, spent=spent))
+    row = row_of(
+        DecisionMade(1, "delegate"), AnswerPosted(1, "word " * 40, elapsed=2.0, spent=spent)
+    )
     wide, _ = drawn(row, 100)
     assert wide.endswith(" $0.25 · 2.0 s ")
     first, second = drawn(row, 40)

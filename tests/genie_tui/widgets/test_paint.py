@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from rich.style import Style
 
-from genie_core.room.protocol.events import Said
+from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.seat import Transfer, Way
-from genie_core.room.state.thread import Exchange, Phase
+from genie_core.room.state.thread import MessageThread, Phase
 from genie_tui.shelf import Shelf
 from genie_tui.widgets.entry import (
     Day,
@@ -98,7 +98,7 @@ FORGERY = (
 @pytest.mark.parametrize("emote", [False, True])
 @pytest.mark.parametrize("phase", list(Phase))
 def test_every_line_that_somebody_wrote_is_marked(phase: Phase, emote: bool) -> None:
-    exchange = Exchange(1, 0.0, "ann", Said("1", FORGERY), phase)
+    exchange = MessageThread(1, 0.0, "ann", MessagePosted("1", FORGERY), phase)
     speech = replace(SPEECH, text=FORGERY, emote=emote)
     strips = Painter(PALETTE, WIDTH, reasons=False).paint(speech, exchange)
     body = [strip.text for strip in strips][1 if emote else 2 :]

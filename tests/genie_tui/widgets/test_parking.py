@@ -4,13 +4,13 @@ import pytest
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
-    Settled,
+    RunCancelled,
+    RunFailed,
 )
 from genie_tui.export.story import story
 from genie_tui.widgets.entry import Note
@@ -20,19 +20,19 @@ from genie_tui.widgets.past_state import told
 from genie_tui.widgets.silence import why_silent
 from genie_tui.widgets.transcript import Transcript
 
-End = Callable[[int], Cancelled | Failed]
+End = Callable[[int], RunCancelled | RunFailed]
 
 
-def suspended(message: int) -> Cancelled:
-    return Cancelled(message, "the room was suspended")
+def suspended(message: int) -> RunCancelled:
+    return RunCancelled(message, "the room was suspended")
 
 
-def lost(message: int) -> Failed:
-    return Failed(message, "lost", "ann's program ended during this run")
+def lost(message: int) -> RunFailed:
+    return RunFailed(message, "lost", "ann's program ended during this run")
 
 
-def stopped(message: int) -> Cancelled:
-    return Cancelled(message, "stopped by ann")
+def stopped(message: int) -> RunCancelled:
+    return RunCancelled(message, "stopped by ann")
 
 
 def interrupted(end: End, *tools: str) -> tuple[RoomLog, Event]:
@@ -40,9 +40,9 @@ def interrupted(end: End, *tools: str) -> tuple[RoomLog, Event]:
     log = RoomLog()
     said = log.ask("ann", "write it down")
     for tool in tools:
-        log.add(Asked(said.seq, f"call-{tool}", "system", tool, {}), "ann")
+        log.add(ApprovalRequested(said.seq, f"call-{tool}", "system", tool, {}), "ann")
     for tool in tools:
-        log.add(Settled(said.seq, f"call-{tool}", "parked"), "ann")
+        log.add(ApprovalResolved(said.seq, f"call-{tool}", "parked"), "ann")
     log.add(end(said.seq), "ann")
     return log, said
 
@@ -98,17 +98,17 @@ def test_a_state_that_was_read_again_says_the_same() -> None:
 def test_what_was_parked_once_still_reads_so_when_it_went_on() -> None:
     log, said = interrupted(suspended, "write_file")
     before = notes(log, log.events)
-    log.add(Settled(said.seq, "call-write_file", "approved"), "ann")
-    log.add(Decided(said.seq, "delegate"), "ann")
-    log.add(Answered(said.seq, "done"), "ann")
+    log.add(ApprovalResolved(said.seq, "call-write_file", "approved"), "ann")
+    log.add(DecisionMade(said.seq, "delegate"), "ann")
+    log.add(AnswerPosted(said.seq, "done"), "ann")
     assert notes(log, log.events) == before
     assert not log.state.exchanges[said.seq].parked
 
 
 def test_work_of_which_nothing_waits_was_stopped() -> None:
     log, said = interrupted(suspended, "write_file")
-    log.add(Settled(said.seq, "call-write_file", "approved"), "ann")
-    log.add(Decided(said.seq, "delegate"), "ann")
+    log.add(ApprovalResolved(said.seq, "call-write_file", "approved"), "ann")
+    log.add(DecisionMade(said.seq, "delegate"), "ann")
     log.add(suspended(said.seq), "ann")
     assert notes(log, log.events)[-1] == (
         "■ genie's work for ann was stopped: the room was suspended"

@@ -1,17 +1,17 @@
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
     FileRef,
-    Left,
-    Recovered,
-    Said,
-    Settled,
+    MemberLeft,
+    MessagePosted,
+    RecoveredEvent,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.state.thread import Phase
 from genie_tui.widgets.entry import Note, Reply, Speech
@@ -23,14 +23,14 @@ def busy_log() -> RoomLog:
     log = RoomLog()
     for _ in range(4):
         asked = log.ask("ann", "please")
-        log.add(Asked(asked.seq, f"a{asked.seq}", "genie", "run", {}), "ann")
-        log.add(Settled(asked.seq, f"a{asked.seq}", "approved"), "ann")
+        log.add(ApprovalRequested(asked.seq, f"a{asked.seq}", "genie", "run", {}), "ann")
+        log.add(ApprovalResolved(asked.seq, f"a{asked.seq}", "approved"), "ann")
         log.answer(asked, "done")
         broken = log.ask("bob", "and this")
-        log.add(Failed(broken.seq, "agent", "boom"), "bob")
+        log.add(RunFailed(broken.seq, "agent", "boom"), "bob")
         stopped = log.ask("ann", "or that")
-        log.add(Cancelled(stopped.seq), "ann")
-        log.add(Left("cleo"), "cleo")
+        log.add(RunCancelled(stopped.seq), "ann")
+        log.add(MemberLeft("cleo"), "cleo")
     return log
 
 
@@ -44,14 +44,16 @@ def test_any_part_of_a_log_can_be_shown() -> None:
         for last in range(first + 1, len(log.events) + 1):
             events = log.events[first:last]
             stretch = Stretch(events, events[0].seq, events[-1].seq)
-            assert stretch.messages == sum(isinstance(event.body, Said) for event in events)
+            assert stretch.messages == sum(
+                isinstance(event.body, MessagePosted) for event in events
+            )
             assert len(stretch.entries) == len(stretch.seqs)
             assert stretch.seqs == sorted(stretch.seqs)
 
 
 def test_an_answer_to_what_was_said_before_is_shown_all_the_same() -> None:
     log = busy_log()
-    (at,) = [at for at, event in enumerate(log.events) if isinstance(event.body, Answered)][:1]
+    (at,) = [at for at, event in enumerate(log.events) if isinstance(event.body, AnswerPosted)][:1]
     stretch = Stretch(log.events[at : at + 1], at + 1, at + 1)
     (reply,) = [entry for entry in stretch.entries if isinstance(entry, Reply)]
     assert (reply.text, reply.receiver, reply.owner, reply.quote) == ("done", "ann", "", "")
@@ -59,7 +61,7 @@ def test_an_answer_to_what_was_said_before_is_shown_all_the_same() -> None:
 
 def test_what_broke_before_names_whose_it_was() -> None:
     log = busy_log()
-    broken = [event for event in log.events if isinstance(event.body, Failed | Cancelled)][:2]
+    broken = [event for event in log.events if isinstance(event.body, RunFailed | RunCancelled)][:2]
     for event in broken:
         (note,) = [e for e in Stretch([event], event.seq, event.seq).entries if isinstance(e, Note)]
         assert event.by in note.text
@@ -68,7 +70,7 @@ def test_what_broke_before_names_whose_it_was() -> None:
 def test_what_came_of_a_message_is_told_if_it_is_known() -> None:
     log = RoomLog()
     said = log.say("ann", "one", handler="ann")
-    decided = log.add(Decided(said.seq, "ignore", "chat"), "ann")
+    decided = log.add(DecisionMade(said.seq, "ignore", "chat"), "ann")
     whole = Stretch([said, decided], 1, 2).exchange(said.seq)
     assert whole is not None
     assert whole.phase is Phase.IGNORED
@@ -83,15 +85,20 @@ def test_a_hole_in_the_log_is_survived() -> None:
 
 
 def test_recovered_messages_count() -> None:
-    said = Event(40, 1.0, "ann", Said("x", "then"))
-    assert count_messages([Event(1, 2.0, "bob", Recovered(said))]) == 1
-    assert count_messages([Event(1, 2.0, "bob", Recovered(Event(41, 1.0, "ann", Left("x"))))]) == 0
+    said = Event(40, 1.0, "ann", MessagePosted("x", "then"))
+    assert count_messages([Event(1, 2.0, "bob", RecoveredEvent(said))]) == 1
+    assert (
+        count_messages(
+            [Event(1, 2.0, "bob", RecoveredEvent(Event(41, 1.0, "ann", MemberLeft("x"))))]
+        )
+        == 0
+    )
 
 
 def test_files_are_found_by_message_and_digest() -> None:
     log = RoomLog()
     log.say("bob", "before")
-    log.add(Said("1", "look", files=(FileRef("digest", "a.pdf", 7),)), "ann")
+    log.add(MessagePosted("1", "look", files=(FileRef("digest", "a.pdf", 7),)), "ann")
     stretch = Stretch(log.events, 1, 2)
     assert stretch.places_of("digest") == [stretch.place(2)]
     assert stretch.place(3) is None

@@ -1,7 +1,13 @@
 from tests.genie_tui.scripted_seat import ScriptedSeat
 from textual.app import App, ComposeResult
 
-from genie_core.room.protocol.events import Hosted, Joined, Left, Moderated, Opened
+from genie_core.room.protocol.events import (
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    RoomCreated,
+)
 from genie_tui.widgets.roster import Roster
 
 
@@ -19,8 +25,8 @@ def lines(roster: Roster) -> list[str]:
 async def test_shows_who_is_here_before_who_left() -> None:
     seat = ScriptedSeat()
     seat.open_room()
-    seat.feed(Joined("guest"), by="cleo")
-    seat.feed(Left("bob"))
+    seat.feed(MemberJoined("guest"), by="cleo")
+    seat.feed(MemberLeft("bob"))
     app = Host()
     async with app.run_test():
         roster = app.query_one(Roster)
@@ -52,8 +58,8 @@ async def test_an_agent_that_works_is_seen_to() -> None:
 async def test_names_are_cut_to_their_column_and_never_markup() -> None:
     seat = ScriptedSeat()
     seat.open_room()
-    seat.feed(Joined("member"), by="[/red]\x1b")
-    seat.feed(Joined("member"), by="n" * 32)
+    seat.feed(MemberJoined("member"), by="[/red]\x1b")
+    seat.feed(MemberJoined("member"), by="n" * 32)
     app = Host()
     async with app.run_test(size=(48, 20)):
         roster = app.query_one(Roster)
@@ -65,13 +71,13 @@ async def test_names_are_cut_to_their_column_and_never_markup() -> None:
 
 async def test_roles_agents_and_terminals_are_told() -> None:
     seat = ScriptedSeat()
-    seat.feed(Opened("r1", "Garden"), Hosted("ann"))
-    seat.feed(Joined("host", engine=True, agent="openai:big", device="one"))
+    seat.feed(RoomCreated("r1", "Garden"), HostStarted("ann"))
+    seat.feed(MemberJoined("host", engine=True, agent="openai:big", device="one"))
     for device in ("two", "three"):
-        seat.feed(Joined("member", engine=True, agent="small", device=device), by="bob")
-    seat.feed(Joined("guest"), by="cleo")
-    seat.feed(Joined("observer"), by="dan")
-    seat.feed(Moderated("mute", "cleo"))
+        seat.feed(MemberJoined("member", engine=True, agent="small", device=device), by="bob")
+    seat.feed(MemberJoined("guest"), by="cleo")
+    seat.feed(MemberJoined("observer"), by="dan")
+    seat.feed(MemberModerated("mute", "cleo"))
     app = Host()
     async with app.run_test(size=(70, 20)):
         roster = app.query_one(Roster)
@@ -94,9 +100,9 @@ async def test_roles_agents_and_terminals_are_told() -> None:
 
 async def test_without_a_hosts_agent_nobody_answers_guests() -> None:
     seat = ScriptedSeat()
-    seat.feed(Opened("r1", "Garden"), Hosted("ann"), Joined("host"))
-    seat.feed(Joined("guest"), by="cleo")
-    seat.feed(Moderated("ban", "cleo"))
+    seat.feed(RoomCreated("r1", "Garden"), HostStarted("ann"), MemberJoined("host"))
+    seat.feed(MemberJoined("guest"), by="cleo")
+    seat.feed(MemberModerated("ban", "cleo"))
     app = Host()
     async with app.run_test(size=(70, 20)):
         roster = app.query_one(Roster)
@@ -110,7 +116,7 @@ async def test_long_labels_fit_the_narrowest_panel() -> None:
     seat = ScriptedSeat()
     seat.open_room()
     for device in ("two", "three"):
-        seat.feed(Joined("member", engine=True, agent="m" * 80, device=device), by="b" * 32)
+        seat.feed(MemberJoined("member", engine=True, agent="m" * 80, device=device), by="b" * 32)
     app = Host()
     async with app.run_test(size=(44, 20)):
         roster = app.query_one(Roster)
@@ -121,8 +127,8 @@ async def test_long_labels_fit_the_narrowest_panel() -> None:
 
 async def test_a_model_is_told_without_its_provider_where_space_is_short() -> None:
     seat = ScriptedSeat()
-    seat.feed(Opened("r1", "Garden"), Hosted("ann"))
-    seat.feed(Joined("host", engine=True, agent="anthropic:claude"))
+    seat.feed(RoomCreated("r1", "Garden"), HostStarted("ann"))
+    seat.feed(MemberJoined("host", engine=True, agent="anthropic:claude"))
     for width, label in ((46, "claude"), (80, "anthropic:claude")):
         app = Host()
         async with app.run_test(size=(width, 20)):

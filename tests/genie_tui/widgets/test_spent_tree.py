@@ -1,6 +1,6 @@
 from tests.genie_tui.scripted_seat import ScriptedSeat
 
-from genie_core.room.protocol.events import Answered, Decided, Spending
+from genie_core.room.protocol.events import AnswerPosted, DecisionMade, Spending
 from genie_tui.widgets.ledger_log import LedgerLog
 from genie_tui.widgets.ledger_text import details
 from genie_tui.widgets.spent_tree import spent_tree
@@ -25,9 +25,9 @@ def test_the_details_of_a_row_have_the_tree() -> None:
     seat.open_room()
     seq = seat.say_here("what is it?")
     decided = Spending("reasoner", "small", 1, 3, seconds=1.0)
-    seat.feed(Decided(seq, "delegate", query="?", spent=(decided,)), by="ann")
+    seat.feed(DecisionMade(seq, "delegate", query="?", spent=(decided,)), by="ann")
     agents = Spending("system", "large\x1b", 1, 9, seconds=1.0)
-    seat.feed(Answered(seq, "it is", spent=(agents,)), by="ann")
+    seat.feed(AnswerPosted(seq, "it is", spent=(agents,)), by="ann")
     for event in seat.events:
         log.apply(event)
     deciding, answering = (dict(details(row)) for row in log.rows)

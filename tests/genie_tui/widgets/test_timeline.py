@@ -12,19 +12,19 @@ from textual.widgets import Static
 
 from genie_core.room.protocol.events import (
     AnyBody,
-    Asked,
-    Cancelled,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Failed,
     FileRef,
-    Joined,
-    Said,
-    Settled,
+    MemberJoined,
+    MessagePosted,
+    RunCancelled,
+    RunFailed,
 )
 from genie_core.room.seat import Transfer, Unsent, Way
 from genie_core.room.state.room_state import WINDOW
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 from genie_tui.widgets.entry import Entry
 from genie_tui.widgets.paint import Painter
 from genie_tui.widgets.past_stretch import PAGE
@@ -111,7 +111,7 @@ def painted(monkeypatch: pytest.MonkeyPatch) -> list[Entry]:
     entries: list[Entry] = []
     paint = Painter.paint
 
-    def counting(self: Painter, entry: Entry, exchange: Exchange | None) -> list[Strip]:
+    def counting(self: Painter, entry: Entry, exchange: MessageThread | None) -> list[Strip]:
         entries.append(entry)
         return paint(self, entry, exchange)
 
@@ -143,7 +143,7 @@ async def test_reading_back_stays_put_and_counts_what_is_new() -> None:
         await pilot.press("pageup", "pageup", "pageup")
         await pilot.pause()
         before = app.lines()
-        app.timeline.apply(app.log_.add(Joined("guest"), "cid"))
+        app.timeline.apply(app.log_.add(MemberJoined("guest"), "cid"))
         app.timeline.apply(app.log_.say("ann", "my own"))
         for number in range(3):
             app.timeline.apply(app.log_.say("bob", f"fresh {number}"))
@@ -309,11 +309,11 @@ async def test_every_outcome_has_its_mark() -> None:
             for name in ("deciding", "ignored", "working", "waiting", "answered", "failed", "over")
         }
         for name in ("working", "waiting", "answered"):
-            log.add(Decided(said[name].seq, "delegate"), "ann")
-        log.add(Decided(said["ignored"].seq, "ignore", "just chat"), "ann")
-        log.add(Asked(said["waiting"].seq, "a1", "genie", "run", {}), "ann")
-        log.add(Failed(said["failed"].seq, "reasoner", "no key"), "ann")
-        log.add(Cancelled(said["over"].seq), "ann")
+            log.add(DecisionMade(said[name].seq, "delegate"), "ann")
+        log.add(DecisionMade(said["ignored"].seq, "ignore", "just chat"), "ann")
+        log.add(ApprovalRequested(said["waiting"].seq, "a1", "genie", "run", {}), "ann")
+        log.add(RunFailed(said["failed"].seq, "reasoner", "no key"), "ann")
+        log.add(RunCancelled(said["over"].seq), "ann")
         log.answer(said["answered"], "yes")
         app.timeline.apply_many(log.events)
         await pilot.pause()
@@ -338,9 +338,9 @@ async def test_a_mark_follows_the_work_without_painting_anything_else(
         await pilot.pause()
         painted.clear()
         steps: list[AnyBody] = [
-            Decided(asked.seq, "delegate"),
-            Asked(asked.seq, "a1", "genie", "run", {}),
-            Settled(asked.seq, "a1", "approved"),
+            DecisionMade(asked.seq, "delegate"),
+            ApprovalRequested(asked.seq, "a1", "genie", "run", {}),
+            ApprovalResolved(asked.seq, "a1", "approved"),
         ]
         marks = []
         for step in steps:
@@ -355,7 +355,7 @@ async def test_a_mark_follows_the_work_without_painting_anything_else(
 async def test_the_reason_for_silence_is_shown_on_demand() -> None:
     log = RoomLog()
     said = log.say("ann", "nice day", handler="ann")
-    log.add(Decided(said.seq, "ignore", "small [/talk]"), "ann")
+    log.add(DecisionMade(said.seq, "ignore", "small [/talk]"), "ann")
     log.say("bob", "indeed")
     app = Host(log)
     async with app.run_test(size=(70, 20)) as pilot:
@@ -372,11 +372,11 @@ async def test_the_reason_for_silence_is_shown_on_demand() -> None:
 async def test_hostile_text_is_neither_obeyed_nor_read_as_markup() -> None:
     evil = "[/] [bold]x[/bold] \x1b]0;own\x07 \x9b2J \u202eabc\u2066 a\u200bb \r\n&#27;[2J"
     log = RoomLog()
-    log.add(Joined("guest", agent=evil), evil)
+    log.add(MemberJoined("guest", agent=evil), evil)
     asked = log.ask(evil, evil)
     log.answer(asked, evil)
     broken = log.say(evil, f"```{evil}\n{evil}\n```", handler=evil)
-    log.add(Failed(broken.seq, "agent", evil), evil)
+    log.add(RunFailed(broken.seq, "agent", evil), evil)
     log.say(evil, evil, emote=True)
     pending = log.ask("ann", "q")
     app = Host(log)
@@ -429,7 +429,7 @@ async def test_messages_are_selected_and_copied() -> None:
     log = RoomLog()
     log.say("ann", "first")
     log.say("bob", "second\nline \x1b")
-    log.add(Joined("guest"), "cid")
+    log.add(MemberJoined("guest"), "cid")
     log.say("bob", "third")
     app = Host(log)
     async with app.run_test(size=(60, 20)) as pilot:
@@ -523,9 +523,9 @@ async def test_an_empty_room_is_survived() -> None:
 async def test_a_file_is_redrawn_as_it_comes_and_a_message_opens_in_full() -> None:
     log = RoomLog()
     file = FileRef("digest", "a.pdf", 200)
-    log.add(Said("1", "look", files=(file,)), "bob")
+    log.add(MessagePosted("1", "look", files=(file,)), "bob")
     app = Host(log)
-    details: list[Exchange] = []
+    details: list[MessageThread] = []
     async with app.run_test(size=(60, 12), message_hook=_details(details)) as pilot:
         app.timeline.set_unsent((Unsent("2", "mine", emote=False, at=START, files=(file,)),))
         await pilot.pause()
@@ -543,7 +543,7 @@ async def test_a_file_is_redrawn_as_it_comes_and_a_message_opens_in_full() -> No
         assert app.timeline.chosen is details[0]
 
 
-def _details(found: list[Exchange]) -> Callable[[Message], None]:
+def _details(found: list[MessageThread]) -> Callable[[Message], None]:
     def hook(message: Message) -> None:
         if isinstance(message, Timeline.DetailsRequested) and message.exchange not in found:
             found.append(message.exchange)
@@ -795,7 +795,7 @@ async def test_notes_without_messages_are_bounded_too() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         await pilot.pause()
         for _ in range(20):
-            app.timeline.apply_many([log.add(Joined("guest"), "cid") for _ in range(WINDOW)])
+            app.timeline.apply_many([log.add(MemberJoined("guest"), "cid") for _ in range(WINDOW)])
             await pilot.pause()
         assert app.timeline.virtual_size.height < 10 * WINDOW
         await pilot.press("pageup")

@@ -8,27 +8,27 @@ from tests.genie_tui.scripted_seat import ScriptedSeat
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
-    Equipped,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    EngineChanged,
     Event,
-    Failed,
     FileRef,
-    Hosted,
-    Joined,
-    Left,
-    Moderated,
-    Opened,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    MessagePosted,
     Quote,
     QuotedLine,
-    Recovered,
-    Said,
-    Settled,
+    RecoveredEvent,
+    RoomCreated,
+    RoomSuspended,
+    RunCancelled,
+    RunFailed,
     Stage,
-    Suspended,
-    Unreadable,
+    UnreadableEvent,
 )
 from genie_tui.widgets.entry import Day, Divider, Entry, Note, Reply, Speech, Tone
 from genie_tui.widgets.failure import CUT
@@ -60,9 +60,9 @@ def test_what_cannot_be_read_is_shown_as_such_and_together() -> None:
     log = RoomLog()
     log.say("ann", "one")
     for why in ("no events like 'waved'\x1b[2J", "damaged", "damaged", "damaged"):
-        log.add(Unreadable(why))
+        log.add(UnreadableEvent(why))
     log.say("ann", "two")
-    log.add(Unreadable("damaged"))
+    log.add(UnreadableEvent("damaged"))
     shown = [entry for entry in entries(log) if isinstance(entry, Note)]
     assert [(note.text, note.opens) for note in shown] == [
         ("entry 2 can't be read: no events like 'waved'␛[2J", True),
@@ -112,13 +112,13 @@ def test_a_clock_that_was_set_back_shows() -> None:
 
 def test_what_happens_to_the_room_is_noted() -> None:
     log = RoomLog()
-    log.add(Opened("r", "Garden"))
-    log.add(Hosted("ann"))
-    log.add(Joined("host", engine=True, agent="gpt"), "ann")
-    log.add(Joined("guest"), "bob")
-    log.add(Equipped("offline helper"), "ann")
-    log.add(Left("bob", "connection lost"))
-    log.add(Suspended("closing time"))
+    log.add(RoomCreated("r", "Garden"))
+    log.add(HostStarted("ann"))
+    log.add(MemberJoined("host", engine=True, agent="gpt"), "ann")
+    log.add(MemberJoined("guest"), "bob")
+    log.add(EngineChanged("offline helper"), "ann")
+    log.add(MemberLeft("bob", "connection lost"))
+    log.add(RoomSuspended("closing time"))
     notes = [entry.text for entry in entries(log) if isinstance(entry, Note)]
     assert notes == [
         "the room Garden was opened",
@@ -147,7 +147,7 @@ def test_an_answer_repeats_the_question_only_from_afar() -> None:
 def test_an_answer_by_somebody_elses_agent_says_so() -> None:
     log = RoomLog()
     said = log.say("bob", "help", handler="ann")
-    log.add(Decided(said.seq, "delegate"), "ann")
+    log.add(DecisionMade(said.seq, "delegate"), "ann")
     log.answer(said, "done")
     reply = entries(log)[-1]
     assert isinstance(reply, Reply)
@@ -157,9 +157,9 @@ def test_an_answer_by_somebody_elses_agent_says_so() -> None:
 def test_failing_is_not_silence() -> None:
     log = RoomLog()
     failed, stopped, ignored = (log.say("ann", text, handler="ann") for text in "abc")
-    log.add(Failed(failed.seq, "reasoner", "no\x1b[31mkey"), "ann")
-    log.add(Cancelled(stopped.seq, "by bob"), "ann")
-    log.add(Decided(ignored.seq, "ignore", "small talk"), "ann")
+    log.add(RunFailed(failed.seq, "reasoner", "no\x1b[31mkey"), "ann")
+    log.add(RunCancelled(stopped.seq, "by bob"), "ann")
+    log.add(DecisionMade(ignored.seq, "ignore", "small talk"), "ann")
     notes = [entry for entry in entries(log) if isinstance(entry, Note)]
     assert [note.tone for note in notes] == [Tone.FAILED, Tone.QUIET]
     assert notes[0].text == "genie could not answer ann: reasoner failed: no␛[31mkey"
@@ -172,11 +172,11 @@ def test_a_part_of_an_answer_stays_and_says_how_it_ended(*, parked: bool) -> Non
     log = RoomLog()
     failed, stopped = log.ask("ann", "one"), log.ask("ann", "two")
     if parked:
-        log.add(Asked(failed.seq, "a1", "system", "rm", {}), "ann")
-        log.add(Settled(failed.seq, "a1", "parked"), "ann")
+        log.add(ApprovalRequested(failed.seq, "a1", "system", "rm", {}), "ann")
+        log.add(ApprovalResolved(failed.seq, "a1", "parked"), "ann")
     stage: Stage = "lost" if parked else "agent"
-    log.add(Failed(failed.seq, stage, "cut off", text="Once\x1b[31m"), "ann")
-    log.add(Cancelled(stopped.seq, "stopped by bob", text="Twice"), "ann")
+    log.add(RunFailed(failed.seq, stage, "cut off", text="Once\x1b[31m"), "ann")
+    log.add(RunCancelled(stopped.seq, "stopped by bob", text="Twice"), "ann")
     shown = entries(log)
     again = Transcript(log.state)
     again.read(told(log.state), head=log.state.head)
@@ -194,7 +194,7 @@ def test_a_part_of_an_answer_stays_and_says_how_it_ended(*, parked: bool) -> Non
 def test_an_answer_that_the_length_limit_ended_says_so() -> None:
     log = RoomLog()
     said = log.ask("ann", "one")
-    log.add(Answered(said.seq, "Once", cut=True), "ann")
+    log.add(AnswerPosted(said.seq, "Once", cut=True), "ann")
     reply = entries(log)[-1]
     assert isinstance(reply, Reply)
     assert (reply.text, reply.incomplete) == ("Once", CUT)
@@ -223,11 +223,11 @@ def test_a_host_with_a_broken_clock_does_not_end_the_day(at: float) -> None:
 
 def test_another_host_divides_the_conversation() -> None:
     log = RoomLog()
-    log.add(Opened("r1", "Garden"))
-    log.add(Hosted("ann"))
-    log.add(Suspended(heir="bob"))
-    log.add(Hosted("bob"))
-    log.add(Hosted("bob"))
+    log.add(RoomCreated("r1", "Garden"))
+    log.add(HostStarted("ann"))
+    log.add(RoomSuspended(heir="bob"))
+    log.add(HostStarted("bob"))
+    log.add(HostStarted("bob"))
     texts = [entry.text for entry in entries(log) if isinstance(entry, Note | Divider)]
     assert texts[1:] == [
         "ann is hosting",
@@ -240,11 +240,11 @@ def test_another_host_divides_the_conversation() -> None:
 
 def test_a_new_host_after_what_was_known_divides_too() -> None:
     log = RoomLog()
-    log.add(Opened("r1", "Garden"))
-    log.add(Hosted("ann"))
+    log.add(RoomCreated("r1", "Garden"))
+    log.add(HostStarted("ann"))
     transcript = Transcript(log.state)
     transcript.read(told(log.state), head=log.state.head)
-    transcript.add(log.add(Hosted("bob")))
+    transcript.add(log.add(HostStarted("bob")))
     assert isinstance(transcript.entries[-1], Divider)
 
 
@@ -252,9 +252,11 @@ def test_what_was_recovered_says_when_and_from_whom() -> None:
     log = RoomLog()
     log.say("carol", "now")
     early = log.events[0].at - 100_000
-    log.add(Recovered(Event(40, early, "ann", Said("x", "then", handler="ann"))), "bob")
-    log.add(Recovered(Event(41, early + 5, "ann", Answered(40, "so", elapsed=2.0))), "bob")
-    log.add(Recovered(Event(42, early + 6, "ann", Moderated("mute", "eve"))), "bob")
+    log.add(
+        RecoveredEvent(Event(40, early, "ann", MessagePosted("x", "then", handler="ann"))), "bob"
+    )
+    log.add(RecoveredEvent(Event(41, early + 5, "ann", AnswerPosted(40, "so", elapsed=2.0))), "bob")
+    log.add(RecoveredEvent(Event(42, early + 6, "ann", MemberModerated("mute", "eve"))), "bob")
     log.say("ann", "later")
     now, then, answer, note, later = [entry for entry in entries(log) if not isinstance(entry, Day)]
     assert isinstance(now, Speech)
@@ -272,14 +274,14 @@ def test_what_was_recovered_says_when_and_from_whom() -> None:
 
 def test_a_recovered_answer_without_its_message_breaks_nothing() -> None:
     log = RoomLog()
-    log.add(Recovered(Event(41, 5.0, "ann", Answered(40, "so"))), "bob")
+    log.add(RecoveredEvent(Event(41, 5.0, "ann", AnswerPosted(40, "so"))), "bob")
     assert [entry for entry in entries(log) if isinstance(entry, Reply)] == []
 
 
 def test_the_state_alone_tells_what_was_recovered() -> None:
     log = RoomLog()
-    log.add(Recovered(Event(40, 100.0, "ann", Said("x", "then"))), "bob")
-    log.add(Recovered(Event(41, 105.0, "ann", Answered(40, "so"))), "bob")
+    log.add(RecoveredEvent(Event(40, 100.0, "ann", MessagePosted("x", "then"))), "bob")
+    log.add(RecoveredEvent(Event(41, 105.0, "ann", AnswerPosted(40, "so"))), "bob")
     transcript = Transcript(log.state)
     transcript.read(told(log.state), head=log.state.head)
     _, then, answer = transcript.entries
@@ -293,7 +295,7 @@ def test_files_and_quotes_are_lines_of_their_message() -> None:
     log = RoomLog()
     file = FileRef("digest", "a.pdf", 7, "application/pdf")
     quote = Quote("r", "Garden", (QuotedLine("bob", "hi"),))
-    log.add(Said("1", "look", files=(file,), quotes=(quote,)), "ann")
+    log.add(MessagePosted("1", "look", files=(file,), quotes=(quote,)), "ann")
     transcript = Transcript(log.state)
     transcript.add(log.events[0])
     (speech,) = speeches(log)
@@ -306,9 +308,9 @@ def test_files_and_quotes_are_lines_of_their_message() -> None:
 def test_terminals_come_and_go() -> None:
     log = RoomLog()
     for device in ("one", "two"):
-        log.add(Joined("member", device=device), "bob")
+        log.add(MemberJoined("member", device=device), "bob")
     for device in ("one", "two"):
-        log.add(Left("bob", device=device))
+        log.add(MemberLeft("bob", device=device))
     texts = [entry.text for entry in entries(log) if isinstance(entry, Note)]
     assert texts == [
         "bob joined",
@@ -325,7 +327,8 @@ def test_changes_that_a_person_made_are_told_to_all() -> None:
     message = seat.state.proposals[approval].message
     transcript = Transcript(seat.state)
     for event in seat.feed(
-        Settled(message, approval, "approved", arguments={"path": "b"}, how="edit"), by="bob\x07"
+        ApprovalResolved(message, approval, "approved", arguments={"path": "b"}, how="edit"),
+        by="bob\x07",
     ):
         transcript.add(event)
     note = transcript.entries[-1]

@@ -85,7 +85,7 @@ _MODEL_CODES: Final = frozenset({"model_not_found"})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelRequestInfo:
     """The model that was asked, at which address or provider, and with which key.
 
     `provider` is the SDK's short name of it, such as "openai".

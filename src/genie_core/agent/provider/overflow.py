@@ -16,7 +16,7 @@ _ROOM_FOR_ANSWER: Final = 0.05
 """The part of a window that a request leaves free."""
 
 
-class Cut:
+class ShortenedHistory:
     """How many of the oldest turns a model is not sent any more, in one run.
 
     A turn is what somebody asked, with all that the model said and called until the next question.

@@ -13,7 +13,7 @@ CALL: Final = "a tool call"
 """What a model writes that decides on one."""
 
 
-class Pulse:
+class ProgressReporter:
     """Reports a change at once, and what stays the same every `BEAT` seconds.
 
     `at` is called with every piece of an answer, so that a model from which nothing comes can be

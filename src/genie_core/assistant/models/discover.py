@@ -44,7 +44,7 @@ _USUAL: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ModelOffer:
     """A model that could be used. `why` says what there is for it, in a few words."""
 
     choice: ModelChoice
@@ -69,7 +69,7 @@ LOCAL: Final = (
 """LM Studio is asked as vLLM is, so that no key that was meant for OpenAI is ever sent to it."""
 
 
-async def discover(keys: Mapping[str, str], servers: Sequence[Local] = LOCAL) -> list[Offer]:
+async def discover(keys: Mapping[str, str], servers: Sequence[Local] = LOCAL) -> list[ModelOffer]:
     """Look for models: those of this machine come first, then those that there are keys for.
 
     `keys` are variables and stored secrets by name; their values don't matter. Takes a good second
@@ -79,7 +79,7 @@ async def discover(keys: Mapping[str, str], servers: Sequence[Local] = LOCAL) ->
     return [offer for offers in found for offer in offers] + _offers_for(keys)
 
 
-def _offers_for(keys: Mapping[str, str]) -> list[Offer]:
+def _offers_for(keys: Mapping[str, str]) -> list[ModelOffer]:
     offers = []
     for provider, model in _USUAL.items():
         choice = ModelChoice(f"{provider}:{model}")
@@ -87,11 +87,11 @@ def _offers_for(keys: Mapping[str, str]) -> list[Offer]:
         with suppress(ModelError):  # its library is not installed
             check_model(choice.name, keys)
             if variable:
-                offers.append(Offer(choice, choice.name, f"{variable} is there"))
+                offers.append(ModelOffer(choice, choice.name, f"{variable} is there"))
     return offers
 
 
-async def _offers_of(server: Local) -> list[Offer]:
+async def _offers_of(server: Local) -> list[ModelOffer]:
     try:
         async with asyncio.timeout(PATIENCE):
             answer = await _get_models(server.port)
@@ -101,7 +101,7 @@ async def _offers_of(server: Local) -> list[Offer]:
     usual = address == OLLAMA_LOCAL_URL and server.provider == "ollama"
     why = f"runs here, on port {server.port}"
     return [
-        Offer(
+        ModelOffer(
             ModelChoice(f"{server.provider}:{name}", "" if usual else address),
             f"{name} ({server.label})",
             why,

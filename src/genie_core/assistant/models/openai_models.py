@@ -17,7 +17,7 @@ from pydantic_ai.providers import Provider
 from genie_core.runtime.tasks import start_task
 
 
-class Line:
+class ProviderClient:
     """A provider's connections, which are open while they are needed."""
 
     def __init__(self, provider: Provider[AsyncOpenAI]) -> None:
@@ -53,7 +53,7 @@ class _Provided(Model):
     def __init__(self, name: str, provider: Provider[AsyncOpenAI]) -> None:
         model: Any = super()
         model.__init__(name, provider.client)
-        self._line = Line(provider)
+        self._line = ProviderClient(provider)
 
     async def get_response(self, *given: Any, **named: Any) -> ModelResponse:
         """Ask."""

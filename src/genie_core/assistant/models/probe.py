@@ -39,7 +39,7 @@ class Subject:
 
 
 @dataclass(slots=True)
-class Finding:
+class ProbeResult:
     """What became of it. None is what was not found out.
 
     `latency` is the time to the first answer in seconds. `structured` says how the model gives a
@@ -73,13 +73,13 @@ def subjects_of(config: AssistantConfig) -> list[Subject]:
     ]
 
 
-async def examine(subject: Subject, keys: Mapping[str, str], limit: float = LIMIT) -> Finding:
+async def examine(subject: Subject, keys: Mapping[str, str], limit: float = LIMIT) -> ProbeResult:
     """Ask a model for what it is used for: a tool call, a decision, or both.
 
     That takes three requests, and two more if its decisions can't be read. Nothing is raised for a
     model that fails.
     """
-    finding = Finding(subject)
+    finding = ProbeResult(subject)
     try:
         async with asyncio.timeout(limit):
             if subject.acts:
@@ -93,7 +93,7 @@ async def examine(subject: Subject, keys: Mapping[str, str], limit: float = LIMI
     return finding
 
 
-async def _try_tool(finding: Finding, keys: Mapping[str, str], limit: float) -> None:
+async def _try_tool(finding: ProbeResult, keys: Mapping[str, str], limit: float) -> None:
     began = time.monotonic()
 
     def answered() -> None:
@@ -130,7 +130,7 @@ async def _try_tool(finding: Finding, keys: Mapping[str, str], limit: float) -> 
         )
 
 
-async def _try_decision(finding: Finding, keys: Mapping[str, str], limit: float) -> None:
+async def _try_decision(finding: ProbeResult, keys: Mapping[str, str], limit: float) -> None:
     from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
     from genie_core.assistant.models.make import pydantic_model
 

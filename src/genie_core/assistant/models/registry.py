@@ -21,7 +21,7 @@ OFFLINE_RUNTIME: Final[Runtime] = "pydantic-ai"
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class ModelBinding:
     """What an agent is run with: a library, and a model by name; no name is the offline helper."""
 
     runtime: Runtime
@@ -38,7 +38,7 @@ def label_of(choice: ModelChoice) -> str:
     return choice.name or OFFLINE_LABEL
 
 
-class Lineup:
+class ModelRegistry:
     """Knows the models of an assistant, and makes each of them when it is first needed.
 
     Whoever has no model of their own has the main one, which `put` exchanges. `version` grows with
@@ -73,12 +73,12 @@ class Lineup:
             self._keys = dict(keys)
             self._forget()
 
-    def cast(self, own: ModelChoice, runtime: Runtime | None = None) -> Cast:
+    def cast(self, own: ModelChoice, runtime: Runtime | None = None) -> ModelBinding:
         """Say what whoever has `own` model and runtime, or none, is run with now."""
         choice = own if own.name else self._main
         if not choice.name:
-            return Cast(OFFLINE_RUNTIME, choice)
-        return Cast(runtime or self._config.runtime, choice)
+            return ModelBinding(OFFLINE_RUNTIME, choice)
+        return ModelBinding(runtime or self._config.runtime, choice)
 
     def for_pydantic_ai(self, choice: ModelChoice) -> "Model":
         """The model for pydantic-ai. `ModelError` if it can't be set up."""

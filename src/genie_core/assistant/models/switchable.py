@@ -22,7 +22,7 @@ class _Made:
     opened: bool = False
 
 
-class ChangeableAgent(Agent):
+class SwitchableAgent(Agent):
     """Runs on the library, and asks the model, that are chosen when a run begins.
 
     `now` tells the version of the choice and the library; `make` makes an agent for a library as
@@ -64,7 +64,7 @@ class ChangeableAgent(Agent):
             self._remind(runtime, made.agent)
 
     @asynccontextmanager
-    async def mcp(self) -> AsyncIterator["ChangeableAgent"]:
+    async def mcp(self) -> AsyncIterator["SwitchableAgent"]:
         """Close at the end what runs have opened."""
         try:
             yield self
@@ -127,7 +127,7 @@ def _runtime_of(line: Any) -> Runtime:
     return "openai-agents" if items and line.keys() & {"role", "type"} else "pydantic-ai"
 
 
-class ChangeableReasoner(GroupReasoner):
+class SwitchableReasoner(GroupReasoner):
     """Decides with the model that is chosen when a decision is due, remembering those before.
 
     `version` tells the version of the choice; `make` makes a reasoner as chosen now, which can tell

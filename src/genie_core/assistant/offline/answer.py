@@ -5,7 +5,7 @@ from typing import Final
 
 from pydantic_ai.messages import ToolReturnPart
 
-from genie_core.assistant.offline.ask import Call
+from genie_core.assistant.offline.ask import PlannedCall
 from genie_core.assistant.tools.catalog import CHAT_TOOLS, COMMAND_TOOLS, FILE_TOOLS
 
 _ABILITIES: Final = (
@@ -43,7 +43,7 @@ def introduction(tools: Collection[str]) -> str:
     )
 
 
-def unavailable(call: Call) -> str:
+def unavailable(call: PlannedCall) -> str:
     """Decline a request that was understood but that no tool here can serve."""
     if call.tool in FILE_TOOLS or call.tool in COMMAND_TOOLS:
         what = "run programs" if call.tool in COMMAND_TOOLS else "look at files"

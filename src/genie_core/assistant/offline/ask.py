@@ -31,7 +31,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PlannedCall:
     """The tool call that an ask amounts to.
 
     `plain` says that the words can hardly mean anything else, so that acting on them is right

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
-from genie_core.assistant.offline.ask import Ask, Call, read_ask
+from genie_core.assistant.offline.ask import Ask, PlannedCall, read_ask
 from genie_core.assistant.offline.phrases import acts, arithmetic, chat, dates, files
 
-_UNDERSTAND: Final[tuple[Callable[[Ask], Call | None], ...]] = (
+_UNDERSTAND: Final[tuple[Callable[[Ask], PlannedCall | None], ...]] = (
     dates.understand,
     arithmetic.understand,
     files.understand,
@@ -21,7 +21,7 @@ MAX_CHARS: Final = 2_000
 _SENTENCE_END = re.compile(r"(?<=[?!;])\s+|(?<=[a-z)]\.)\s+(?=[A-Z])|\n+")
 
 
-def plain_ask(text: str, tools: Collection[str]) -> Call | None:
+def plain_ask(text: str, tools: Collection[str]) -> PlannedCall | None:
     """Return the call that a message to nobody in particular asks for.
 
     The whole message has to be one plain request for something that one of `tools` does: in a
@@ -34,7 +34,7 @@ def plain_ask(text: str, tools: Collection[str]) -> Call | None:
     return call if call and call.plain and call.tool in tools else None
 
 
-def asked_of_helper(text: str) -> Call | None:
+def asked_of_helper(text: str) -> PlannedCall | None:
     """Return the call that a message to the helper asks for, in any of its sentences.
 
     Only what changes nothing is looked for in a part of it: an act has to be all that is asked for.
@@ -48,7 +48,7 @@ def asked_of_helper(text: str) -> Call | None:
     return None
 
 
-def _understood(ask: Ask) -> Call | None:
+def _understood(ask: Ask) -> PlannedCall | None:
     return next((call for understand in _UNDERSTAND if (call := understand(ask))), None)
 
 

@@ -28,7 +28,7 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class OfflineDecision:
     """The decision, as the fields of the reasoner's structured response."""
 
     decision: str
@@ -47,22 +47,26 @@ def last_message(prompt: str) -> Heard | None:
     return Heard(unescape(last["sender"]), unescape(last["receiver"]), unescape(content).strip())
 
 
-def rule_on(heard: Heard | None, tools: Collection[str]) -> Ruling:
+def rule_on(heard: Heard | None, tools: Collection[str]) -> OfflineDecision:
     """Decide whether a message is for the helper, and say why."""
     if heard is None or not heard.content:
-        return Ruling("ignore", "There is no text in this message.")
+        return OfflineDecision("ignore", "There is no text in this message.")
     if mentioned(heard.content):
         return _delegate(heard, "The message calls the assistant by name.")
     if heard.receiver == SYSTEM or called_by_name(heard.content):
         return _delegate(heard, "The message is addressed to the assistant.")
     if heard.receiver:
-        return Ruling("ignore", f"The message is addressed to {heard.receiver}.")
+        return OfflineDecision("ignore", f"The message is addressed to {heard.receiver}.")
     if mentions_someone_else(heard.content):
-        return Ruling("ignore", "The message is addressed to somebody else.")
+        return OfflineDecision("ignore", "The message is addressed to somebody else.")
     if call := plain_ask(heard.content, tools):
         return _delegate(heard, f"The message plainly asks for something that {call.tool} can do.")
-    return Ruling("ignore", "The message does not ask for anything the offline helper can do.")
+    return OfflineDecision(
+        "ignore", "The message does not ask for anything the offline helper can do."
+    )
 
 
-def _delegate(heard: Heard, reason: str) -> Ruling:
-    return Ruling("delegate", reason, without_mention(heard.content) or heard.content, heard.sender)
+def _delegate(heard: Heard, reason: str) -> OfflineDecision:
+    return OfflineDecision(
+        "delegate", reason, without_mention(heard.content) or heard.content, heard.sender
+    )

@@ -12,7 +12,7 @@ from genie_core.assistant.tools.files.workspace import AccessRefused, Workspace
 _PLACES: Final = frozenset({"path", "folder"})
 
 
-def meanings(workspace: Workspace | None, tool: str, name: str, value: str) -> tuple[str, ...]:
+def normalized(workspace: Workspace | None, tool: str, name: str, value: str) -> tuple[str, ...]:
     """Every plain way to write an argument of a built-in tool; none for what has only one.
 
     What a tool would refuse, such as a path outside of the workspace, has none either.

@@ -31,7 +31,7 @@ from genie_core.assistant.servers.limits import (
     too_large,
 )
 from genie_core.assistant.servers.naming import RESERVED, public_names
-from genie_core.assistant.servers.registry import Connection
+from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.stderr import ErrorLog
 from genie_core.runtime.progress import doing
 
@@ -39,7 +39,9 @@ from genie_core.runtime.progress import doing
 class ConfiguredServer(WatchedServer):
     """Fills the server's placeholders in when it starts, and has its tools under their names here."""
 
-    def __init__(self, spec: ServerSpec, keys: Mapping[str, str], connection: Connection) -> None:
+    def __init__(
+        self, spec: ServerSpec, keys: Mapping[str, str], connection: ServerConnection
+    ) -> None:
         super().__init__()
         self.watch = connection
         self._spec = spec
@@ -101,7 +103,7 @@ class ConfiguredServer(WatchedServer):
     @property
     def _there(self) -> MCPServer:
         if self._server is None:  # a call that is still under way while the server is closed
-            raise MCPError(CONNECTION_CLOSED, "Connection closed")
+            raise MCPError(CONNECTION_CLOSED, "ServerConnection closed")
         return self._server
 
     def _made(self, spec: ServerSpec) -> MCPServer:

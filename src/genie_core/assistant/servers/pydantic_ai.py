@@ -26,14 +26,14 @@ from genie_core.assistant.servers.limits import (
     too_large,
 )
 from genie_core.assistant.servers.naming import RESERVED, public_names
-from genie_core.assistant.servers.registry import Connection
+from genie_core.assistant.servers.registry import ServerConnection
 from genie_core.assistant.servers.stderr import ErrorLog
 
 _UNKNOWN_YET = "http://unknown.invalid/"
 
 
 def server_toolset(
-    spec: ServerSpec, keys: Mapping[str, str], connection: Connection
+    spec: ServerSpec, keys: Mapping[str, str], connection: ServerConnection
 ) -> AbstractToolset[Any]:
     """Make the toolset of one server."""
     _log_to_the_log()

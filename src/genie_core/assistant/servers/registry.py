@@ -16,7 +16,7 @@ LONGEST_PAUSE: Final = 60.0
 _LONGEST_DESCRIPTION: Final = 1000
 
 
-class Board:
+class ServerRegistry:
     """Keeps the state and the tools of each server, as the connections report them.
 
     Each agent has connections of its own. What they have in common is how long a server that failed
@@ -38,9 +38,9 @@ class Board:
         """The tools of the servers that have started."""
         return tuple(tool for server in self._servers.values() for tool in server.usable)
 
-    def connection(self, server: str) -> "Connection":
+    def connection(self, server: str) -> "ServerConnection":
         """Make room for the reports of one connection to a server."""
-        return Connection(self._servers[server])
+        return ServerConnection(self._servers[server])
 
 
 class _Server:
@@ -49,7 +49,7 @@ class _Server:
     def __init__(self, name: str, clock: Callable[[], float]) -> None:
         self.name = name
         self.tools: tuple[ToolInfo, ...] = ()
-        self.states: dict[Connection, ServerState] = {}
+        self.states: dict[ServerConnection, ServerState] = {}
         self._clock = clock
         self._problem = ""
         self._hint = ""
@@ -107,7 +107,7 @@ class _Server:
         return ToolInfo("", name, about, "unknown", "ask", "", self.name)
 
 
-class Connection:
+class ServerConnection:
     """Takes the reports of one connection, as a `Watch`.
 
     `hint` may add why it did not start. It is shown to the engine's owner only: who knows what a

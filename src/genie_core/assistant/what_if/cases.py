@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from genie_core.message import Message
 from genie_core.room.context import Place, as_answer, as_message, missing
 from genie_core.room.protocol.events import (
-    Answered,
-    Decided,
+    AnswerPosted,
+    DecisionMade,
     Event,
-    Hosted,
-    Joined,
-    Left,
-    Said,
-    Suspended,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MessagePosted,
+    RoomSuspended,
 )
 from genie_core.room.state.room_state import RoomState
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RecordedDecision:
     """A message that was decided about.
 
     `position` is its place in the conversation as the engine of `handler` has it, in which the
@@ -26,9 +26,9 @@ class Case:
     """
 
     event: Event
-    said: Said
+    said: MessagePosted
     position: int
-    before: Decided
+    before: DecisionMade
 
     @property
     def seq(self) -> int:
@@ -49,11 +49,11 @@ class Case:
 @dataclass(frozen=True, slots=True)
 class _Open:
     event: Event
-    said: Said
+    said: MessagePosted
     position: int
 
 
-class Recollection:
+class RecordedDecisions:
     """Goes through a room's events and gathers for each engine what it was told, and the cases.
 
     `take` is called for every event, in order. Cases are those from the event `first` to the event
@@ -65,7 +65,7 @@ class Recollection:
 
     def __init__(self, place: Place | None = None, first: int = 1, last: int | None = None) -> None:
         self.conversations: dict[str, list[Message]] = {}
-        self.cases: list[Case] = []
+        self.cases: list[RecordedDecision] = []
         self._place = place
         self._first = first
         self._last = last
@@ -77,18 +77,20 @@ class Recollection:
         """Take the next event in."""
         self._state.apply(event)
         match event.body:
-            case Decided(message=message) as decided:
+            case DecisionMade(message=message) as decided:
                 if (found := self._open.pop(message, None)) is not None:
-                    self.cases.append(Case(found.event, found.said, found.position, decided))
+                    self.cases.append(
+                        RecordedDecision(found.event, found.said, found.position, decided)
+                    )
             case _ if event.seq < self._first:
                 pass
-            case Joined(engine=True):
+            case MemberJoined(engine=True):
                 self._begin(event.by)
-            case Left() | Suspended() | Hosted():
+            case MemberLeft() | RoomSuspended() | HostStarted():
                 self._here = {name for name in self._here if self._is_here(name)}
-            case Said() as said:
+            case MessagePosted() as said:
                 self._said(event, said)
-            case Answered(message=message):
+            case AnswerPosted(message=message):
                 self._answered(message)
             case _:
                 pass
@@ -104,7 +106,7 @@ class Recollection:
         lacking = missing(self._state, owner, told, place=self._place)
         told += [item.message for item in lacking if item.exchange.seq != but]
 
-    def _said(self, event: Event, said: Said) -> None:
+    def _said(self, event: Event, said: MessagePosted) -> None:
         if said.handler and said.handler not in self._here:
             self._begin(said.handler, but=event.seq)
         exchange = self._state.exchanges[event.seq]

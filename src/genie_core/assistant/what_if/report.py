@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from genie_core.assistant.what_if.cases import Case
-from genie_core.room.protocol.events import Decided, Spending
+from genie_core.assistant.what_if.cases import RecordedDecision
+from genie_core.room.protocol.events import DecisionMade, Spending
 from genie_core.runtime.progress import REASONER, Usage
 
 VERSION: Final = 1
@@ -16,8 +16,8 @@ TEXT_CHARS: Final = 2_000
 """How much of a message is repeated in a report."""
 
 
-class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A decision; fields as in `genie_core.room.protocol.events.Decided`."""
+class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A decision; fields as in `genie_core.room.protocol.events.DecisionMade`."""
 
     decision: str
     reason: str = ""
@@ -25,7 +25,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     receiver: str = ""
 
     @classmethod
-    def of(cls, decided: Decided) -> "Verdict":
+    def of(cls, decided: DecisionMade) -> "Comparison":
         """The one that was recorded."""
         return cls(
             decided.decision,
@@ -35,7 +35,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
-class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
+class CaseResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of one message: `after`, or the `error` for which there is no decision.
 
     `wrong` says that the person marked the recorded decision as wrong.
@@ -46,15 +46,20 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     author: str
     handler: str
     text: str
-    before: Verdict
-    after: Verdict | None = None
+    before: Comparison
+    after: Comparison | None = None
     error: str = ""
     wrong: bool = False
 
     @classmethod
     def of(
-        cls, case: Case, after: Verdict | None, error: str = "", *, wrong: bool = False
-    ) -> "Outcome":
+        cls,
+        case: RecordedDecision,
+        after: Comparison | None,
+        error: str = "",
+        *,
+        wrong: bool = False,
+    ) -> "CaseResult":
         """What a case came to."""
         files = [file.name for file in case.said.files]
         text = case.said.text if case.said.text.strip() else f"({', '.join(files)})"
@@ -64,7 +69,7 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
             case.author,
             case.handler,
             text[:TEXT_CHARS],
-            Verdict.of(case.before),
+            Comparison.of(case.before),
             after,
             error,
             wrong,
@@ -97,7 +102,7 @@ class Summary(msgspec.Struct, frozen=True):
         return self.agree + self.newly_delegated + self.newly_ignored
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class WhatIfReport(msgspec.Struct, frozen=True, kw_only=True):
     """All of it, as it is kept beside a session.
 
     `total` are the messages to be decided about; with a `stopped`, which says why, not all of them
@@ -118,11 +123,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     summary: Summary = Summary()
     spent_before: tuple[Spending, ...] = ()
     spent: tuple[Spending, ...] = ()
-    changed: tuple[Outcome, ...] = ()
-    failures: tuple[Outcome, ...] = ()
+    changed: tuple[CaseResult, ...] = ()
+    failures: tuple[CaseResult, ...] = ()
 
 
-def summarise(outcomes: Iterable[Outcome], labels: Mapping[int, str]) -> Summary:
+def summarise(outcomes: Iterable[CaseResult], labels: Mapping[int, str]) -> Summary:
     """Count. `labels` are the decisions marked as wrong, by the numbers of their messages."""
     counts = dict.fromkeys(Summary.__struct_fields__, 0)
     for each in outcomes:
@@ -135,7 +140,7 @@ def summarise(outcomes: Iterable[Outcome], labels: Mapping[int, str]) -> Summary
     return Summary(**counts)
 
 
-def _kind(outcome: Outcome) -> str:
+def _kind(outcome: CaseResult) -> str:
     if outcome.after is None:
         return "failed"
     if not outcome.differs:
@@ -152,7 +157,9 @@ def total_of(usages: Iterable[Usage]) -> tuple[Spending, ...]:
     return tuple(Spending.of(REASONER, usage) for usage in sums.values())
 
 
-def told_apart(outcomes: Collection[Outcome]) -> tuple[Sequence[Outcome], Sequence[Outcome]]:
+def told_apart(
+    outcomes: Collection[CaseResult],
+) -> tuple[Sequence[CaseResult], Sequence[CaseResult]]:
     """The decisions that differ, and the messages that there is none about, each in room order."""
     ordered = sorted(outcomes, key=lambda each: each.message)
     return (

@@ -11,11 +11,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from genie_core.assistant.what_if.cases import Case, Recollection
+from genie_core.assistant.what_if.cases import RecordedDecision, RecordedDecisions
 from genie_core.assistant.what_if.report import (
-    Outcome,
-    Report,
-    Verdict,
+    CaseResult,
+    Comparison,
+    WhatIfReport,
     summarise,
     told_apart,
     total_of,
@@ -49,7 +49,7 @@ class WhatIf:
     def __init__(
         self,
         factory: GroupReasonerFactory,
-        past: Recollection,
+        past: RecordedDecisions,
         labels: Mapping[int, str] | None = None,
         told: Callable[["WhatIf"], None] | None = None,
     ) -> None:
@@ -57,7 +57,7 @@ class WhatIf:
         self._past = past
         self._labels = labels or {}
         self._told = told
-        self._outcomes: list[Outcome] = []
+        self._outcomes: list[CaseResult] = []
         self._usages: list[Usage] = []
         self._failures = 0
         self._turn = asyncio.Semaphore(AT_ONCE)
@@ -66,7 +66,7 @@ class WhatIf:
         """Why not everything was decided about, as far as it is known here."""
 
     @property
-    def outcomes(self) -> Sequence[Outcome]:
+    def outcomes(self) -> Sequence[CaseResult]:
         """What was decided so far, in the order in which it was."""
         return self._outcomes
 
@@ -87,7 +87,7 @@ class WhatIf:
         finally:
             await self._end()
 
-    def report(self, report: Report, seconds: float = 0.0) -> Report:
+    def report(self, report: WhatIfReport, seconds: float = 0.0) -> WhatIfReport:
         """Fill a report, in which it is said already what was asked, with what came of it."""
         changed, failures = told_apart(self._outcomes)
         done = {each.message for each in self._outcomes}
@@ -109,7 +109,7 @@ class WhatIf:
             failures=tuple(failures),
         )
 
-    async def _ask_all(self, cases: Sequence[Case]) -> None:
+    async def _ask_all(self, cases: Sequence[RecordedDecision]) -> None:
         author, messages = cases[0].author, self._past.conversations[cases[0].handler]
         runner = ReasonerRunner(author, messages, self._factory)
         self._runners.append(runner)
@@ -119,7 +119,7 @@ class WhatIf:
                     return
                 self._take(await self._ask(runner, case))
 
-    async def _ask(self, runner: ReasonerRunner, case: Case) -> Outcome:
+    async def _ask(self, runner: ReasonerRunner, case: RecordedDecision) -> CaseResult:
         wrong = case.seq in self._labels
         promise = runner.submit(case.position)
         try:
@@ -127,17 +127,17 @@ class WhatIf:
         except Exception as error:  # noqa: BLE001 - whatever an SDK raises, it is the outcome
             self._failures += 1
             why = mask_known(summary(error))
-            return Outcome.of(case, None, why or "it failed", wrong=wrong)
+            return CaseResult.of(case, None, why or "it failed", wrong=wrong)
         if ruling.spent:
             self._failures = 0
         self._usages += ruling.spent
         said = ruling.response
-        after = Verdict(
+        after = Comparison(
             said.decision.value, said.reason or "", said.query or "", said.receiver or ""
         )
-        return Outcome.of(case, after, wrong=wrong)
+        return CaseResult.of(case, after, wrong=wrong)
 
-    def _take(self, outcome: Outcome) -> None:
+    def _take(self, outcome: CaseResult) -> None:
         self._outcomes.append(outcome)
         if outcome.after is None and self._failures >= GIVE_UP_AFTER:
             self.stopped = f"{self._failures} decisions in a row failed: {outcome.error}"
@@ -152,9 +152,9 @@ class WhatIf:
                 await asyncio.gather(*(runner.join() for runner in self._runners))
 
 
-def _by_reasoner(cases: Sequence[Case]) -> list[list[Case]]:
+def _by_reasoner(cases: Sequence[RecordedDecision]) -> list[list[RecordedDecision]]:
     """The cases of each reasoner, in order."""
-    shares: dict[tuple[str, str], list[Case]] = {}
+    shares: dict[tuple[str, str], list[RecordedDecision]] = {}
     for case in cases:
         shares.setdefault((case.handler, case.author), []).append(case)
     return list(shares.values())

@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from genie_core.room.discovery.mdns import RESCAN, Multicaster, interface_addresses
+from genie_core.room.discovery.mdns import RESCAN, MdnsTask, interface_addresses
 from genie_core.room.discovery.service_record import (
     SERVICE,
     Announcement,
@@ -24,7 +24,7 @@ from genie_core.room.discovery.service_record import (
 )
 from genie_core.room.protocol.address import LOOPBACK, parse_address
 from genie_core.room.protocol.errors import InvalidAddress
-from genie_core.room.protocol.host_record import Deed, is_valid
+from genie_core.room.protocol.host_record import HostRecord, is_valid
 from genie_core.room.transport.rate import TokenBucket
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ ASKING: Final = 1.0
 """Least number of seconds between two times of asking the whole network."""
 
 
-class Announcer(Multicaster):
+class Announcer(MdnsTask):
     """Announces one room from entering the context to leaving it, with a goodbye at the end."""
 
     def __init__(
@@ -92,7 +92,7 @@ class Announcer(Multicaster):
             seen = await self._rescan(network, seen)
 
 
-class Browser(Multicaster):
+class Browser(MdnsTask):
     """Knows the rooms that are announced, from entering the context to leaving it.
 
     `on_change` is called on the event loop whenever `rooms` has changed. If there are too many,
@@ -121,13 +121,15 @@ class Browser(Multicaster):
         """The rooms on the network now, by the names of their records."""
         return MappingProxyType(self._rooms)
 
-    def found(self, room: str) -> list[tuple[Deed, tuple[str, ...]]]:
+    def found(self, room: str) -> list[tuple[HostRecord, tuple[str, ...]]]:
         """Who announces a room now, and at which addresses they can be tried; the latest first."""
         found = [each for each in self._rooms.values() if each.deed.room == room]
         found.sort(key=lambda each: each.deed.at, reverse=True)
         return [(each.deed, each.addresses) for each in found]
 
-    async def find(self, room: str, seconds: float = 3.0) -> list[tuple[Deed, tuple[str, ...]]]:
+    async def find(
+        self, room: str, seconds: float = 3.0
+    ) -> list[tuple[HostRecord, tuple[str, ...]]]:
         """Return what `found` does; if that is nothing, wait for an answer from the network.
 
         It is asked in any case, so that the next time there may be more.

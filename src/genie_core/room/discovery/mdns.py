@@ -29,7 +29,7 @@ CLOSING: Final = 1.0
 logger = logging.getLogger(__name__)
 
 
-class Multicaster(ABC):
+class MdnsTask(ABC):
     """Something that is on the network from entering the context to leaving it.
 
     Entering never waits for the network, nor fails because of it. `interfaces` are the addresses

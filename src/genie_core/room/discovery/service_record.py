@@ -13,7 +13,7 @@ import msgspec
 
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import InvalidAddress
-from genie_core.room.protocol.host_record import ADDRESSES, Deed, is_valid
+from genie_core.room.protocol.host_record import ADDRESSES, HostRecord, is_valid
 
 SERVICE: Final = "_genie-tui._tcp.local."
 VERSION: Final = "1"
@@ -33,7 +33,7 @@ class Announcement(msgspec.Struct, frozen=True):
     the record says, which is not signed. When writing, only the deed's count.
     """
 
-    deed: Deed
+    deed: HostRecord
     title: str
     port: int
     addresses: tuple[str, ...] = ()
@@ -73,9 +73,9 @@ def read_announcement(
     return Announcement(deed, title, port, _ways(deed.addresses, port, hosts))
 
 
-def _deed(values: Mapping[bytes, bytes | None]) -> Deed | None:
+def _deed(values: Mapping[bytes, bytes | None]) -> HostRecord | None:
     try:
-        return Deed(
+        return HostRecord(
             room=_text(values, "id"),
             host=_text(values, "host"),
             key=_text(values, "key"),

@@ -8,16 +8,16 @@ import msgspec
 
 from genie_core.room.protocol.errors import FrameError
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Decided,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
     Event,
-    Recovered,
+    MessagePosted,
+    RecoveredEvent,
     RunBody,
-    Said,
-    Settled,
-    Unreadable,
+    UnreadableEvent,
     is_moment,
 )
 from genie_core.room.protocol.frames import ClientFrame, Entries, ServerFrame
@@ -38,7 +38,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 IMPOSSIBLE_TIME: Final = "has an impossible time"
 
-_WITH_MORE: Final = (Said, Asked, Settled, Recovered)
+_WITH_MORE: Final = (MessagePosted, ApprovalRequested, ApprovalResolved, RecoveredEvent)
 """Bodies in which there can be something wrong that their types don't tell."""
 
 _KEPT_BATCHES: Final = 64
@@ -86,7 +86,7 @@ def flaw(event: Event) -> str:
     if not isinstance(body, _WITH_MORE) or _is_plain(body):
         return "" if is_moment(event.at) else IMPOSSIBLE_TIME
     for _ in range(MAX_DEPTH):
-        if not isinstance(body, Recovered):
+        if not isinstance(body, RecoveredEvent):
             break
         body = body.event.body
     else:
@@ -95,7 +95,7 @@ def flaw(event: Event) -> str:
         return IMPOSSIBLE_TIME
     if not event.has_sane_files():
         return "names files that can't be"
-    arguments = body.arguments if isinstance(body, Asked | Settled) else None
+    arguments = body.arguments if isinstance(body, ApprovalRequested | ApprovalResolved) else None
     if arguments and _deeper_than(arguments, MAX_DEPTH):
         return f"has arguments nested more than {MAX_DEPTH} levels deep"
     return ""
@@ -140,7 +140,7 @@ def size_of(part: AnyBody | ClientFrame) -> int:
 
 def event_mark(event: Event) -> int:
     """A checksum of an event, equal wherever it was read; 0 if it could not be read here."""
-    return 0 if isinstance(event.body, Unreadable) else zlib.crc32(_encode(event))
+    return 0 if isinstance(event.body, UnreadableEvent) else zlib.crc32(_encode(event))
 
 
 def whole_text(text: str, most: int | None = None) -> str:
@@ -184,9 +184,9 @@ def _decode(decoder: "msgspec.json.Decoder[T]", data: bytes, limit: int) -> T:
 
 def _check_not_blank(body: RunBody) -> None:
     match body:
-        case Answered(text=text) if not text.strip():
+        case AnswerPosted(text=text) if not text.strip():
             raise FrameError("malformed", "the answer is blank")
-        case Decided(decision="delegate", query=query) if not (query or "").strip():
+        case DecisionMade(decision="delegate", query=query) if not (query or "").strip():
             raise FrameError("malformed", "work is delegated with a blank query")
 
 
@@ -223,4 +223,4 @@ def _deeper_than(value: Any, levels: int) -> bool:
 
 
 def _is_plain(body: AnyBody) -> bool:
-    return isinstance(body, Said) and not (body.files or body.quotes)
+    return isinstance(body, MessagePosted) and not (body.files or body.quotes)

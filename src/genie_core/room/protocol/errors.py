@@ -98,7 +98,7 @@ class InvalidInvite(RoomError):
         self.why = why
 
 
-class InvalidPasses(RoomError):
+class InvalidInviteTokens(RoomError):
     """What was saved of a room's passes can't be used."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.runtime.progress import Usage
 
 ROOM: Final = ""
@@ -80,14 +80,14 @@ class Body(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
     """What an event says; `type` names it on disk and on the wire."""
 
 
-class Opened(Body, tag="opened", frozen=True):
+class RoomCreated(Body, tag="opened", frozen=True):
     """A room came to be. Always the first event."""
 
     room: str
     title: str
 
 
-class Hosted(Body, tag="hosted", frozen=True):
+class HostStarted(Body, tag="hosted", frozen=True):
     """A host opened the doors, for the first time or again.
 
     `room` and `title` are given if the log before does not tell them as they are. `key` is the
@@ -105,7 +105,7 @@ class Hosted(Body, tag="hosted", frozen=True):
     origin: str = ""
 
 
-class Suspended(Body, tag="suspended", frozen=True):
+class RoomSuspended(Body, tag="suspended", frozen=True):
     """The host closed the doors in good order.
 
     `heir` hosts from now on, where `deed` says; nobody if it is empty.
@@ -113,16 +113,16 @@ class Suspended(Body, tag="suspended", frozen=True):
 
     reason: str = ""
     heir: str = ""
-    deed: Deed | None = None
+    deed: HostRecord | None = None
 
 
-class Joined(Body, tag="joined", frozen=True):
+class MemberJoined(Body, tag="joined", frozen=True):
     """The author entered, at one terminal of perhaps several.
 
     `agent` labels the model behind their engine, empty without one. `key` is the author's; the
     first key that uses a name owns it. `device` tells the author's terminals apart. `preferences`
     say how the author likes to be answered. `visit` is a random id that the program draws
-    when it starts; see `Said.visits`.
+    when it starts; see `MessagePosted.visits`.
     """
 
     role: Role
@@ -134,13 +134,13 @@ class Joined(Body, tag="joined", frozen=True):
     visit: str = ""
 
 
-class Preferred(Body, tag="preferred", frozen=True):
+class PreferencesChanged(Body, tag="preferred", frozen=True):
     """The author likes to be answered like this from now on; empty: in no special way."""
 
     text: str
 
 
-class Left(Body, tag="left", frozen=True):
+class MemberLeft(Body, tag="left", frozen=True):
     """`name` is gone, by choice or because the connection ended.
 
     With a `device` only that terminal of theirs is.
@@ -151,7 +151,7 @@ class Left(Body, tag="left", frozen=True):
     device: str = ""
 
 
-class Equipped(Body, tag="equipped", frozen=True):
+class EngineChanged(Body, tag="equipped", frozen=True):
     """The author's engine changed, for example from loading to ready or to another model."""
 
     agent: str
@@ -192,7 +192,7 @@ class Quote(msgspec.Struct, frozen=True, omit_defaults=True):
     lines: tuple[QuotedLine, ...]
 
 
-class Said(Body, tag="said", frozen=True):
+class MessagePosted(Body, tag="said", frozen=True):
     """A message by a person.
 
     `id` is the author's own, so that sending it twice records it once. `handler` is the person
@@ -267,7 +267,7 @@ def _between(number: float, high: float) -> float:
     return number if 0 <= number <= high else high if number > high else 0.0
 
 
-class Decided(Body, tag="decided", frozen=True):
+class DecisionMade(Body, tag="decided", frozen=True):
     """The reasoner's verdict on the message with sequence number `message`.
 
     `elapsed` is in seconds. `reason` is one sentence, also for IGNORE. `signature` is that of the
@@ -284,7 +284,7 @@ class Decided(Body, tag="decided", frozen=True):
     spent: tuple[Spending, ...] = ()
 
 
-class Asked(Body, tag="asked", frozen=True):
+class ApprovalRequested(Body, tag="asked", frozen=True):
     """An agent wants to call a tool and waits for the answer of the person who runs it.
 
     `agent` is the path of agents that leads to the call, `where` the place where it would run.
@@ -308,7 +308,7 @@ class Asked(Body, tag="asked", frozen=True):
     unasked: bool = False
 
 
-class Settled(Body, tag="settled", frozen=True):
+class ApprovalResolved(Body, tag="settled", frozen=True):
     """An approval is closed. Parked ones may be settled once more after a resume.
 
     `count` goes with the scopes "times" and "minutes". `arguments` are those that a person put in
@@ -325,11 +325,11 @@ class Settled(Body, tag="settled", frozen=True):
     how: How = ""
 
 
-class Answered(Body, tag="answered", frozen=True):
+class AnswerPosted(Body, tag="answered", frozen=True):
     """The agent's answer to a message; `elapsed` seconds after it was handed over.
 
     `signature` is that of the person whose agent it is. `spent` is what the agents took, those
-    included that it directed; in `Failed` and `Cancelled` likewise. `cut` says that the model's
+    included that it directed; in `RunFailed` and `RunCancelled` likewise. `cut` says that the model's
     length limit ended the text before it was complete.
     """
 
@@ -342,12 +342,12 @@ class Answered(Body, tag="answered", frozen=True):
     cut: bool = False
 
 
-class Failed(Body, tag="failed", frozen=True):
+class RunFailed(Body, tag="failed", frozen=True):
     """The run for a message broke, or was lost with the process that ran it.
 
     `error` tells nothing that only the owner of the engine may know. `text` is the part of the
     answer that was shown by then, and `signature` that of the person whose agent wrote it; without
-    a text there is none. In `Cancelled` likewise.
+    a text there is none. In `RunCancelled` likewise.
     """
 
     message: int
@@ -358,7 +358,7 @@ class Failed(Body, tag="failed", frozen=True):
     signature: bytes = b""
 
 
-class Cancelled(Body, tag="cancelled", frozen=True):
+class RunCancelled(Body, tag="cancelled", frozen=True):
     """The run for a message was stopped by somebody."""
 
     message: int
@@ -368,7 +368,7 @@ class Cancelled(Body, tag="cancelled", frozen=True):
     signature: bytes = b""
 
 
-class Moderated(Body, tag="moderated", frozen=True):
+class MemberModerated(Body, tag="moderated", frozen=True):
     """The host used their authority on somebody; `role` goes with the measure of that name."""
 
     measure: Measure
@@ -377,13 +377,13 @@ class Moderated(Body, tag="moderated", frozen=True):
     reason: str = ""
 
 
-class Shared(Body, tag="shared", frozen=True):
+class ArgumentSharingChanged(Body, tag="shared", frozen=True):
     """The host shows, or no longer, what their agents' tools are called with for guests."""
 
     on: bool
 
 
-class Recovered(Body, tag="recovered", frozen=True):
+class RecoveredEvent(Body, tag="recovered", frozen=True):
     """An event that an earlier host recorded and the present one had not.
 
     The author of the envelope vouches for it from their own copy of the log.
@@ -392,34 +392,36 @@ class Recovered(Body, tag="recovered", frozen=True):
     event: "Event"
 
 
-class Unreadable(Body, tag="unreadable", frozen=True):
+class UnreadableEvent(Body, tag="unreadable", frozen=True):
     """Stands where an entry of the log is damaged, or of a kind that this version doesn't know."""
 
     why: str
 
 
 AnyBody: TypeAlias = (
-    Opened
-    | Hosted
-    | Suspended
-    | Joined
-    | Left
-    | Equipped
-    | Preferred
-    | Said
-    | Decided
-    | Asked
-    | Settled
-    | Answered
-    | Failed
-    | Cancelled
-    | Moderated
-    | Shared
-    | Recovered
-    | Unreadable
+    RoomCreated
+    | HostStarted
+    | RoomSuspended
+    | MemberJoined
+    | MemberLeft
+    | EngineChanged
+    | PreferencesChanged
+    | MessagePosted
+    | DecisionMade
+    | ApprovalRequested
+    | ApprovalResolved
+    | AnswerPosted
+    | RunFailed
+    | RunCancelled
+    | MemberModerated
+    | ArgumentSharingChanged
+    | RecoveredEvent
+    | UnreadableEvent
 )
 
-RunBody: TypeAlias = Decided | Asked | Settled | Answered | Failed | Cancelled
+RunBody: TypeAlias = (
+    DecisionMade | ApprovalRequested | ApprovalResolved | AnswerPosted | RunFailed | RunCancelled
+)
 """Bodies that only the engine responsible for a message may publish."""
 
 
@@ -439,20 +441,20 @@ class Event(msgspec.Struct, frozen=True):
     def told(self) -> "Event":
         """The event that this one tells of: itself, or what it recovered from somebody's copy."""
         event = self
-        while isinstance(event.body, Recovered):
+        while isinstance(event.body, RecoveredEvent):
             event = event.body.event
         return event
 
     def has_sane_time(self) -> bool:
         """Whether a calendar can show `at`, and the moments that the body tells of."""
         event = self
-        while isinstance(event.body, Recovered) and is_moment(event.at):
+        while isinstance(event.body, RecoveredEvent) and is_moment(event.at):
             event = event.body.event
-        quotes = event.body.quotes if isinstance(event.body, Said) else ()
+        quotes = event.body.quotes if isinstance(event.body, MessagePosted) else ()
         return is_moment(event.at) and all(is_moment(each.at) for q in quotes for each in q.lines)
 
     def has_sane_files(self) -> bool:
         """Whether the files that a message names, here or recovered, can be, and are not too many."""
         body = self.told.body
-        files = body.files if isinstance(body, Said) else ()
+        files = body.files if isinstance(body, MessagePosted) else ()
         return len(files) <= MOST_FILES and all(file.is_sane() for file in files)

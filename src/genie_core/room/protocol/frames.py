@@ -1,7 +1,7 @@
 """What travels between a participant and the room.
 
 One frame is one message on the connection. Frames that belong to the log carry `Event`s and are
-never dropped; `Typing`, `Delta` and their relayed forms are ephemeral and may be.
+never dropped; `Typing`, `ReportDelta` and their relayed forms are ephemeral and may be.
 """
 
 from typing import Any, Final, Literal, TypeAlias
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from genie_core.room.protocol.events import Event, FileRef, Measure, Quote, Role, RunBody, Scope
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.runtime.progress import Shared
 
@@ -109,8 +109,8 @@ class Prove(Frame, tag="prove", frozen=True):
     arrival: Arrival | None = None
 
 
-class Say(Frame, tag="say", frozen=True):
-    """Say something. Acknowledged by the `Said` event with the same id; may be sent again."""
+class PostMessage(Frame, tag="say", frozen=True):
+    """Say something. Acknowledged by the `MessagePosted` event with the same id; may be sent again."""
 
     id: str
     text: str
@@ -128,13 +128,13 @@ class Publish(Frame, tag="publish", frozen=True):
     body: RunBody
 
 
-class Equip(Frame, tag="equip", frozen=True):
+class SetEngine(Frame, tag="equip", frozen=True):
     """Tell the room that the sender's engine is ready, or goes by another label now."""
 
     agent: str
 
 
-class Prefer(Frame, tag="prefer", frozen=True):
+class SetPreferences(Frame, tag="prefer", frozen=True):
     """Say how the sender likes to be answered from now on."""
 
     text: str
@@ -144,14 +144,14 @@ class Typing(Frame, tag="typing", frozen=True):
     """The sender is writing. Ephemeral."""
 
 
-class Delta(Frame, tag="delta", frozen=True):
+class ReportDelta(Frame, tag="delta", frozen=True):
     """More text of an answer that is being written. Ephemeral."""
 
     message: int
     text: str
 
 
-class Progress(Frame, tag="progress", frozen=True):
+class ReportProgress(Frame, tag="progress", frozen=True):
     """What the agent with the path `agent` is at in a run. Ephemeral."""
 
     message: int
@@ -166,7 +166,7 @@ class Stop(Frame, tag="stop", frozen=True):
     message: int
 
 
-class Rule(Frame, tag="rule", frozen=True):
+class AnswerApproval(Frame, tag="rule", frozen=True):
     """Answer an approval that waits at another terminal of the same person.
 
     `call` stands for the call that was shown; see `genie_core.room.security.signing`. `count` goes with
@@ -193,38 +193,38 @@ class Moderate(Frame, tag="moderate", frozen=True):
     reason: str = ""
 
 
-class Share(Frame, tag="share", frozen=True):
+class ShareArguments(Frame, tag="share", frozen=True):
     """Show, or no longer, what a host's tools are called with for guests."""
 
     on: bool
 
 
-class Admit(Frame, tag="admit", frozen=True):
-    """A host's answer to a `Knocking`."""
+class AnswerJoinRequest(Frame, tag="admit", frozen=True):
+    """A host's answer to a `JoinRequested`."""
 
     knock: int
     allow: bool
 
 
-class Offer(Frame, tag="offer", frozen=True):
+class OfferHosting(Frame, tag="offer", frozen=True):
     """A host asks somebody to host from now on."""
 
     name: str
 
 
-class Accept(Frame, tag="accept", frozen=True):
+class AcceptHosting(Frame, tag="accept", frozen=True):
     """Whoever was asked is willing; `deed` says where they will host."""
 
-    deed: Deed
+    deed: HostRecord
 
 
-class Bequeath(Frame, tag="bequeath", frozen=True):
+class RecoverEvents(Frame, tag="bequeath", frozen=True):
     """Events of an earlier host that the sender's copy has and this room's log has not."""
 
     events: tuple[Event, ...]
 
 
-class Store(Frame, tag="store", frozen=True):
+class StoreFile(Frame, tag="store", frozen=True):
     """Announce a file to be sent in chunks, or ask how much of it has arrived."""
 
     digest: str
@@ -239,7 +239,7 @@ class Chunk(Frame, tag="chunk", frozen=True):
     data: bytes
 
 
-class Fetch(Frame, tag="fetch", frozen=True):
+class FetchFile(Frame, tag="fetch", frozen=True):
     """Ask for the part of a file that begins at `offset`."""
 
     digest: str
@@ -255,24 +255,24 @@ class Bye(Frame, tag="bye", frozen=True):
 ClientFrame: TypeAlias = (
     Hello
     | Prove
-    | Say
+    | PostMessage
     | Publish
-    | Equip
-    | Prefer
+    | SetEngine
+    | SetPreferences
     | Typing
-    | Delta
-    | Progress
+    | ReportDelta
+    | ReportProgress
     | Stop
-    | Rule
+    | AnswerApproval
     | Moderate
-    | Share
-    | Admit
-    | Offer
-    | Accept
-    | Bequeath
-    | Store
+    | ShareArguments
+    | AnswerJoinRequest
+    | OfferHosting
+    | AcceptHosting
+    | RecoverEvents
+    | StoreFile
     | Chunk
-    | Fetch
+    | FetchFile
     | Bye
 )
 
@@ -290,7 +290,7 @@ class Challenge(Frame, tag="challenge", frozen=True):
     signature: bytes = b""
 
 
-class Hold(Frame, tag="hold", frozen=True):
+class JoinPending(Frame, tag="hold", frozen=True):
     """The host is being asked whether the participant may come in."""
 
     text: str = ""
@@ -310,7 +310,7 @@ class Welcome(Frame, tag="welcome", frozen=True):
     head: int
     limits: Limits
     version: int = VERSION
-    deed: Deed | None = None
+    deed: HostRecord | None = None
 
 
 class Entries(Frame, tag="entries", frozen=True):
@@ -319,7 +319,7 @@ class Entries(Frame, tag="entries", frozen=True):
     events: tuple[Event, ...]
 
 
-class Refused(Frame, tag="refused", frozen=True):
+class FrameRefused(Frame, tag="refused", frozen=True):
     """Something was not accepted. `ref` repeats the id of the frame, if it had one.
 
     `final` says that the connection ends here and that trying the same again is of no use.
@@ -331,20 +331,20 @@ class Refused(Frame, tag="refused", frozen=True):
     final: bool = False
 
 
-class Typed(Frame, tag="typed", frozen=True):
+class MemberTyping(Frame, tag="typed", frozen=True):
     """Somebody is writing. Ephemeral."""
 
     name: str
 
 
-class Streamed(Frame, tag="streamed", frozen=True):
+class AnswerDelta(Frame, tag="streamed", frozen=True):
     """More text of an answer in the making. Ephemeral; the `Answered` event has all of it."""
 
     message: int
     text: str
 
 
-class Progressed(Frame, tag="progressed", frozen=True):
+class AgentProgress(Frame, tag="progressed", frozen=True):
     """What an agent is at in a run. Ephemeral; a later one of the same run takes its place."""
 
     message: int
@@ -375,7 +375,7 @@ class Suspending(Frame, tag="suspending", frozen=True):
     within: float
 
 
-class Points(Frame, tag="points", frozen=True):
+class ForkPoints(Frame, tag="points", frozen=True):
     """Where this log and another one of the same room may have parted.
 
     Pairs of sequence number and checksum: the last event before each time the room was hosted, and
@@ -385,13 +385,13 @@ class Points(Frame, tag="points", frozen=True):
     points: tuple[tuple[int, int], ...]
 
 
-class Inherited(Frame, tag="inherited", frozen=True):
+class EventsRecovered(Frame, tag="inherited", frozen=True):
     """Everything bequeathed up to the event that had this number is in the log or was in it."""
 
     seq: int
 
 
-class Ruled(Frame, tag="ruled", frozen=True):
+class ApprovalAnswered(Frame, tag="ruled", frozen=True):
     """For the terminal where an approval waits: its owner answered at another one."""
 
     approval: str
@@ -405,7 +405,7 @@ class Ruled(Frame, tag="ruled", frozen=True):
     stop: bool = False
 
 
-class Knocking(Frame, tag="knocking", frozen=True):
+class JoinRequested(Frame, tag="knocking", frozen=True):
     """For the host: a stranger wants to come in. With `over` they no longer do."""
 
     knock: int
@@ -415,27 +415,27 @@ class Knocking(Frame, tag="knocking", frozen=True):
     over: bool = False
 
 
-class Offered(Frame, tag="offered", frozen=True):
+class HostingOffered(Frame, tag="offered", frozen=True):
     """The host asks whether the receiver would host from now on."""
 
     by: str
 
 
-class Accepted(Frame, tag="accepted", frozen=True):
+class HostingAccepted(Frame, tag="accepted", frozen=True):
     """For the host: `name` is willing to host, where `deed` says."""
 
     name: str
-    deed: Deed
+    deed: HostRecord
 
 
-class Stored(Frame, tag="stored", frozen=True):
+class FileStored(Frame, tag="stored", frozen=True):
     """How many bytes of a file have arrived; all of them means that it is in order, too."""
 
     digest: str
     have: int
 
 
-class Piece(Frame, tag="piece", frozen=True):
+class FilePiece(Frame, tag="piece", frozen=True):
     """A part of a file of `size` bytes, as asked for."""
 
     digest: str
@@ -447,21 +447,21 @@ class Piece(Frame, tag="piece", frozen=True):
 ServerFrame: TypeAlias = (
     Welcome
     | Challenge
-    | Hold
+    | JoinPending
     | Entries
-    | Refused
-    | Typed
-    | Streamed
-    | Progressed
+    | FrameRefused
+    | MemberTyping
+    | AnswerDelta
+    | AgentProgress
     | Stopping
     | Trouble
     | Suspending
-    | Points
-    | Inherited
-    | Ruled
-    | Knocking
-    | Offered
-    | Accepted
-    | Stored
-    | Piece
+    | ForkPoints
+    | EventsRecovered
+    | ApprovalAnswered
+    | JoinRequested
+    | HostingOffered
+    | HostingAccepted
+    | FileStored
+    | FilePiece
 )

@@ -20,7 +20,7 @@ _PIN_CHARS: Final = 43
 _LATEST: Final = 253_370_764_800.0
 
 
-class Deed(msgspec.Struct, frozen=True, omit_defaults=True):
+class HostRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """`host` says that they host `room` at these addresses, with a certificate of this pin.
 
     `key` is the host's and `signature` its signature over the rest; `at` is when it was given, in
@@ -36,7 +36,7 @@ class Deed(msgspec.Struct, frozen=True, omit_defaults=True):
     signature: bytes = b""
 
 
-def sign_deed(
+def sign_host_record(
     identity: "Identity",
     *,
     room: str,
@@ -44,16 +44,16 @@ def sign_deed(
     pin: str,
     addresses: tuple[str, ...],
     at: float,
-) -> Deed:
+) -> HostRecord:
     """State that the identity's owner hosts a room; `at` is in seconds since the epoch.
 
     Addresses beyond the first `ADDRESSES` are left out.
     """
-    unsigned = Deed(room, host, identity.key, pin, addresses[:ADDRESSES], at)
+    unsigned = HostRecord(room, host, identity.key, pin, addresses[:ADDRESSES], at)
     return msgspec.structs.replace(unsigned, signature=identity.sign(_statement(unsigned)))
 
 
-def is_valid(deed: Deed) -> bool:
+def is_valid(deed: HostRecord) -> bool:
     """Whether the deed keeps to the limits and its key's owner signed it; it may come from anybody.
 
     Whether that owner may host the room is another question.
@@ -65,7 +65,7 @@ def is_valid(deed: Deed) -> bool:
     return _is_sane(deed) and verify(deed.key, deed.signature, _statement(deed))
 
 
-def _is_sane(deed: Deed) -> bool:
+def _is_sane(deed: HostRecord) -> bool:
     return (
         all(0 < len(_bytes(text)) <= TEXT_BYTES for text in (deed.room, deed.host))
         and len(deed.pin) in (0, _PIN_CHARS)
@@ -75,7 +75,7 @@ def _is_sane(deed: Deed) -> bool:
     )
 
 
-def _statement(deed: Deed) -> bytes:
+def _statement(deed: HostRecord) -> bytes:
     """The bytes to sign: each part with its length before it, so that none runs into the next."""
     texts = (deed.room, deed.host, deed.key, deed.pin, *deed.addresses)
     parts = [CONTEXT, struct.pack(">d", deed.at), *map(_bytes, texts)]

@@ -19,7 +19,7 @@ NONCE_CHARS: Final = 128
 """Longest nonce that is taken; ours have 43."""
 
 
-class Meeting(msgspec.Struct, frozen=True):
+class Transcript(msgspec.Struct, frozen=True):
     """Everything that makes one arrival of one person different from all others.
 
     `channel` is the pin of the host's certificate, each side's own view of it; empty without TLS.
@@ -54,7 +54,7 @@ class Meeting(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class InviteSecret:
     """The pass in an invite: which one it is, and its secret, which is never sent."""
 
     id: str

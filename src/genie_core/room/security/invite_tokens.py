@@ -10,7 +10,7 @@ from typing import Final, Self
 
 import msgspec
 
-from genie_core.room.protocol.errors import InvalidPasses
+from genie_core.room.protocol.errors import InvalidInviteTokens
 from genie_core.room.security.invite import SECRET_BYTES
 
 MAX_OPEN: Final = 64
@@ -20,7 +20,7 @@ _ID_BYTES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class InviteToken:
     """One secret. It ends at `expires`, in seconds since the epoch, or after `uses` more joins."""
 
     id: str
@@ -33,30 +33,34 @@ class Pass:
         return (self.expires is None or now < self.expires) and (self.uses is None or self.uses > 0)
 
 
-class Passes:
+class InviteTokens:
     """The passes of one room. Knows no clock and no disk: the caller brings the time and saves.
 
     The order of a join is `check`, whatever else decides about it, and `consume` at the end.
     """
 
-    def __init__(self, passes: Iterable[Pass] = ()) -> None:
+    def __init__(self, passes: Iterable[InviteToken] = ()) -> None:
         self._passes = {each.id: each for each in passes}
         self._decoy: Final = secrets.token_bytes(SECRET_BYTES)
 
-    def issue(self, now: float, *, uses: int | None = None, lifetime: float | None = None) -> Pass:
+    def issue(
+        self, now: float, *, uses: int | None = None, lifetime: float | None = None
+    ) -> InviteToken:
         """Make another pass, next to those that are open; `lifetime` is in seconds."""
         self._drop_ended(now)
         expires = None if lifetime is None else now + lifetime
-        made = Pass(self._new_id(), secrets.token_bytes(SECRET_BYTES), expires, uses)
+        made = InviteToken(self._new_id(), secrets.token_bytes(SECRET_BYTES), expires, uses)
         self._passes[made.id] = made
         return made
 
-    def renew(self, now: float, *, uses: int | None = None, lifetime: float | None = None) -> Pass:
+    def renew(
+        self, now: float, *, uses: int | None = None, lifetime: float | None = None
+    ) -> InviteToken:
         """Make a pass that is the only one: all others open the room no more."""
         self._passes.clear()
         return self.issue(now, uses=uses, lifetime=lifetime)
 
-    def newest(self, now: float) -> Pass | None:
+    def newest(self, now: float) -> InviteToken | None:
         """The latest pass that is open: the one to invite people with.
 
         One without limits comes before those that are for somebody in particular.
@@ -102,11 +106,11 @@ class Passes:
 
         """
         try:
-            passes = msgspec.json.decode(content, type=list[Pass])
+            passes = msgspec.json.decode(content, type=list[InviteToken])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InvalidPasses from error
+            raise InvalidInviteTokens from error
         if any(len(each.secret) != SECRET_BYTES for each in passes):
-            raise InvalidPasses
+            raise InvalidInviteTokens
         return cls(passes)
 
     def __repr__(self) -> str:

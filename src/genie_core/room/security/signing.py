@@ -16,16 +16,16 @@ import msgspec
 
 from genie_core.room.protocol.events import (
     FILE_NAME_CHARS,
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
-    Failed,
-    Said,
+    AnswerPosted,
+    ApprovalRequested,
+    DecisionMade,
+    MessagePosted,
+    RunCancelled,
+    RunFailed,
 )
-from genie_core.room.protocol.frames import Rule, Ruled, Say
+from genie_core.room.protocol.frames import AnswerApproval, ApprovalAnswered, PostMessage
 from genie_core.room.security.identity import Identity, verify
-from genie_core.room.state.thread import Proposal
+from genie_core.room.state.thread import ToolApproval
 from genie_core.storage.filenames import safe_name
 
 SPEECH: Final = b"genie-tui room speech 2"
@@ -35,29 +35,29 @@ OLD_SPEECH: Final = b"genie-tui room speech 1"
 RULING: Final = b"genie-tui room ruling 2"
 REPORT: Final = b"genie-tui room report 2"
 
-Signed: TypeAlias = Decided | Asked | Answered | Failed | Cancelled
+Signed: TypeAlias = DecisionMade | ApprovalRequested | AnswerPosted | RunFailed | RunCancelled
 """Reports that engines sign; the last two where they hold a part of an answer."""
 
 
 class Author(Protocol):
     """Knows what one person has said and done in a room, whatever a host says of it."""
 
-    def wrote(self, said: Said) -> bool:
+    def wrote(self, said: MessagePosted) -> bool:
         """Whether they said this, at any time."""
 
-    def is_current(self, said: Said) -> bool:
+    def is_current(self, said: MessagePosted) -> bool:
         """Whether they said it since this program began, and to this terminal."""
 
-    def reported(self, said: Said, body: Signed) -> bool:
+    def reported(self, said: MessagePosted, body: Signed) -> bool:
         """Whether their engine did this about a message of theirs."""
 
 
-def sign_speech(identity: Identity, room: str, say: Say) -> Say:
+def sign_speech(identity: Identity, room: str, say: PostMessage) -> PostMessage:
     """The message with its author's signature."""
     return msgspec.structs.replace(say, signature=identity.sign(_speech(room, say)))
 
 
-def wrote(key: str, room: str, said: Said) -> bool:
+def wrote(key: str, room: str, said: MessagePosted) -> bool:
     """Whether the owner of a key has said this in this room.
 
     The signature doesn't cover the size and type of files, which the host determines.
@@ -66,17 +66,17 @@ def wrote(key: str, room: str, said: Said) -> bool:
     return verify(key, said.signature, statement)
 
 
-def sign_ruling(identity: Identity, room: str, rule: Rule) -> Rule:
+def sign_ruling(identity: Identity, room: str, rule: AnswerApproval) -> AnswerApproval:
     """The answer to an approval with its owner's signature."""
     return msgspec.structs.replace(rule, signature=identity.sign(_ruling(room, rule)))
 
 
-def ruled(key: str, room: str, ruling: Ruled) -> bool:
+def ruled(key: str, room: str, ruling: ApprovalAnswered) -> bool:
     """Whether the owner of a key has answered an approval of this room like this."""
     return verify(key, ruling.signature, _ruling(room, ruling))
 
 
-def shown(proposal: Proposal) -> str:
+def shown(proposal: ToolApproval) -> str:
     """A digest of a call as somebody sees it, so that they don't allow another one."""
     call = proposal.agent, proposal.tool, proposal.arguments
     with suppress(TypeError, ValueError, RecursionError):  # what can't travel was not shown
@@ -84,46 +84,46 @@ def shown(proposal: Proposal) -> str:
     return ""
 
 
-def sign_report(identity: Identity, room: str, said: Said, body: Signed) -> Signed:
+def sign_report(identity: Identity, room: str, said: MessagePosted, body: Signed) -> Signed:
     """A step of an engine with its owner's signature."""
     return msgspec.structs.replace(body, signature=identity.sign(_report(room, said, body)))
 
 
-def reported(key: str, room: str, said: Said, body: Signed) -> bool:
+def reported(key: str, room: str, said: MessagePosted, body: Signed) -> bool:
     """Whether an engine of a key's owner has done this about that very message."""
     return verify(key, body.signature, _report(room, said, body))
 
 
-def _report(room: str, said: Said, body: Signed) -> bytes:
+def _report(room: str, said: MessagePosted, body: Signed) -> bytes:
     match body:
-        case Decided():
+        case DecisionMade():
             step: tuple[object, ...] = "Decided", body.decision, body.query, body.receiver
-        case Asked():
+        case ApprovalRequested():
             call = body.agent, body.tool, body.arguments, body.binding
             step = "Asked", body.approval, *call
-        case Answered():
+        case AnswerPosted():
             # Longer only where it has to be: older signatures stay good.
             step = "Answered", body.text, body.receiver, *(("cut",) if body.cut else ())
-        case Failed():
+        case RunFailed():
             step = "Failed", body.stage, body.error, body.text
-        case Cancelled():
+        case RunCancelled():
             step = "Cancelled", body.reason, body.text
     return _statement(REPORT, room, said.signature, *step)
 
 
-def _speech(room: str, said: Say | Said) -> bytes:
+def _speech(room: str, said: PostMessage | MessagePosted) -> bytes:
     files = [(file.digest, safe_name(file.name[:FILE_NAME_CHARS])) for file in said.files]
     words = said.id, said.text, said.emote, files, said.quotes
     return _statement(SPEECH, room, *words, said.visits)
 
 
-def _old_speech(room: str, said: Said) -> bytes:
+def _old_speech(room: str, said: MessagePosted) -> bytes:
     digests = [file.digest for file in said.files]
     words = said.id, said.text, said.emote, digests, said.quotes
     return _statement(OLD_SPEECH, room, *words, said.written)
 
 
-def _ruling(room: str, rule: Rule | Ruled) -> bytes:
+def _ruling(room: str, rule: AnswerApproval | ApprovalAnswered) -> bytes:
     parts = rule.approval, rule.allow, rule.reason, rule.scope, rule.arguments, rule.call
     return _statement(RULING, room, *parts, rule.count, rule.stop)
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable
 
-from genie_core.room.protocol.host_record import Deed, is_valid
+from genie_core.room.protocol.host_record import HostRecord, is_valid
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.room_state import RoomState
 
 
-def may_host(state: RoomState, deed: Deed) -> bool:
+def can_host(state: RoomState, deed: HostRecord) -> bool:
     """Whether a deed is by somebody who may host the room that this state is of.
 
     That is whoever took part in it with the deed's key, with an engine of their own, and was
@@ -19,7 +19,7 @@ def may_host(state: RoomState, deed: Deed) -> bool:
 
 
 def is_entitled(state: RoomState, key: str) -> bool:
-    """Whether the owner of a key may host the room; see `may_host`."""
+    """Whether the owner of a key may host the room; see `can_host`."""
     name = state.owner_of(key)
     person = state.people.get(name or "")  # a log may name a host who never came in
     if name is None or person is None or person.role not in ("host", "member"):
@@ -28,7 +28,7 @@ def is_entitled(state: RoomState, key: str) -> bool:
     return folded not in state.muted and folded not in state.banned
 
 
-class Allegiance:
+class KnownHosts:
     """Decides with which hosts a copy of a room goes on, at each meeting.
 
     `pins` are those of the certificates of hosts that the copy knew last. `state` is asked for at

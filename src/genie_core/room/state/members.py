@@ -3,7 +3,14 @@
 from dataclasses import dataclass, field
 from enum import Enum
 
-from genie_core.room.protocol.events import Equipped, Event, Joined, Left, Moderated, Role
+from genie_core.room.protocol.events import (
+    EngineChanged,
+    Event,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    Role,
+)
 from genie_core.room.protocol.names import fold_name
 
 
@@ -101,7 +108,7 @@ class Members:
             person.terminals.clear()
             person.survey()
 
-    def join(self, event: Event, joined: Joined) -> None:
+    def join(self, event: Event, joined: MemberJoined) -> None:
         """Let the author of an event in, at one terminal of perhaps several."""
         before = self.people.get(event.by)
         terminal = Terminal(joined.engine, joined.agent, joined.visit)
@@ -125,7 +132,7 @@ class Members:
             self.keys.setdefault(fold_name(event.by), joined.key)
         self.prefer(event.by, joined.preferences)
 
-    def leave(self, left: Left) -> None:
+    def leave(self, left: MemberLeft) -> None:
         """Let somebody go from one terminal, or from all."""
         person = self.people.get(left.name)
         if person is None:
@@ -136,7 +143,7 @@ class Members:
             person.terminals.clear()
         person.survey()
 
-    def equip(self, name: str, equipped: Equipped) -> None:
+    def equip(self, name: str, equipped: EngineChanged) -> None:
         """Note by what label the engine of somebody's terminal goes."""
         person = self.people.get(name)
         if person is None:
@@ -155,7 +162,7 @@ class Members:
         else:
             self.preferences.pop(fold_name(name), None)
 
-    def moderate(self, moderated: Moderated) -> None:
+    def moderate(self, moderated: MemberModerated) -> None:
         """Note what the host has decided about somebody."""
         name = fold_name(moderated.name)
         person = self.people.get(moderated.name)

@@ -13,33 +13,33 @@ import msgspec
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.events import (
     MOST_SPENDINGS,
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
-    Equipped,
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    ArgumentSharingChanged,
+    DecisionMade,
+    EngineChanged,
     Event,
-    Failed,
     FileRef,
-    Hosted,
-    Joined,
-    Left,
-    Moderated,
-    Opened,
-    Preferred,
-    Recovered,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    MessagePosted,
+    PreferencesChanged,
+    RecoveredEvent,
     Role,
+    RoomCreated,
+    RoomSuspended,
     RunBody,
-    Said,
-    Settled,
-    Shared,
-    Suspended,
-    Unreadable,
+    RunCancelled,
+    RunFailed,
+    UnreadableEvent,
 )
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.costs import Costs
 from genie_core.room.state.members import Members, Person, Presence
-from genie_core.room.state.thread import RUNNING, Exchange, Phase, Proposal
+from genie_core.room.state.thread import RUNNING, MessageThread, Phase, ToolApproval
 
 WINDOW: Final = 1_000
 """A state holds at least this many of the latest messages, and fewer than twice as many.
@@ -74,17 +74,17 @@ class RoomState:
         self.hosting = False
         self.head = 0
         self.members = Members()
-        self.exchanges: dict[int, Exchange] = {}
-        self.proposals: dict[str, Proposal] = {}
-        self.running: dict[int, Exchange] = {}
-        self.open: dict[str, Proposal] = {}
-        self.parked: dict[str, Proposal] = {}
+        self.exchanges: dict[int, MessageThread] = {}
+        self.proposals: dict[str, ToolApproval] = {}
+        self.running: dict[int, MessageThread] = {}
+        self.open: dict[str, ToolApproval] = {}
+        self.parked: dict[str, ToolApproval] = {}
         self.unreadable: set[int] = set()
         self.host_key = ""
         self.pin = ""
         self.hostings: list[int] = []
         self.hosts: set[str] = set()
-        self.heir: Suspended | None = None
+        self.heir: RoomSuspended | None = None
         self.sharing = False
         self.recovered: dict[int, int] = {}
         self.costs = Costs()
@@ -154,7 +154,7 @@ class RoomState:
         """The people in the room now: the host first, then in order of arrival."""
         return self.members.present()
 
-    def pending_for(self, owner: str) -> list[Proposal]:
+    def pending_for(self, owner: str) -> list[ToolApproval]:
         """The tool calls that wait for this person, oldest first."""
         return [
             proposal
@@ -162,7 +162,7 @@ class RoomState:
             if proposal.owner == owner and not proposal.unasked
         ]
 
-    def parked_for(self, owner: str) -> list[Proposal]:
+    def parked_for(self, owner: str) -> list[ToolApproval]:
         """The tool calls from before the last suspend that this person can still answer."""
         return [proposal for proposal in self.parked.values() if proposal.owner == owner]
 
@@ -182,7 +182,7 @@ class RoomState:
             return self.host
         return self.members.owner_of(key)
 
-    def is_elsewhere(self, exchange: Exchange, device: str) -> bool:
+    def is_elsewhere(self, exchange: MessageThread, device: str) -> bool:
         """Whether a run is the business of another terminal of its handler, which is connected."""
         person = self.people.get(exchange.handler)
         return person is not None and exchange.device in person.terminals.keys() - {device}
@@ -198,23 +198,23 @@ class RoomState:
             return f"message {body.message} is handled at another terminal of {by}"
         return self._out_of_order(exchange, body)
 
-    def _out_of_order(self, exchange: Exchange, body: RunBody) -> str | None:
+    def _out_of_order(self, exchange: MessageThread, body: RunBody) -> str | None:
         phase = exchange.phase
         match body:
-            case Decided(decision="ignore"):
+            case DecisionMade(decision="ignore"):
                 fits = phase is Phase.DECIDING
-            case Decided():
+            case DecisionMade():
                 fits = phase is Phase.DECIDING or phase not in RUNNING
-            case Asked():
+            case ApprovalRequested():
                 fits = phase in (Phase.WORKING, Phase.WAITING)
                 fits = fits and body.approval not in self.proposals
-            case Settled():
+            case ApprovalResolved():
                 fits = body.approval in exchange.proposals and (
                     body.approval in self.open or body.approval in self.parked
                 )
-            case Answered():
+            case AnswerPosted():
                 fits = phase is Phase.WORKING
-            case Failed() | Cancelled():
+            case RunFailed() | RunCancelled():
                 fits = phase in RUNNING
         if fits:
             return None
@@ -223,35 +223,35 @@ class RoomState:
 
     def _dispatch(self, event: Event) -> None:
         match event.body:
-            case Opened(room=room, title=title):
+            case RoomCreated(room=room, title=title):
                 self.room, self.title = room, title
-            case Hosted() as hosted:
+            case HostStarted() as hosted:
                 self._doors_open(event, hosted)
-            case Suspended() as suspended:
+            case RoomSuspended() as suspended:
                 self._doors_closed(suspended)
-            case Joined() as joined:
+            case MemberJoined() as joined:
                 self.members.join(event, joined)
-            case Left() as left:
+            case MemberLeft() as left:
                 self.members.leave(left)
-            case Equipped() as equipped:
+            case EngineChanged() as equipped:
                 self.members.equip(event.by, equipped)
-            case Preferred(text=text):
+            case PreferencesChanged(text=text):
                 self.members.prefer(event.by, text)
-            case Said() as said:
+            case MessagePosted() as said:
                 self._said(event, said)
-            case Moderated() as moderated:
+            case MemberModerated() as moderated:
                 self.members.moderate(moderated)
-            case Shared(on=on):
+            case ArgumentSharingChanged(on=on):
                 self.sharing = on
-            case Recovered() as recovered:
+            case RecoveredEvent() as recovered:
                 self._recovered(event, recovered.event)
-            case Unreadable():
+            case UnreadableEvent():
                 if len(self.unreadable) < WINDOW:  # that there is one is all that counts
                     self.unreadable.add(event.seq)
             case body:
                 self._ran(event, body)
 
-    def _doors_open(self, event: Event, hosted: Hosted) -> None:
+    def _doors_open(self, event: Event, hosted: HostStarted) -> None:
         is_new_room = hosted.room not in ("", self.room)
         self.room, self.title = hosted.room or self.room, hosted.title or self.title
         self.host, self.hosting, self.heir = hosted.host, True, None
@@ -263,7 +263,7 @@ class RoomState:
             self.members.rebind(hosted.host, hosted.key)
         self.members.host(hosted.host, hosted.key)
 
-    def _doors_closed(self, suspended: Suspended) -> None:
+    def _doors_closed(self, suspended: RoomSuspended) -> None:
         self.hosting = False
         self.heir = suspended if suspended.heir else None
         self.members.empty()
@@ -277,21 +277,21 @@ class RoomState:
         self.recovered[original.seq] = event.seq
         self.inherited.add((original.seq, event_mark(original)))
         match original.body:
-            case Said() as said:
+            case MessagePosted() as said:
                 told = msgspec.structs.replace(said, handler="", device="")
-                exchange = Exchange(event.seq, original.at, original.by, told, Phase.UNHANDLED)
+                exchange = MessageThread(event.seq, original.at, original.by, told, Phase.UNHANDLED)
                 exchange.voucher = event.by
                 self._keep(exchange)
-            case Moderated(measure="ban") as ban if event.by == original.by:
+            case MemberModerated(measure="ban") as ban if event.by == original.by:
                 if event.by in self.hosts and fold_name(ban.name) != fold_name(self.host):
                     self.members.moderate(ban)
-            case Answered(message=message) as answered:
+            case AnswerPosted(message=message) as answered:
                 found = self._meant(message, original.seq)
                 if found is not None and found.answer is None:
                     self._answered_before(event, original, answered, found)
 
     def _answered_before(
-        self, event: Event, original: Event, answered: Answered, found: Exchange
+        self, event: Event, original: Event, answered: AnswerPosted, found: MessageThread
     ) -> None:
         """Show a recovered answer; a run that still counts is ended only by whoever runs it."""
         if found.phase in RUNNING and not event.by == original.by == found.handler:
@@ -300,7 +300,7 @@ class RoomState:
         found.answer_voucher, found.error, found.cancelled = event.by, None, None
         self._end(found, Phase.ANSWERED, original.at)
 
-    def _meant(self, message: int, seq: int) -> Exchange | None:
+    def _meant(self, message: int, seq: int) -> MessageThread | None:
         """The message that the recovered event `seq` speaks of.
 
         Numbers from before the logs parted, which is where the hosting changed, mean the same here.
@@ -310,14 +310,14 @@ class RoomState:
         is_shared = any(message < parted <= seq for parted in self.hostings[1:])
         return self.exchanges.get(message) if is_shared else None
 
-    def _said(self, event: Event, said: Said) -> None:
+    def _said(self, event: Event, said: MessagePosted) -> None:
         phase = Phase.DECIDING if said.handler else Phase.UNHANDLED
-        exchange = Exchange(event.seq, event.at, event.by, said, phase)
+        exchange = MessageThread(event.seq, event.at, event.by, said, phase)
         if said.handler:
             self.running[event.seq] = exchange
         self._keep(exchange)
 
-    def _keep(self, exchange: Exchange) -> None:
+    def _keep(self, exchange: MessageThread) -> None:
         """Take a message in, and forget old ones when there are too many."""
         self.exchanges[exchange.seq] = exchange
         self.messages += 1
@@ -345,12 +345,12 @@ class RoomState:
             if self.unreadable or body.message <= self.floor:
                 return
             raise IllegalEvent(f"event {event.seq} speaks of the unknown message {body.message}")
-        if isinstance(body, Decided | Answered | Failed | Cancelled) and body.spent:
+        if isinstance(body, DecisionMade | AnswerPosted | RunFailed | RunCancelled) and body.spent:
             exchange.spent = (exchange.spent + body.spent)[:MOST_SPENDINGS]
-            silent = isinstance(body, Decided) and body.decision == "ignore"
+            silent = isinstance(body, DecisionMade) and body.decision == "ignore"
             self.costs.add(event.by, body.spent, silent=silent)
         match body:
-            case Decided():
+            case DecisionMade():
                 exchange.decision, exchange.decided_at = body, event.at
                 if body.decision == "ignore":
                     self._end(exchange, Phase.IGNORED, event.at)
@@ -358,23 +358,23 @@ class RoomState:
                     exchange.phase, exchange.ended_at = Phase.WORKING, None
                     exchange.error = exchange.cancelled = None
                     self.running[exchange.seq] = exchange
-            case Asked():
+            case ApprovalRequested():
                 self._asked(event, exchange, body)
-            case Settled():
+            case ApprovalResolved():
                 self._settled(event, exchange, body)
-            case Answered():
+            case AnswerPosted():
                 exchange.answer, exchange.answered_seq = body, event.seq
                 exchange.answer_voucher = ""
                 self._end(exchange, Phase.ANSWERED, event.at)
-            case Failed():
+            case RunFailed():
                 exchange.error = body
                 self._end(exchange, Phase.FAILED, event.at)
-            case Cancelled():
+            case RunCancelled():
                 exchange.cancelled = body
                 self._end(exchange, Phase.CANCELLED, event.at)
 
-    def _asked(self, event: Event, exchange: Exchange, asked: Asked) -> None:
-        proposal = Proposal(
+    def _asked(self, event: Event, exchange: MessageThread, asked: ApprovalRequested) -> None:
+        proposal = ToolApproval(
             asked.approval,
             asked.message,
             exchange.handler,
@@ -397,7 +397,7 @@ class RoomState:
         if not proposal.unasked:
             exchange.phase = Phase.WAITING
 
-    def _settled(self, event: Event, exchange: Exchange, settled: Settled) -> None:
+    def _settled(self, event: Event, exchange: MessageThread, settled: ApprovalResolved) -> None:
         proposal = self.proposals.get(settled.approval)
         if proposal is None:
             if self.unreadable:
@@ -419,7 +419,7 @@ class RoomState:
         if exchange.phase is Phase.WAITING and not exchange.waiting:
             exchange.phase = Phase.WORKING
 
-    def _end(self, exchange: Exchange, phase: Phase, at: float) -> None:
+    def _end(self, exchange: MessageThread, phase: Phase, at: float) -> None:
         exchange.phase, exchange.ended_at = phase, at
         self.running.pop(exchange.seq, None)
         for approval in exchange.waiting:

@@ -6,11 +6,11 @@ from typing import Final
 
 import msgspec
 
-from genie_core.room.protocol.events import FileRef, Role, Suspended
+from genie_core.room.protocol.events import FileRef, Role, RoomSuspended
 from genie_core.room.state.costs import Costs
 from genie_core.room.state.members import Members, Person
 from genie_core.room.state.room_state import RoomState
-from genie_core.room.state.thread import Exchange, Proposal
+from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.runtime.progress import Usage
 
 VERSION: Final = 4
@@ -40,8 +40,8 @@ class _Checkpoint(msgspec.Struct, array_like=True):
     floor: int
     messages: int
     people: list[Person]
-    exchanges: list[Exchange]
-    proposals: list[Proposal]
+    exchanges: list[MessageThread]
+    proposals: list[ToolApproval]
     running: list[int]
     open: list[str]
     parked: list[str]
@@ -50,7 +50,7 @@ class _Checkpoint(msgspec.Struct, array_like=True):
     pin: str
     hostings: list[int]
     hosts: list[str]
-    heir: Suspended | None
+    heir: RoomSuspended | None
     sharing: bool
     keys: dict[str, str]
     roles: dict[str, Role]

@@ -5,14 +5,14 @@ from enum import Enum
 from typing import Any, Final
 
 from genie_core.room.protocol.events import (
-    Answered,
-    Asked,
-    Cancelled,
-    Decided,
-    Failed,
+    AnswerPosted,
+    ApprovalRequested,
+    DecisionMade,
     How,
+    MessagePosted,
     Outcome,
-    Said,
+    RunCancelled,
+    RunFailed,
     Scope,
     Spending,
 )
@@ -35,7 +35,7 @@ RUNNING: Final = frozenset({Phase.DECIDING, Phase.WORKING, Phase.WAITING})
 
 
 @dataclass(slots=True)
-class Proposal:
+class ToolApproval:
     """A tool call that needs, or needed, a person's answer.
 
     `outcome` is None while it waits. A parked one can be answered again after a resume. `edited`
@@ -68,9 +68,9 @@ class Proposal:
     how: How = ""
 
     @property
-    def call(self) -> Asked:
+    def call(self) -> ApprovalRequested:
         """The event by which it was proposed."""
-        return Asked(
+        return ApprovalRequested(
             self.message,
             self.id,
             self.agent,
@@ -87,7 +87,7 @@ class Proposal:
 
 
 @dataclass(slots=True)
-class Exchange:
+class MessageThread:
     """A message and everything that its handler's engine did about it.
 
     `waiting` are the ids of its open approvals, in order, `parked` those of the ones that were kept
@@ -100,21 +100,21 @@ class Exchange:
     seq: int
     at: float
     author: str
-    said: Said
+    said: MessagePosted
     phase: Phase
-    decision: Decided | None = None
+    decision: DecisionMade | None = None
     decided_at: float | None = None
     proposals: list[str] = field(default_factory=list)
     waiting: dict[str, None] = field(default_factory=dict)
     parked: dict[str, None] = field(default_factory=dict)
-    answer: Answered | None = None
+    answer: AnswerPosted | None = None
     answered_seq: int | None = None
-    error: Failed | None = None
+    error: RunFailed | None = None
     ended_at: float | None = None
     voucher: str = ""
     answer_voucher: str = ""
     spent: tuple[Spending, ...] = ()
-    cancelled: Cancelled | None = None
+    cancelled: RunCancelled | None = None
 
     @property
     def partial(self) -> str:

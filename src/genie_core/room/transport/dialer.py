@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import InvalidAddress, RoomError, Unreachable, WrongPin
-from genie_core.room.protocol.host_record import Deed
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.runtime.tasks import start_task
 
@@ -39,7 +39,7 @@ MAX_KNOWN: Final = 24
 logger = logging.getLogger(__name__)
 
 
-class Whereabouts(NamedTuple):
+class Endpoint(NamedTuple):
     """Where a host may be, and the pin of its certificate; an empty pin is for loopback only."""
 
     address: Address
@@ -49,11 +49,13 @@ class Whereabouts(NamedTuple):
 class Finder(Protocol):
     """Knows who announces a room on the network."""
 
-    async def find(self, room: str, seconds: float = ...) -> list[tuple[Deed, tuple[str, ...]]]:
+    async def find(
+        self, room: str, seconds: float = ...
+    ) -> list[tuple[HostRecord, tuple[str, ...]]]:
         """Who says that they host the room, and where; the latest first."""
 
 
-class Seeker:
+class Dialer:
     """A connector that does not give up on one address.
 
     Known whereabouts come first, in order. If none answers as it should, the network is asked for
@@ -64,23 +66,23 @@ class Seeker:
 
     def __init__(
         self,
-        known: Sequence[Whereabouts],
+        known: Sequence[Endpoint],
         connect: Callable[[Address, str], Awaitable[ClientConnection]],
         *,
         room: str = "",
         finder: Finder | None = None,
-        trusts: Callable[[Deed], bool] | None = None,
+        trusts: Callable[[HostRecord], bool] | None = None,
     ) -> None:
         self._known = list(dict.fromkeys(known))
         self._connect = connect
         self._finder = finder
         self._trusts = trusts
         self.room = room
-        self.current: Whereabouts | None = None
-        self._latest: Whereabouts | None = None
+        self.current: Endpoint | None = None
+        self._latest: Endpoint | None = None
 
     @property
-    def known(self) -> tuple[Whereabouts, ...]:
+    def known(self) -> tuple[Endpoint, ...]:
         """All that may lead to the room, the latest that did so first."""
         return tuple(self._known)
 
@@ -109,19 +111,19 @@ class Seeker:
         """Go no more to where a host of this certificate was, unless the network says so."""
         self._known = [each for each in self._known if each.pin != pin]
 
-    def learn(self, deed: Deed) -> None:
+    def learn(self, deed: HostRecord) -> None:
         """Take note of where a host is from now on; of whom nobody trusts, nothing."""
         pins = {each.pin for each in self._known}
         if deed.pin in pins or (self._trusts is not None and self._trusts(deed)):
             self._note(_whereabouts(deed.addresses, deed.pin))
 
-    def _note(self, more: Iterable[Whereabouts]) -> None:
+    def _note(self, more: Iterable[Endpoint]) -> None:
         self._known = list(dict.fromkeys([*self._known, *more]))[:MAX_KNOWN]
 
-    async def _search(self) -> list[Whereabouts]:
+    async def _search(self) -> list[Endpoint]:
         if self._finder is None or not self.room:
             return []
-        found: list[Whereabouts] = []
+        found: list[Endpoint] = []
         pins = {each.pin for each in self._known if each.pin}
         for deed, addresses in await self._finder.find(self.room, SEARCH):
             if deed.pin in pins or (self._trusts is not None and self._trusts(deed)):
@@ -129,7 +131,7 @@ class Seeker:
         return [each for each in dict.fromkeys(found) if each not in self._known]
 
     async def _try(
-        self, candidates: Sequence[Whereabouts], failures: list[RoomError]
+        self, candidates: Sequence[Endpoint], failures: list[RoomError]
     ) -> ClientConnection | None:
         """The first connection that stands; the others are given up. Cancelling leaves none."""
         tasks: list[asyncio.Task[ClientConnection]] = []
@@ -149,7 +151,7 @@ class Seeker:
         return None
 
     async def _try_one(
-        self, candidate: Whereabouts, delay: float, failures: list[RoomError]
+        self, candidate: Endpoint, delay: float, failures: list[RoomError]
     ) -> ClientConnection:
         await asyncio.sleep(delay)
         try:
@@ -157,10 +159,10 @@ class Seeker:
         except RoomError as error:
             failures.append(error)
             raise
-        self._came_by(Whereabouts(candidate.address, candidate.pin or link.channel or ""))
+        self._came_by(Endpoint(candidate.address, candidate.pin or link.channel or ""))
         return link
 
-    def _came_by(self, way: Whereabouts) -> None:
+    def _came_by(self, way: Endpoint) -> None:
         self._latest = way
         rest = [each for each in self._known if each != way and each != (way.address, "")]
         self._known = [way, *rest][:MAX_KNOWN]
@@ -176,11 +178,11 @@ async def _give_up(tasks: list[asyncio.Task[ClientConnection]]) -> None:
             task.result().abort()
 
 
-def _whereabouts(addresses: Iterable[str], pin: str) -> list[Whereabouts]:
-    found: list[Whereabouts] = []
+def _whereabouts(addresses: Iterable[str], pin: str) -> list[Endpoint]:
+    found: list[Endpoint] = []
     for text in addresses:
         with suppress(InvalidAddress):
-            found.append(Whereabouts(parse_address(text), pin))
+            found.append(Endpoint(parse_address(text), pin))
     return found
 
 

@@ -17,7 +17,7 @@ from websockets.asyncio.connection import Connection
 from websockets.asyncio.server import ServerConnection
 from websockets.frames import CloseCode, Frame, Opcode
 
-from genie_core.room.transport.origin import site_of, source_of
+from genie_core.room.transport.origin import client_origin, site_of
 from genie_core.room.transport.rate import TokenBucket
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class PlainClientSocket(PlainSocket, ClientConnection):
     """A participant's end."""
 
 
-class Straight(connect):
+class StrictHandshake(connect):
     """Connects to where it is told and nowhere else, whatever answers there."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
@@ -102,7 +102,7 @@ def most_standing(most: int) -> int:
     return most + int(most * KNOWN_SHARE) + RESERVE
 
 
-class Gate:
+class HalfOpenLimiter:
     """Counts the connections of strangers, for all sockets of a host that it guards.
 
     Of `most` that stand there, a newcomer displaces the oldest of the source that has the most,
@@ -127,7 +127,7 @@ class Gate:
 
     def guard(self, sock: socket.socket) -> socket.socket:
         """Take over a listening socket; returns the one to accept connections from."""
-        return GatedSocket(self, sock)
+        return LimitedSocket(self, sock)
 
     def let_in(self, descriptor: int) -> None:
         """Stop counting a connection, and know its source: the room knows whose it is."""
@@ -205,10 +205,10 @@ class Gate:
         stranger.hang_up()
 
 
-class GatedSocket(socket.socket):
+class LimitedSocket(socket.socket):
     """A listening socket that hands out only connections for which there is room."""
 
-    def __init__(self, gate: Gate, sock: socket.socket) -> None:
+    def __init__(self, gate: HalfOpenLimiter, sock: socket.socket) -> None:
         super().__init__(fileno=sock.detach())
         self.settimeout(0)
         self._gate = gate
@@ -224,7 +224,7 @@ class GatedSocket(socket.socket):
         if self._gate.is_shut:
             raise ConnectionAbortedError
         accepted, address = super().accept()
-        source = source_of(str(address[0]))
+        source = client_origin(str(address[0]))
         if not self._gate.admits(source):
             accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             accepted.close()
@@ -235,7 +235,7 @@ class GatedSocket(socket.socket):
 class Stranger(socket.socket):
     """An accepted connection, which the gate counts until it is let in or closed."""
 
-    def __init__(self, gate: Gate, sock: socket.socket, source: str) -> None:
+    def __init__(self, gate: HalfOpenLimiter, sock: socket.socket, source: str) -> None:
         super().__init__(fileno=sock.detach())
         self.source: Final = source
         self.site: Final = site_of(source)

@@ -11,7 +11,7 @@ SITE_BITS: Final = 64
 """The part of an IPv6 address that a machine can't choose for itself; a whole network shares it."""
 
 
-def source_of(host: str) -> str:
+def client_origin(host: str) -> str:
     """The address in its one spelling; all of loopback's addresses are one machine."""
     host = host.partition("%")[0]
     with suppress(ValueError):

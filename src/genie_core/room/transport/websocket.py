@@ -30,8 +30,13 @@ from genie_core.room.protocol.errors import (
 from genie_core.room.protocol.frames import ClientFrame, ServerFrame
 from genie_core.room.security.certificate import Certificate, client_context, pin_of
 from genie_core.room.transport.connection import ClientConnection, In, Out, take_any
-from genie_core.room.transport.hardening import Gate, PlainClientSocket, PlainServerSocket, Straight
-from genie_core.room.transport.origin import source_of
+from genie_core.room.transport.hardening import (
+    HalfOpenLimiter,
+    PlainClientSocket,
+    PlainServerSocket,
+    StrictHandshake,
+)
+from genie_core.room.transport.origin import client_origin
 
 PING_INTERVAL: Final = 10.0
 """Seconds between pings, by which a host finds out that a participant is gone."""
@@ -255,7 +260,7 @@ async def bind(address: Address, *, beyond: bool = False) -> socket.socket:
 
 async def listen(
     sock: socket.socket,
-    gate: Gate,
+    gate: HalfOpenLimiter,
     attend: Attend,
     encoder: Callable[[ServerFrame], bytes],
     *,
@@ -285,7 +290,7 @@ async def listen(
         link = WebSocketConnection[ServerFrame, ClientFrame](
             ws, encoder, lambda data: decode_client(data, frame_bytes), pin, packer
         )
-        source = source_of(str(ws.remote_address[0]) if ws.remote_address else "unknown")
+        source = client_origin(str(ws.remote_address[0]) if ws.remote_address else "unknown")
         descriptor: int = ws.transport.get_extra_info("socket").fileno()
         await attend(link, source, pin, partial(gate.let_in, descriptor))
 
@@ -312,7 +317,7 @@ async def _connect(address: Address) -> ClientConnection:
 
 async def _open(address: Address, scheme: str, **options: Any) -> Client:
     try:
-        return await Straight(
+        return await StrictHandshake(
             f"{scheme}://{address}/",
             proxy=None,
             open_timeout=OPEN_TIMEOUT,

@@ -5,7 +5,7 @@ import pytest
 
 from genie_core.agent.base import CutAnswer
 from genie_core.errors import ModelFailed
-from genie_core.testing.contract.rig import Case, ask
+from genie_core.testing.contract.rig import ContractCase, ask
 from genie_core.testing.turns import Call, Say
 
 _MORE_THAN_ANYBODY_TRIES = 10
@@ -13,7 +13,7 @@ _MORE_THAN_ANYBODY_TRIES = 10
 ANSWER = "Paris is the capital of France,\nand has been for long."
 
 
-class Answering(Case):
+class Answering(ContractCase):
     """The answer is what the model said last."""
 
     async def test_the_answer_is_what_the_model_said(self, streaming: bool) -> None:

@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from genie_core.agent.approval import Approval, ApprovalCallback, ApprovalContext, Verdict
-from genie_core.testing.contract.rig import Approver, Case, Rig, ask
+from genie_core.testing.contract.rig import Approver, ContractCase, Rig, ask
 from genie_core.testing.turns import Call, Calls, Say
 
 DELETE = Call("delete", {"path": "notes.txt"})
 
 
-class Approving(Case):
+class Approving(ContractCase):
     """No tool runs unasked, and what was answered is what happens."""
 
     async def test_a_call_is_asked_for_by_name_and_arguments_before_it_runs(

@@ -2,11 +2,11 @@
 # ruff: noqa: D102, FBT001, S101 - these are tests: their names say it all, flags are fixtures
 
 from genie_core.agent.base import AsyncTool
-from genie_core.testing.contract.rig import Approver, Case, ask
+from genie_core.testing.contract.rig import Approver, ContractCase, ask
 from genie_core.testing.turns import Call, Calls, Say, Turn
 
 
-class Calling(Case):
+class Calling(ContractCase):
     """Whatever a tool does, the model gets to know and the run goes on."""
 
     async def test_a_tool_gets_its_arguments_and_the_model_its_result(

@@ -9,14 +9,14 @@ import pytest
 from genie_core.agent.approval import Approval, ApprovalContext
 from genie_core.agent.base import AsyncTool
 from genie_core.runtime.tasks import start_task
-from genie_core.testing.contract.rig import Case, Rig, ask, new_lines, through_json
+from genie_core.testing.contract.rig import ContractCase, Rig, ask, new_lines, through_json
 from genie_core.testing.turns import Call, Calls, Cut, Refuse, Say, Stall
 
 BEGINNING = "Once upon a time"
 WORK = Call("work", {"hours": 8})
 
 
-class Ending(Case):
+class Ending(ContractCase):
     """A run that was cancelled or failed leaves an agent that works.
 
     Run the contract against a model that refuses conversations in which a tool call has no

@@ -9,13 +9,13 @@ import pytest
 
 from genie_core.errors import AttachmentError
 from genie_core.message import Attachment
-from genie_core.testing.contract.rig import Case, ask
+from genie_core.testing.contract.rig import ContractCase, ask
 from genie_core.testing.turns import Say
 
 TOO_LARGE = 1 << 28  # for any provider, and yet an agent that reads it leaves the machine alive
 
 
-class Reading(Case):
+class Reading(ContractCase):
     """A file reaches the model, or an error says which one didn't and why."""
 
     async def test_an_image_reaches_the_model(self, streaming: bool, tmp_path: Path) -> None:

@@ -4,11 +4,11 @@
 import json
 from typing import Any
 
-from genie_core.testing.contract.rig import Case, Rig, ask, new_lines, through_json
+from genie_core.testing.contract.rig import ContractCase, Rig, ask, new_lines, through_json
 from genie_core.testing.turns import Call, Say
 
 
-class Remembering(Case):
+class Remembering(ContractCase):
     """An agent goes on where it was, in this process or the next."""
 
     async def test_the_model_is_shown_what_was_said_before(self) -> None:

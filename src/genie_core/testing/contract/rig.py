@@ -11,7 +11,7 @@ import pytest
 from genie_core.agent.approval import ApprovalCallback, Verdict
 from genie_core.agent.base import Agent, AgentInput, AsyncTool
 from genie_core.message import Attachment
-from genie_core.testing.shown import ScriptedModel, Shown
+from genie_core.testing.shown import ScriptedModel, ShownMessages
 from genie_core.testing.turns import Turn
 
 Feature: TypeAlias = Literal[
@@ -58,7 +58,7 @@ class Rig:
         return self._model
 
     @property
-    def last(self) -> Shown:
+    def last(self) -> ShownMessages:
         """What the model was shown last; skips the test if nobody can tell."""
         return self.model.requests[-1]
 
@@ -79,7 +79,7 @@ class Approver:
         return self._answer
 
 
-class Case:
+class ContractCase:
     """What the tests of the contract have in common.
 
     `lacks` gives, for each feature the agent does without, the reason to show for skipped tests.

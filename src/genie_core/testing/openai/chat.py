@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from genie_core.testing.openai.reply import Reply, WrittenCall, media_type, split_text
-from genie_core.testing.openai.request import ApiName, Entry
+from genie_core.testing.openai.reply import ModelReply, WrittenCall, media_type, split_text
+from genie_core.testing.openai.request import ApiName, HistoryEntry
 from genie_core.testing.turns import split_words
 
 
@@ -16,22 +16,22 @@ class ChatApi:
     name: ApiName = "chat"
     adjacent_results = True
 
-    def entries(self, body: dict[str, Any]) -> Iterator[Entry]:
+    def entries(self, body: dict[str, Any]) -> Iterator[HistoryEntry]:
         """Read the conversation."""
         for message in body.get("messages", ()):
             texts, files = _content(message.get("content"))
             match message["role"]:
                 case "system" | "developer":
-                    yield Entry("system", texts)
+                    yield HistoryEntry("system", texts)
                 case "tool":
-                    yield Entry("tool", texts, files, message["tool_call_id"])
+                    yield HistoryEntry("tool", texts, files, message["tool_call_id"])
                 case "assistant":
                     if texts:
-                        yield Entry("assistant", texts)
+                        yield HistoryEntry("assistant", texts)
                     for call in message.get("tool_calls") or ():
-                        yield Entry("call", call_id=call["id"], **call["function"])
+                        yield HistoryEntry("call", call_id=call["id"], **call["function"])
                 case _:
-                    yield Entry("user", texts, files)
+                    yield HistoryEntry("user", texts, files)
 
     def tools(self, body: dict[str, Any]) -> list[str]:
         """Name the functions offered."""
@@ -46,11 +46,11 @@ class ChatApi:
         """Name the stored items that are referred to: this interface stores none."""
         return []
 
-    def stored(self, _reply: Reply) -> list[str]:
+    def stored(self, _reply: ModelReply) -> list[str]:
         """Name the items that are stored with an answer: none, as above."""
         return []
 
-    def whole(self, reply: Reply) -> dict[str, Any]:
+    def whole(self, reply: ModelReply) -> dict[str, Any]:
         """Write the answer in one piece."""
         message: dict[str, Any] = {"role": "assistant", "content": reply.text, "refusal": None}
         if reply.calls:
@@ -62,13 +62,13 @@ class ChatApi:
             "usage": _usage(reply),
         }
 
-    def beginning(self, reply: Reply) -> Iterator[str]:
+    def beginning(self, reply: ModelReply) -> Iterator[str]:
         """Write the events up to the end of the text."""
         yield _chunk(reply, {"role": "assistant", "content": ""})
         for word in split_words(reply.text or ""):
             yield _chunk(reply, {"content": word})
 
-    def rest(self, reply: Reply) -> Iterator[str]:
+    def rest(self, reply: ModelReply) -> Iterator[str]:
         """Write the calls, their arguments bit by bit, and the end."""
         for index, call in enumerate(reply.calls):
             opened = {"index": index, **_call(replace(call, arguments=""))}
@@ -108,13 +108,13 @@ def _call(call: WrittenCall) -> dict[str, Any]:
     return {"id": call.id, "type": "function", "function": function}
 
 
-def _reason(reply: Reply) -> str:
+def _reason(reply: ModelReply) -> str:
     if reply.cut:
         return "length"
     return "tool_calls" if reply.calls else "stop"
 
 
-def _envelope(reply: Reply, kind: str) -> dict[str, Any]:
+def _envelope(reply: ModelReply, kind: str) -> dict[str, Any]:
     return {
         "id": f"chatcmpl-{reply.tag}",
         "object": kind,
@@ -123,12 +123,12 @@ def _envelope(reply: Reply, kind: str) -> dict[str, Any]:
     }
 
 
-def _chunk(reply: Reply, delta: dict[str, Any], finish: str | None = None) -> str:
+def _chunk(reply: ModelReply, delta: dict[str, Any], finish: str | None = None) -> str:
     choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
     return _event({**_envelope(reply, "chat.completion.chunk"), "choices": [choice]})
 
 
-def _usage(reply: Reply) -> dict[str, Any]:
+def _usage(reply: ModelReply) -> dict[str, Any]:
     return {
         "prompt_tokens": reply.tokens_in,
         "completion_tokens": reply.tokens_out,

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from genie_core.testing.openai.chat import ChatApi
-from genie_core.testing.openai.reply import Reply
+from genie_core.testing.openai.reply import ModelReply
 from genie_core.testing.openai.responses import ResponsesApi
 from genie_core.testing.turns import Call, Calls, Cut, Say, Stall
 
@@ -20,7 +20,9 @@ _EVENTS: Final = "text/event-stream"
 _JSON: Final = "application/json"
 
 
-def delivery(api: Api, reply: Reply, turn: Say | Call | Calls | Stall | Cut, drop: Drop) -> ASGIApp:
+def delivery(
+    api: Api, reply: ModelReply, turn: Say | Call | Calls | Stall | Cut, drop: Drop
+) -> ASGIApp:
     """Choose how a reply is sent: whole or in events, and how it ends."""
     streamed = bool(reply.body.get("stream"))
     match turn:

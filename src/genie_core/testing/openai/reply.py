@@ -23,7 +23,7 @@ class WrittenCall:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ModelReply:
     """A text, or none, and calls.
 
     `tag` makes ids unique, also among servers; `body` is what the client sent. `cut` says that the
@@ -46,13 +46,13 @@ class Reply:
         return len(split_words(self.text or "")) + written
 
 
-def reply_to(request: ModelRequest, tag: str, turn: Say | Call | Calls | Stall | Cut) -> Reply:
+def reply_to(request: ModelRequest, tag: str, turn: Say | Call | Calls | Stall | Cut) -> ModelReply:
     """Turn a line of the script into the answer to a request."""
     text, calls = _spoken(turn)
     written = [_written(f"call_{tag}_{index}", call) for index, call in enumerate(calls)]
     words = sum(len(split_words(each)) for each in request.texts)
     cut = isinstance(turn, Say) and turn.cut
-    return Reply(tag, request.body, text, written, tokens_in=words, cut=cut)
+    return ModelReply(tag, request.body, text, written, tokens_in=words, cut=cut)
 
 
 def split_text(text: str) -> list[str]:

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from genie_core.testing.shown import Exchange
+from genie_core.testing.shown import ShownExchange
 
 ApiName: TypeAlias = Literal["chat", "responses"]
 Role: TypeAlias = Literal["system", "user", "assistant", "call", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class HistoryEntry:
     """One piece of the conversation that a request repeats to the model.
 
     A "call" is the model's wish to use the tool `name`, and a "tool" entry the result; `call_id`
@@ -37,7 +37,7 @@ class ModelRequest:
     api: ApiName
     body: dict[str, Any]
     key: str
-    entries: tuple[Entry, ...]
+    entries: tuple[HistoryEntry, ...]
     tools: list[str]
     structured: bool
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -73,11 +73,11 @@ class ModelRequest:
         return self._texts("tool")
 
     @property
-    def exchanges(self) -> list[Exchange]:
+    def exchanges(self) -> list[ShownExchange]:
         """Calls with the results that carry their ids, in the order of the calls."""
         results = {entry.call_id: entry.texts for entry in self.entries if entry.role == "tool"}
         return [
-            Exchange(entry.name, entry.arguments, " ".join(results[entry.call_id]))
+            ShownExchange(entry.name, entry.arguments, " ".join(results[entry.call_id]))
             for entry in self.entries
             if entry.role == "call" and entry.call_id in results
         ]
@@ -95,7 +95,7 @@ class ModelRequest:
         return [text for entry in self.entries if entry.role == role for text in entry.texts]
 
 
-def unmatched(entries: Iterable[Entry], *, adjacent: bool) -> list[str]:
+def unmatched(entries: Iterable[HistoryEntry], *, adjacent: bool) -> list[str]:
     """List the calls without a result and the results without a call.
 
     With `adjacent` the results must come before anything else is said.

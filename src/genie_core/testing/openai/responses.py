@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from genie_core.testing.openai.reply import Reply, media_type, split_text
-from genie_core.testing.openai.request import ApiName, Entry, Role
+from genie_core.testing.openai.reply import ModelReply, media_type, split_text
+from genie_core.testing.openai.request import ApiName, HistoryEntry, Role
 from genie_core.testing.turns import split_words
 
 _ROLES: Final[dict[str, Role]] = {
@@ -21,13 +21,13 @@ class ResponsesApi:
     name: ApiName = "responses"
     adjacent_results = False
 
-    def entries(self, body: dict[str, Any]) -> Iterator[Entry]:
+    def entries(self, body: dict[str, Any]) -> Iterator[HistoryEntry]:
         """Read the conversation."""
         if instructions := body.get("instructions"):
-            yield Entry("system", (instructions,))
+            yield HistoryEntry("system", (instructions,))
         given = body.get("input", ())
         if isinstance(given, str):
-            yield Entry("user", (given,))
+            yield HistoryEntry("user", (given,))
             return
         for item in given:
             yield from _entry(item)
@@ -47,11 +47,11 @@ class ResponsesApi:
         items = () if isinstance(given, str) else given
         return [item["id"] for item in items if item.get("id")]
 
-    def stored(self, reply: Reply) -> list[str]:
+    def stored(self, reply: ModelReply) -> list[str]:
         """Name the items that are stored with an answer."""
         return [item["id"] for item in (*_messages(reply), *_calls(reply))]
 
-    def whole(self, reply: Reply) -> dict[str, Any]:
+    def whole(self, reply: ModelReply) -> dict[str, Any]:
         """Write the answer in one piece."""
         ending: dict[str, Any] = _response(reply, "completed")
         if reply.cut:
@@ -63,7 +63,7 @@ class ResponsesApi:
             "usage": _usage(reply),
         }
 
-    def beginning(self, reply: Reply) -> Iterator[str]:
+    def beginning(self, reply: ModelReply) -> Iterator[str]:
         """Write the events up to the end of the text."""
         opened = {**_response(reply, "in_progress"), "output": [], "usage": None}
         yield _event(reply, "response.created", response=opened)
@@ -77,7 +77,7 @@ class ResponsesApi:
                 delta = {**spot, "delta": word, "logprobs": []}
                 yield _event(reply, "response.output_text.delta", **delta)
 
-    def rest(self, reply: Reply) -> Iterator[str]:
+    def rest(self, reply: ModelReply) -> Iterator[str]:
         """Close the text; write the calls, their arguments bit by bit, and the end."""
         for message in _messages(reply):
             spot = {"item_id": message["id"], "output_index": 0, "content_index": 0}
@@ -91,17 +91,17 @@ class ResponsesApi:
         yield _event(reply, kind, response=self.whole(reply))
 
 
-def _entry(item: dict[str, Any]) -> Iterator[Entry]:
+def _entry(item: dict[str, Any]) -> Iterator[HistoryEntry]:
     match item.get("type", "message"):
         case "message":
             texts, files = _content(item["content"])
-            yield Entry(_ROLES.get(item["role"], "user"), texts, files)
+            yield HistoryEntry(_ROLES.get(item["role"], "user"), texts, files)
         case "function_call":
             name, arguments = item["name"], item["arguments"]
-            yield Entry("call", call_id=item["call_id"], name=name, arguments=arguments)
+            yield HistoryEntry("call", call_id=item["call_id"], name=name, arguments=arguments)
         case "function_call_output":
             texts, files = _content(item["output"])
-            yield Entry("tool", texts, files, item["call_id"])
+            yield HistoryEntry("tool", texts, files, item["call_id"])
         case _:
             pass  # reasoning and the like, which nobody reads back
 
@@ -125,7 +125,7 @@ def _file(part: dict[str, Any]) -> str:
             return ""
 
 
-def _call_events(reply: Reply, index: int, item: dict[str, Any]) -> Iterator[str]:
+def _call_events(reply: ModelReply, index: int, item: dict[str, Any]) -> Iterator[str]:
     opened = {**item, "arguments": "", "status": "in_progress"}
     spot = {"item_id": item["id"], "output_index": index}
     yield _event(reply, "response.output_item.added", output_index=index, item=opened)
@@ -136,7 +136,7 @@ def _call_events(reply: Reply, index: int, item: dict[str, Any]) -> Iterator[str
     yield _event(reply, "response.output_item.done", output_index=index, item=item)
 
 
-def _messages(reply: Reply) -> list[dict[str, Any]]:
+def _messages(reply: ModelReply) -> list[dict[str, Any]]:
     if reply.text is None:
         return []
     message = {
@@ -149,7 +149,7 @@ def _messages(reply: Reply) -> list[dict[str, Any]]:
     return [message]
 
 
-def _calls(reply: Reply) -> list[dict[str, Any]]:
+def _calls(reply: ModelReply) -> list[dict[str, Any]]:
     return [
         {
             "id": call.id.replace("call_", "fc_"),
@@ -167,7 +167,7 @@ def _part(text: str) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def _response(reply: Reply, status: str) -> dict[str, Any]:
+def _response(reply: ModelReply, status: str) -> dict[str, Any]:
     return {
         "id": f"resp_{reply.tag}",
         "object": "response",
@@ -187,7 +187,7 @@ def _response(reply: Reply, status: str) -> dict[str, Any]:
     }
 
 
-def _usage(reply: Reply) -> dict[str, Any]:
+def _usage(reply: ModelReply) -> dict[str, Any]:
     return {
         "input_tokens": reply.tokens_in,
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -197,6 +197,6 @@ def _usage(reply: Reply) -> dict[str, Any]:
     }
 
 
-def _event(reply: Reply, kind: str, **fields: Any) -> str:
+def _event(reply: ModelReply, kind: str, **fields: Any) -> str:
     data = {"type": kind, "sequence_number": next(reply.sequence), **fields}
     return f"event: {kind}\ndata: {json.dumps(data)}\n\n"

@@ -10,7 +10,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static, TextArea
 
-from genie_core.room.state.thread import Proposal
+from genie_core.room.state.thread import ToolApproval
 from genie_tui.action import Action, Scope
 from genie_tui.changes import changes, same
 from genie_tui.keymap import actions, bindings
@@ -44,7 +44,7 @@ class EditCallScreen(Dialog[None]):
 
     def __init__(
         self,
-        proposal: Proposal,
+        proposal: ToolApproval,
         schema: Mapping[str, Any] | None,
         waits: Callable[[], bool],
         allow: Callable[[dict[str, Any]], bool],

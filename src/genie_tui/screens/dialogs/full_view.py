@@ -7,7 +7,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Static, TextArea
 
-from genie_core.room.state.thread import Exchange
+from genie_core.room.state.thread import MessageThread
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.text import visible_line
 from genie_tui.widgets.card_text import CardView
@@ -26,7 +26,7 @@ class FullViewScreen(Dialog[None]):
         self._text = text
 
     @classmethod
-    def of_message(cls, exchange: Exchange) -> Self:
+    def of_message(cls, exchange: MessageThread) -> Self:
         """All that was said in a message, and what came along with it."""
         return cls(message_title(exchange), message_text(exchange))
 

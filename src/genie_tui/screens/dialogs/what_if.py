@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from genie_core.assistant.what_if.report import Outcome, Report
+from genie_core.assistant.what_if.report import CaseResult, WhatIfReport
 from genie_tui.action import Scope
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
@@ -29,7 +29,7 @@ class WhatIfScreen(Dialog[int | None]):
     BINDINGS = bindings(Scope.WHATIF)
     FREE = frozenset({"j", "k"})
 
-    def __init__(self, reports: Sequence[Report]) -> None:
+    def __init__(self, reports: Sequence[WhatIfReport]) -> None:
         super().__init__()
         self._reports = reports
         self._place = 0
@@ -72,11 +72,11 @@ class WhatIfScreen(Dialog[int | None]):
         _ = self.dismiss(self._outcomes[event.option_index].message)
 
     @property
-    def _report(self) -> Report:
+    def _report(self) -> WhatIfReport:
         return self._reports[self._place]
 
     @property
-    def _outcomes(self) -> Sequence[Outcome]:
+    def _outcomes(self) -> Sequence[CaseResult]:
         return (*self._report.changed, *self._report.failures)
 
     @property
@@ -95,7 +95,7 @@ class WhatIfScreen(Dialog[int | None]):
             self._list.highlighted = 0
 
 
-def _prompt(outcome: Outcome) -> Content:
+def _prompt(outcome: CaseResult) -> Content:
     """A message, and both decisions or what went wrong. Safe to show."""
     after = outcome.after
     return Content.assemble(

@@ -2,7 +2,7 @@ import pytest
 
 from genie_core.agent.provider.failures import (
     KEY_VARIABLES,
-    Asked,
+    ModelRequestInfo,
     bare_address,
     code_in,
     describe_key,
@@ -136,7 +136,7 @@ def test_an_address_is_shown_without_credentials(address: str, bare: str) -> Non
 
 
 def test_a_failure_names_model_place_and_key_without_giving_it_away() -> None:
-    asked = Asked("gpt-x", "https://me:pw@host/v1", "unheard-of", KEY)
+    asked = ModelRequestInfo("gpt-x", "https://me:pw@host/v1", "unheard-of", KEY)
     failure = asked.failed("key", f"Incorrect API key provided: {KEY}.")
     assert str(failure) == (
         "model 'gpt-x' at https://host/v1 does not accept the key (ending in 'WXYZ'): "
@@ -159,7 +159,7 @@ def test_a_failure_names_model_place_and_key_without_giving_it_away() -> None:
     ],
 )
 def test_a_model_without_tools_is_recognised_by_the_providers_words(said: str) -> None:
-    failure = Asked("m", "http://here/v1").failed("refused", said)
+    failure = ModelRequestInfo("m", "http://here/v1").failed("refused", said)
     assert failure.kind == "tools"
     assert str(failure).endswith("; choose another model, one that can call tools")
 
@@ -174,7 +174,7 @@ def test_a_model_without_tools_is_recognised_by_the_providers_words(said: str) -
     ],
 )
 def test_other_trouble_with_tools_stays_what_it_is(said: str) -> None:
-    assert Asked("m", "http://here/v1").failed("refused", said).kind == "refused"
+    assert ModelRequestInfo("m", "http://here/v1").failed("refused", said).kind == "refused"
 
 
 def test_the_names_of_the_variables_are_those_that_setting_up_asks_for() -> None:

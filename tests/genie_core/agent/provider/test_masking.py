@@ -4,7 +4,7 @@ import pytest
 
 from genie_core.agent.provider.masking import masked
 from genie_core.privacy import redaction
-from genie_core.privacy.known_secrets import HIDDEN, KnownValues
+from genie_core.privacy.known_secrets import HIDDEN, KnownSecrets
 
 VALUE = "correct-horse"
 
@@ -17,7 +17,7 @@ class Page:
 
 @pytest.fixture(autouse=True)
 def knowing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redaction, "_KNOWN", KnownValues())
+    monkeypatch.setattr(redaction, "_KNOWN", KnownSecrets())
     redaction.know([VALUE])
 
 

@@ -7,7 +7,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from tests.genie_core.agent.provider.both import MODEL, RUNTIMES, Bench, Reports, bench
 
 from genie_core.agent.provider import overflow
-from genie_core.agent.provider.overflow import LEFT_OUT, MOST_CUTS, Cut
+from genie_core.agent.provider.overflow import LEFT_OUT, MOST_CUTS, ShortenedHistory
 from genie_core.agent.provider.pydantic_ai import DefaultGroupReasoner
 from genie_core.errors import ModelFailed
 from genie_core.message import Message
@@ -101,7 +101,7 @@ async def test_what_is_known_to_be_too_long_is_not_sent(
 
 
 def test_half_of_what_is_left_is_cut_and_at_last_all_but_the_present_turn() -> None:
-    cut, reports = Cut(), Reports()
+    cut, reports = ShortenedHistory(), Reports()
     with reporting_to(reports):
         left = []
         while cut.deepen(1000):

@@ -1,6 +1,6 @@
 from tests.genie_core.agent.provider.both import Reports
 
-from genie_core.agent.provider.progress_reporter import BEAT, Pulse
+from genie_core.agent.provider.progress_reporter import BEAT, ProgressReporter
 from genie_core.runtime.progress import What, reporting_to
 
 
@@ -13,7 +13,7 @@ class Heard(Reports):
 
 def test_changes_are_told_at_once_and_what_lasts_now_and_then() -> None:
     now, heard = 0.0, Heard()
-    pulse = Pulse(lambda: now)
+    pulse = ProgressReporter(lambda: now)
 
     def at(what: What, moment: float) -> None:
         nonlocal now

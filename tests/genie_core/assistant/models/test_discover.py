@@ -10,7 +10,7 @@ from pydantic_ai.models import known_model_names
 
 from genie_core.assistant.config import ModelChoice
 from genie_core.assistant.models import discover as module
-from genie_core.assistant.models.discover import LOCAL, Local, Offer, discover
+from genie_core.assistant.models.discover import LOCAL, Local, ModelOffer, discover
 from genie_core.testing.openai import FakeOpenAI
 
 pytestmark = pytest.mark.timeout(100)
@@ -53,7 +53,7 @@ def listing(*names: object) -> bytes:
     return json.dumps({"object": "list", "data": [{"id": name} for name in names]}).encode()
 
 
-async def found_at(port: int) -> list[Offer]:
+async def found_at(port: int) -> list[ModelOffer]:
     return await discover({}, [Local("LM Studio", port, "vllm")])
 
 
@@ -66,7 +66,7 @@ async def test_the_models_of_a_server_are_offered_with_its_address_and_nothing_e
         offers = await found_at(port)
     address = f"http://127.0.0.1:{port}/v1"
     assert offers == [
-        Offer(ModelChoice(f"vllm:{name}", address), f"{name} (LM Studio)", offers[0].why)
+        ModelOffer(ModelChoice(f"vllm:{name}", address), f"{name} (LM Studio)", offers[0].why)
         for name in ("qwen3:8b", "llama3")
     ]
     assert str(port) in offers[0].why

@@ -12,7 +12,7 @@ from genie_core.agent.provider.failures import NO_KEY
 from genie_core.assistant.config import ModelChoice, Runtime
 from genie_core.assistant.errors import ModelUnavailable, OtherRuntimeNeeded, UnknownProvider
 from genie_core.assistant.models.make import openai_model, pydantic_model
-from genie_core.assistant.models.switchable import ChangeableAgent
+from genie_core.assistant.models.switchable import SwitchableAgent
 from genie_core.errors import ModelFailed, ModelTrouble
 from genie_core.privacy.redaction import mask_known
 from genie_core.testing.openai import FakeOpenAI
@@ -225,7 +225,7 @@ async def test_a_model_that_is_replaced_ends_its_run_and_hangs_up(runtime: Runti
         choices = [ModelChoice("m", server.base_url, "OPENAI_API_KEY") for server in (old, new)]
         keys = {"OPENAI_API_KEY": old.api_key}
         version = 0
-        agent = ChangeableAgent(
+        agent = SwitchableAgent(
             lambda library: agent_on(choices[version], keys, library), lambda: (version, runtime)
         )
 

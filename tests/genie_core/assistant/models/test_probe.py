@@ -7,7 +7,7 @@ import pytest
 from tests.genie_core.assistant.models.asking import RUNTIMES
 
 from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
-from genie_core.assistant.models.probe import Finding, Subject, examine, subjects_of
+from genie_core.assistant.models.probe import ProbeResult, Subject, examine, subjects_of
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Call, Refuse, Say, Stall, Turn
 
@@ -25,7 +25,7 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
 
 async def look(
     runtime: Runtime, *turns: Turn, decides: bool = False, acts: bool = True, limit: float = 30.0
-) -> tuple[Finding, int]:
+) -> tuple[ProbeResult, int]:
     """What is found, and how many requests that took."""
     async with FakeOpenAI(*turns) as server:
         subject = Subject(

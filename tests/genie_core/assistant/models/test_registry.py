@@ -3,30 +3,30 @@ import pytest
 from genie_core.assistant.config import AgentSpec, AssistantConfig, ModelChoice, Runtime
 from genie_core.assistant.errors import MissingVariable, UnknownProvider
 from genie_core.assistant.models import make
-from genie_core.assistant.models.registry import Cast, Lineup
+from genie_core.assistant.models.registry import ModelBinding, ModelRegistry
 
 KEYS = {"OPENAI_API_KEY": "sk-none"}
 LOCAL = "http://127.0.0.1:9/v1"
 
 
-def lineup(**settings: object) -> Lineup:
+def lineup(**settings: object) -> ModelRegistry:
     def no_model() -> None:
         raise AssertionError("the offline helper was asked for")
 
-    return Lineup(AssistantConfig(**settings), KEYS, no_model)  # type: ignore[arg-type]  # as a test needs
+    return ModelRegistry(AssistantConfig(**settings), KEYS, no_model)  # type: ignore[arg-type]  # as a test needs
 
 
 def test_who_has_nothing_of_their_own_has_what_the_assistant_has() -> None:
     rack = lineup(model="openai:big", runtime="openai-agents")
-    assert rack.cast(ModelChoice()) == Cast("openai-agents", ModelChoice("openai:big"))
+    assert rack.cast(ModelChoice()) == ModelBinding("openai-agents", ModelChoice("openai:big"))
     own = ModelChoice("openai:small")
-    assert rack.cast(own, "pydantic-ai") == Cast("pydantic-ai", own)
+    assert rack.cast(own, "pydantic-ai") == ModelBinding("pydantic-ai", own)
 
 
 def test_without_a_model_the_offline_helper_runs_on_its_own_library() -> None:
     rack = lineup(runtime="openai-agents")
     cast = rack.cast(ModelChoice(), "openai-agents")
-    assert cast == Cast("pydantic-ai", ModelChoice())
+    assert cast == ModelBinding("pydantic-ai", ModelChoice())
     assert cast.label == "offline helper"
 
 
@@ -102,7 +102,7 @@ def test_a_switch_counts_for_agents_on_the_other_library_too() -> None:
     )
     rack.check(ModelChoice("openai:small"))
     with pytest.raises(Exception, match="anthropic"):
-        Lineup(
+        ModelRegistry(
             AssistantConfig(model="openai:big", runtime="openai-agents"),
             {**KEYS, "ANTHROPIC_API_KEY": "x"},
             lambda: None,  # type: ignore[arg-type,return-value]  # never called

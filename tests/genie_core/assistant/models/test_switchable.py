@@ -9,7 +9,7 @@ import pytest
 from genie_core.agent import Agent, AgentInput
 from genie_core.agent.approval import ApprovalCallback, Verdict
 from genie_core.assistant.config import Runtime
-from genie_core.assistant.models.switchable import ChangeableAgent, ChangeableReasoner
+from genie_core.assistant.models.switchable import SwitchableAgent, SwitchableReasoner
 from genie_core.message import Message
 from genie_core.reasoner import Decision, GroupReasoner, Response
 
@@ -70,8 +70,8 @@ class Desk:
         self.made: list[Remembering] = []
         self.agent = self.new()
 
-    def new(self) -> ChangeableAgent:
-        return ChangeableAgent(self._make, lambda: (self.version, self.runtime))
+    def new(self) -> SwitchableAgent:
+        return SwitchableAgent(self._make, lambda: (self.version, self.runtime))
 
     def choose(self, runtime: Runtime) -> None:
         self.version, self.runtime = self.version + 1, runtime
@@ -183,7 +183,7 @@ async def test_a_reasoner_goes_on_counting_with_another_model() -> None:
         made.append(Counting())
         return made[-1]
 
-    reasoner = ChangeableReasoner(make, lambda: version)
+    reasoner = SwitchableReasoner(make, lambda: version)
     await reasoner.run([Message("a", "ann"), Message("b", "ann")])
     version = 2
     assert reasoner.processed == 2

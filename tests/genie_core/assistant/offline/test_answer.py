@@ -1,7 +1,7 @@
 from pydantic_ai.messages import ToolReturnPart
 
 from genie_core.assistant.offline.answer import from_results, introduction, unavailable
-from genie_core.assistant.offline.ask import Call
+from genie_core.assistant.offline.ask import PlannedCall
 from genie_core.assistant.tools.catalog import TOOL_NAMES, available
 
 
@@ -34,7 +34,7 @@ def test_the_introduction_offers_only_what_there_is() -> None:
 
 
 def test_what_was_understood_but_cannot_be_done_says_what_is_missing() -> None:
-    assert "--workspace" in unavailable(Call("list_files"))
-    assert "run programs" in unavailable(Call("run_command"))
-    assert "messages" in unavailable(Call("search_chat"))
-    assert "`calculate`" in unavailable(Call("calculate"))
+    assert "--workspace" in unavailable(PlannedCall("list_files"))
+    assert "run programs" in unavailable(PlannedCall("run_command"))
+    assert "messages" in unavailable(PlannedCall("search_chat"))
+    assert "`calculate`" in unavailable(PlannedCall("calculate"))

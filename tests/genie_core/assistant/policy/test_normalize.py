@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from genie_core.assistant.config import Rule
-from genie_core.assistant.policy.normalize import meanings
+from genie_core.assistant.policy.normalize import normalized
 from genie_core.assistant.policy.policy import Policy
 from genie_core.assistant.tools.catalog import RISKS
 from genie_core.assistant.tools.files.workspace import Workspace
@@ -20,7 +20,7 @@ class Judged:
 
     def __call__(self, rule: Rule, tool: str = "write_file", **given: Any) -> Effect:
         def meant(*argument: str) -> tuple[str, ...]:
-            return meanings(self._workspace, *argument)
+            return normalized(self._workspace, *argument)
 
         policy = Policy((rule,), lambda _, tool: RISKS.get(tool, "unknown"), "ann", meant)
         return policy.judge(Call("ann", "system", tool, given)).effect

@@ -27,7 +27,7 @@ from genie_core.assistant.servers import launch as starting
 from genie_core.assistant.servers.config_file import ServerSpec
 from genie_core.assistant.servers.connect import server_for, toolset_for
 from genie_core.assistant.servers.limits import LONGEST_TEXT, MOST_TOOLS
-from genie_core.assistant.servers.registry import Board
+from genie_core.assistant.servers.registry import ServerRegistry
 from genie_core.runtime.progress import Usage, What, reporting_to
 from genie_core.testing.openai import FakeOpenAI, ModelRequest
 from genie_core.testing.turns import Call, Say, Turn
@@ -95,7 +95,7 @@ class Bench:
 
     agent: Agent
     model: FakeOpenAI
-    board: Board
+    board: ServerRegistry
     clock: Clock
     notes: Notes
     asked: list[str] = field(default_factory=list)
@@ -125,12 +125,12 @@ async def bench(
     runtime: str,
     *specs: ServerSpec,
     keys: Mapping[str, str] | None = None,
-    board: Board | None = None,
+    board: ServerRegistry | None = None,
 ) -> AsyncIterator[Bench]:
     """An agent with these servers, alone or beside another one with the same board."""
     clock = Clock()
     alone = board is None
-    board = board or Board(specs, clock)
+    board = board or ServerRegistry(specs, clock)
     async with asyncio.timeout(240), desk("chat") as there:
         agent: Agent
         if runtime == "pydantic-ai":

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 from genie_core.agent.provider.server_outages import Paused
 from genie_core.assistant.servers.config_file import ServerSpec
-from genie_core.assistant.servers.registry import Board, Connection
+from genie_core.assistant.servers.registry import ServerConnection, ServerRegistry
 from genie_core.privacy.redaction import know
 from genie_core.room.workbench import ServerInfo, ToolInfo
 
@@ -15,12 +15,12 @@ class Clock:
         return self.now
 
 
-def fail(connection: Connection, reason: str = "it ended") -> None:
+def fail(connection: ServerConnection, reason: str = "it ended") -> None:
     connection.starting()
     connection.down(reason)
 
 
-def pauses(board: Board, clock: Clock, times: int) -> Sequence[float | None]:
+def pauses(board: ServerRegistry, clock: Clock, times: int) -> Sequence[float | None]:
     """How long a server is left alone after each of so many failures, one after the other."""
     found = []
     connection = board.connection("git")
@@ -32,13 +32,13 @@ def pauses(board: Board, clock: Clock, times: int) -> Sequence[float | None]:
 
 
 def test_a_server_is_idle_until_it_is_needed() -> None:
-    board = Board([ServerSpec("git"), ServerSpec("web")])
+    board = ServerRegistry([ServerSpec("git"), ServerSpec("web")])
     assert board.servers == (ServerInfo("git", "idle"), ServerInfo("web", "idle"))
     assert board.tools == ()
 
 
 def test_its_state_and_its_tools_are_as_reported() -> None:
-    board = Board([ServerSpec("git")])
+    board = ServerRegistry([ServerSpec("git")])
     connection = board.connection("git")
     connection.starting()
     assert board.servers == (ServerInfo("git", "starting"),)
@@ -57,7 +57,7 @@ def test_its_state_and_its_tools_are_as_reported() -> None:
 
 def test_the_pause_doubles_up_to_a_minute_and_begins_anew_after_success() -> None:
     clock = Clock()
-    board = Board([ServerSpec("git")], clock)
+    board = ServerRegistry([ServerSpec("git")], clock)
     assert pauses(board, clock, 9) == [1, 2, 4, 8, 16, 32, 60, 60, 60]
     works = board.connection("git")
     works.starting()
@@ -69,7 +69,7 @@ def test_the_pause_doubles_up_to_a_minute_and_begins_anew_after_success() -> Non
 
 def test_one_that_failed_is_left_alone_by_all_but_who_is_connected() -> None:
     clock = Clock()
-    board = Board([ServerSpec("git"), ServerSpec("web")], clock)
+    board = ServerRegistry([ServerSpec("git"), ServerSpec("web")], clock)
     works, broken, other = (board.connection("git") for _ in range(3))
     works.starting()
     works.ready({"git_log": ""})
@@ -87,7 +87,7 @@ def test_one_that_failed_is_left_alone_by_all_but_who_is_connected() -> None:
 
 def test_down_it_has_no_tools_but_a_reason_and_a_countdown() -> None:
     clock = Clock()
-    board = Board([ServerSpec("git")], clock)
+    board = ServerRegistry([ServerSpec("git")], clock)
     connection = board.connection("git")
     connection.hint = lambda: "no such file"
     connection.starting()
@@ -110,7 +110,7 @@ def test_down_it_has_no_tools_but_a_reason_and_a_countdown() -> None:
 
 def test_it_shows_no_secret() -> None:
     know(["v3ry-secret-value"])
-    board = Board([ServerSpec("git")])
+    board = ServerRegistry([ServerSpec("git")])
     connection = board.connection("git")
     connection.starting()
     connection.ready({"git_log": "Uses v3ry-secret-value."})

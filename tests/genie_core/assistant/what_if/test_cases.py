@@ -6,13 +6,19 @@ from pathlib import Path
 from tests.genie_core.assistant.recordings import Recording
 from tests.genie_core.room.house import Ear, loader, opened
 
-from genie_core.assistant.what_if.cases import Recollection
+from genie_core.assistant.what_if.cases import RecordedDecisions
 from genie_core.message import SYSTEM, Message
 from genie_core.reasoner import Decision, Response
-from genie_core.room.protocol.events import Failed, FileRef, Joined, Left, Said
+from genie_core.room.protocol.events import (
+    FileRef,
+    MemberJoined,
+    MemberLeft,
+    MessagePosted,
+    RunFailed,
+)
 
 
-def told(past: Recollection, owner: str) -> list[tuple[str, str]]:
+def told(past: RecordedDecisions, owner: str) -> list[tuple[str, str]]:
     return [(each.sender, each.content) for each in past.conversations[owner]]
 
 
@@ -36,9 +42,9 @@ def test_each_case_ends_where_its_message_does() -> None:
 def test_each_engine_has_a_conversation_of_its_own() -> None:
     room = Recording()
     room.answered("one", "1")
-    room.add(Joined("member", engine=True, device="bob-1"), "bob")
+    room.add(MemberJoined("member", engine=True, device="bob-1"), "bob")
     room.ignored("two", "bob", "bob")
-    room.add(Left("bob"))
+    room.add(MemberLeft("bob"))
     room.ignored("three", "cleo", "ann")
     past = room.recalled()
     assert [(case.handler, case.author) for case in past.cases] == [
@@ -52,11 +58,11 @@ def test_each_engine_has_a_conversation_of_its_own() -> None:
 
 def test_who_returns_is_told_what_was_said_meanwhile() -> None:
     room = Recording()
-    room.add(Joined("member", engine=True, device="bob-1"), "bob")
+    room.add(MemberJoined("member", engine=True, device="bob-1"), "bob")
     room.ignored("one", "bob", "bob")
-    room.add(Left("bob"))
+    room.add(MemberLeft("bob"))
     room.ignored("two")
-    room.add(Joined("member", engine=True, device="bob-2"), "bob")
+    room.add(MemberJoined("member", engine=True, device="bob-2"), "bob")
     room.ignored("three", "bob", "bob")
     assert [text for _, text in told(room.recalled(), "bob")] == ["one", "two", "three"]
 
@@ -64,7 +70,7 @@ def test_who_returns_is_told_what_was_said_meanwhile() -> None:
 def test_what_was_never_decided_is_no_case_but_was_heard() -> None:
     room = Recording()
     lost = room.say("lost", handler="ann")
-    room.add(Failed(lost, "reasoner", "the model is away"), "ann")
+    room.add(RunFailed(lost, "reasoner", "the model is away"), "ann")
     room.say("to nobody", "bob")
     room.ignored("hm")
     past = room.recalled()
@@ -85,8 +91,8 @@ def test_a_part_of_a_room_begins_with_the_latest_that_was_said_before() -> None:
 def test_files_count_as_here(tmp_path: Path) -> None:
     file = FileRef("a" * 64, "notes.txt", 3, "text/plain")
     room = Recording()
-    room.add(Said("x", "look", "ann", files=(file,)), "ann")
-    past = Recollection(lambda digest: tmp_path / digest)
+    room.add(MessagePosted("x", "look", "ann", files=(file,)), "ann")
+    past = RecordedDecisions(lambda digest: tmp_path / digest)
     for event in room.events:
         past.take(event)
     (message,) = past.conversations["ann"]
@@ -118,7 +124,7 @@ async def test_the_conversation_is_that_of_the_live_engine(tmp_path: Path) -> No
         ):
             seat.say(text)
             await heard.until(partial(ended, heard, text))
-        past = Recollection()
+        past = RecordedDecisions()
         for event in heard.events:
             past.take(event)
     expected = []
@@ -135,7 +141,9 @@ async def test_the_conversation_is_that_of_the_live_engine(tmp_path: Path) -> No
 def ended(ear: Ear, text: str) -> bool:
     """Whether everything is over that a message led to."""
     said = [
-        each.seq for each in ear.events if isinstance(each.body, Said) and each.body.text == text
+        each.seq
+        for each in ear.events
+        if isinstance(each.body, MessagePosted) and each.body.text == text
     ]
     if not said:
         return False
@@ -144,4 +152,4 @@ def ended(ear: Ear, text: str) -> bool:
         for each in ear.events
         if getattr(each.body, "message", None) == said[0]
     }
-    return "Answered" in kinds if text.endswith("?") else "Decided" in kinds
+    return "AnswerPosted" in kinds if text.endswith("?") else "DecisionMade" in kinds

@@ -5,28 +5,28 @@ from tests.genie_core.assistant.recordings import Recording
 
 from genie_core.assistant.what_if.report import (
     TEXT_CHARS,
-    Outcome,
-    Report,
+    CaseResult,
+    Comparison,
     Summary,
-    Verdict,
+    WhatIfReport,
     summarise,
     told_apart,
     total_of,
 )
-from genie_core.room.protocol.events import Decided, FileRef, Said
+from genie_core.room.protocol.events import DecisionMade, FileRef, MessagePosted
 from genie_core.runtime.progress import Usage
 
-IGNORE, DELEGATE = Verdict("ignore"), Verdict("delegate", query="q")
+IGNORE, DELEGATE = Comparison("ignore"), Comparison("delegate", query="q")
 
 
-def outcome(message: int, before: Verdict, after: Verdict | None) -> Outcome:
-    return Outcome(message, 1.0, "ann", "ann", "text", before, after)
+def outcome(message: int, before: Comparison, after: Comparison | None) -> CaseResult:
+    return CaseResult(message, 1.0, "ann", "ann", "text", before, after)
 
 
 def test_every_outcome_is_counted_once() -> None:
     outcomes = [
         outcome(1, IGNORE, IGNORE),
-        outcome(2, DELEGATE, Verdict("delegate", query="another")),
+        outcome(2, DELEGATE, Comparison("delegate", query="another")),
         outcome(3, IGNORE, DELEGATE),
         outcome(4, DELEGATE, IGNORE),
         outcome(5, IGNORE, None),
@@ -73,15 +73,15 @@ def test_a_long_message_is_repeated_in_part_and_one_of_files_named_by_them() -> 
     room = Recording()
     room.ignored("x" * 10_000)
     file = FileRef("a" * 64, "notes.txt", 3)
-    seq = room.add(Said("f", "", "ann", files=(file,)), "ann").seq
-    room.add(Decided(seq, "ignore"), "ann")
-    first, second = (Outcome.of(case, None, "no") for case in room.recalled().cases)
+    seq = room.add(MessagePosted("f", "", "ann", files=(file,)), "ann").seq
+    room.add(DecisionMade(seq, "ignore"), "ann")
+    first, second = (CaseResult.of(case, None, "no") for case in room.recalled().cases)
     assert first.text == "x" * TEXT_CHARS
     assert second.text == "(notes.txt)"
 
 
 def test_a_report_is_the_same_after_json() -> None:
-    report = Report(
+    report = WhatIfReport(
         session="s",
         title="t",
         template="x",
@@ -90,4 +90,4 @@ def test_a_report_is_the_same_after_json() -> None:
         changed=(outcome(1, IGNORE, DELEGATE),),
         spent=total_of([Usage("a", input_tokens=1)]),
     )
-    assert msgspec.json.decode(msgspec.json.encode(report), type=Report) == report
+    assert msgspec.json.decode(msgspec.json.encode(report), type=WhatIfReport) == report

@@ -9,7 +9,7 @@ from tests.genie_core.assistant.recordings import Recording
 from genie_core.assistant.build import build_reasoner
 from genie_core.assistant.config import Budget
 from genie_core.assistant.prompts import load_prompt
-from genie_core.assistant.what_if.report import Report, Summary, Verdict
+from genie_core.assistant.what_if.report import Comparison, Summary, WhatIfReport
 from genie_core.assistant.what_if.run import AT_ONCE, GIVE_UP_AFTER, WhatIf
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
@@ -17,12 +17,12 @@ from genie_core.testing import DecideFn, delegate_all, reasoner_factory
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Refuse, Stall
 
-ASKED = Report(session="s", title="t", template="x", model="m", at=1.0)
+ASKED = WhatIfReport(session="s", title="t", template="x", model="m", at=1.0)
 
 
 async def asked(
     room: Recording, decide: DecideFn = delegate_all, labels: dict[int, str] | None = None
-) -> Report:
+) -> WhatIfReport:
     run = WhatIf(reasoner_factory(decide), room.recalled(), labels)
     async with asyncio.timeout(60):
         await run.run()
@@ -44,8 +44,8 @@ async def test_only_what_differs_is_told() -> None:
     assert (report.total, report.stopped) == (3, "")
     assert [each.text for each in report.changed] == ["good morning", "who waters the roses?"]
     first = report.changed[0]
-    assert first.before == Verdict("ignore", "small talk")
-    assert first.after == Verdict("delegate", "", "good morning", "ann")
+    assert first.before == Comparison("ignore", "small talk")
+    assert first.after == Comparison("delegate", "", "good morning", "ann")
     assert (report.changed[1].author, report.changed[1].handler) == ("bob", "ann")
 
 
@@ -167,7 +167,9 @@ async def test_what_was_found_stays_when_the_rest_is_cancelled() -> None:
 # With the real client libraries and a scripted server
 
 
-async def by_model(server: FakeOpenAI, room: Recording, budget: Budget | None = None) -> Report:
+async def by_model(
+    server: FakeOpenAI, room: Recording, budget: Budget | None = None
+) -> WhatIfReport:
     settings = config(server, reasoner=served_by(server, "small-1"), budget=budget or Budget())
     prompt = load_prompt("reasoner", "fact_check")
     factory, label = build_reasoner(settings, prompt, Keys(), "ann")
@@ -197,7 +199,7 @@ async def test_a_real_client_asks_the_model_with_the_template_and_counts_what_it
         assert first.tools == []
     assert report.summary == Summary(agree=2, newly_delegated=1)
     (changed,) = report.changed
-    assert changed.after == Verdict("delegate", "she said Thursday", "Check the day.", "ann")
+    assert changed.after == Comparison("delegate", "she said Thursday", "Check the day.", "ann")
     (spent,) = report.spent
     assert (spent.model, spent.requests) == ("small-1", 2)
     assert spent.input_tokens > 0

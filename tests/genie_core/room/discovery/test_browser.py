@@ -22,7 +22,7 @@ from zeroconf.asyncio import AsyncZeroconf
 from genie_core.room.discovery import browser as discovery
 from genie_core.room.discovery.browser import Announcer, Browser
 from genie_core.room.discovery.service_record import SERVICE, Announcement, write_announcement
-from genie_core.room.protocol.host_record import sign_deed
+from genie_core.room.protocol.host_record import sign_host_record
 from genie_core.room.security.identity import Identity, load_identity
 
 LOOPBACK = ["127.0.0.1"]
@@ -34,7 +34,7 @@ GROUP = ("224.0.0.251", 5353)
 def announcement(
     title: str = "Garden", *, room: str = "", by: Identity = HANA, at: float = 1_790_000_000.0
 ) -> Announcement:
-    deed = sign_deed(
+    deed = sign_host_record(
         by,
         room=room or f"garden-{os.getpid()}",
         host="hana",
@@ -306,7 +306,7 @@ async def test_an_old_deed_or_a_copy_of_one_replaces_nothing() -> None:
 HOST = """
 import asyncio, subprocess, sys
 from genie_core.room.discovery.service_record import Announcement
-from genie_core.room.protocol.host_record import sign_deed
+from genie_core.room.protocol.host_record import sign_host_record
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.security.identity import Identity
 from genie_core.room.discovery.interfaces import reachable_hosts
@@ -317,7 +317,7 @@ def ip(words):
 def said(identity, at):
     hosts = reachable_hosts()
     addresses = tuple(f"[{host}]:7" if ":" in host else f"{host}:7" for host in hosts)
-    deed = sign_deed(identity, room="r", host="hana", pin="", addresses=addresses, at=at)
+    deed = sign_host_record(identity, room="r", host="hana", pin="", addresses=addresses, at=at)
     return Announcement(deed, "Garden", 7)
 
 async def main():
@@ -396,13 +396,13 @@ SHORT_LIVED = """
 import asyncio, sys
 from genie_core.room.discovery import browser as discovery
 from genie_core.room.discovery.service_record import Announcement
-from genie_core.room.protocol.host_record import sign_deed
+from genie_core.room.protocol.host_record import sign_host_record
 from genie_core.room.security.identity import Identity
 
 discovery.LIFETIME = int(sys.argv[2])
 
 async def main():
-    deed = sign_deed(Identity.generate(), room=sys.argv[1], host="hana", pin="", addresses=(), at=1.0)
+    deed = sign_host_record(Identity.generate(), room=sys.argv[1], host="hana", pin="", addresses=(), at=1.0)
     told = Announcement(deed, "Garden", 7)
     async with discovery.Announcer(told, interfaces=["127.0.0.1"]) as announcer:
         await announcer.settle()

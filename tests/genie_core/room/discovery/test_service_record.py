@@ -10,16 +10,16 @@ from genie_core.room.discovery.service_record import (
     read_announcement,
     write_announcement,
 )
-from genie_core.room.protocol.host_record import Deed, sign_deed
+from genie_core.room.protocol.host_record import HostRecord, sign_host_record
 from genie_core.room.security.identity import Identity
 
 HANA = Identity.generate()
 HERE = ("192.0.2.7:7654", "[2001:db8::7]:7654")
 
 
-def deed(addresses: tuple[str, ...] = HERE, **changes: str) -> Deed:
+def deed(addresses: tuple[str, ...] = HERE, **changes: str) -> HostRecord:
     facts = {"room": "garden", "host": "hana", "pin": "p" * 43} | changes
-    return sign_deed(HANA, addresses=addresses, at=1_790_000_000.25, **facts)
+    return sign_host_record(HANA, addresses=addresses, at=1_790_000_000.25, **facts)
 
 
 def on_wire(announcement: Announcement) -> dict[bytes, bytes | None]:

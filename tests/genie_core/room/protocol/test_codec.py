@@ -22,23 +22,23 @@ from genie_core.room.protocol.codec import (
 from genie_core.room.protocol.errors import FrameError
 from genie_core.room.protocol.events import (
     LATEST,
-    Answered,
-    Asked,
-    Decided,
+    AnswerPosted,
+    ApprovalRequested,
+    DecisionMade,
     Event,
+    MessagePosted,
     Quote,
     QuotedLine,
-    Recovered,
+    RecoveredEvent,
     RunBody,
-    Said,
-    Unreadable,
+    UnreadableEvent,
 )
 from genie_core.room.protocol.frames import (
-    Delta,
     Entries,
     Hello,
+    PostMessage,
     Publish,
-    Say,
+    ReportDelta,
     Typing,
     Welcome,
 )
@@ -57,9 +57,9 @@ JSON = st.recursive(
     "frame",
     [
         Hello("alice", since=7, engine=True),
-        Say("1", "héllo"),
-        Publish("2", Asked(3, "a", "system", "shell", {"cmd": ["ls", 1, None]})),
-        Delta(3, "x"),
+        PostMessage("1", "héllo"),
+        Publish("2", ApprovalRequested(3, "a", "system", "shell", {"cmd": ["ls", 1, None]})),
+        ReportDelta(3, "x"),
         Typing(),
     ],
 )
@@ -117,7 +117,9 @@ def test_random_fields_never_do_worse_than_a_frame_error(
 
 def test_mutated_frames_never_do_worse_than_a_frame_error() -> None:
     rng = random.Random(7)
-    data = encode(Publish("2", Asked(3, "a", "system", "shell", {"cmd": ["ls", 1, None]})))
+    data = encode(
+        Publish("2", ApprovalRequested(3, "a", "system", "shell", {"cmd": ["ls", 1, None]}))
+    )
     for _ in range(3000):
         mutated = bytearray(data)
         for _ in range(rng.randrange(1, 4)):
@@ -128,15 +130,18 @@ def test_mutated_frames_never_do_worse_than_a_frame_error() -> None:
 
 @given(st.dictionaries(st.text(), JSON))
 def test_a_normal_body_is_the_same_after_any_number_of_trips(arguments: dict[str, Any]) -> None:
-    once = normal(Asked(1, "a", "system", "tool", arguments), 10**6)
+    once = normal(ApprovalRequested(1, "a", "system", "tool", arguments), 10**6)
     assert normal(once, 10**6) == once
     assert decode_client(encode(Publish("1", once)), 10**6) == Publish("1", once)
 
 
 def test_odd_values_are_made_normal() -> None:
-    body = normal(Asked(1, "a", "s", "t", {"x": (1, 2), "nan": float("nan"), "s": "\ud800"}), LIMIT)
-    assert body == Asked(1, "a", "s", "t", {"x": [1, 2], "nan": None, "s": "?"})
-    assert normal(Answered(1, "cut \udc80 off"), LIMIT) == Answered(1, "cut ? off")
+    body = normal(
+        ApprovalRequested(1, "a", "s", "t", {"x": (1, 2), "nan": float("nan"), "s": "\ud800"}),
+        LIMIT,
+    )
+    assert body == ApprovalRequested(1, "a", "s", "t", {"x": [1, 2], "nan": None, "s": "?"})
+    assert normal(AnswerPosted(1, "cut \udc80 off"), LIMIT) == AnswerPosted(1, "cut ? off")
 
 
 def nested(levels: int) -> Any:
@@ -158,21 +163,21 @@ def nested(levels: int) -> Any:
 )
 def test_what_cannot_be_recorded_is_a_typed_error(arguments: dict[str, Any]) -> None:
     with pytest.raises(FrameError):
-        normal(Asked(1, "a", "s", "t", arguments), LIMIT)
+        normal(ApprovalRequested(1, "a", "s", "t", arguments), LIMIT)
 
 
 def test_an_elapsed_time_that_is_no_number_is_refused() -> None:
     with pytest.raises(FrameError):
-        normal(Answered(1, "x", elapsed=float("nan")), LIMIT)
+        normal(AnswerPosted(1, "x", elapsed=float("nan")), LIMIT)
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        Answered(1, ""),
-        Answered(1, " \n\u2003"),
-        Decided(1, "delegate"),
-        Decided(1, "delegate", query=" \t"),
+        AnswerPosted(1, ""),
+        AnswerPosted(1, " \n\u2003"),
+        DecisionMade(1, "delegate"),
+        DecisionMade(1, "delegate", query=" \t"),
     ],
 )
 def test_blank_answers_and_queries_are_not_recorded(body: RunBody) -> None:
@@ -182,7 +187,7 @@ def test_blank_answers_and_queries_are_not_recorded(body: RunBody) -> None:
 
 
 def test_silence_needs_no_query() -> None:
-    assert normal(Decided(1, "ignore", query=""), LIMIT) == Decided(1, "ignore", query="")
+    assert normal(DecisionMade(1, "ignore", query=""), LIMIT) == DecisionMade(1, "ignore", query="")
 
 
 def test_whole_text_leaves_sound_text_alone() -> None:
@@ -191,16 +196,16 @@ def test_whole_text_leaves_sound_text_alone() -> None:
 
 
 def test_an_events_mark_survives_the_wire_and_tells_it_from_others() -> None:
-    event = Event(7, 1795219200.123456, "alice", Said("1", "héllo"))
+    event = Event(7, 1795219200.123456, "alice", MessagePosted("1", "héllo"))
     (arrived,) = decode_server(encode(Entries((event,)))).events  # type: ignore[union-attr] # it is what was encoded
     assert event_mark(arrived) == event_mark(event) != 0
     assert event_mark(event) != event_mark(Event(7, 1795219200.123457, "alice", event.body))
-    assert event_mark(Event(7, 1.0, "", Unreadable("damaged"))) == 0
+    assert event_mark(Event(7, 1.0, "", UnreadableEvent("damaged"))) == 0
 
 
 def test_a_batch_is_encoded_once() -> None:
     encoder = ServerEncoder()
-    batch = Entries((Event(1, 0.0, "alice", Said("1", "hello")),))
+    batch = Entries((Event(1, 0.0, "alice", MessagePosted("1", "hello")),))
     assert encoder(batch) is encoder(Entries(batch.events))
     assert decode_server(encoder(batch)) == batch
 
@@ -217,10 +222,10 @@ def test_arguments_that_no_engine_may_publish_are_no_frame_either() -> None:
     arguments: dict[str, Any] = {}
     for _ in range(MAX_DEPTH):
         arguments = {"a": arguments}
-    event = Event(7, 1.0, "ann", Asked(1, "a", "agent", "tool", arguments))
+    event = Event(7, 1.0, "ann", ApprovalRequested(1, "a", "agent", "tool", arguments))
     with pytest.raises(FrameError, match="event 7 has arguments nested more than 64 levels deep"):
         decode_server(encode(Entries((event,))))
-    event = Event(7, 1.0, "ann", Asked(1, "a", "agent", "tool", arguments["a"]))
+    event = Event(7, 1.0, "ann", ApprovalRequested(1, "a", "agent", "tool", arguments["a"]))
     assert decode_server(encode(Entries((event,)))) == Entries((event,))
 
 
@@ -236,22 +241,22 @@ def test_a_room_that_lets_nobody_speak_ever_is_no_room() -> None:
 
 
 def test_an_event_that_looks_other_after_the_wire_does_not_survive() -> None:
-    assert survives(Event(1, 1.0, "a", Said("1", "x")), 100)
+    assert survives(Event(1, 1.0, "a", MessagePosted("1", "x")), 100)
     for lost in (
-        Event(1, 1.0, "a", Said("1", "x" * 100)),
-        Event(1, 1.0, "a", Said("1", "\ud800")),
-        Event(1, float("nan"), "a", Said("1", "x")),
-        Event(1, 1.0, "a", Asked(1, "a", "agent", "tool", {"x": (1, 2)})),
-        Event(1, 1.0, "a", Asked(1, "a", "agent", "tool", {"x": object()})),
+        Event(1, 1.0, "a", MessagePosted("1", "x" * 100)),
+        Event(1, 1.0, "a", MessagePosted("1", "\ud800")),
+        Event(1, float("nan"), "a", MessagePosted("1", "x")),
+        Event(1, 1.0, "a", ApprovalRequested(1, "a", "agent", "tool", {"x": (1, 2)})),
+        Event(1, 1.0, "a", ApprovalRequested(1, "a", "agent", "tool", {"x": object()})),
     ):
         assert not survives(lost, 100)
 
 
 @pytest.mark.parametrize("at", [-1.0, LATEST * 2])
 def test_a_moment_inside_an_event_must_be_one_too(at: float) -> None:
-    quoted = Said("1", "x", quotes=(Quote("r", "t", (QuotedLine("a", "x", at),)),))
-    for body in (quoted, Recovered(Event(1, at, "a", Said("1", "x")))):
-        for wrapped in (body, Recovered(Event(1, 1.0, "a", body))):
+    quoted = MessagePosted("1", "x", quotes=(Quote("r", "t", (QuotedLine("a", "x", at),)),))
+    for body in (quoted, RecoveredEvent(Event(1, at, "a", MessagePosted("1", "x")))):
+        for wrapped in (body, RecoveredEvent(Event(1, 1.0, "a", body))):
             data = encode(Entries((Event(1, 1.0, "a", wrapped),)))
             with pytest.raises(FrameError, match="impossible time"):
                 decode_server(data)

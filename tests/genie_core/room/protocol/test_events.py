@@ -9,9 +9,9 @@ from genie_core.room.protocol.events import (
     AnyBody,
     Event,
     FileRef,
-    Joined,
-    Recovered,
-    Said,
+    MemberJoined,
+    MessagePosted,
+    RecoveredEvent,
 )
 from genie_core.room.protocol.frames import Entries
 from genie_core.room.protocol.limits import Limits
@@ -41,9 +41,9 @@ INSANE = [
 
 def bodies(*files: FileRef) -> list[AnyBody]:
     """A message that names these files, here and as others recover it."""
-    said = Said("1", "x", files=files)
-    recovered = Recovered(Event(1, 1.0, "a", said))
-    return [said, recovered, Recovered(Event(1, 1.0, "a", recovered))]
+    said = MessagePosted("1", "x", files=files)
+    recovered = RecoveredEvent(Event(1, 1.0, "a", said))
+    return [said, recovered, RecoveredEvent(Event(1, 1.0, "a", recovered))]
 
 
 @pytest.mark.parametrize("file", SANE)
@@ -76,4 +76,4 @@ def test_no_room_takes_more_files_with_a_message_than_participants_do() -> None:
 
 
 def test_what_is_no_message_names_no_files() -> None:
-    assert Event(1, 1.0, "a", Joined("guest")).has_sane_files()
+    assert Event(1, 1.0, "a", MemberJoined("guest")).has_sane_files()

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.protocol.host_record import ADDRESSES, Deed, is_valid, sign_deed
+from genie_core.room.protocol.host_record import ADDRESSES, HostRecord, is_valid, sign_host_record
 from genie_core.room.security.identity import Identity
 
 HANA = Identity.generate()
 PIN = "p" * 43
 
 
-def deed(**changes: object) -> Deed:
-    signed = sign_deed(
+def deed(**changes: object) -> HostRecord:
+    signed = sign_host_record(
         HANA,
         room="garden",
         host="hana",
@@ -28,7 +28,7 @@ def deed(**changes: object) -> Deed:
 
 def test_a_signed_deed_is_valid_also_after_a_trip_over_the_wire() -> None:
     data = msgspec.json.encode(deed())
-    assert is_valid(msgspec.json.decode(data, type=Deed))
+    assert is_valid(msgspec.json.decode(data, type=HostRecord))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_nothing_in_it_can_be_changed(change: dict[str, object]) -> None:
 def test_what_goes_beyond_the_limits_is_not_valid_though_signed(change: dict[str, object]) -> None:
     unsigned = deed(**change)
     parts = {name: getattr(unsigned, name) for name in ("room", "host", "pin", "addresses", "at")}
-    signed = sign_deed(HANA, **parts)
+    signed = sign_host_record(HANA, **parts)
     if len(unsigned.addresses) <= ADDRESSES:
         assert not is_valid(signed)
     else:
@@ -83,8 +83,8 @@ def test_what_goes_beyond_the_limits_is_not_valid_though_signed(change: dict[str
 def test_anything_at_all_is_judged_without_an_error(
     room: str, key: str, pin: str, addresses: list[str], at: float, signature: bytes
 ) -> None:
-    assert not is_valid(Deed(room, "hana", key, pin, tuple(addresses), at, signature))
-    assert not is_valid(Deed(f"{room}\ud800", "hana", HANA.key, PIN, (), at, signature))
+    assert not is_valid(HostRecord(room, "hana", key, pin, tuple(addresses), at, signature))
+    assert not is_valid(HostRecord(f"{room}\ud800", "hana", HANA.key, PIN, (), at, signature))
 
 
 def test_reading_deeds_takes_no_cryptography() -> None:

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.security.challenge import NONCE_CHARS, Meeting, Ticket, new_nonce
+from genie_core.room.security.challenge import NONCE_CHARS, InviteSecret, Transcript, new_nonce
 
-MEETING = Meeting("r1", "alice", "key", "theirs", "ours", "pin")
+MEETING = Transcript("r1", "alice", "key", "theirs", "ours", "pin")
 texts = st.text(max_size=5)
 
 
-@pytest.mark.parametrize("part", Meeting.__struct_fields__)
+@pytest.mark.parametrize("part", Transcript.__struct_fields__)
 def test_every_part_of_a_meeting_is_signed(part: str) -> None:
     other = msgspec.structs.replace(MEETING, **{part: "else"})
     assert other.encode() != MEETING.encode()
@@ -20,7 +20,7 @@ def test_every_part_of_a_meeting_is_signed(part: str) -> None:
 
 @given(st.lists(texts, min_size=6, max_size=6), st.lists(texts, min_size=6, max_size=6))
 def test_no_two_meetings_have_the_same_bytes(one: list[str], other: list[str]) -> None:
-    assert (Meeting(*one).encode() == Meeting(*other).encode()) == (one == other)
+    assert (Transcript(*one).encode() == Transcript(*other).encode()) == (one == other)
 
 
 def test_what_moves_from_one_part_to_the_next_is_noticed() -> None:
@@ -46,4 +46,4 @@ def test_nonces_are_never_the_same_and_fit() -> None:
 
 
 def test_a_ticket_does_not_show_its_secret() -> None:
-    assert "open sesame" not in repr(Ticket("p1", b"open sesame"))
+    assert "open sesame" not in repr(InviteSecret("p1", b"open sesame"))

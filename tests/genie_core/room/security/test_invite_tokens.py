@@ -7,22 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.protocol.errors import InvalidPasses
-from genie_core.room.security.invite_tokens import MAX_OPEN, Pass, Passes
+from genie_core.room.protocol.errors import InvalidInviteTokens
+from genie_core.room.security.invite_tokens import MAX_OPEN, InviteToken, InviteTokens
 
 MEETING = b"room, nonces, key, name"
 
 
-def proof(each: Pass, meeting: bytes = MEETING) -> bytes:
+def proof(each: InviteToken, meeting: bytes = MEETING) -> bytes:
     return hmac.new(each.secret, meeting, hashlib.sha256).digest()
 
 
-def opens(passes: Passes, each: Pass, now: float = 0.0) -> bool:
+def opens(passes: InviteTokens, each: InviteToken, now: float = 0.0) -> bool:
     return passes.check(each.id, proof(each), MEETING, now)
 
 
 def test_who_knows_the_secret_gets_in() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     made = passes.issue(0.0)
     assert len(made.secret) == 16
     assert opens(passes, made, now=1e12)
@@ -31,7 +31,7 @@ def test_who_knows_the_secret_gets_in() -> None:
 
 
 def test_a_proof_is_for_one_pass_and_one_meeting() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     made, other = passes.issue(0.0), passes.issue(0.0)
     assert not passes.check(made.id, proof(other), MEETING, 0.0)
     assert not passes.check(made.id, proof(made, b"another meeting"), MEETING, 0.0)
@@ -41,13 +41,13 @@ def test_a_proof_is_for_one_pass_and_one_meeting() -> None:
 
 @given(st.text(max_size=20), st.binary(max_size=40))
 def test_an_unknown_pass_opens_nothing(pass_id: str, guess: bytes) -> None:
-    passes = Passes()
+    passes = InviteTokens()
     assert not passes.check(pass_id, guess, MEETING, 0.0)
     assert not passes.consume(pass_id, 0.0)
 
 
 def test_a_pass_of_a_limited_time_ends() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     made = passes.issue(100.0, lifetime=60.0)
     assert made.expires == 160.0
     assert opens(passes, made, now=159.9)
@@ -56,7 +56,7 @@ def test_a_pass_of_a_limited_time_ends() -> None:
 
 
 def test_a_pass_for_one_lets_one_in() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     made = passes.issue(0.0, uses=1)
     assert opens(passes, made)
     assert opens(passes, made)  # two may be at the door at once,
@@ -66,7 +66,7 @@ def test_a_pass_for_one_lets_one_in() -> None:
 
 
 def test_renewing_voids_all_others() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     old = [passes.issue(0.0), passes.issue(0.0, uses=3)]
     fresh = passes.renew(0.0)
     assert not any(opens(passes, each) for each in old)
@@ -75,7 +75,7 @@ def test_renewing_voids_all_others() -> None:
 
 
 def test_the_newest_open_pass_is_the_invite() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     assert passes.newest(0.0) is None
     brief = passes.issue(0.0, lifetime=10.0)
     single = passes.issue(0.0, uses=1)
@@ -90,13 +90,13 @@ def test_the_newest_open_pass_is_the_invite() -> None:
 
 
 def test_no_more_than_so_many_are_open() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     made = [passes.issue(0.0) for _ in range(MAX_OPEN + 1)]
     assert [opens(passes, each) for each in made] == [False] + [True] * MAX_OPEN
 
 
 def test_what_has_ended_makes_way_first() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     lasting = passes.issue(0.0)
     for _ in range(3 * MAX_OPEN):
         passes.consume(passes.issue(0.0, uses=1).id, 0.0)
@@ -104,10 +104,10 @@ def test_what_has_ended_makes_way_first() -> None:
 
 
 def test_saved_passes_go_on() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     lasting, single = passes.issue(0.0, lifetime=50.0), passes.issue(0.0, uses=2)
     passes.consume(single.id, 0.0)
-    again = Passes.decode(passes.encode())
+    again = InviteTokens.decode(passes.encode())
     assert opens(again, lasting, now=49.0)
     assert not opens(again, lasting, now=50.0)
     newest = again.newest(0.0)
@@ -119,12 +119,12 @@ def test_saved_passes_go_on() -> None:
     "content", [b"", b"{}", b"[", b"\xff", b'[{"id":"x"}]', b'[{"id":"x","secret":"AAAA"}]']
 )
 def test_what_was_not_saved_so_is_refused(content: bytes) -> None:
-    with pytest.raises(InvalidPasses):
-        Passes.decode(content)
+    with pytest.raises(InvalidInviteTokens):
+        InviteTokens.decode(content)
 
 
 def test_no_secret_is_shown() -> None:
-    passes = Passes()
+    passes = InviteTokens()
     made = passes.issue(0.0)
     for text in (repr(made), repr(passes)):
         assert made.id in text

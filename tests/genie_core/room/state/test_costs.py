@@ -8,11 +8,11 @@ from genie_core.room.protocol.events import (
     MOST_SPENDINGS,
     NAME_CHARS,
     AnyBody,
-    Decided,
+    DecisionMade,
     Event,
-    Joined,
-    Opened,
-    Said,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
     Spending,
 )
 from genie_core.room.state.costs import MOST_KEYS, OTHER, Costs, kind_of, total
@@ -72,10 +72,10 @@ def test_a_flood_of_names_is_counted_in_few_sums() -> None:
 def test_the_log_says_what_a_message_took() -> None:
     state = RoomState()
     bodies: list[AnyBody] = [
-        Opened("r", "Room"),
-        Joined("host", engine=True),
-        Said("1", "hi", handler="ada"),
-        Decided(3, "ignore", spent=(spending("reasoner"),) * 100),
+        RoomCreated("r", "Room"),
+        MemberJoined("host", engine=True),
+        MessagePosted("1", "hi", handler="ada"),
+        DecisionMade(3, "ignore", spent=(spending("reasoner"),) * 100),
     ]
     for seq, body in enumerate(bodies, start=1):
         state.apply(Event(seq, 1.0, "ada" if seq > 1 else "", body))

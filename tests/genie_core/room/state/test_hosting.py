@@ -2,10 +2,17 @@ from collections.abc import Iterable
 
 import pytest
 
-from genie_core.room.protocol.events import AnyBody, Event, Hosted, Joined, Moderated, Opened
-from genie_core.room.protocol.host_record import Deed, sign_deed
+from genie_core.room.protocol.events import (
+    AnyBody,
+    Event,
+    HostStarted,
+    MemberJoined,
+    MemberModerated,
+    RoomCreated,
+)
+from genie_core.room.protocol.host_record import HostRecord, sign_host_record
 from genie_core.room.security.identity import Identity
-from genie_core.room.state.hosting import Allegiance, may_host
+from genie_core.room.state.hosting import KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState
 
 HANA, BOB = Identity.generate(), Identity.generate()
@@ -18,42 +25,42 @@ def state_of(bodies: Iterable[tuple[str, AnyBody]]) -> RoomState:
     return state
 
 
-def deed(identity: Identity, host: str, room: str = "r") -> Deed:
-    return sign_deed(identity, room=room, host=host, pin="p" * 43, addresses=(), at=1.0)
+def deed(identity: Identity, host: str, room: str = "r") -> HostRecord:
+    return sign_host_record(identity, room=room, host=host, pin="p" * 43, addresses=(), at=1.0)
 
 
 BEGINNING: list[tuple[str, AnyBody]] = [
-    ("", Opened("r", "Standup")),
-    ("", Hosted("hana", key=HANA.key)),
-    ("hana", Joined("host", key=HANA.key)),
-    ("bob", Joined("member", engine=True, key=BOB.key)),
+    ("", RoomCreated("r", "Standup")),
+    ("", HostStarted("hana", key=HANA.key)),
+    ("hana", MemberJoined("host", key=HANA.key)),
+    ("bob", MemberJoined("member", engine=True, key=BOB.key)),
 ]
 
 
 def test_who_took_part_may_host_and_nobody_else() -> None:
     state = state_of(BEGINNING)
-    assert may_host(state, deed(HANA, "hana"))
-    assert may_host(state, deed(BOB, "bob"))
-    assert not may_host(state, deed(BOB, "hana"))
-    assert not may_host(state, deed(BOB, "bob", room="other"))
-    assert not may_host(state, deed(Identity.generate(), "bob"))
+    assert can_host(state, deed(HANA, "hana"))
+    assert can_host(state, deed(BOB, "bob"))
+    assert not can_host(state, deed(BOB, "hana"))
+    assert not can_host(state, deed(BOB, "bob", room="other"))
+    assert not can_host(state, deed(Identity.generate(), "bob"))
 
 
 @pytest.mark.parametrize(
     "measure",
     [
-        Moderated("ban", "bob"),
-        Moderated("mute", "bob"),
-        Moderated("role", "bob", "observer"),
+        MemberModerated("ban", "bob"),
+        MemberModerated("mute", "bob"),
+        MemberModerated("role", "bob", "observer"),
     ],
 )
-def test_who_was_put_out_or_silenced_may_not_host(measure: Moderated) -> None:
-    assert not may_host(state_of([*BEGINNING, ("hana", measure)]), deed(BOB, "bob"))
+def test_who_was_put_out_or_silenced_may_not_host(measure: MemberModerated) -> None:
+    assert not can_host(state_of([*BEGINNING, ("hana", measure)]), deed(BOB, "bob"))
 
 
-def accepting(bodies: Iterable[tuple[str, AnyBody]], *pins: str) -> Allegiance:
+def accepting(bodies: Iterable[tuple[str, AnyBody]], *pins: str) -> KnownHosts:
     state = state_of(bodies)
-    return Allegiance(lambda: state, pins)
+    return KnownHosts(lambda: state, pins)
 
 
 def test_a_copy_goes_on_with_a_certificate_or_a_key_that_it_knows() -> None:
@@ -66,20 +73,20 @@ def test_a_copy_goes_on_with_a_certificate_or_a_key_that_it_knows() -> None:
 
 def test_a_host_that_was_left_and_banned_is_no_host_any_more() -> None:
     state = state_of(BEGINNING)
-    allegiance = Allegiance(lambda: state, ["bobs"])
+    allegiance = KnownHosts(lambda: state, ["bobs"])
     assert allegiance.accepts("bobs", BOB.key)
     assert allegiance.accepts("hanas", HANA.key)
     assert (allegiance.pin, allegiance.key) == ("hanas", HANA.key)
-    state.apply(Event(5, 5.0, "hana", Moderated("ban", "bob")))
+    state.apply(Event(5, 5.0, "hana", MemberModerated("ban", "bob")))
     assert not allegiance.accepts("bobs", BOB.key)
     assert allegiance.accepts("hanas", "")
 
 
 def test_without_a_copy_the_first_host_is_the_one_that_was_meant() -> None:
-    allegiance = Allegiance(RoomState, first=True)
+    allegiance = KnownHosts(RoomState, first=True)
     assert allegiance.accepts("first", "")
     assert not allegiance.accepts("second", "")
 
 
 def test_a_host_who_never_came_in_is_followed_by_nobody() -> None:
-    assert not may_host(state_of(BEGINNING[:2]), deed(HANA, "hana"))
+    assert not can_host(state_of(BEGINNING[:2]), deed(HANA, "hana"))

@@ -4,15 +4,15 @@ from typing import get_args
 
 from genie_core.room.protocol.events import (
     AnyBody,
-    Equipped,
+    EngineChanged,
     Event,
-    Hosted,
-    Joined,
-    Left,
+    HostStarted,
     Measure,
-    Moderated,
-    Opened,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
     Role,
+    RoomCreated,
 )
 from genie_core.room.state.members import Members
 from genie_core.room.state.room_state import RoomState
@@ -35,7 +35,7 @@ class Doors:
         preferences: str = "",
     ) -> None:
         self._seq += 1
-        joined = Joined(role, device=device, key=key, preferences=preferences)
+        joined = MemberJoined(role, device=device, key=key, preferences=preferences)
         self.members.join(Event(self._seq, float(self._seq), name, joined), joined)
 
     def present(self) -> list[str]:
@@ -47,10 +47,10 @@ def test_the_host_comes_first_and_then_whoever_came_first() -> None:
     doors.join("bob")
     doors.join("hana", "host")
     doors.join("cleo", "member")
-    doors.members.leave(Left("bob"))
+    doors.members.leave(MemberLeft("bob"))
     doors.join("bob")
     assert doors.present() == ["hana", "cleo", "bob"]
-    doors.members.leave(Left("nobody"))
+    doors.members.leave(MemberLeft("nobody"))
     doors.members.empty()
     assert doors.present() == []
     assert doors.members.people["bob"].since == 4.0
@@ -59,17 +59,17 @@ def test_the_host_comes_first_and_then_whoever_came_first() -> None:
 def test_a_person_is_here_as_long_as_one_of_their_terminals() -> None:
     doors = Doors()
     doors.join("alice", "guest", "d1")
-    joined = Joined("member", engine=True, agent="model", device="d2")
+    joined = MemberJoined("member", engine=True, agent="model", device="d2")
     doors.members.join(Event(2, 2.0, "alice", joined), joined)
     alice = doors.members.people["alice"]
     assert (alice.role, alice.engine, alice.agent) == ("member", True, "model")
-    doors.members.equip("alice", Equipped("another", device="d2"))
+    doors.members.equip("alice", EngineChanged("another", device="d2"))
     assert alice.agent == "another"
-    doors.members.leave(Left("alice", device="d2"))
+    doors.members.leave(MemberLeft("alice", device="d2"))
     assert (alice.present, alice.engine, alice.agent) == (True, False, "")
-    doors.members.leave(Left("alice", device="unknown"))
+    doors.members.leave(MemberLeft("alice", device="unknown"))
     assert alice.present
-    doors.members.leave(Left("alice", device="d1"))
+    doors.members.leave(MemberLeft("alice", device="d1"))
     assert not alice.present
 
 
@@ -77,18 +77,18 @@ def test_who_leaves_without_a_device_leaves_everywhere_unless_one_has_none() -> 
     doors = Doors()
     for device in ("d1", "d2"):
         doors.join("alice", device=device)
-    doors.members.leave(Left("alice"))
+    doors.members.leave(MemberLeft("alice"))
     assert doors.present() == []
     for device in ("", "d1"):
         doors.join("alice", device=device)
-    doors.members.leave(Left("alice"))
+    doors.members.leave(MemberLeft("alice"))
     assert list(doors.members.people["alice"].terminals) == ["d1"]
 
 
 def test_a_name_keeps_its_first_key_and_a_key_goes_by_its_latest_name() -> None:
     doors = Doors()
     doors.join("Alice", key="first")
-    doors.members.leave(Left("Alice"))
+    doors.members.leave(MemberLeft("Alice"))
     doors.join("Alice", key="second")
     assert doors.members.keys == {"alice": "first"}
     assert doors.members.owner_of("second") == "Alice"
@@ -99,10 +99,10 @@ def test_a_name_keeps_its_first_key_and_a_key_goes_by_its_latest_name() -> None:
 def test_what_was_decided_stays_with_the_name_however_it_is_spelled() -> None:
     doors = Doors()
     doors.join("bob", key="b")
-    doors.members.moderate(Moderated("mute", "BOB"))
-    doors.members.moderate(Moderated("ban", "BOB"))
-    doors.members.moderate(Moderated("role", "bob", "observer"))
-    doors.members.leave(Left("bob"))
+    doors.members.moderate(MemberModerated("mute", "BOB"))
+    doors.members.moderate(MemberModerated("ban", "BOB"))
+    doors.members.moderate(MemberModerated("role", "bob", "observer"))
+    doors.members.leave(MemberLeft("bob"))
     doors.join("bob", "observer")
     bob = doors.members.people["bob"]
     assert (bob.muted, bob.role) == (True, "observer")
@@ -116,7 +116,7 @@ def test_every_measure_may_meet_somebody_who_never_was_here() -> None:
     measures: tuple[Measure, ...] = get_args(Measure)
     for measure in measures:
         members = Members()
-        members.moderate(Moderated(measure, "nobody", "guest" if measure == "role" else None))
+        members.moderate(MemberModerated(measure, "nobody", "guest" if measure == "role" else None))
         assert members.people == {}
 
 
@@ -131,15 +131,15 @@ def test_an_empty_preference_is_none() -> None:
 def test_only_where_a_copied_room_begins_a_name_gets_another_key() -> None:
     state = RoomState()
     bodies: list[tuple[str, AnyBody]] = [
-        ("", Opened("r1", "Standup")),
-        ("", Hosted("ann", key="k1")),
-        ("ann", Joined("host", key="k1")),
-        ("", Hosted("ann", "r1", "Standup", key="k2")),
+        ("", RoomCreated("r1", "Standup")),
+        ("", HostStarted("ann", key="k1")),
+        ("ann", MemberJoined("host", key="k1")),
+        ("", HostStarted("ann", "r1", "Standup", key="k2")),
     ]
     for seq, (by, body) in enumerate(bodies, 1):
         state.apply(Event(seq, 1.0, by, body))
     assert (state.keys["ann"], state.owner_of("k1")) == ("k1", "ann")
-    state.apply(Event(5, 1.0, "", Hosted("ann", "r1", "Standup", "k2", "", "import", "r0")))
+    state.apply(Event(5, 1.0, "", HostStarted("ann", "r1", "Standup", "k2", "", "import", "r0")))
     assert state.keys["ann"] == "k1"  # a host can't take a name over by calling its room a copy
-    state.apply(Event(6, 1.0, "", Hosted("Ann", "r2", "Standup", "k2", "", "import", "r1")))
+    state.apply(Event(6, 1.0, "", HostStarted("Ann", "r2", "Standup", "k2", "", "import", "r1")))
     assert (state.room, state.keys["ann"], state.owner_of("k1")) == ("r2", "k2", None)

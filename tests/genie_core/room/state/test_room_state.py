@@ -1,27 +1,27 @@
 import pytest
 
 from genie_core.room.protocol.events import (
-    Answered,
+    AnswerPosted,
     AnyBody,
-    Asked,
-    Cancelled,
-    Decided,
-    Equipped,
+    ApprovalRequested,
+    ApprovalResolved,
+    ArgumentSharingChanged,
+    DecisionMade,
+    EngineChanged,
     Event,
-    Failed,
     FileRef,
-    Hosted,
-    Joined,
-    Left,
-    Moderated,
-    Opened,
-    Recovered,
+    HostStarted,
+    MemberJoined,
+    MemberLeft,
+    MemberModerated,
+    MessagePosted,
+    RecoveredEvent,
+    RoomCreated,
+    RoomSuspended,
     RunBody,
-    Said,
-    Settled,
-    Shared,
-    Suspended,
-    Unreadable,
+    RunCancelled,
+    RunFailed,
+    UnreadableEvent,
 )
 from genie_core.room.state.members import Presence
 from genie_core.room.state.room_state import WINDOW, IllegalEvent, RoomState
@@ -35,10 +35,10 @@ class Log:
 
     def __init__(self) -> None:
         self.state = RoomState()
-        self.add("", Opened("r", "Standup"))
-        self.add("", Hosted("hana"))
-        self.add("hana", Joined("host", engine=True))
-        self.add("bob", Joined("guest"))
+        self.add("", RoomCreated("r", "Standup"))
+        self.add("", HostStarted("hana"))
+        self.add("hana", MemberJoined("host", engine=True))
+        self.add("bob", MemberJoined("guest"))
 
     def add(self, by: str, *bodies: AnyBody) -> int:
         for body in bodies:
@@ -47,29 +47,31 @@ class Log:
         return self.state.head
 
     def question(self) -> int:
-        return self.add("bob", Said("1", "help?", "hana"))
+        return self.add("bob", MessagePosted("1", "help?", "hana"))
 
 
-def asked(message: int, approval: str) -> Asked:
-    return Asked(message, approval, "system", "shell", {"cmd": "ls"})
+def asked(message: int, approval: str) -> ApprovalRequested:
+    return ApprovalRequested(message, approval, "system", "shell", {"cmd": "ls"})
 
 
 def test_known_events_are_skipped_and_gaps_refused() -> None:
     log = Log()
-    assert not log.state.apply(Event(2, 0.0, "", Hosted("somebody else")))
+    assert not log.state.apply(Event(2, 0.0, "", HostStarted("somebody else")))
     assert log.state.host == "hana"
     with pytest.raises(IllegalEvent):
-        log.state.apply(Event(99, 0.0, "", Hosted("hana")))
+        log.state.apply(Event(99, 0.0, "", HostStarted("hana")))
 
 
 def test_people_come_and_go() -> None:
     log = Log()
-    log.add("zoe", Joined("member", engine=True, agent="a model"), Equipped("another model"))
+    log.add(
+        "zoe", MemberJoined("member", engine=True, agent="a model"), EngineChanged("another model")
+    )
     assert [person.name for person in log.state.present()] == ["hana", "bob", "zoe"]
     assert log.state.people["zoe"].agent == "another model"
-    log.add("", Left("bob"))
+    log.add("", MemberLeft("bob"))
     assert [person.name for person in log.state.present()] == ["hana", "zoe"]
-    log.add("", Suspended())
+    log.add("", RoomSuspended())
     assert log.state.present() == []
     assert not log.state.hosting
 
@@ -78,13 +80,16 @@ def test_people_come_and_go() -> None:
     ("bodies", "phase"),
     [
         ([], Phase.DECIDING),
-        ([Decided(5, "ignore")], Phase.IGNORED),
-        ([Decided(5, "delegate")], Phase.WORKING),
-        ([Decided(5, "delegate"), asked(5, "a")], Phase.WAITING),
-        ([Decided(5, "delegate"), asked(5, "a"), Settled(5, "a", "denied")], Phase.WORKING),
-        ([Decided(5, "delegate"), Answered(5, "here")], Phase.ANSWERED),
-        ([Failed(5, "reasoner", "broken")], Phase.FAILED),
-        ([Decided(5, "delegate"), Cancelled(5)], Phase.CANCELLED),
+        ([DecisionMade(5, "ignore")], Phase.IGNORED),
+        ([DecisionMade(5, "delegate")], Phase.WORKING),
+        ([DecisionMade(5, "delegate"), asked(5, "a")], Phase.WAITING),
+        (
+            [DecisionMade(5, "delegate"), asked(5, "a"), ApprovalResolved(5, "a", "denied")],
+            Phase.WORKING,
+        ),
+        ([DecisionMade(5, "delegate"), AnswerPosted(5, "here")], Phase.ANSWERED),
+        ([RunFailed(5, "reasoner", "broken")], Phase.FAILED),
+        ([DecisionMade(5, "delegate"), RunCancelled(5)], Phase.CANCELLED),
     ],
 )
 def test_a_message_passes_through_its_phases(bodies: list[RunBody], phase: Phase) -> None:
@@ -100,14 +105,20 @@ def test_a_message_passes_through_its_phases(bodies: list[RunBody], phase: Phase
 
 def test_a_message_without_a_handler_is_nobodys_work() -> None:
     log = Log()
-    seq = log.add("bob", Said("1", "hello"))
+    seq = log.add("bob", MessagePosted("1", "hello"))
     assert log.state.exchanges[seq].phase is Phase.UNHANDLED
     assert log.state.running == {}
-    assert log.state.objection(Decided(seq, "ignore"), "hana") is not None
+    assert log.state.objection(DecisionMade(seq, "ignore"), "hana") is not None
 
 
 @pytest.mark.parametrize(
-    "body", [Answered(5, "x"), asked(5, "a"), Settled(5, "a", "approved"), Decided(9, "ignore")]
+    "body",
+    [
+        AnswerPosted(5, "x"),
+        asked(5, "a"),
+        ApprovalResolved(5, "a", "approved"),
+        DecisionMade(9, "ignore"),
+    ],
 )
 def test_what_does_not_fit_is_objected_to(body: RunBody) -> None:
     log = Log()
@@ -118,21 +129,21 @@ def test_what_does_not_fit_is_objected_to(body: RunBody) -> None:
 def test_only_the_handler_may_publish() -> None:
     log = Log()
     log.question()
-    assert log.state.objection(Decided(5, "ignore"), "bob") == "message 5 is handled by hana"
+    assert log.state.objection(DecisionMade(5, "ignore"), "bob") == "message 5 is handled by hana"
 
 
 def test_approvals_wait_are_parked_and_can_be_settled_later() -> None:
     log = Log()
     log.question()
-    log.add("hana", Decided(5, "delegate"), asked(5, "a"), asked(5, "b"))
+    log.add("hana", DecisionMade(5, "delegate"), asked(5, "a"), asked(5, "b"))
     assert [proposal.id for proposal in log.state.pending_for("hana")] == ["a", "b"]
     assert log.state.presence("hana") is Presence.WAITING
-    log.add("hana", Settled(5, "a", "approved"), Settled(5, "b", "parked"))
+    log.add("hana", ApprovalResolved(5, "a", "approved"), ApprovalResolved(5, "b", "parked"))
     assert log.state.presence("hana") is Presence.THINKING
-    log.add("hana", Failed(5, "lost", "gone"))
+    log.add("hana", RunFailed(5, "lost", "gone"))
     assert log.state.presence("hana") is Presence.IDLE
     assert [proposal.id for proposal in log.state.parked_for("hana")] == ["b"]
-    later = Settled(5, "b", "denied", "too late")
+    later = ApprovalResolved(5, "b", "denied", "too late")
     assert log.state.objection(later, "hana") is None
     log.add("hana", later)
     assert log.state.parked_for("hana") == []
@@ -142,7 +153,7 @@ def test_approvals_wait_are_parked_and_can_be_settled_later() -> None:
 def test_approvals_end_with_their_run() -> None:
     log = Log()
     log.question()
-    log.add("hana", Decided(5, "delegate"), asked(5, "a"), Cancelled(5))
+    log.add("hana", DecisionMade(5, "delegate"), asked(5, "a"), RunCancelled(5))
     assert log.state.open == {}
     assert log.state.proposals["a"].outcome == "expired"
 
@@ -150,18 +161,18 @@ def test_approvals_end_with_their_run() -> None:
 def test_a_sound_log_never_speaks_of_the_unknown() -> None:
     log = Log()
     with pytest.raises(IllegalEvent):
-        log.state.apply(Event(5, 0.0, "hana", Answered(2, "to nothing")))
+        log.state.apply(Event(5, 0.0, "hana", AnswerPosted(2, "to nothing")))
     log.question()
     with pytest.raises(IllegalEvent):
-        log.state.apply(Event(6, 0.0, "hana", Settled(5, "never asked", "approved")))
+        log.state.apply(Event(6, 0.0, "hana", ApprovalResolved(5, "never asked", "approved")))
 
 
 def test_after_damage_what_refers_to_the_lost_is_passed_over() -> None:
     log = Log()
-    log.add("", Unreadable("line 5 is damaged"))
-    log.add("hana", Answered(5, "to a message that is lost"))
-    log.add("bob", Said("2", "again?", "hana"))
-    log.add("hana", Settled(7, "lost as well", "approved"))
+    log.add("", UnreadableEvent("line 5 is damaged"))
+    log.add("hana", AnswerPosted(5, "to a message that is lost"))
+    log.add("bob", MessagePosted("2", "again?", "hana"))
+    log.add("hana", ApprovalResolved(7, "lost as well", "approved"))
     assert log.state.unreadable == {5}
     assert list(log.state.exchanges) == [7]
     assert log.state.head == 8
@@ -172,12 +183,12 @@ def test_after_damage_what_refers_to_the_lost_is_passed_over() -> None:
 
 def test_a_name_keeps_its_first_key() -> None:
     log = Log()
-    log.add("alice", Joined("member", key="first"))
-    log.add("", Left("alice"))
-    log.add("alice", Joined("member", key="second"))
+    log.add("alice", MemberJoined("member", key="first"))
+    log.add("", MemberLeft("alice"))
+    log.add("alice", MemberJoined("member", key="second"))
     assert log.state.keys["alice"] == "first"
-    log.add("", Hosted("hana", key="hers", pin="p"))
-    log.add("", Hosted("hana", key="not hers"))
+    log.add("", HostStarted("hana", key="hers", pin="p"))
+    log.add("", HostStarted("hana", key="not hers"))
     assert log.state.keys["hana"] == "hers"
     assert (log.state.host_key, log.state.pin) == ("not hers", "")
     assert log.state.hostings == [2, 8, 9]
@@ -185,8 +196,8 @@ def test_a_name_keeps_its_first_key() -> None:
 
 def test_a_key_goes_by_the_name_of_its_owner() -> None:
     log = Log()
-    log.add("Alice", Joined("member", key="a"))
-    log.add("", Hosted("hana", key="h"))
+    log.add("Alice", MemberJoined("member", key="a"))
+    log.add("", HostStarted("hana", key="h"))
     assert log.state.owner_of("a") == "Alice"
     assert log.state.owner_of("h") == "hana"
     assert log.state.owner_of("nobody's") is None
@@ -196,29 +207,29 @@ def test_a_key_goes_by_the_name_of_its_owner() -> None:
 def test_a_run_is_elsewhere_only_while_its_terminal_is_there() -> None:
     log = Log()
     for device in ("d1", "d2"):
-        log.add("alice", Joined("member", engine=True, device=device))
-    seq = log.add("alice", Said("1", "q", "alice", device="d1"))
+        log.add("alice", MemberJoined("member", engine=True, device=device))
+    seq = log.add("alice", MessagePosted("1", "q", "alice", device="d1"))
     exchange = log.state.exchanges[seq]
     assert log.state.is_elsewhere(exchange, "d2")
     assert not log.state.is_elsewhere(exchange, "d1")
-    objection = log.state.objection(Decided(seq, "ignore"), "alice", "d2")
+    objection = log.state.objection(DecisionMade(seq, "ignore"), "alice", "d2")
     assert objection == f"message {seq} is handled at another terminal of alice"
-    log.add("", Left("alice", device="d1"))
-    assert log.state.objection(Decided(seq, "ignore"), "alice", "d2") is None
+    log.add("", MemberLeft("alice", device="d1"))
+    assert log.state.objection(DecisionMade(seq, "ignore"), "alice", "d2") is None
 
 
 def test_what_the_host_decided_about_somebody_stays() -> None:
     log = Log()
-    log.add("bob", Joined("guest", key="b", device="d1"))
+    log.add("bob", MemberJoined("guest", key="b", device="d1"))
     for measure in ("mute", "ban"):
-        log.add("hana", Moderated(measure, "Bob"))
-    log.add("hana", Moderated("role", "bob", "observer"))
+        log.add("hana", MemberModerated(measure, "Bob"))
+    log.add("hana", MemberModerated("role", "bob", "observer"))
     assert log.state.banned == {"bob": "b"}
     assert log.state.people["bob"].role == "observer"
-    log.add("", Left("bob"), Suspended(), Hosted("hana"))
-    log.add("bob", Joined("observer", key="b"))
+    log.add("", MemberLeft("bob"), RoomSuspended(), HostStarted("hana"))
+    log.add("bob", MemberJoined("observer", key="b"))
     muted = [log.state.people["bob"].muted]
-    log.add("hana", Moderated("unmute", "bob"), Moderated("pardon", "bob"))
+    log.add("hana", MemberModerated("unmute", "bob"), MemberModerated("pardon", "bob"))
     muted.append(log.state.people["bob"].muted)
     assert muted == [True, False]
     assert (log.state.banned, log.state.muted) == ({}, set())
@@ -226,57 +237,61 @@ def test_what_the_host_decided_about_somebody_stays() -> None:
 
 def test_whoever_hosts_is_neither_muted_nor_banned() -> None:
     log = Log()
-    log.add("hana", Moderated("mute", "bob"), Moderated("ban", "bob"))
-    log.add("", Hosted("bob"))
-    log.add("bob", Joined("host"))
+    log.add("hana", MemberModerated("mute", "bob"), MemberModerated("ban", "bob"))
+    log.add("", HostStarted("bob"))
+    log.add("bob", MemberJoined("host"))
     assert not log.state.people["bob"].muted
     assert (log.state.banned, log.state.muted) == ({}, set())
 
 
 def test_an_heir_is_known_until_somebody_hosts() -> None:
     log = Log()
-    log.add("", Suspended("", "bob"))
-    assert log.state.heir == Suspended("", "bob")
-    log.add("", Hosted("bob"))
+    log.add("", RoomSuspended("", "bob"))
+    assert log.state.heir == RoomSuspended("", "bob")
+    log.add("", HostStarted("bob"))
     assert log.state.heir is None
 
 
 def test_withheld_calls_are_marked() -> None:
     log = Log()
     log.question()
-    log.add("hana", Decided(5, "delegate"), Asked(5, "a", "agent", "rm", {}, withheld=True))
+    log.add(
+        "hana",
+        DecisionMade(5, "delegate"),
+        ApprovalRequested(5, "a", "agent", "rm", {}, withheld=True),
+    )
     assert log.state.proposals["a"].withheld
-    log.add("hana", Shared(on=True))
+    log.add("hana", ArgumentSharingChanged(on=True))
     assert log.state.sharing
 
 
 def test_what_one_host_shares_is_not_shared_by_the_next() -> None:
     log = Log()
-    log.add("hana", Shared(on=True))
+    log.add("hana", ArgumentSharingChanged(on=True))
     assert log.state.sharing
-    log.add("", Hosted("hana"))
+    log.add("", HostStarted("hana"))
     assert not log.state.sharing
 
 
 def test_a_real_answer_takes_the_place_of_a_recovered_one() -> None:
     log = Log()
     log.question()
-    log.add("hana", Failed(5, "lost", "gone"))
-    log.add("", Hosted("hana"))
-    log.add("bob", Recovered(Event(8, 2.0, "hana", Answered(5, "from my copy"))))
+    log.add("hana", RunFailed(5, "lost", "gone"))
+    log.add("", HostStarted("hana"))
+    log.add("bob", RecoveredEvent(Event(8, 2.0, "hana", AnswerPosted(5, "from my copy"))))
     exchange = log.state.exchanges[5]
     assert (exchange.phase, exchange.answer_voucher) == (Phase.ANSWERED, "bob")
-    log.add("hana", Decided(5, "delegate"), Answered(5, "anew"))
-    assert (exchange.answer, exchange.answer_voucher) == (Answered(5, "anew"), "")
+    log.add("hana", DecisionMade(5, "delegate"), AnswerPosted(5, "anew"))
+    assert (exchange.answer, exchange.answer_voucher) == (AnswerPosted(5, "anew"), "")
 
 
 def test_what_was_said_is_known_by_its_author_and_id() -> None:
     state = RoomState()
     for event in [
-        Event(1, 0.0, "", Opened("r", "t")),
-        Event(2, 0.0, "alice", Said("1", "x")),
-        Event(3, 0.0, "bob", Recovered(Event(9, 0.0, "carol", Said("2", "y")))),
-        Event(4, 1.0, "dave", Said("3", "z")),
+        Event(1, 0.0, "", RoomCreated("r", "t")),
+        Event(2, 0.0, "alice", MessagePosted("1", "x")),
+        Event(3, 0.0, "bob", RecoveredEvent(Event(9, 0.0, "carol", MessagePosted("2", "y")))),
+        Event(4, 1.0, "dave", MessagePosted("3", "z")),
     ]:
         state.apply(event)
     known = [("alice", "1"), ("carol", "2"), ("dave", "3")]
@@ -289,20 +304,20 @@ def test_what_was_said_is_known_by_its_author_and_id() -> None:
 def test_old_messages_are_forgotten_unless_something_is_left_to_be_done() -> None:
     state = RoomState()
     events = [
-        Event(1, 0.0, "", Opened("r", "t")),
-        Event(2, 0.0, "ann", Said("running", "x", "ann")),
-        Event(3, 0.0, "ann", Said("parked", "x", "ann")),
-        Event(4, 0.0, "ann", Decided(3, "delegate", query="x")),
-        Event(5, 0.0, "ann", Asked(3, "a1", "genie", "shell", {})),
-        Event(6, 0.0, "ann", Settled(3, "a1", "parked")),
-        Event(7, 0.0, "ann", Failed(3, "lost", "gone")),
-        Event(8, 0.0, "ann", Said("answered", "x", "ann", files=(PICTURE,))),
-        Event(9, 0.0, "ann", Decided(8, "delegate", query="x")),
-        Event(10, 0.0, "ann", Asked(8, "a2", "genie", "shell", {})),
-        Event(11, 0.0, "ann", Settled(8, "a2", "approved")),
-        Event(12, 0.0, "ann", Answered(8, "y")),
+        Event(1, 0.0, "", RoomCreated("r", "t")),
+        Event(2, 0.0, "ann", MessagePosted("running", "x", "ann")),
+        Event(3, 0.0, "ann", MessagePosted("parked", "x", "ann")),
+        Event(4, 0.0, "ann", DecisionMade(3, "delegate", query="x")),
+        Event(5, 0.0, "ann", ApprovalRequested(3, "a1", "genie", "shell", {})),
+        Event(6, 0.0, "ann", ApprovalResolved(3, "a1", "parked")),
+        Event(7, 0.0, "ann", RunFailed(3, "lost", "gone")),
+        Event(8, 0.0, "ann", MessagePosted("answered", "x", "ann", files=(PICTURE,))),
+        Event(9, 0.0, "ann", DecisionMade(8, "delegate", query="x")),
+        Event(10, 0.0, "ann", ApprovalRequested(8, "a2", "genie", "shell", {})),
+        Event(11, 0.0, "ann", ApprovalResolved(8, "a2", "approved")),
+        Event(12, 0.0, "ann", AnswerPosted(8, "y")),
     ]
-    events += [Event(n, 0.0, "bob", Said(str(n), "x")) for n in range(13, 13 + 5 * WINDOW)]
+    events += [Event(n, 0.0, "bob", MessagePosted(str(n), "x")) for n in range(13, 13 + 5 * WINDOW)]
     for event in events:
         state.apply(event)
         assert len(state.exchanges) < 2 * WINDOW
@@ -313,8 +328,8 @@ def test_old_messages_are_forgotten_unless_something_is_left_to_be_done() -> Non
     assert state.messages == 3 + 5 * WINDOW
     assert state.files == {PICTURE.digest: PICTURE}
     assert state.floor == max(set(range(13, state.head)) - state.exchanges.keys())
-    late = Event(state.head + 1, 1.0, "ann", Answered(8, "again"))
+    late = Event(state.head + 1, 1.0, "ann", AnswerPosted(8, "again"))
     assert state.apply(late)
-    beyond = Event(state.head + 1, 1.0, "ann", Answered(state.head + 5, "never said"))
+    beyond = Event(state.head + 1, 1.0, "ann", AnswerPosted(state.head + 5, "never said"))
     with pytest.raises(IllegalEvent):
         state.apply(beyond)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.genie_core.room.histories import histories, history
 
-from genie_core.room.protocol.events import Asked, Decided, Event, Said
+from genie_core.room.protocol.events import ApprovalRequested, DecisionMade, Event, MessagePosted
 from genie_core.room.state import room_state as fold
 from genie_core.room.state import snapshot as checkpoint
 from genie_core.room.state.room_state import RoomState
@@ -68,9 +68,9 @@ def test_what_refers_to_one_thing_still_does(events: list[Event]) -> None:
 def test_whatever_a_tool_may_be_called_with_can_be_written_down() -> None:
     arguments = {"n": 10**300, "below": -(2**80), "x": 1e-300, "": [None, True, "\U0001f9de"]}
     events = [
-        Event(1, 1.0, "ann", Said("m1", "how much?", handler="ann")),
-        Event(2, 2.0, "ann", Decided(1, "delegate", query="how much?")),
-        Event(3, 3.0, "ann", Asked(1, "a1", "system", "calculate", arguments)),
+        Event(1, 1.0, "ann", MessagePosted("m1", "how much?", handler="ann")),
+        Event(2, 2.0, "ann", DecisionMade(1, "delegate", query="how much?")),
+        Event(3, 3.0, "ann", ApprovalRequested(1, "a1", "system", "calculate", arguments)),
     ]
     restored = decode_state(encode_state(folded(events)))
     assert restored.proposals["a1"].arguments == arguments

@@ -3,13 +3,13 @@ import asyncio
 import pytest
 
 from genie_core.room.protocol.errors import ConnectionLost
-from genie_core.room.protocol.frames import ClientFrame, Say, Trouble, Typing
+from genie_core.room.protocol.frames import ClientFrame, PostMessage, Trouble, Typing
 from genie_core.room.transport.connection import memory_pair
 
 
 async def test_frames_arrive_as_they_are_and_in_order() -> None:
     near, far = memory_pair()
-    frames: list[ClientFrame] = [Say("1", "a"), Typing(), Say("2", "b")]
+    frames: list[ClientFrame] = [PostMessage("1", "a"), Typing(), PostMessage("2", "b")]
     await near.send(frames)
     assert [await far.receive() for _ in range(3)] == frames
     await far.send([Trouble("x")])
@@ -18,12 +18,14 @@ async def test_frames_arrive_as_they_are_and_in_order() -> None:
 
 async def test_the_sender_waits_for_a_reader_who_is_behind() -> None:
     near, far = memory_pair(capacity=2)
-    sending = asyncio.create_task(near.send([Say(str(n), "x") for n in range(5)]))
-    assert await far.receive() == Say("0", "x")
+    sending = asyncio.create_task(near.send([PostMessage(str(n), "x") for n in range(5)]))
+    assert await far.receive() == PostMessage("0", "x")
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert not sending.done()
-    assert [(await far.receive()) for _ in range(4)] == [Say(str(n), "x") for n in range(1, 5)]
+    assert [(await far.receive()) for _ in range(4)] == [
+        PostMessage(str(n), "x") for n in range(1, 5)
+    ]
     await sending
 
 

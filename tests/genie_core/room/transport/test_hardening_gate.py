@@ -17,7 +17,7 @@ from tests.genie_core.room.wire import DEADLINE, raw_websocket
 
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.security.certificate import load_certificate
-from genie_core.room.transport.hardening import RESERVE, Gate, Stranger
+from genie_core.room.transport.hardening import RESERVE, HalfOpenLimiter, Stranger
 from genie_core.room.transport.websocket import ws_connector
 
 ROOT = Path(__file__).parents[4]
@@ -27,7 +27,7 @@ class Lobby:
     """A guarded socket and who connects to it, from whichever loopback address they like."""
 
     def __init__(self, most: int) -> None:
-        self.gate = Gate(most)
+        self.gate = HalfOpenLimiter(most)
         self.listener = self.gate.guard(socket.create_server(("127.0.0.1", 0)))
         self.near: list[socket.socket] = []
         self.far: list[socket.socket] = []
@@ -114,7 +114,7 @@ def test_those_displaced_are_bounded_until_they_are_gone() -> None:
         assert connect_from(lobby, "127.0.2.1")
 
 
-def fill(gate: Gate, sources: Iterable[str]) -> list[bool]:
+def fill(gate: HalfOpenLimiter, sources: Iterable[str]) -> list[bool]:
     """Let connections stand before a gate that come from these sources, as far as it admits them."""
     admitted = []
     for source in sources:
@@ -131,11 +131,11 @@ class Passing(Stranger):
         self.close()
 
 
-def standing(gate: Gate) -> Counter[str]:
+def standing(gate: HalfOpenLimiter) -> Counter[str]:
     return Counter(each.source for each in gate._strangers.values())
 
 
-def let_in(gate: Gate, *descriptors: int) -> None:
+def let_in(gate: HalfOpenLimiter, *descriptors: int) -> None:
     for descriptor in descriptors:
         stranger = gate._strangers[descriptor]
         gate.let_in(descriptor)
@@ -143,14 +143,16 @@ def let_in(gate: Gate, *descriptors: int) -> None:
 
 
 @pytest.fixture
-def gate() -> Iterator[Gate]:
-    gate = Gate(128)
+def gate() -> Iterator[HalfOpenLimiter]:
+    gate = HalfOpenLimiter(128)
     yield gate
     for each in list(gate._strangers.values()):
         each.close()
 
 
-def test_one_with_all_addresses_of_a_network_keeps_nobody_else_of_it_out(gate: Gate) -> None:
+def test_one_with_all_addresses_of_a_network_keeps_nobody_else_of_it_out(
+    gate: HalfOpenLimiter,
+) -> None:
     for turn in range(46):
         member = f"fd00::{turn + 1:x}"
         fill(gate, (f"fd00::bad:{turn:x}:{each:x}" for each in range(200)))
@@ -162,14 +164,16 @@ def test_one_with_all_addresses_of_a_network_keeps_nobody_else_of_it_out(gate: G
         assert standing(gate)[member] == 0
 
 
-def test_a_network_with_many_addresses_has_no_more_than_others(gate: Gate) -> None:
+def test_a_network_with_many_addresses_has_no_more_than_others(gate: HalfOpenLimiter) -> None:
     assert fill(gate, [f"192.0.2.{n}" for n in range(1, 64)]) == [True] * 63
     fill(gate, [f"fd00::bad:{n:x}" for n in range(500)])
     assert sum(source.startswith("192.0.2.") for source in standing(gate)) == 63
     assert fill(gate, ["192.0.2.99"]) == [True]
 
 
-def test_places_are_kept_for_those_who_come_from_where_members_came_in(gate: Gate) -> None:
+def test_places_are_kept_for_those_who_come_from_where_members_came_in(
+    gate: HalfOpenLimiter,
+) -> None:
     members = [f"fd00::{n:x}" for n in range(1, 33)]
     assert fill(gate, members) == [True] * 32
     let_in(gate, *gate._strangers)
@@ -181,7 +185,7 @@ def test_places_are_kept_for_those_who_come_from_where_members_came_in(gate: Gat
     assert len(gate._strangers) == 160
 
 
-def test_members_who_take_all_places_do_not_keep_newcomers_out(gate: Gate) -> None:
+def test_members_who_take_all_places_do_not_keep_newcomers_out(gate: HalfOpenLimiter) -> None:
     assert fill(gate, ["192.0.2.1"]) == [True]
     let_in(gate, *gate._strangers)
     assert sum(fill(gate, ["192.0.2.1"] * 300)) == 160

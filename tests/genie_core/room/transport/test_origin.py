@@ -1,6 +1,6 @@
 from tests.genie_core.room.bench import PIN, Bench, only_refusal, refusals
 
-from genie_core.room.transport.origin import LOOPBACK, site_of, source_of
+from genie_core.room.transport.origin import LOOPBACK, client_origin, site_of
 
 
 def test_only_the_own_machine_needs_no_invite() -> None:
@@ -13,9 +13,9 @@ def test_only_the_own_machine_needs_no_invite() -> None:
 
 
 def test_an_address_has_one_spelling_and_a_network_of_its_own() -> None:
-    assert source_of("FD00:0::1%eth0") == source_of("fd00::1") == "fd00::1"
-    assert source_of("::ffff:192.0.2.7") == source_of("192.0.2.7") == "192.0.2.7"
-    assert source_of("127.0.0.9") == source_of("::1") == LOOPBACK
+    assert client_origin("FD00:0::1%eth0") == client_origin("fd00::1") == "fd00::1"
+    assert client_origin("::ffff:192.0.2.7") == client_origin("192.0.2.7") == "192.0.2.7"
+    assert client_origin("127.0.0.9") == client_origin("::1") == LOOPBACK
     assert site_of("fd00::1") == site_of("fd00::2") != site_of("fd00:0:0:1::1")
     assert site_of("192.0.2.7") != site_of("192.0.2.8")
     assert site_of(LOOPBACK) == LOOPBACK

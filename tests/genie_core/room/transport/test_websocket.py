@@ -57,29 +57,35 @@ from genie_core.room.protocol.errors import (
     Unreachable,
     WrongPin,
 )
-from genie_core.room.protocol.events import Decided, Event, FileRef, Joined, Said
+from genie_core.room.protocol.events import (
+    DecisionMade,
+    Event,
+    FileRef,
+    MemberJoined,
+    MessagePosted,
+)
 from genie_core.room.protocol.frames import (
-    Bequeath,
+    AnswerApproval,
     Bye,
     Challenge,
     Chunk,
     ClientFrame,
+    FrameRefused,
     Hello,
     Moderate,
+    PostMessage,
     Prove,
     Publish,
-    Refused,
-    Rule,
-    Say,
+    RecoverEvents,
     ServerFrame,
     Welcome,
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Link
 from genie_core.room.security.certificate import Certificate, client_context, load_certificate
-from genie_core.room.security.challenge import Ticket
+from genie_core.room.security.challenge import InviteSecret
 from genie_core.room.security.identity import Identity
-from genie_core.room.security.invite_tokens import Passes
+from genie_core.room.security.invite_tokens import InviteTokens
 from genie_core.room.server import RoomServer
 from genie_core.room.transport.websocket import (
     WATCH_INTERVAL,
@@ -127,9 +133,9 @@ async def run(connector: Callable[[], Any], name: str = "bob", **options: Any) -
 
 
 async def test_two_people_talk_over_tls(certificate: Certificate) -> None:
-    passes = Passes()
+    passes = InviteTokens()
     invite = passes.issue(time.time())
-    ticket = Ticket(invite.id, invite.secret)
+    ticket = InviteSecret(invite.id, invite.secret)
     async with hosted(certificate, passes=passes) as (_, address):
         connector = tls_connector(address, certificate.pin)
         async with (
@@ -143,10 +149,10 @@ async def test_two_people_talk_over_tls(certificate: Certificate) -> None:
 
 
 async def test_an_invite_with_another_secret_opens_nothing(certificate: Certificate) -> None:
-    passes = Passes()
+    passes = InviteTokens()
     invite = passes.issue(time.time())
     async with hosted(certificate, passes=passes) as (server, address):
-        for ticket in (Ticket(invite.id, bytes(16)), Ticket("nobody", invite.secret)):
+        for ticket in (InviteSecret(invite.id, bytes(16)), InviteSecret("nobody", invite.secret)):
             with pytest.raises(RoomRefused, match="not valid") as refusal:
                 await run(tls_connector(address, certificate.pin), ticket=ticket)
             assert refusal.value.code == "no_invite"
@@ -156,10 +162,10 @@ async def test_an_invite_with_another_secret_opens_nothing(certificate: Certific
 async def test_a_used_up_invite_opens_nothing_and_takes_nothing_from_who_used_it(
     certificate: Certificate,
 ) -> None:
-    passes = Passes()
+    passes = InviteTokens()
     invite = passes.issue(time.time(), uses=1)
-    ticket = Ticket(invite.id, invite.secret)
-    kept: list[Passes] = []
+    ticket = InviteSecret(invite.id, invite.secret)
+    kept: list[InviteTokens] = []
     me = Identity.generate()
     async with hosted(certificate, passes=passes, keep_passes=kept.append) as (_, address):
         connector = tls_connector(address, certificate.pin)
@@ -261,9 +267,9 @@ async def _pass_on(source: Connection, target: Connection) -> None:
 async def test_a_relay_with_another_certificate_gets_nobody_in(
     certificate: Certificate, other: Certificate
 ) -> None:
-    passes = Passes()
+    passes = InviteTokens()
     invite = passes.issue(time.time())
-    ticket = Ticket(invite.id, invite.secret)
+    ticket = InviteSecret(invite.id, invite.secret)
     async with hosted(certificate, passes=passes) as (server, address):
         async with (
             relay(address, certificate) as honest,  # with the host's own certificate
@@ -293,7 +299,7 @@ async def test_what_was_recorded_of_an_arrival_lets_nobody_in_again() -> None:
             assert b"challenge" in answer
             assert b"unproven" in answer
             assert b"welcome" not in answer
-    assert sum(isinstance(event.body, Joined) for event in sink.events) == 1
+    assert sum(isinstance(event.body, MemberJoined) for event in sink.events) == 1
 
 
 async def test_what_was_recorded_of_tls_says_nothing_to_the_host(certificate: Certificate) -> None:
@@ -307,7 +313,9 @@ async def test_what_was_recorded_of_tls_says_nothing_to_the_host(certificate: Ce
             (recorded,) = proxy.heard
             assert b"bob" not in recorded
             assert b"HTTP" not in await replayed(address, bytes(recorded))
-        assert [event.by for event in sink.events if isinstance(event.body, Joined)] == ["bob"]
+        assert [event.by for event in sink.events if isinstance(event.body, MemberJoined)] == [
+            "bob"
+        ]
 
 
 async def replayed(address: Address, data: bytes) -> bytes:
@@ -375,7 +383,7 @@ async def test_whoever_stops_after_tls_is_put_out_in_time(certificate: Certifica
             receiving = asyncio.create_task(receive(ws))
             await pass_until(receiving, 11)
             refusal = await receiving  # HTTP, and no hello
-            assert isinstance(refusal, Refused)
+            assert isinstance(refusal, FrameRefused)
             assert "in time" in refusal.text
             with pytest.raises(ConnectionClosed):
                 await receive(ws)
@@ -384,7 +392,7 @@ async def test_whoever_stops_after_tls_is_put_out_in_time(certificate: Certifica
             assert isinstance(await receive(ws), Challenge)
             await pass_at_once(11)
             refusal = await receive(ws)  # a hello, and no proof
-            assert isinstance(refusal, Refused)
+            assert isinstance(refusal, FrameRefused)
             assert "in time" in refusal.text
         assert not server.state.people
 
@@ -548,11 +556,11 @@ SENSIBLE = [
     for frame in (
         Hello("mallory", key="A" * 43, nonce="n", since=3, mark=7),
         Prove(b"x" * 64, "id", b"y" * 32),
-        Say("1", "hello", files=(FileRef("0" * 64, "a", 1),)),
-        Publish("2", Decided(1, "delegate", query="q")),
+        PostMessage("1", "hello", files=(FileRef("0" * 64, "a", 1),)),
+        Publish("2", DecisionMade(1, "delegate", query="q")),
         Moderate("ban", "bob"),
-        Rule("1", allow=True, arguments={"a": [1, {"b": None}]}),
-        Bequeath((Event(9, 1.0, "bob", Said("1", "never")),)),
+        AnswerApproval("1", allow=True, arguments={"a": [1, {"b": None}]}),
+        RecoverEvents((Event(9, 1.0, "bob", MessagePosted("1", "never")),)),
         Chunk("0" * 64, 0, b"data"),
         Bye("lunch"),
     )

@@ -4,12 +4,12 @@ import pytest
 from openai import AsyncOpenAI
 
 from genie_core.testing.openai import FakeOpenAI, ModelRequest
-from genie_core.testing.openai.request import Entry, unmatched
-from genie_core.testing.shown import Exchange
+from genie_core.testing.openai.request import HistoryEntry, unmatched
+from genie_core.testing.shown import ShownExchange
 
-CALL = Entry("call", call_id="1", name="a")
-RESULT = Entry("tool", ("done",), call_id="1")
-USER = Entry("user", ("hello",))
+CALL = HistoryEntry("call", call_id="1", name="a")
+RESULT = HistoryEntry("tool", ("done",), call_id="1")
+USER = HistoryEntry("user", ("hello",))
 PNG = "data:image/png;base64,AAAA"
 PDF = "data:application/pdf;base64,AAAA"
 
@@ -27,7 +27,7 @@ PDF = "data:application/pdf;base64,AAAA"
     ],
 )
 def test_calls_and_results_come_in_pairs(
-    entries: list[Entry], adjacent: bool, expected: list[str]
+    entries: list[HistoryEntry], adjacent: bool, expected: list[str]
 ) -> None:
     assert sorted(unmatched(entries, adjacent=adjacent)) == expected
 
@@ -93,6 +93,6 @@ def _check(request: ModelRequest, *, files: list[str]) -> None:
     assert request.texts == ["be kind", "be brief", "what is it?", "I look.", "a dot"]
     assert request.query == "what is it?"
     assert request.tool_results == ["a dot"]
-    assert request.exchanges == [Exchange("look", '{"at": "it"}', "a dot")]
+    assert request.exchanges == [ShownExchange("look", '{"at": "it"}', "a dot")]
     assert request.tools == ["look"]
     assert request.files == files

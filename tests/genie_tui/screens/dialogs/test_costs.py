@@ -4,7 +4,7 @@ from typing import Any, cast
 from tests.genie_tui.scripted_seat import ScriptedSeat, in_room, until
 from textual.widgets import Static
 
-from genie_core.room.protocol.events import Answered, Decided, Spending
+from genie_core.room.protocol.events import AnswerPosted, DecisionMade, Spending
 from genie_core.room.workbench import Allowance, Workbench
 from genie_tui.screens.dialogs.costs import CostScreen, CostTable
 
@@ -34,8 +34,8 @@ async def test_costs_are_shown_on_a_small_screen_and_the_budget_is_raised() -> N
     seat.open_room()
     asked = seat.say_here("what is it?")
     seat.feed(
-        Decided(asked, "delegate", query="q", spent=(spending("reasoner", 0.01),)),
-        Answered(asked, "that", spent=(spending("system", 0.25), spending("coder:1", None))),
+        DecisionMade(asked, "delegate", query="q", spent=(spending("reasoner", 0.01),)),
+        AnswerPosted(asked, "that", spent=(spending("system", 0.25), spending("coder:1", None))),
     )
     async with in_room(seat, size=(80, 24)) as (screen, pilot):
         await pilot.press(*"/cost", "enter")

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import OptionList, Static, TextArea
 
 from genie_core.room.grants import Grant
-from genie_core.room.protocol.events import Cancelled
+from genie_core.room.protocol.events import RunCancelled
 from genie_core.room.seat import Answer, EngineState
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.edit_call import GONE, NOT_TAKEN, SURE, UNCHANGED, EditCallScreen
@@ -132,7 +132,7 @@ async def test_a_call_that_is_gone_leaves_the_text_and_answers_nothing(seat: Scr
         await write(pilot, edit, '{"command": "ls"}', "what the tool takes is not known")
         await pilot.press("ctrl+s")
         await until(pilot, lambda: edit.reviewing)
-        seat.feed(Cancelled(seat.state.proposals[first].message, "stopped by bob"))
+        seat.feed(RunCancelled(seat.state.proposals[first].message, "stopped by bob"))
         await until(pilot, lambda: GONE in state_of(edit) and not edit.reviewing)
         clock.rest(5)
         await pilot.press("ctrl+s", "enter")
@@ -168,7 +168,7 @@ async def test_a_tool_is_allowed_so_often_or_so_long(seat: ScriptedSeat) -> None
         await go_to_card(screen, pilot, clock)
         await pilot.press("t", *"10m")
         third = seat.ask("three")
-        seat.feed(Cancelled(seat.state.proposals[second].message, "stopped by bob"))
+        seat.feed(RunCancelled(seat.state.proposals[second].message, "stopped by bob"))
         await until(pilot, lambda: card.view is not None and card.view.proposal.id == third)
         await pilot.press("enter")
         await pilot.pause()

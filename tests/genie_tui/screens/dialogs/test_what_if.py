@@ -6,19 +6,21 @@ from rich.console import Console
 from textual.app import App
 from textual.widgets import OptionList, Static
 
-from genie_core.assistant.what_if.report import Outcome, Report, Summary, Verdict
+from genie_core.assistant.what_if.report import CaseResult, Comparison, Summary, WhatIfReport
 from genie_tui.screens.dialogs.what_if import WhatIfScreen
 
 AT = 1_790_000_000.0
 
 
-def outcome(message: int, text: str, error: str = "") -> Outcome:
-    after = None if error else Verdict("delegate", "a question", text, "ann")
-    return Outcome(message, AT, "ann", "ann", text, Verdict("ignore", "quiet"), after, error)
+def outcome(message: int, text: str, error: str = "") -> CaseResult:
+    after = None if error else Comparison("delegate", "a question", text, "ann")
+    return CaseResult(message, AT, "ann", "ann", text, Comparison("ignore", "quiet"), after, error)
 
 
-def report(template: str, *changed: Outcome, failures: Sequence[Outcome] = ()) -> Report:
-    return Report(
+def report(
+    template: str, *changed: CaseResult, failures: Sequence[CaseResult] = ()
+) -> WhatIfReport:
+    return WhatIfReport(
         session="garden-1",
         title="Garden",
         template=template,
@@ -34,7 +36,7 @@ def report(template: str, *changed: Outcome, failures: Sequence[Outcome] = ()) -
 class Host(App[None]):
     """Shows the reports, and keeps what the screen ended with."""
 
-    def __init__(self, *reports: Report) -> None:
+    def __init__(self, *reports: WhatIfReport) -> None:
         super().__init__()
         self.reports = reports
         self.ended: list[int | None] = []

@@ -25,16 +25,16 @@ from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.failures import MAX_TURNS, STALL_TIMEOUT, would_fail_again
 from genie_core.agent.provider.instructions import preferring
-from genie_core.agent.provider.openai.approval_gate import ApprovalGate
+from genie_core.agent.provider.openai.approval_gate import OpenAIApprovalGate
 from genie_core.agent.provider.openai.attachments import Item, message_with
 from genie_core.agent.provider.openai.errors import run_failed
-from genie_core.agent.provider.openai.history import History
-from genie_core.agent.provider.openai.observed_model import WatchedModel
+from genie_core.agent.provider.openai.history import OpenAIHistory
+from genie_core.agent.provider.openai.observed_model import ObservedOpenAIModel
 from genie_core.agent.provider.openai.run import Run
-from genie_core.agent.provider.openai.run_recorder import Ledger
-from genie_core.agent.provider.openai.servers import Offer, ToolServers
+from genie_core.agent.provider.openai.run_recorder import RunRecorder
+from genie_core.agent.provider.openai.servers import ServerTools, ToolServers
 from genie_core.agent.provider.openai.tools import tools_from
-from genie_core.agent.provider.overflow import Cut
+from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.errors import InvalidSetting
 
 
@@ -84,8 +84,8 @@ class DefaultAgent(Agent):
         self._servers = ToolServers(mcp_servers)
         self._provider: ModelProvider | None = None
         self._kept_open = False
-        self._history = History()
-        self._cut = Cut()
+        self._history = OpenAIHistory()
+        self._cut = ShortenedHistory()
 
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""
@@ -133,14 +133,14 @@ class DefaultAgent(Agent):
         self, query: AgentInput, callback: ApprovalCallback, emit: Callable[[str], None] | None
     ) -> str:
         message = await message_with(query.query, query.attachments)
-        ledger = Ledger()
+        ledger = RunRecorder()
         self._cut.begin()
         try:
             # One trace that is off covers everything below it, whatever the SDK's settings are.
             # The SDK's `trace` would warn of the one that a parent's run has begun.
             with get_trace_provider().create_trace("genie", disabled=True):
-                gate = ApprovalGate(callback, ledger)
-                model = WatchedModel(self._resolved(), self._model_name, self._cut)
+                gate = OpenAIApprovalGate(callback, ledger)
+                model = ObservedOpenAIModel(self._resolved(), self._model_name, self._cut)
                 agent = await self._prepared(query, gate, model)
                 answer, items = await self._begun(agent, message, gate).answer(emit)
         except asyncio.CancelledError:
@@ -166,7 +166,7 @@ class DefaultAgent(Agent):
         self._history.add(items)
         self._history.forget(self._cut.turns)
 
-    def _begun(self, agent: agents.Agent[Any], message: Item, gate: ApprovalGate) -> Run:
+    def _begun(self, agent: agents.Agent[Any], message: Item, gate: OpenAIApprovalGate) -> Run:
         return Run(
             agent,
             [*self._history.items, message],
@@ -180,7 +180,7 @@ class DefaultAgent(Agent):
         )
 
     async def _prepared(
-        self, query: AgentInput, gate: ApprovalGate, model: WatchedModel
+        self, query: AgentInput, gate: OpenAIApprovalGate, model: ObservedOpenAIModel
     ) -> agents.Agent[Any]:
         """Make the SDK's agent for one run: all tools behind the gate, and its own instructions."""
         offer = await self._servers.offer(self._agent)
@@ -191,7 +191,7 @@ class DefaultAgent(Agent):
             tools=[gate.around(tool) for tool in (*offer.tools, *self._agent.tools)],
         )
 
-    def _instructions(self, query: AgentInput, offer: Offer) -> list[str]:
+    def _instructions(self, query: AgentInput, offer: ServerTools) -> list[str]:
         paragraphs = [self._system_prompt] if self._system_prompt else []
         if query.preferences:
             paragraphs.append(preferring(query.preferences))

@@ -29,9 +29,9 @@ from genie_core.agent.approval import ApprovalCallback, Verdict, ask_about
 from genie_core.agent.provider.approval_answer import InvalidArgumentsError, as_verdict, denial
 from genie_core.agent.provider.masking import masked
 from genie_core.agent.provider.openai.arguments import UnfitArguments, objections, parsed
-from genie_core.agent.provider.openai.builtin_tools import OffhandGate
+from genie_core.agent.provider.openai.builtin_tools import BuiltinToolGate
 from genie_core.agent.provider.openai.errors import run_failed
-from genie_core.agent.provider.openai.run_recorder import Ledger
+from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.agent.provider.openai.tools import PlainFunction
 from genie_core.errors import tool_failure
 from genie_core.privacy.redaction import mask_known
@@ -42,7 +42,7 @@ _GRACE_SECONDS: Final = 1.0
 
 
 @dataclass
-class ApprovalGate:
+class OpenAIApprovalGate:
     """Makes each of a run's tool calls wait for `ask`, right before it would be made.
 
     A function gets the arguments that were shown, or the edited ones, and not the text that the
@@ -52,7 +52,7 @@ class ApprovalGate:
     """
 
     ask: ApprovalCallback
-    ledger: Ledger
+    ledger: RunRecorder
     _allowed: dict[ToolContext[Any], str] = field(default_factory=dict, init=False)
     _tools: dict[str, FunctionTool] = field(default_factory=dict, init=False)
     _under_way: set[Task[Any]] = field(default_factory=set, init=False)
@@ -63,7 +63,7 @@ class ApprovalGate:
             case FunctionTool():
                 return self._function(tool)
             case CustomTool() | ShellTool() | ApplyPatchTool() | LocalShellTool() | HostedMCPTool():
-                return OffhandGate(self._verdict).around(tool)
+                return BuiltinToolGate(self._verdict).around(tool)
             case _:
                 return tool
 

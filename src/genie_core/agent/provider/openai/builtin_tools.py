@@ -34,7 +34,7 @@ _FIXED = "The user changed the arguments, which this tool does not allow. It was
 
 
 @dataclass(frozen=True, slots=True)
-class OffhandGate:
+class BuiltinToolGate:
     """Makes calls of such tools wait for `ask`, by the means that each of them has.
 
     Their arguments cannot be exchanged: a call with edited arguments is not made, and the model is

@@ -8,7 +8,7 @@ from agents import AgentsException, MaxTurnsExceeded, ModelBehaviorError, ModelT
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, OpenAIError
 
 from genie_core.agent.provider.failures import (
-    Asked,
+    ModelRequestInfo,
     code_in,
     endless,
     kind_of_status,
@@ -38,9 +38,9 @@ def model_failed(error: Exception, model: str) -> ModelFailed | None:
             detail = message_in(error.body) or error.message
             return asked.failed(kind_of_status(_UNKNOWN, error.code, detail), detail)
         case UnicodeEncodeError(object=str() as header) if header.startswith(_BEARER):
-            return Asked(model, "", key=header.removeprefix(_BEARER)).failed("key")
+            return ModelRequestInfo(model, "", key=header.removeprefix(_BEARER)).failed("key")
         case OpenAIError():  # the client finds no key to begin with
-            return Asked(model, "", "openai").failed("key", str(error))
+            return ModelRequestInfo(model, "", "openai").failed("key", str(error))
         case ModelBehaviorError():
             return asked.failed("answer", error.message)
         case _:
@@ -60,17 +60,17 @@ def run_failed(error: Exception, model: str) -> Exception:
     return model_failed(error, model) or error
 
 
-def _asked(error: Exception, model: str) -> Asked:
+def _asked(error: Exception, model: str) -> ModelRequestInfo:
     request = error.request if isinstance(error, (APIConnectionError, APIError)) else None
     if not isinstance(request, httpx2.Request):
-        return Asked(model, "")
+        return ModelRequestInfo(model, "")
     address = str(request.url)
     for endpoint in _ENDPOINTS:
         address = address.partition(endpoint)[0]
     headers = request.headers
     key = headers.get("api-key") or headers.get("authorization", "").removeprefix(_BEARER)
     provider = "openai" if (urlsplit(address).hostname or "").endswith("openai.com") else ""
-    return Asked(model, address, provider, key or None)
+    return ModelRequestInfo(model, address, provider, key or None)
 
 
 def _never_there(error: APIConnectionError) -> bool:

@@ -42,7 +42,7 @@ _ONLY_REFERRED_TO: Final = frozenset(
 """What happened at the service and is sent back as no more than the id it has there."""
 
 
-class History:
+class OpenAIHistory:
     """Input and output items of the SDK, oldest first.
 
     As JSON it is the list of items. A journal has one item per line, so that both are restored the

@@ -17,9 +17,9 @@ from openai.types.responses import Response, ResponseCompletedEvent, ResponseInc
 from genie_core.agent.provider.openai.attachments import Item
 from genie_core.agent.provider.openai.errors import model_failed
 from genie_core.agent.provider.openai.history import count_turns, without_turns
-from genie_core.agent.provider.overflow import Cut
+from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.prices import cost_of
-from genie_core.agent.provider.progress_reporter import CALL, Pulse
+from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.retries import tell_of_retries
 from genie_core.runtime.progress import Usage, doing, spent
 
@@ -38,7 +38,7 @@ _PARAMETERS: Final = (
 _SPOKEN: Final = frozenset({"message", "reasoning"})
 
 
-class WatchedModel(Model):
+class ObservedOpenAIModel(Model):
     """Reports each request and what it took, and leaves out old turns that have no room.
 
     Belongs to one run, which asks for `turns_left_out` in the end. What the agent itself keeps of
@@ -46,7 +46,7 @@ class WatchedModel(Model):
     response, which the SDK tells nowhere, or only by an error.
     """
 
-    def __init__(self, wrapped: Model, name: str, cut: Cut) -> None:
+    def __init__(self, wrapped: Model, name: str, cut: ShortenedHistory) -> None:
         self.was_cut = False
         self._wrapped = self._telling(wrapped)
         self._name = name
@@ -204,7 +204,7 @@ class _Follower:
         self.began = False
         self.usage: agents.Usage | None = None
         self.outputs = 0
-        self._pulse = Pulse()
+        self._pulse = ProgressReporter()
 
     def take(self, event: Any) -> None:
         self.began = True

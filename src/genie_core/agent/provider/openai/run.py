@@ -22,10 +22,10 @@ from openai.types.responses import (
     ResponseTextDeltaEvent,
 )
 
-from genie_core.agent.provider.openai.approval_gate import ApprovalGate
+from genie_core.agent.provider.openai.approval_gate import OpenAIApprovalGate
 from genie_core.agent.provider.openai.attachments import Item
 from genie_core.agent.provider.openai.history import says_nothing
-from genie_core.agent.provider.openai.run_recorder import Ledger
+from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.errors import GenieError
 
 _GRACE_SECONDS: Final = 1.0
@@ -38,7 +38,7 @@ class Run:
 
     agent: Agent[Any]
     messages: list[Item]
-    gate: ApprovalGate
+    gate: OpenAIApprovalGate
     max_turns: int
     config: RunConfig
 
@@ -93,7 +93,7 @@ class Run:
 class _Voice:
     """Passes on the text of one or more messages, with a blank line between two of them."""
 
-    def __init__(self, ledger: Ledger, emit: Callable[[str], None]) -> None:
+    def __init__(self, ledger: RunRecorder, emit: Callable[[str], None]) -> None:
         self._ledger = ledger
         self._emit = emit
         self._spoke = False

@@ -17,7 +17,7 @@ from genie_core.agent.provider.openai.attachments import Item
 from genie_core.agent.provider.openai.history import result_of, says_nothing
 
 
-class Ledger(RunHooks[Any]):
+class RunRecorder(RunHooks[Any]):
     """Writes down responses and tool results as they come, for a run that does not reach its end.
 
     The SDK itself gives up what a cancelled run has done in its current turn.

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass
-class Offer:
+class ServerTools:
     """The tools there are for a run, and what the model must know about those there are not."""
 
     tools: list[Tool] = field(default_factory=list)
@@ -52,7 +52,7 @@ class ToolServers:
     def __init__(self, servers: Sequence[MCPServer]) -> None:
         self._servers = [_ToolServer(server) for server in servers]
 
-    async def offer(self, agent: Agent[Any]) -> Offer:
+    async def offer(self, agent: Agent[Any]) -> ServerTools:
         """Ask every server for its tools; one that died is started again, unless it is paused.
 
         A server that fails, or takes longer than `START_TIMEOUT`, is left out, as long as another
@@ -61,7 +61,7 @@ class ToolServers:
         answers = await asyncio.gather(
             *(server.tools(agent) for server in self._servers), return_exceptions=True
         )
-        offer = Offer()
+        offer = ServerTools()
         failures: list[StageFailed] = []
         for server, answer in zip(self._servers, answers, strict=True):
             if isinstance(answer, list):

@@ -36,13 +36,13 @@ from genie_core.agent.approval import ApprovalCallback
 from genie_core.agent.base import Agent, AgentInput, AsyncTool, CutAnswer
 from genie_core.agent.provider.failures import MAX_TURNS, would_fail_again
 from genie_core.agent.provider.instructions import preferring
-from genie_core.agent.provider.progress_reporter import CALL, Pulse
+from genie_core.agent.provider.progress_reporter import CALL, ProgressReporter
 from genie_core.agent.provider.pydantic_ai.approval_gate import ApprovalGate
 from genie_core.agent.provider.pydantic_ai.attachments import prompt_with
 from genie_core.agent.provider.pydantic_ai.errors import failures_told, silence_limit, with_limit
-from genie_core.agent.provider.pydantic_ai.history import History
+from genie_core.agent.provider.pydantic_ai.history import PydanticHistory
 from genie_core.agent.provider.pydantic_ai.naming import model_named
-from genie_core.agent.provider.pydantic_ai.observed_model import WatchedModel
+from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.servers import (
     all_open,
@@ -92,7 +92,7 @@ class DefaultAgent(Agent):
             raise InvalidSetting("max_turns", max_turns, "at least 1")
         self._model = model_named(model)
         self._servers = tolerated(toolsets)
-        self._watched = WatchedModel(self._model)
+        self._watched = ObservedModel(self._model)
         self._agent: pydantic_ai.Agent[Any, str] = pydantic_ai.Agent(
             self._watched,
             instructions=system_prompt,
@@ -108,7 +108,7 @@ class DefaultAgent(Agent):
             ],
         )
         self._limits = UsageLimits(request_limit=max_turns)
-        self._history = History()
+        self._history = PydanticHistory()
 
     def get_serialized(self) -> Any:
         """Return the whole conversation with the model."""
@@ -227,7 +227,7 @@ class _Voice:
         self.begun = ""
         self._emit = emit
         self._spoke = False
-        self._pulse = Pulse()
+        self._pulse = ProgressReporter()
 
     async def follow(self, _ctx: RunContext[Any], events: AsyncIterable[AgentStreamEvent]) -> None:
         """Pass on the text of one response."""
@@ -248,7 +248,7 @@ class _Voice:
         self._emit(shown)
 
 
-def _feel(pulse: Pulse, event: AgentStreamEvent) -> None:
+def _feel(pulse: ProgressReporter, event: AgentStreamEvent) -> None:
     """Tell from a piece of an answer what the model is at."""
     match event:
         case PartStartEvent(part=ThinkingPart()) | PartDeltaEvent(delta=ThinkingPartDelta()):

@@ -30,7 +30,7 @@ from pydantic_ai.settings import ModelSettings, merge_model_settings
 
 from genie_core.agent.provider.failures import (
     STALL_TIMEOUT,
-    Asked,
+    ModelRequestInfo,
     endless,
     kind_of_status,
     message_in,
@@ -151,13 +151,13 @@ def _innermost(error: BaseException) -> str:
     return words
 
 
-def _asked(model: Model, name: str | None) -> Asked:
+def _asked(model: Model, name: str | None) -> ModelRequestInfo:
     """Find the model that was asked, below wrappers and among alternatives."""
     model = unwrapped(model)
     if isinstance(model, FallbackModel):
         named = [each for each in model.models if each.model_name == name]
         return _asked((named or list(model.models))[-1], name)
-    return Asked(
+    return ModelRequestInfo(
         name or model.model_name,
         getattr(model, "base_url", None) or "",
         model.system,

@@ -9,7 +9,7 @@ from genie_core.agent.provider.pydantic_ai.observed_model import without_turns
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
 
 
-class History:
+class PydanticHistory:
     """Messages to and from the model.
 
     As JSON it is either one object with all `messages`, or a list of such objects, each of which

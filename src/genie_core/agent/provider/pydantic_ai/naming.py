@@ -6,7 +6,7 @@ from typing import Final
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model
 
-from genie_core.agent.provider.failures import Asked
+from genie_core.agent.provider.failures import ModelRequestInfo
 from genie_core.errors import ModelFailed
 
 _RENAMED: Final = {"google-gla": "google", "google-vertex": "google-cloud"}
@@ -46,7 +46,7 @@ def current_name(name: str) -> str:
 def _unready(name: str, words: str) -> ModelFailed:
     """Say what a model lacks. pydantic-ai's own words go on to advertise its test model."""
     provider, colon, _ = name.partition(":")
-    asked = Asked(name, "", provider if colon else "")
+    asked = ModelRequestInfo(name, "", provider if colon else "")
     if variables := _VARIABLE.findall(words):
         missing = f"{' or '.join(variables)} must be set"
         if any(each.endswith(_CREDENTIALS) for each in variables):

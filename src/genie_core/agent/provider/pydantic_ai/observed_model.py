@@ -21,13 +21,13 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext
 
-from genie_core.agent.provider.overflow import Cut
+from genie_core.agent.provider.overflow import ShortenedHistory
 from genie_core.agent.provider.pydantic_ai.errors import trouble_of, unwrapped
 from genie_core.agent.provider.retries import tell_of_retries
 from genie_core.runtime.progress import Usage, doing, spent
 
 
-class WatchedModel(WrapperModel):
+class ObservedModel(WrapperModel):
     """Reports each request and what it took, and leaves out old turns that have no room.
 
     Belongs to one agent, which calls `begin` before a run and asks for `turns_left_out` after it.
@@ -36,7 +36,7 @@ class WatchedModel(WrapperModel):
 
     def __init__(self, wrapped: Model) -> None:
         super().__init__(wrapped)
-        self._cut = Cut()
+        self._cut = ShortenedHistory()
 
     @property
     def turns_left_out(self) -> int:

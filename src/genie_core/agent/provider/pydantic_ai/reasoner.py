@@ -14,7 +14,7 @@ from pydantic_ai.settings import ModelSettings
 from genie_core.agent.provider.failures import DECISION_TIMEOUT
 from genie_core.agent.provider.pydantic_ai.errors import failures_told, with_limit
 from genie_core.agent.provider.pydantic_ai.naming import model_named
-from genie_core.agent.provider.pydantic_ai.observed_model import WatchedModel, without_turns
+from genie_core.agent.provider.pydantic_ai.observed_model import ObservedModel, without_turns
 from genie_core.agent.provider.pydantic_ai.portable import portable
 from genie_core.agent.provider.pydantic_ai.quoting import quoted
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json, without_prompt
@@ -84,7 +84,7 @@ class DefaultGroupReasoner(GroupReasoner):
         model_settings: ModelSettings | None = None,
     ) -> None:
         self._model = StructuredOutputAnywhere(model_named(model or DEFAULT_MODEL))
-        self._watched = WatchedModel(self._model)
+        self._watched = ObservedModel(self._model)
         limit = ModelSettings(request_timeout=DECISION_TIMEOUT)
         self._agent = Agent(
             self._watched,

@@ -7,7 +7,7 @@ space or a dot more or less makes something else of it.
 import re
 from typing import Final
 
-from genie_core.assistant.offline.ask import Call, without_opening
+from genie_core.assistant.offline.ask import PlannedCall, without_opening
 
 _ENDING = re.compile(
     r"(?:,\s*(?:please|pls|thanks|thank you|thx|genie)|\s+(?:please|pls))[.!?]*$", re.IGNORECASE
@@ -36,13 +36,13 @@ _FETCHES = re.compile(
 )
 
 
-def understand(text: str) -> Call | None:
+def understand(text: str) -> PlannedCall | None:
     """Recognise a wish to write a file, run a program or read a web page."""
     text = _ENDING.sub("", without_opening(text.strip()))
     return _write(text) or _run(text) or _fetch(text)
 
 
-def _write(text: str) -> Call | None:
+def _write(text: str) -> PlannedCall | None:
     found = _WRITES.fullmatch(text)
     if found is None:
         return None
@@ -53,28 +53,28 @@ def _write(text: str) -> Call | None:
     content = quoted or found["text"]
     if not content.endswith("\n"):
         content += "\n"
-    return Call("write_file", {"path": path, "content": content}, plain=quoted is not None)
+    return PlannedCall("write_file", {"path": path, "content": content}, plain=quoted is not None)
 
 
-def _run(text: str) -> Call | None:
+def _run(text: str) -> PlannedCall | None:
     found = _RUNS.fullmatch(text)
     if found is None:
         return None
     command = found["command"].strip()
     if command[0] == "`":
         code = _unquoted(command.rstrip(".!?"))
-        return Call("run_command", {"command": code}, plain=True) if code else None
+        return PlannedCall("run_command", {"command": code}, plain=True) if code else None
     if _NO_PROGRAM.match(command):
         return None
-    return Call("run_command", {"command": re.sub(r"(?<=\w)[.!?]$", "", command)})
+    return PlannedCall("run_command", {"command": re.sub(r"(?<=\w)[.!?]$", "", command)})
 
 
-def _fetch(text: str) -> Call | None:
+def _fetch(text: str) -> PlannedCall | None:
     found = _FETCHES.fullmatch(text)
     if found is None:
         return None
     plain = found["verb"].lower() == "fetch"
-    return Call("fetch_url", {"url": found["url"].rstrip(".,;:!?")}, plain)
+    return PlannedCall("fetch_url", {"url": found["url"].rstrip(".,;:!?")}, plain)
 
 
 def _unquoted(text: str) -> str | None:

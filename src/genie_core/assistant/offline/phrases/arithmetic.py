@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from genie_core.assistant.offline.ask import Ask, Call
+from genie_core.assistant.offline.ask import Ask, PlannedCall
 from genie_core.assistant.tools.calculate import CONSTANTS, FUNCTIONS, is_calculation
 
 _ASKED = re.compile(
@@ -36,13 +36,13 @@ _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _NAMES = re.compile(r"[a-z]\w*", re.IGNORECASE)
 
 
-def understand(ask: Ask) -> Call | None:
+def understand(ask: Ask) -> PlannedCall | None:
     """Recognise a sum, with or without words around it."""
     asked = _ASKED.fullmatch(ask.text)
     expression = _expression(asked["sum"] if asked else ask.text)
     if expression is None:
         return None
-    return Call("calculate", {"expression": expression}, plain=asked is not None)
+    return PlannedCall("calculate", {"expression": expression}, plain=asked is not None)
 
 
 def _expression(words: str) -> str | None:

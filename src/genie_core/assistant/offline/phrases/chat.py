@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from genie_core.assistant.offline.ask import Ask, Call
+from genie_core.assistant.offline.ask import Ask, PlannedCall
 
 _CHAT = r"(?:(?:this|the|our) )?(?:group )?(?:chat|conversation|discussion|messages|history|room)"
 _ABOUT = r"(?:about|with|containing|that contain|mentioning|that mention|for|on)"
@@ -45,15 +45,15 @@ _FILLER = re.compile(
 )
 
 
-def understand(ask: Ask) -> Call | None:
+def understand(ask: Ask) -> PlannedCall | None:
     """Recognise a wish for a summary or a search of the chat."""
     for pattern, plain in _SUMMARIES:
         if found := pattern.fullmatch(ask.text):
-            return Call("summarise_chat", _count(found.groupdict().get("count")), plain)
+            return PlannedCall("summarise_chat", _count(found.groupdict().get("count")), plain)
     for pattern, plain in _SEARCHES:
         if found := pattern.fullmatch(ask.text):
             words = _FILLER.sub("", found["words"]).strip()
-            return Call("search_chat", {"words": _quoted(words)}, plain) if words else None
+            return PlannedCall("search_chat", {"words": _quoted(words)}, plain) if words else None
     return None
 
 

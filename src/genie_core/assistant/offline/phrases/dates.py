@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Final
 
-from genie_core.assistant.offline.ask import Ask, Call
+from genie_core.assistant.offline.ask import Ask, PlannedCall
 from genie_core.assistant.tools.time.calendar import UnknownDate, parse_date
 from genie_core.assistant.tools.time.zones import is_place
 
@@ -17,36 +17,36 @@ _CLOCK = (
 )
 _TO = r"(?:until|till|til|to|before)"
 
-_Reader = Callable[[re.Match[str], Ask], Call | None]
+_Reader = Callable[[re.Match[str], Ask], PlannedCall | None]
 
 
-def _time_here(found: re.Match[str], ask: Ask) -> Call | None:
+def _time_here(found: re.Match[str], ask: Ask) -> PlannedCall | None:
     place = (found["place"] or "").strip()
     if any(char.isdigit() for char in place) and not is_place(place):
         return None
     asked = ask.text.lower().startswith("what") or ask.question
-    return Call("current_time", {"place": place} if place else {}, asked and is_place(place))
+    return PlannedCall("current_time", {"place": place} if place else {}, asked and is_place(place))
 
 
-def _converted(found: re.Match[str], ask: Ask) -> Call | None:
+def _converted(found: re.Match[str], ask: Ask) -> PlannedCall | None:
     source, target = (found["source"] or "").strip(), found["target"].strip()
     if not (is_place(source) and is_place(target)):
         return None
     args = {"time": found["time"], "source": source, "target": target}
     if day := found["day"]:
         args["day"] = day.removeprefix("on ")
-    return Call("convert_time", args, bool(found["asked"] or (ask.question and source)))
+    return PlannedCall("convert_time", args, bool(found["asked"] or (ask.question and source)))
 
 
-def _until(found: re.Match[str], ask: Ask) -> Call | None:
+def _until(found: re.Match[str], ask: Ask) -> PlannedCall | None:
     return _days("today", found["end"], plain=_is_asked(found, ask))
 
 
-def _since(found: re.Match[str], ask: Ask) -> Call | None:
+def _since(found: re.Match[str], ask: Ask) -> PlannedCall | None:
     return _days(found["start"], "today", plain=_is_asked(found, ask))
 
 
-def _between(found: re.Match[str], ask: Ask) -> Call | None:
+def _between(found: re.Match[str], ask: Ask) -> PlannedCall | None:
     return _days(found["start"], found["end"], plain=_is_asked(found, ask))
 
 
@@ -55,30 +55,30 @@ def _is_asked(found: re.Match[str], ask: Ask) -> bool:
     return bool(found["asked"]) or ask.question
 
 
-def _days(start: str, end: str, *, plain: bool) -> Call | None:
+def _days(start: str, end: str, *, plain: bool) -> PlannedCall | None:
     if not (_is_date(start) and _is_date(end)):
         return None
-    return Call("days_between", {"start": start.strip(), "end": end.strip()}, plain)
+    return PlannedCall("days_between", {"start": start.strip(), "end": end.strip()}, plain)
 
 
-def _weekday(found: re.Match[str], _: Ask) -> Call | None:
+def _weekday(found: re.Match[str], _: Ask) -> PlannedCall | None:
     if not _is_date(found["day"]):
         return None
-    return Call("weekday", {"day": found["day"].strip()}, plain=True)
+    return PlannedCall("weekday", {"day": found["day"].strip()}, plain=True)
 
 
-def _shifted(found: re.Match[str], _: Ask) -> Call | None:
+def _shifted(found: re.Match[str], _: Ask) -> PlannedCall | None:
     start = found["start"] or "today"
     if not _is_date(start):
         return None
     days = int(found["count"]) * (7 if found["unit"].lower().startswith("week") else 1)
     back = found["way"].lower() in ("ago", "before")
-    return Call("shift_date", {"start": start, "days": -days if back else days}, plain=True)
+    return PlannedCall("shift_date", {"start": start, "days": -days if back else days}, plain=True)
 
 
-def _in_days(found: re.Match[str], _: Ask) -> Call:
+def _in_days(found: re.Match[str], _: Ask) -> PlannedCall:
     days = int(found["count"]) * (7 if found["unit"].lower().startswith("week") else 1)
-    return Call("shift_date", {"start": "today", "days": days}, plain=True)
+    return PlannedCall("shift_date", {"start": "today", "days": days}, plain=True)
 
 
 def _is_date(words: str) -> bool:
@@ -147,7 +147,7 @@ _PHRASES: Final[list[tuple[re.Pattern[str], _Reader]]] = [
 ]
 
 
-def understand(ask: Ask) -> Call | None:
+def understand(ask: Ask) -> PlannedCall | None:
     """Recognise a question about time zones, dates or weekdays."""
     for pattern, reader in _PHRASES:
         if (found := pattern.fullmatch(ask.text)) and (call := reader(found, ask)):

@@ -3,7 +3,7 @@
 import re
 from typing import Any, Final
 
-from genie_core.assistant.offline.ask import Ask, Call
+from genie_core.assistant.offline.ask import Ask, PlannedCall
 
 _PATH = r"[`'\"]?(?P<path>[\w./-][\w./ -]*?)[`'\"]?"
 _FOLDER = r"(?: (?:in|of|under|inside)(?: the)?(?: folder| directory)? [`'\"]?(?P<folder>[\w./ -]+?)[`'\"]?(?: folder| directory)?)?"
@@ -49,18 +49,22 @@ _SEARCHES: Final = [
 ]
 
 
-def understand(ask: Ask) -> Call | None:
+def understand(ask: Ask) -> PlannedCall | None:
     """Recognise a wish to see, list or search files."""
     for pattern in _LISTS:
         if found := pattern.fullmatch(ask.text):
-            return Call("list_files", _folder(found), plain=True)
+            return PlannedCall("list_files", _folder(found), plain=True)
     for pattern, plain in _SEARCHES:
         if found := pattern.fullmatch(ask.text):
             text = found["text"].strip("'\"`\u201c\u201d ")
-            return Call("search_files", {"text": text, **_folder(found)}, plain) if text else None
+            return (
+                PlannedCall("search_files", {"text": text, **_folder(found)}, plain)
+                if text
+                else None
+            )
     for pattern, plain in _READS:
         if (found := pattern.fullmatch(ask.text)) and _is_path(found["path"], ask.text):
-            return Call("read_file", {"path": found["path"].strip(), **_lines(found)}, plain)
+            return PlannedCall("read_file", {"path": found["path"].strip(), **_lines(found)}, plain)
     return None
 
 

@@ -14,7 +14,7 @@ from genie_core.archive.saved import LOG_NAME
 from genie_core.archive.spoken import AGENT
 from genie_core.assistant.tools.output import cannot, contains, counted, excerpt, listed, terms_of
 from genie_core.assistant.tools.shell.sandbox import TookTooLong, WorkFailed, isolated
-from genie_core.room.protocol.events import Answered, Event, Said
+from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted
 
 MAX_ROOM_HITS: Final = 50
 MAX_LOG_BYTES: Final = 200_000_000
@@ -123,9 +123,9 @@ def _lines(events: list[Event]) -> Iterator[tuple[float, str, str]]:
     for event in events:
         told = event.told
         match told.body:
-            case Said(text=text):
+            case MessagePosted(text=text):
                 yield told.at, told.by, text
-            case Answered(text=text):
+            case AnswerPosted(text=text):
                 yield told.at, AGENT, text
 
 

@@ -22,7 +22,7 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """Something in a folder; `size` is in bytes, None for what is no file."""
 
     name: str
@@ -50,7 +50,7 @@ def folder_at(root: Path, parts: Sequence[str], *, create: bool = False) -> Iter
         os.close(descriptor)
 
 
-def entries_of(folder: int) -> list[Entry]:
+def entries_of(folder: int) -> list[FolderEntry]:
     """List the visible entries of an open folder by name."""
     with os.scandir(folder) as found:
         entries = [_entry(each) for each in found if not each.name.startswith(".")]
@@ -95,17 +95,17 @@ def put_file(folder: int, name: str, content: bytes, *, replace: bool) -> None:
         raise
 
 
-def _entry(found: "os.DirEntry[str]") -> Entry:
+def _entry(found: "os.DirEntry[str]") -> FolderEntry:
     if found.is_symlink():
-        return Entry(found.name, "link", None)
+        return FolderEntry(found.name, "link", None)
     if found.is_dir(follow_symlinks=False):
-        return Entry(found.name, "folder", None)
+        return FolderEntry(found.name, "folder", None)
     if not found.is_file(follow_symlinks=False):
-        return Entry(found.name, "other", None)
+        return FolderEntry(found.name, "other", None)
     try:
-        return Entry(found.name, "file", found.stat(follow_symlinks=False).st_size)
+        return FolderEntry(found.name, "file", found.stat(follow_symlinks=False).st_size)
     except OSError:
-        return Entry(found.name, "file", None)
+        return FolderEntry(found.name, "file", None)
 
 
 def _mode(folder: int, name: str) -> int | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVarTuple
 
-from genie_core.assistant.tools.files.confined import Entry
+from genie_core.assistant.tools.files.confined import FolderEntry
 from genie_core.assistant.tools.files.walk import Walk, left_out, rules_above, with_own_rules
 from genie_core.assistant.tools.files.workspace import (
     MAX_FILE_BYTES,
@@ -109,7 +109,7 @@ def listed(root: str, folder: str) -> str:
     if not place.is_dir():
         return cannot(f"{folder!r} is a file, not a folder")
     rules = with_own_rules(rules_above(workspace, place), workspace, place)
-    entries, ignored = list[Entry](), list[str]()
+    entries, ignored = list[FolderEntry](), list[str]()
     for entry in workspace.entries(place):
         path, is_folder = place / entry.name, entry.kind == "folder"
         if rules.ignore(path, folder=is_folder):
@@ -148,7 +148,7 @@ def lines_with(root: str, folder: str, text: str) -> str:
     return "\n".join([*_found(text.strip(), hits, walk.searched), *walk.notes()])
 
 
-def _entry(workspace: Workspace, path: Path, entry: Entry) -> str:
+def _entry(workspace: Workspace, path: Path, entry: FolderEntry) -> str:
     """Describe an entry, and what a link leads to only if that may be read itself."""
     name = workspace.name(path)
     if entry.kind == "link":

@@ -12,7 +12,7 @@ from typing import Final
 
 from genie_core.assistant.errors import WorkspaceError
 from genie_core.assistant.tools.files.confined import (
-    Entry,
+    FolderEntry,
     entries_of,
     folder_at,
     put_file,
@@ -98,7 +98,7 @@ class Workspace:
         """Open a folder that `resolve` returned, as a descriptor. Raises `OSError`."""
         return folder_at(self.root, folder.relative_to(self.root).parts, create=create)
 
-    def entries(self, folder: Path) -> list[Entry]:
+    def entries(self, folder: Path) -> list[FolderEntry]:
         """List the visible entries of a folder by name; an unreadable one is empty."""
         try:
             with self.folder(folder) as descriptor:

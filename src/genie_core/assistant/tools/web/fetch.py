@@ -18,7 +18,7 @@ from genie_core.assistant.config import ToolLimits
 from genie_core.assistant.tools.output import cannot, fenced
 from genie_core.assistant.tools.shell.sandbox import TookTooLong, WorkFailed, isolated
 from genie_core.assistant.tools.web.addresses import is_metadata, is_public
-from genie_core.assistant.tools.web.page import Unreadable, decoded, is_html, readable, unpacked
+from genie_core.assistant.tools.web.page import UnreadablePage, decoded, is_html, readable, unpacked
 from genie_core.runtime.threads import off_loop
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class Web:
                 break
         try:
             body = unpacked(bytes(packed), response.headers.get("content-encoding", ""), limit + 1)
-        except Unreadable as error:
+        except UnreadablePage as error:
             raise _Refused(f"{str(url)[:200]!r} can't be read: {error}") from None
         return _Page(
             url,

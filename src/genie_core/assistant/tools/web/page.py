@@ -19,22 +19,22 @@ _HTML: Final = re.compile(
 )
 
 
-class Unreadable(Exception):
+class UnreadablePage(Exception):
     """It can't be decoded; the text says why."""
 
 
 def unpacked(body: bytes, coding: str, limit: int) -> bytes:
-    """Undo a Content-Encoding, as far as that gives `limit` bytes. Raises `Unreadable`."""
+    """Undo a Content-Encoding, as far as that gives `limit` bytes. Raises `UnreadablePage`."""
     coding = coding.strip().lower()
     if coding not in _CODINGS:
-        raise Unreadable(f"it is packed as {coding[:40]!r}, which was not asked for")
+        raise UnreadablePage(f"it is packed as {coding[:40]!r}, which was not asked for")
     if coding in ("", "identity"):
         return body[:limit]
     # Many servers take "deflate" for what it is called, without the frame that the standard asks for.
     for bits in (_GZIP_OR_ZLIB, -zlib.MAX_WBITS)[: 2 if coding == "deflate" else 1]:
         with suppress(zlib.error):
             return zlib.decompressobj(bits).decompress(body, limit)
-    raise Unreadable("it is packed, and damaged")
+    raise UnreadablePage("it is packed, and damaged")
 
 
 def decoded(body: bytes, content_type: str) -> str | None:

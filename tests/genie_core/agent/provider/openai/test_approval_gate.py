@@ -18,8 +18,8 @@ from agents.tool_context import ToolContext
 from tests.genie_core.agent.provider.openai.doubles import Approver, Desk, ask, outputs
 
 from genie_core.agent import AgentInput, Verdict
-from genie_core.agent.provider.openai.approval_gate import ApprovalGate
-from genie_core.agent.provider.openai.run_recorder import Ledger
+from genie_core.agent.provider.openai.approval_gate import OpenAIApprovalGate
+from genie_core.agent.provider.openai.run_recorder import RunRecorder
 from genie_core.errors import SessionStopped
 from genie_core.testing.turns import Call, Calls, Say
 
@@ -127,7 +127,7 @@ async def test_a_tool_gets_what_was_shown_and_not_what_else_might_be_read(desk: 
 
 async def test_a_tool_in_a_namespace_is_asked_for_by_its_whole_name() -> None:
     tools = tool_namespace(name="crm", description="Customers.", tools=[add])
-    gate = ApprovalGate(approver := Approver(), Ledger())
+    gate = OpenAIApprovalGate(approver := Approver(), RunRecorder())
     [tool] = map(gate.around, tools)
     assert isinstance(tool, FunctionTool)
     arguments = '{"a": 1, "b": 2}'

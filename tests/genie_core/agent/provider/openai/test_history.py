@@ -7,7 +7,12 @@ from agents.models.fake_id import FAKE_RESPONSES_ID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.agent.provider.openai.history import INTERRUPTED, History, closed, says_nothing
+from genie_core.agent.provider.openai.history import (
+    INTERRUPTED,
+    OpenAIHistory,
+    closed,
+    says_nothing,
+)
 
 USER = {"role": "user", "content": "hello"}
 SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}
@@ -23,21 +28,21 @@ def result(number: int, output: str = "3") -> dict[str, Any]:
 
 
 def test_lines_and_whole_state_are_restored_alike() -> None:
-    history = History()
+    history = OpenAIHistory()
     history.add([USER, call(1), result(1), SAID])
     lines = history.take_unsaved()
     assert history.take_unsaved() == []
     history.add([USER, SAID])
     lines += history.take_unsaved()
     assert lines == history.to_state()
-    restored = History()
+    restored = OpenAIHistory()
     restored.restore(lines)
     assert restored.to_state() == history.to_state()
     assert restored.take_unsaved() == []
 
 
 def test_bytes_are_kept_as_text() -> None:
-    history = History()
+    history = OpenAIHistory()
     history.add([{"role": "user", "content": [{"type": "input_file", "file_data": b"\xff"}]}])
     assert history.to_state()[0]["content"][0]["file_data"] == "_w=="
 
@@ -45,7 +50,7 @@ def test_bytes_are_kept_as_text() -> None:
 @pytest.mark.parametrize("state", [{"messages": []}, "items", [3], [{"keep": 1}], None])
 def test_a_state_of_another_kind_is_refused(state: Any) -> None:
     with pytest.raises(ValueError, match="history"):
-        History().restore(state)
+        OpenAIHistory().restore(state)
 
 
 def test_a_call_that_never_ended_gets_a_result_before_the_user_speaks_again() -> None:
@@ -92,10 +97,10 @@ def test_what_is_kept_refers_to_nothing_that_a_service_has_stored() -> None:
         of_another_provider,
         {**SAID, "id": FAKE_RESPONSES_ID},
     ]
-    history = History()
+    history = OpenAIHistory()
     history.add(items)
     assert history.to_state() == history.take_unsaved() == kept
-    restored = History()
+    restored = OpenAIHistory()
     restored.restore(items)
     assert restored.to_state() == kept
     restored.restore(kept)

@@ -6,7 +6,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from genie_core.agent.provider.pydantic_ai.history import History
+from genie_core.agent.provider.pydantic_ai.history import PydanticHistory
 
 
 def turn(text: str) -> list[ModelMessage]:
@@ -16,12 +16,12 @@ def turn(text: str) -> list[ModelMessage]:
     ]
 
 
-def texts(history: History) -> list[str]:
+def texts(history: PydanticHistory) -> list[str]:
     return [str(getattr(part, "content", "")) for each in history.messages for part in each.parts]
 
 
 def test_what_each_run_added_is_told_once() -> None:
-    history = History()
+    history = PydanticHistory()
     history.update(turn("a"))
     history.update([*history.messages, *turn("b")])
     lines = history.take_unsaved()
@@ -30,10 +30,10 @@ def test_what_each_run_added_is_told_once() -> None:
 
 
 def test_both_forms_restore_the_same() -> None:
-    history = History()
+    history = PydanticHistory()
     history.update(turn("a"))
     history.update([*history.messages, *turn("b")])
-    from_lines, from_state = History(), History()
+    from_lines, from_state = PydanticHistory(), PydanticHistory()
     from_lines.restore(history.take_unsaved())
     from_state.restore(history.to_state())
     assert from_lines.messages == from_state.messages == history.messages
@@ -41,23 +41,23 @@ def test_both_forms_restore_the_same() -> None:
 
 
 def test_an_altered_end_replaces_what_was_saved() -> None:
-    history = History()
+    history = PydanticHistory()
     history.update([*turn("a"), *turn("b")])
     history.update([*history.messages[:3], *turn("c")])
-    restored = History()
+    restored = PydanticHistory()
     restored.restore(history.take_unsaved())
     assert texts(restored) == texts(history) == ["a", "A", "b", "c", "C"]
 
 
 def test_instructions_are_not_kept() -> None:
-    history = History()
+    history = PydanticHistory()
     history.update(turn("a"))
     assert "be nice" not in str(history.messages)
     assert "be nice" not in str(history.to_state())
 
 
 def test_a_run_that_added_nothing_is_not_saved() -> None:
-    history = History()
+    history = PydanticHistory()
     history.update(turn("a"))
     history.take_unsaved()
     history.update(list(history.messages))

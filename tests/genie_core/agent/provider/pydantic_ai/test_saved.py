@@ -11,7 +11,7 @@ from tests.genie_core.agent.provider.pydantic_ai.clients import chat_model, resp
 
 from genie_core.agent import AgentInput, Verdict
 from genie_core.agent.provider.pydantic_ai import DefaultAgent, DefaultGroupReasoner
-from genie_core.agent.provider.pydantic_ai.history import History
+from genie_core.agent.provider.pydantic_ai.history import PydanticHistory
 from genie_core.agent.provider.pydantic_ai.saved import from_json, to_json
 from genie_core.message import Message
 from genie_core.testing.openai import FakeOpenAI
@@ -57,7 +57,7 @@ async def test_what_is_added_to_an_old_journal_is_read_back_with_it() -> None:
 
 
 def test_files_in_an_old_conversation_are_what_they_were() -> None:
-    history = History()
+    history = PydanticHistory()
     history.restore(lines("old_agent.jsonl"))
     first = history.messages[0]
     assert isinstance(first, ModelRequest)
@@ -111,7 +111,7 @@ def test_what_this_version_does_not_know_is_named(message: Any, words: str) -> N
 
 
 def test_a_conversation_that_cannot_be_read_leaves_the_one_there_is() -> None:
-    history = History()
+    history = PydanticHistory()
     history.restore([REQUEST])
     before = history.to_state()
     for state in ([{"kind": "rumour"}], [3], {"messages": 3}, 3):

@@ -8,14 +8,22 @@ from genie_core.archive.lines import encode_line
 from genie_core.archive.saved import RECORD_NAME, SavedRoom
 from genie_core.assistant.tools.chat import rooms
 from genie_core.assistant.tools.chat.rooms import Rooms, found_in
-from genie_core.room.protocol.events import ROOM, Answered, AnyBody, Event, Opened, Recovered, Said
+from genie_core.room.protocol.events import (
+    ROOM,
+    AnswerPosted,
+    AnyBody,
+    Event,
+    MessagePosted,
+    RecoveredEvent,
+    RoomCreated,
+)
 
 NOON = 1_790_000_000.0
 
 
 def save(base: Path, title: str, *said: tuple[str, AnyBody]) -> SavedRoom:
     saved = Catalogue(base).create(title, NOON)
-    events = [Event(1, NOON, ROOM, Opened(saved.id, title))]
+    events = [Event(1, NOON, ROOM, RoomCreated(saved.id, title))]
     events += [Event(seq, NOON + seq, by, body) for seq, (by, body) in enumerate(said, 2)]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     return saved
@@ -26,11 +34,11 @@ def base(tmp_path: Path) -> Path:
     save(
         tmp_path,
         "Garden",
-        ("ann", Said("1", "Who waters the plants?")),
-        ("ann", Answered(2, "Bob waters them")),
+        ("ann", MessagePosted("1", "Who waters the plants?")),
+        ("ann", AnswerPosted(2, "Bob waters them")),
     )
-    save(tmp_path, "Budget", ("bob", Said("1", "The WATER bill: 30")),
-         ("bob", Recovered(Event(9, NOON, "carol", Said("9", "water is cheap")))))  # fmt: skip
+    save(tmp_path, "Budget", ("bob", MessagePosted("1", "The WATER bill: 30")),
+         ("bob", RecoveredEvent(Event(9, NOON, "carol", MessagePosted("9", "water is cheap")))))  # fmt: skip
     return tmp_path
 
 
@@ -77,7 +85,7 @@ def test_rooms_that_cannot_be_read_are_told_and_passed_over(
     assert said[0] == '4 messages with "water" (2 rooms searched):'
     assert said[-1].startswith("Not searched: ")
     assert said[-1].endswith("; and 3 more.")
-    torn = save(base, "Torn", ("ann", Said("1", "water here")))
+    torn = save(base, "Torn", ("ann", MessagePosted("1", "water here")))
     torn.log_path.write_bytes(torn.log_path.read_bytes() + b'{"half')
     assert search(base, "water", "torn")[0].startswith("1 message")
     monkeypatch.setattr(rooms, "MAX_LOG_BYTES", 10)

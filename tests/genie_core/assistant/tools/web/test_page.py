@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from genie_core.assistant.tools.web.page import Unreadable, decoded, is_html, unpacked
+from genie_core.assistant.tools.web.page import UnreadablePage, decoded, is_html, unpacked
 
 
 def test_what_is_packed_is_unpacked() -> None:
@@ -24,9 +24,9 @@ def test_what_is_packed_is_unpacked() -> None:
 
 @pytest.mark.parametrize("coding", ["br", "gzip, gzip", "zstd"])
 def test_what_was_not_asked_for_is_not_unpacked(coding: str) -> None:
-    with pytest.raises(Unreadable, match="not asked for"):
+    with pytest.raises(UnreadablePage, match="not asked for"):
         unpacked(b"", coding, 100)
-    with pytest.raises(Unreadable, match="damaged"):
+    with pytest.raises(UnreadablePage, match="damaged"):
         unpacked(b"tea", "gzip", 100)
 
 
