@@ -15,12 +15,12 @@ from textual.widgets import OptionList
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.address import Address
-from genie_core.room.protocol.host_record import sign_host_record
 from genie_core.room.seat import (
     Answer,
     EngineState,
     Seat,
 )
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, write_invite
 from genie_tui.entrance import Entrance

@@ -4,16 +4,25 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src"
-SUPPORT = {"conftest.py", "__init__.py"}
 
 
-def test_every_test_module_stands_where_its_subject_does() -> None:
-    strays = []
-    for package in ("genie_core", "genie_tui"):
-        for test in (TESTS / package).rglob("test_*.py"):
-            place = test.relative_to(TESTS).parent
-            subject = SOURCE / place / f"{test.stem.removeprefix('test_')}.py"
-            folder = SOURCE / place / test.stem.removeprefix("test_")
-            if not subject.exists() and not folder.is_dir():
-                strays.append(str(test.relative_to(TESTS)))
+def test_every_test_stands_in_the_package_that_it_tests() -> None:
+    tests = [
+        each for name in ("genie_core", "genie_tui") for each in (TESTS / name).rglob("test_*.py")
+    ]
+    strays = [
+        str(each.relative_to(TESTS))
+        for each in tests
+        if not (SOURCE / each.relative_to(TESTS).parent / "__init__.py").exists()
+    ]
     assert strays == []
+
+
+def test_no_folder_of_the_source_is_too_large_to_read() -> None:
+    folders = [each for each in SOURCE.rglob("*") if each.is_dir()]
+    large = {
+        str(each.relative_to(SOURCE)): count
+        for each in folders
+        if (count := len(list(each.glob("*.py")))) > 25
+    }
+    assert large == {}

@@ -19,9 +19,10 @@ from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import InvalidInviteTokens
-from genie_core.room.protocol.host_record import HostRecord, sign_host_record
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.seat import Severity
 from genie_core.room.security.certificate import Certificate, load_certificate
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens

@@ -21,9 +21,10 @@ from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, KnownRoom, OtherHost, Unreachable
 from genie_core.room.protocol.events import Event, FileRef
-from genie_core.room.protocol.host_record import HostRecord, sign_host_record
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.seat import Listener, Severity, Unrecorded, Unsent
 from genie_core.room.security.certificate import Certificate
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.hosting import KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState

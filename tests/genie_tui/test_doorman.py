@@ -11,7 +11,7 @@ from genie_core.archive.lines import encode_line
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.events import ROOM, Event, MessagePosted, RoomCreated
-from genie_core.room.protocol.host_record import sign_host_record
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_tui.doorman import House
 from genie_tui.locations import Locations

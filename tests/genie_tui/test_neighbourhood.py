@@ -17,7 +17,7 @@ from genie_core.room.protocol.events import (
     MemberModerated,
     RoomCreated,
 )
-from genie_core.room.protocol.host_record import sign_host_record
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity, words
 from genie_tui.nearby import NearbyRoom
 from genie_tui.neighbourhood import Neighbourhood, browse

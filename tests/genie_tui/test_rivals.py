@@ -5,7 +5,8 @@ import pytest
 from tests.genie_core.room.house import Ear
 
 from genie_core.room.protocol.events import AnyBody, Event, HostStarted, MemberJoined, RoomCreated
-from genie_core.room.protocol.host_record import HostRecord, sign_host_record
+from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.room_state import RoomState
 from genie_tui.rivals import Rivals

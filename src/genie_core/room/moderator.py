@@ -15,9 +15,10 @@ from genie_core.room.protocol.frames import (
     Moderate,
     Refusal,
 )
-from genie_core.room.protocol.host_record import HostRecord, is_valid
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.roster import Roster
+from genie_core.room.security.host_records import is_valid
 from genie_core.room.state.members import Person
 
 REASON_CHARS: Final = 200

@@ -5,7 +5,6 @@ from genie_core.room.client import RoomClient
 from genie_core.room.engine_room import EngineRoom
 from genie_core.room.protocol.frames import AnswerApproval, ApprovalAnswered
 from genie_core.room.seat import Answer
-from genie_core.room.security.signing import shown
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.thread import MessageThread
 
@@ -45,7 +44,7 @@ class Oversight:
                 answer.reason,
                 answer.scope,
                 answer.arguments,
-                call=shown(proposal),
+                call=proposal.digest,
                 count=answer.count,
                 stop=answer.stop,
             )
@@ -62,7 +61,7 @@ class Oversight:
             )
             return
         proposal = self._state.proposals.get(ruled.approval)
-        if ruled.allow and proposal is not None and ruled.call != shown(proposal):
+        if ruled.allow and proposal is not None and ruled.call != proposal.digest:
             self._audience.warn(
                 "you allowed a call at another terminal that was shown another one there"
             )

@@ -44,7 +44,7 @@ from genie_core.room.protocol.frames import (
     StoreFile,
     Typing,
 )
-from genie_core.room.protocol.host_record import sign_host_record
+from genie_core.room.security.host_records import sign_host_record
 
 PEOPLE: Final = ("hana", "alice", "bob", "carol", "dave", "mallory")
 KNOWN: Final = "a" * 64

@@ -38,8 +38,9 @@ from genie_core.room.protocol.frames import (
     StoreFile,
     Typing,
 )
-from genie_core.room.protocol.host_record import HostRecord, sign_host_record
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
+from genie_core.room.security.host_records import sign_host_record
 
 HANA = identity("hana").key
 

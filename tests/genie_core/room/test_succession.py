@@ -11,9 +11,10 @@ from genie_core.room.client import RoomClient
 from genie_core.room.plan import Plan
 from genie_core.room.protocol.events import ROOM, Event, HostStarted, RoomCreated, RoomSuspended
 from genie_core.room.protocol.frames import Welcome
-from genie_core.room.protocol.host_record import HostRecord, sign_host_record
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Going, Link
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.succession import Succession
 from genie_core.room.transport.websocket import ws_connector

@@ -38,8 +38,8 @@ from genie_core.room.protocol.frames import (
     Stopping,
     Welcome,
 )
-from genie_core.room.protocol.host_record import is_valid
 from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.host_records import is_valid
 from genie_core.room.transport.origin import LOOPBACK
 
 RUN = (DecisionMade, ApprovalRequested, ApprovalResolved, AnswerPosted, RunFailed, RunCancelled)

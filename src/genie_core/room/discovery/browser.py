@@ -24,7 +24,8 @@ from genie_core.room.discovery.service_record import (
 )
 from genie_core.room.protocol.address import LOOPBACK, parse_address
 from genie_core.room.protocol.errors import InvalidAddress
-from genie_core.room.protocol.host_record import HostRecord, is_valid
+from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.security.host_records import is_valid
 from genie_core.room.transport.rate import TokenBucket
 
 if TYPE_CHECKING:

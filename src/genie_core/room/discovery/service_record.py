@@ -13,7 +13,8 @@ import msgspec
 
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import InvalidAddress
-from genie_core.room.protocol.host_record import ADDRESSES, HostRecord, is_valid
+from genie_core.room.protocol.host_record import ADDRESSES, HostRecord
+from genie_core.room.security.host_records import is_valid
 
 SERVICE: Final = "_genie-tui._tcp.local."
 VERSION: Final = "1"

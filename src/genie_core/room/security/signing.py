@@ -8,8 +8,6 @@ visit, which no signature from before its start can do. So old words are no new 
 clocks say. Engines sign what they may have to go on from, too.
 """
 
-import hashlib
-from contextlib import suppress
 from typing import Final, Protocol, TypeAlias
 
 import msgspec
@@ -25,7 +23,6 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.protocol.frames import AnswerApproval, ApprovalAnswered, PostMessage
 from genie_core.room.security.identity import Identity, verify
-from genie_core.room.state.thread import ToolApproval
 from genie_core.storage.filenames import safe_name
 
 SPEECH: Final = b"genie-tui room speech 2"
@@ -74,14 +71,6 @@ def sign_ruling(identity: Identity, room: str, rule: AnswerApproval) -> AnswerAp
 def ruled(key: str, room: str, ruling: ApprovalAnswered) -> bool:
     """Whether the owner of a key has answered an approval of this room like this."""
     return verify(key, ruling.signature, _ruling(room, ruling))
-
-
-def shown(proposal: ToolApproval) -> str:
-    """A digest of a call as somebody sees it, so that they don't allow another one."""
-    call = proposal.agent, proposal.tool, proposal.arguments
-    with suppress(TypeError, ValueError, RecursionError):  # what can't travel was not shown
-        return hashlib.sha256(msgspec.json.encode(call, order="deterministic")).hexdigest()
-    return ""
 
 
 def sign_report(identity: Identity, room: str, said: MessagePosted, body: Signed) -> Signed:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-from genie_core.room.protocol.host_record import HostRecord, is_valid
+from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.protocol.names import fold_name
+from genie_core.room.security.host_records import is_valid
 from genie_core.room.state.room_state import RoomState
 
 

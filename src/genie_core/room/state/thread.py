@@ -1,8 +1,12 @@
 """A message of a room and what became of it, as its events tell."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from hashlib import sha256
 from typing import Any, Final
+
+import msgspec
 
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -66,6 +70,14 @@ class ToolApproval:
     count: int = 0
     unasked: bool = False
     how: How = ""
+
+    @property
+    def digest(self) -> str:
+        """A digest of the call as it is shown, so that an answer can't allow another one."""
+        call = self.agent, self.tool, self.arguments
+        with suppress(TypeError, ValueError, RecursionError):  # such a call was never sent
+            return sha256(msgspec.json.encode(call, order="deterministic")).hexdigest()
+        return ""
 
     @property
     def call(self) -> ApprovalRequested:

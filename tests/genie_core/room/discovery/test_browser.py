@@ -22,7 +22,7 @@ from zeroconf.asyncio import AsyncZeroconf
 from genie_core.room.discovery import browser as discovery
 from genie_core.room.discovery.browser import Announcer, Browser
 from genie_core.room.discovery.service_record import SERVICE, Announcement, write_announcement
-from genie_core.room.protocol.host_record import sign_host_record
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity, load_identity
 
 LOOPBACK = ["127.0.0.1"]
@@ -306,7 +306,7 @@ async def test_an_old_deed_or_a_copy_of_one_replaces_nothing() -> None:
 HOST = """
 import asyncio, subprocess, sys
 from genie_core.room.discovery.service_record import Announcement
-from genie_core.room.protocol.host_record import sign_host_record
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.security.identity import Identity
 from genie_core.room.discovery.interfaces import reachable_hosts
@@ -396,7 +396,7 @@ SHORT_LIVED = """
 import asyncio, sys
 from genie_core.room.discovery import browser as discovery
 from genie_core.room.discovery.service_record import Announcement
-from genie_core.room.protocol.host_record import sign_host_record
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 
 discovery.LIFETIME = int(sys.argv[2])

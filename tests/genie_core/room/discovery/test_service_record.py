@@ -10,7 +10,8 @@ from genie_core.room.discovery.service_record import (
     read_announcement,
     write_announcement,
 )
-from genie_core.room.protocol.host_record import HostRecord, sign_host_record
+from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 
 HANA = Identity.generate()

@@ -10,7 +10,8 @@ from genie_core.room.protocol.events import (
     MemberModerated,
     RoomCreated,
 )
-from genie_core.room.protocol.host_record import HostRecord, sign_host_record
+from genie_core.room.protocol.host_record import HostRecord
+from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
 from genie_core.room.state.hosting import KnownHosts, can_host
 from genie_core.room.state.room_state import RoomState

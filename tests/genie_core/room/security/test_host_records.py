@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_core.room.protocol.host_record import ADDRESSES, HostRecord, is_valid, sign_host_record
+from genie_core.room.protocol.host_record import ADDRESSES, HostRecord
+from genie_core.room.security.host_records import is_valid, sign_host_record
 from genie_core.room.security.identity import Identity
 
 HANA = Identity.generate()
