@@ -21,10 +21,10 @@ from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.leaving import LeavingScreen
 from genie_tui.screens.dialogs.unsaved import Rescue, UnsavedScreen
-from genie_tui.screens.manifest import others_here
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.stay import Stay
 from genie_tui.unsaved import NotWritten, Unsaved, default_path, write_unsaved
+from genie_tui.widgets.composer.attachments import others_here
 
 LONGEST: Final = 4_096
 """Characters that a path may have."""

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.seat import Unsent
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.timeline import Timeline
 
 SIZES = [(120, 40), (80, 24)]

@@ -34,7 +34,7 @@ from genie_tui.opening import NewRoom
 from genie_tui.screens.room import RoomScreen
 from genie_tui.settings import Settings
 from genie_tui.widgets.banner import Banner
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 
 faults = st.one_of(
     st.builds(Fault, st.just("write"), st.sampled_from((0, *ERRORS)), st.integers(1, 300)),

@@ -7,7 +7,7 @@ from textual.widgets import Static, TextArea
 
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.approval_card import ApprovalCard
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 
 
 def editor(screen: RoomScreen) -> TextArea:

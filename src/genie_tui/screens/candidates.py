@@ -8,13 +8,13 @@ from typing import Final
 from textual.screen import Screen
 
 from genie_core.room.seat import Seat
-from genie_tui.cargo import Cargo
 from genie_tui.commands import BY_NAME, COMMANDS, Sort
-from genie_tui.folders import Folders, names_in
 from genie_tui.screens.file_desk import FileDesk
 from genie_tui.text import visible_line
-from genie_tui.widgets.completion import Completions, Words
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.attachments import Attachments
+from genie_tui.widgets.composer.completion import Completions, Words
+from genie_tui.widgets.composer.composer import Composer
+from genie_tui.widgets.composer.path_completion import PathCompletion, names_in
 from genie_tui.widgets.join_requests import JoinRequests
 
 AGENTS: Final = ("genie", "system")
@@ -36,7 +36,7 @@ class Candidates:
         composer: Composer,
         seat: Callable[[], Seat | None],
         files: FileDesk,
-        cargo: Cargo,
+        cargo: Attachments,
         door: JoinRequests,
     ) -> None:
         self._screen = screen
@@ -45,7 +45,7 @@ class Candidates:
         self._files = files
         self._cargo = cargo
         self._door = door
-        self._folders = Folders(self._want)
+        self._folders = PathCompletion(self._want)
         composer.candidates = self.all
 
     def all(self) -> Completions:
@@ -58,7 +58,7 @@ class Candidates:
 
     def forget_folders(self) -> None:
         """Read folders anew from the next draft on."""
-        self._folders.forget()
+        self._folders.clear()
 
     def _argument(self, command: str, rest: str) -> tuple[str, Words] | None:
         """The word that is being typed after a command, and what it may become."""
@@ -99,6 +99,6 @@ class Candidates:
         self._screen.run_worker(self._read(folder), group="folders")
 
     async def _read(self, folder: str) -> None:
-        self._folders.tell(folder, await asyncio.to_thread(names_in, folder))
+        self._folders.set_names(folder, await asyncio.to_thread(names_in, folder))
         if self._screen.is_running:  # else the list is gone already
             self._composer.offer_again()

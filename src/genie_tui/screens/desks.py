@@ -26,8 +26,8 @@ from genie_tui.order import (
     UseModel,
     Who,
 )
+from genie_tui.screens.attachments import AttachmentController
 from genie_tui.screens.candidates import Candidates
-from genie_tui.screens.cargo_desk import CargoDesk
 from genie_tui.screens.consent_desk import ConsentDesk
 from genie_tui.screens.cost_desk import CostDesk
 from genie_tui.screens.file_desk import FileDesk
@@ -38,7 +38,7 @@ from genie_tui.screens.preferences_desk import PreferencesDesk
 from genie_tui.screens.who_desk import WhoDesk
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.banner import Banner
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.timeline import Timeline
@@ -63,7 +63,9 @@ class Desks:
         self.door = JoinRequests(clock)
         self.composer = Composer()
         self.host = HostDesk(screen, self.door, self.banner, take_over, clock)
-        self.cargo = CargoDesk(screen, self.composer, doorman, seat, self.timeline.shelf, clock)
+        self.cargo = AttachmentController(
+            screen, self.composer, doorman, seat, self.timeline.shelf, clock
+        )
         self.files = FileDesk(screen, lambda: self.timeline.chosen)
         self.models = ModelDesk(screen)
         self.consent = ConsentDesk(screen, lambda: screen.query_one(Approvals), clock)
@@ -71,7 +73,7 @@ class Desks:
         self.preferences = PreferencesDesk(screen, doorman)
         self.labels = LabelDesk(screen, self.timeline, lambda: screen.query_one(Ledger))
         self.candidates = Candidates(
-            screen, self.composer, seat, self.files, self.cargo.cargo, self.door
+            screen, self.composer, seat, self.files, self.cargo.attached, self.door
         )
         self.who = WhoDesk(screen)
 

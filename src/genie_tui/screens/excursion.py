@@ -6,7 +6,7 @@ from textual.widget import Widget
 from genie_tui.screens.panel_place import PanelPlace
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approvals import Approvals
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.join_requests import JoinRequests
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline import Timeline

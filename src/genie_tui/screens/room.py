@@ -65,7 +65,7 @@ from genie_tui.text import visible_line
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ApprovalCard
 from genie_tui.widgets.approvals import Approvals
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.join_requests import HostOffer, JoinRequests
 from genie_tui.widgets.ledger import Ledger
@@ -300,7 +300,7 @@ class RoomScreen(Screen[None]):
 
     @on(TransferMoved)
     def _transfer_moved(self, message: TransferMoved) -> None:
-        self._timeline.shelf.take(message.transfer)
+        self._timeline.shelf.update(message.transfer)
         self._timeline.show_transfer(message.transfer.digest)
         self._desks.cargo.transfer_moved(message.transfer)
 

@@ -14,12 +14,12 @@ from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.seat import Seat
 from genie_tui.amounts import counted
 from genie_tui.bridge import Doorman
-from genie_tui.screens.cargo_desk import CargoDesk
+from genie_tui.screens.attachments import AttachmentController
 from genie_tui.unsaved import Unsaved, UnsentText
 from genie_tui.view_state import View
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.brought import quote_name
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.ledger_log import Filter
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline import Timeline
@@ -49,7 +49,7 @@ class ViewDesk:
         seat: Callable[[], Seat | None],
         timeline: Timeline,
         composer: Composer,
-        cargo: CargoDesk,
+        cargo: AttachmentController,
     ) -> None:
         self._screen = screen
         self._doorman = doorman
@@ -181,8 +181,8 @@ class ViewDesk:
             seen=self._seen,
             unsent=seat.unsent,
             unrecorded=seat.unrecorded,
-            files=tuple(self._cargo.cargo.files),
-            quotes=tuple(self._cargo.cargo.quotes),
+            files=tuple(self._cargo.attached.files),
+            quotes=tuple(self._cargo.attached.quotes),
         )
 
 

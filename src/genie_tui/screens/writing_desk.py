@@ -76,7 +76,7 @@ class WritingDesk:
         """Keep a message that was not taken; returns where, and what of it is gone."""
         text = typed(Speech(unsent.text, emote=unsent.emote)) if unsent.text else ""
         seat, desk = self._seat(), self._desks.cargo
-        if seat is not None and not self._composer.draft and not desk.cargo:
+        if seat is not None and not self._composer.draft and not desk.attached:
             self._composer.draft = text
             return "It is your draft again.", desk.take_back(seat, unsent.files, unsent.quotes)
         if text:

@@ -12,7 +12,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from genie_core.room.state.room_state import RoomState
-from genie_tui.shelf import Shelf
+from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.conversation import Conversation
 from genie_tui.widgets.doings import Doings
 from genie_tui.widgets.gutter import GUTTER
@@ -43,7 +43,7 @@ class Column(ScrollView, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__()
-        self.shelf = Shelf()
+        self.shelf = FileTransfers()
         self.doings = Doings()
         self._talk = Conversation(RoomState(), "")
         self._window = Window(self._draw, self._estimate)

@@ -18,8 +18,8 @@ from textual.strip import Strip
 from genie_core.room.state.thread import MessageThread, Phase
 from genie_tui.fenced import Code, blocks
 from genie_tui.moments import clock_time, duration, local_time
-from genie_tui.shelf import Shelf
 from genie_tui.text import TerminalSafe
+from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.aftermath import Aftermath, is_parked
 from genie_tui.widgets.canvas import Canvas, Line, beside
 from genie_tui.widgets.doings import Doings
@@ -74,13 +74,13 @@ class Painter:
         width: int,
         *,
         reasons: bool,
-        shelf: Shelf | None = None,
+        shelf: FileTransfers | None = None,
         doings: Doings | None = None,
         wrong: Collection[int] = (),
     ) -> None:
         self._wrong = wrong
         self._doings = doings or Doings()
-        self._shelf = shelf or Shelf()
+        self._shelf = shelf or FileTransfers()
         self._canvas = Canvas(palette)
         self._palette = palette
         self._width = width
@@ -169,12 +169,12 @@ class Painter:
         muted = self._palette["muted"]
         lines = said if entry.text or not (entry.files or entry.quotes) else []
         for file in entry.files:
-            standing = self._shelf.standing(file.digest)
+            status = self._shelf.status(file.digest)
             text = (
                 Text().append(f"▤ {file.number} ", muted).append(file.name, self._palette["link"])
             )
             text.append(f"  {file.about}  ", muted)
-            text.append(standing.text, self._palette[standing.style])
+            text.append(status.text, self._palette[status.style])
             lines = [*lines, *self._canvas.lines(text, self._room)]
         for quote in entry.quotes:
             text = Text().append(f"❝ {quote.text}", self._palette["link"])

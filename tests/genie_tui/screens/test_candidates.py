@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from genie_core.room.protocol.events import FileRef, MessagePosted
 from genie_core.room.seat import Knock
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.choices import Choices
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.completion import CompletionList
+from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.join_requests import JoinRequests
 
 
@@ -22,7 +22,7 @@ def seat() -> ScriptedSeat:
 
 
 def offered(screen: RoomScreen) -> list[str]:
-    choices = screen.query_one(Choices)
+    choices = screen.query_one(CompletionList)
     return [str(choices.get_option_at_index(n).prompt).strip() for n in range(choices.option_count)]
 
 

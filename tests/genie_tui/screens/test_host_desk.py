@@ -27,7 +27,7 @@ from genie_tui.opening import NewRoom
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.banner import Banner
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.join_requests import HostOffer, JoinRequests
 
 CAROL = Knock(7, "carol", "", "10.0.0.7")

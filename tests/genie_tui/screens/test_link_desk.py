@@ -13,7 +13,7 @@ from genie_core.room.seat import Link, LinkStatus
 from genie_tui.bridge import LinkChanged
 from genie_tui.widgets.approvals import Approvals
 from genie_tui.widgets.banner import Banner
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.status_bar import StatusBar
 

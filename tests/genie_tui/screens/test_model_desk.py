@@ -9,7 +9,7 @@ from genie_core.room.workbench import AgentInfo, Allowance, ServerInfo, ToolInfo
 from genie_core.runtime.progress import Usage
 from genie_tui.screens.model_desk import LOADING, in_use
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 
 
 class Bench:

@@ -11,7 +11,7 @@ from genie_core.room.protocol.events import PREFERENCE_CHARS, PreferencesChanged
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.dialogs.preferences import PreferencesScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 
 VALUE = "correct-horse-battery"
 

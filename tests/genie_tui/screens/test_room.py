@@ -35,7 +35,7 @@ from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.approval_card import ReasonInput
 from genie_tui.widgets.approvals import Approvals
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.hint_line import HintLine
 from genie_tui.widgets.ledger import Ledger
 from genie_tui.widgets.roster import Roster

@@ -24,7 +24,7 @@ from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.view_state import View
 from genie_tui.widgets.activity import Activity
-from genie_tui.widgets.cargo_line import CargoLine
+from genie_tui.widgets.composer.attachments import AttachmentLine
 from genie_tui.widgets.ledger_log import Filter
 from genie_tui.widgets.side_panel import SidePanel, Tab
 from genie_tui.widgets.timeline import Timeline
@@ -34,7 +34,7 @@ QUOTE = Quote("r2", "Garden", (QuotedLine("cleo", "it rains"),))
 
 
 def chips(screen: RoomScreen) -> str:
-    line = screen.query_one(CargoLine)
+    line = screen.query_one(AttachmentLine)
     return str(line.render()) if line.display else ""
 
 

@@ -19,7 +19,7 @@ from genie_tui.opening import NewRoom
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.writing_desk import CLOSED
 from genie_tui.widgets.banner import Banner
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.timeline import Timeline
 
 
@@ -102,7 +102,7 @@ async def test_what_the_room_does_not_take_is_the_draft_again(seat: ScriptedSeat
         assert composer.draft == "look"
         assert "It is your draft again. Attach again: plan.pdf" in notes(pilot)
         assert "↑ brings the text back. Attach again: plan.pdf" in notes(pilot)
-        cargo = screen._desks.cargo.cargo
+        cargo = screen._desks.cargo.attached
         assert (cargo.files, cargo.quotes) == ([there], [quote])
         await pilot.press("up")
         await until(pilot, lambda: composer.draft == "and this")

@@ -8,7 +8,7 @@ from rich.style import Style
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.state.thread import MessageThread, Phase
-from genie_tui.shelf import Shelf
+from genie_tui.transfers import FileTransfers
 from genie_tui.widgets.entry import (
     Day,
     Earlier,
@@ -163,8 +163,8 @@ def test_the_rest_of_a_long_message_is_counted() -> None:
 
 
 def test_files_show_name_type_and_how_far_they_have_come() -> None:
-    shelf = Shelf()
-    painter = Painter(PALETTE, 60, reasons=False, shelf=shelf)
+    transfers = FileTransfers()
+    painter = Painter(PALETTE, 60, reasons=False, shelf=transfers)
     entry = replace(SPEECH, files=(FileLine(1, "d", "a.pdf", "application/pdf · 1.2 MB"),))
 
     def line() -> str:
@@ -172,10 +172,10 @@ def test_files_show_name_type_and_how_far_they_have_come() -> None:
 
     for part in ("1 a.pdf", "application/pdf · 1.2 MB", "not here yet"):
         assert part in line()
-    shelf.take(Transfer("d", "a.pdf", Way.DOWN, 1, 4))
+    transfers.update(Transfer("d", "a.pdf", Way.DOWN, 1, 4))
     assert "25 %" in line()
-    shelf.take(Transfer("d", "a.pdf", Way.DOWN, 4, 4))
-    shelf.place = {"d": Path("a")}.get
+    transfers.update(Transfer("d", "a.pdf", Way.DOWN, 4, 4))
+    transfers.place = {"d": Path("a")}.get
     assert "here" in line()
 
 

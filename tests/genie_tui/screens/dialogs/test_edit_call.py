@@ -16,7 +16,7 @@ from genie_tui.screens.dialogs.edit_call import GONE, NOT_TAKEN, SURE, UNCHANGED
 from genie_tui.screens.dialogs.grants import GrantsScreen, grant_lines
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.approval_card import ApprovalCard, ReasonInput
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 from genie_tui.widgets.status_bar import StatusBar
 
 SCHEMA = {

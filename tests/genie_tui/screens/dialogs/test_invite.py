@@ -17,7 +17,7 @@ from genie_tui.moments import clock_time
 from genie_tui.order import Invite as InviteOrder
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.invite import InviteScreen, Terms, renewed
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 
 TEXT = write_invite(
     Invite(

@@ -7,7 +7,7 @@ from textual.widgets import Static
 
 from genie_core.room.workbench import ToolInfo
 from genie_tui.screens.dialogs.tools import NO_ENGINE, ToolsScreen
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.composer import Composer
 
 
 async def test_it_shows_the_workbench_as_it_changes_on_a_small_terminal() -> None:

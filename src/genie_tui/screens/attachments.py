@@ -1,4 +1,4 @@
-"""What a person lets go with their next message: attaching, quoting, asking before it is sent."""
+"""Attaches files and quotes to the next message, and asks before it is sent."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,26 +13,32 @@ from genie_core.privacy.redaction import secrets_in
 from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.seat import Seat, Transfer
 from genie_tui.bridge import Doorman
-from genie_tui.cargo import MOST_CHARS, Cargo
 from genie_tui.commands import Speech, typed
 from genie_tui.order import Attach, Detach, Thread
-from genie_tui.pasted import files_named, may_name_files
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
-from genie_tui.screens.manifest import agents_here, preview, sending
-from genie_tui.shelf import Shelf
 from genie_tui.text import visible_line
-from genie_tui.widgets.cargo_line import CargoLine
-from genie_tui.widgets.composer import Composer
+from genie_tui.transfers import FileTransfers
+from genie_tui.widgets.composer.attachments import (
+    MOST_CHARS,
+    AttachmentLine,
+    Attachments,
+    agents_here,
+    files_named,
+    may_name_files,
+    quote_question,
+    sending_question,
+)
+from genie_tui.widgets.composer.composer import Composer
 
 LOOK: Final = 0.5
-"""Seconds for which the disk is asked about a paste; then it is a text."""
+"""Seconds that the disk may take to say whether a paste names files."""
 
 
-class CargoDesk:
-    """Carries out what concerns the next message's files and quotes.
+class AttachmentController:
+    """Changes the attachments of the next message, and sends it with them.
 
-    It needs nothing of a seat until one is there; `seat` returns None before. `asked_about` is the
-    draft that is sent if the person says so, empty while there is no such question.
+    `seat` returns None until the room is open. `asked_about` is the draft that the open question is
+    about, empty without one.
     """
 
     def __init__(
@@ -41,30 +47,29 @@ class CargoDesk:
         composer: Composer,
         doorman: Doorman,
         seat: Callable[[], Seat | None],
-        shelf: Shelf,
+        transfers: FileTransfers,
         clock: Callable[[], float],
     ) -> None:
         self._screen = screen
         self._composer = composer
         self._doorman = doorman
         self._seat = seat
-        self._shelf = shelf
         self._clock = clock
         self._pasted: tuple[str, tuple[Path, ...]] | None = None
         self.asked_about = ""
-        self.cargo = Cargo()
-        self.line = CargoLine(self.cargo, shelf)
+        self.attached = Attachments()
+        self.line = AttachmentLine(self.attached, transfers)
         composer.claim_paste = self._claim_paste
         composer.claim_key = self._claim_key
-        composer.may_be_empty = lambda: bool(self.cargo)
+        composer.may_be_empty = lambda: bool(self.attached)
 
     def carry_out(self, seat: Seat, order: Attach | Detach | Thread) -> None:
-        """Do it in the background, or say why not."""
+        """Carry out a command in the background, or say why not."""
         match order:
             case Attach(text=text):
                 self._work(self._attach_named(seat, text))
             case Detach(name=name):
-                if not self.cargo.remove(name):
+                if not self.attached.remove(name):
                     what = "like that " if name else ""
                     self._complain(f"Nothing {what}goes with your next message.")
                 self.line.show()
@@ -72,38 +77,38 @@ class CargoDesk:
                 self._work(self._quote(seat, order))
 
     def secrets_in(self, text: str) -> tuple[str, ...]:
-        """Name the own secrets that a message with this text, and the quotes, would tell others."""
-        quoted = (line.text for quote in self.cargo.quotes for line in quote.lines)
+        """Name the person's secrets that a message with this text, and the quotes, would reveal."""
+        quoted = (line.text for quote in self.attached.quotes for line in quote.lines)
         return secrets_in("\n".join((text, *quoted)))
 
     def say(self, seat: Seat, line: Speech) -> None:
-        """Send a message with all that goes along, after a question if agents get it.
+        """Send a message with its attachments, after a question if agents get them.
 
-        The draft is back in the composer if it isn't sent. Raises a `GenieError` if the message is
+        A draft that is not sent returns to the composer. Raises a `GenieError` if the message is
         refused at once.
         """
-        if not self.cargo:
+        if not self.attached:
             if line.text.strip():
                 seat.say(line.text, emote=line.emote)
-        elif self.cargo.reading:
+        elif self.attached.reading:
             self._give_back(line)
             self._complain("A file is still being read; your draft is kept.")
         elif agents_here(seat.state):
             self._work(self._ask_and_say(seat, line))
         else:
-            self._say_with_cargo(seat, line)
+            self._send(seat, line)
 
     def transfer_moved(self, transfer: Transfer) -> None:
-        """Show how far a file has come."""
-        if any(file.digest == transfer.digest for file in self.cargo.files):
+        """Show the progress of a file."""
+        if any(file.digest == transfer.digest for file in self.attached.files):
             self.line.show()
 
     def take_back(self, seat: Seat, files: Sequence[FileRef], quotes: Sequence[Quote]) -> list[str]:
-        """Let these go with the next message again; names the files that are gone."""
+        """Attach these again; returns the names of files that are gone."""
         there = [file for file in files if seat.bring(file)]
         for file in there:
-            self.cargo.add(file)
-        self.cargo.quotes += [quote for quote in quotes if quote not in self.cargo.quotes]
+            self.attached.add(file)
+        self.attached.quotes += [quote for quote in quotes if quote not in self.attached.quotes]
         self.line.show()
         return [visible_line(file.name) for file in files if file not in there]
 
@@ -116,7 +121,7 @@ class CargoDesk:
         await self._attach(seat, paths)
 
     async def _attach(self, seat: Seat, paths: tuple[Path, ...]) -> None:
-        self.cargo.reading += paths
+        self.attached.reading += paths
         self.line.show()
         for path in paths:
             try:
@@ -124,17 +129,17 @@ class CargoDesk:
             except GenieError as error:
                 self._complain(str(error))
             else:
-                if path in self.cargo.reading and not self.cargo.add(file):
+                if path in self.attached.reading and not self.attached.add(file):
                     self._complain(f"{visible_line(path.name)} goes along already.")
             finally:
-                if path in self.cargo.reading:
-                    self.cargo.reading.remove(path)
+                if path in self.attached.reading:
+                    self.attached.reading.remove(path)
                 self.line.show()
 
-    # What was pasted
+    # Pasted files
 
     async def _claim_paste(self, text: str) -> bool:
-        """Ask what is to be done with files that a paste names; False if it is a text."""
+        """Ask whether to attach the files that a paste names; returns False if it names none."""
         in_command = self._composer.draft.startswith("/")
         if self._seat() is None or in_command or not may_name_files(text):
             return False
@@ -168,7 +173,7 @@ class CargoDesk:
             self._composer.insert(pasted[0])
             self.line.offer(())
 
-    # Messages of other rooms
+    # Quotes
 
     async def _quote(self, seat: Seat, order: Thread) -> None:
         try:
@@ -179,20 +184,20 @@ class CargoDesk:
         if not quote.lines:
             self._complain("Nothing was said in that room.")
             return
-        text = preview(quote, seat.state, seat.name)
+        text = quote_question(quote, seat.state, seat.name)
         if not await self._confirm("Let this go with your next message?", text, "attach"):
             return
-        self.cargo.quotes.append(quote)
-        if self.cargo.quoted > MOST_CHARS:
-            self.cargo.quotes.remove(quote)
+        self.attached.quotes.append(quote)
+        if self.attached.quoted > MOST_CHARS:
+            self.attached.quotes.remove(quote)
             self._complain(f"At most {MOST_CHARS:,} characters can be quoted at once.")
         self.line.show()
 
     # Sending
 
     async def _ask_and_say(self, seat: Seat, line: Speech) -> None:
-        cargo = self.cargo
-        text = sending(line.text, cargo.files, cargo.quotes, seat.state, seat.name)
+        attached = self.attached
+        text = sending_question(line.text, attached.files, attached.quotes, seat.state, seat.name)
         agreed = False
         self.asked_about = typed(line)
         try:
@@ -203,19 +208,15 @@ class CargoDesk:
                 self._give_back(line)
         if agreed:
             try:
-                self._say_with_cargo(seat, line)
+                self._send(seat, line)
             except GenieError as error:
                 self._give_back(line)
                 self._complain(str(error))
 
-    def _say_with_cargo(self, seat: Seat, line: Speech) -> None:
-        seat.say(
-            line.text,
-            emote=line.emote,
-            files=tuple(self.cargo.files),
-            quotes=tuple(self.cargo.quotes),
-        )
-        self.cargo.unload()
+    def _send(self, seat: Seat, line: Speech) -> None:
+        files, quotes = tuple(self.attached.files), tuple(self.attached.quotes)
+        seat.say(line.text, emote=line.emote, files=files, quotes=quotes)
+        self.attached.take()
         self.line.show()
 
     async def _confirm(self, title: str, text: Content, yes: str) -> bool:
@@ -228,14 +229,14 @@ class CargoDesk:
         self._composer.draft = typed(line)
 
     def _work(self, work: Coroutine[None, None, None]) -> None:
-        self._screen.run_worker(work, group="cargo")
+        self._screen.run_worker(work, group="attachments")
 
     def _complain(self, text: str) -> None:
         self._screen.notify(text, severity="warning")
 
 
 def _sized(text: str) -> list[tuple[Path, int]]:
-    """The files that a text names, with their sizes. Blocks."""
+    """Return the files that a text names, with their sizes. Blocks."""
     try:
         return [(path, path.stat().st_size) for path in files_named(text)]
     except OSError:

@@ -1,9 +1,15 @@
-"""What can be completed in a draft, and with what."""
+"""Completion in the composer: what a draft can be completed with, and the list that offers it."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
+
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from genie_tui.text import visible_line
 
 MOST: Final = 8
 """How many choices are offered at once."""
@@ -84,3 +90,44 @@ def _matching(typed: str, sign: str, known: Sequence[tuple[str, str]]) -> Iterat
     containing = [one for one in known if len(wanted) > 1 and wanted in one[0].casefold()]
     for text, detail in dict.fromkeys([*starting, *containing]):
         yield Choice(sign + text, detail)
+
+
+class CompletionList(OptionList, can_focus=False):
+    """A list that floats above what follows it. Keys never go here: the editor keeps the focus."""
+
+    DEFAULT_CSS: ClassVar[str] = f"""
+    CompletionList {{
+        display: none;
+        overlay: screen;
+        constrain: inside inside;
+        width: auto;
+        max-width: 70%;
+        height: auto;
+        max-height: {MOST};
+        padding: 0;
+        margin: 0 0 0 1;
+        border: none;
+        background: $panel;
+        scrollbar-size-vertical: 1;
+        &.-open {{ display: block; }}
+        & > .option-list--option {{ color: $foreground; padding: 0 1; }}
+        & > .option-list--option-highlighted {{
+            color: $block-cursor-foreground;
+            background: $block-cursor-background;
+        }}
+    }}
+    """
+
+    def show(self, choices: Sequence[Choice]) -> None:
+        """Offer these, the first highlighted; nothing is shown if there are none."""
+        self.clear_options()
+        self.set_class(bool(choices), "-open")
+        if not choices:
+            return
+        widest = max(len(choice.text) for choice in choices)
+        for choice in choices:
+            detail = f"  {visible_line(choice.detail)}" if choice.detail else ""
+            label = visible_line(choice.text).ljust(widest)
+            self.add_option(Option(Content.assemble(label, (detail, "dim"))))
+        self.highlighted = 0
+        self.styles.offset = (0, -min(len(choices), MOST))

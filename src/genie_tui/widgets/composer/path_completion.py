@@ -1,40 +1,40 @@
-"""What is in the folders that a person types the way to."""
+"""Completion of paths: the contents of the folders that a draft names."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 MOST: Final = 2_000
-"""Names of one folder that are looked at."""
+"""Names that are read of one folder."""
 
 
-class Folders:
-    """Names by folder, as far as they were read. `want` is told of a folder that was not yet."""
+class PathCompletion:
+    """Names by folder, as far as they are read. Calls `read` for a folder that is not."""
 
-    def __init__(self, want: Callable[[str], None]) -> None:
-        self._want = want
+    def __init__(self, read: Callable[[str], None]) -> None:
+        self._read = read
         self._names: dict[str, list[str]] = {}
 
     def choices(self, typed: str) -> list[tuple[str, str]]:
-        """The ways that begin like what is typed; those of folders end with a slash."""
+        """Return the paths that begin with the folder of `typed`; folders end with a slash."""
         folder = typed[: typed.rfind("/") + 1]
         if folder not in self._names:
             self._names[folder] = []
-            self._want(folder)
+            self._read(folder)
         hidden = typed[len(folder) :].startswith(".")
         return [(folder + name, "") for name in self._names[folder] if hidden or name[0] != "."]
 
-    def tell(self, folder: str, names: list[str]) -> None:
-        """Take note of what is in a folder."""
+    def set_names(self, folder: str, names: list[str]) -> None:
+        """Keep the names in a folder."""
         self._names[folder] = names
 
-    def forget(self) -> None:
-        """Read all anew when it is next wanted."""
+    def clear(self) -> None:
+        """Read every folder again when it is next needed."""
         self._names.clear()
 
 
 def names_in(folder: str) -> list[str]:
-    """What is in a folder, sorted; none if it can't be read. Blocks."""
+    """Return the sorted names in a folder, none if it can't be read. Blocks."""
     try:
         entries = sorted(Path(folder or ".").expanduser().iterdir())[:MOST]
         return [f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries]

@@ -1,6 +1,6 @@
 import pytest
 
-from genie_tui.widgets.completion import Completions, Words, offer
+from genie_tui.widgets.composer.completion import Completions, Words, offer
 
 ROOM = Completions(("ann", "bob", "Hannah"), (("help", "keys"), ("who", "people"), ("me", "do")))
 

@@ -1,4 +1,4 @@
-from genie_tui.widgets.history import KEPT, History
+from genie_tui.widgets.composer.composer import KEPT, History
 
 
 def test_the_walk_goes_back_to_the_oldest_and_returns_to_the_draft() -> None:

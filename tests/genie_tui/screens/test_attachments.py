@@ -22,8 +22,8 @@ from genie_core.room.protocol.events import MemberJoined, MemberLeft, Quote, Quo
 from genie_core.room.seat import Unsent
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.widgets.cargo_line import CargoLine
-from genie_tui.widgets.composer import Composer
+from genie_tui.widgets.composer.attachments import AttachmentLine
+from genie_tui.widgets.composer.composer import Composer
 
 QUOTE = Quote(
     "2026-11-21-garden-3fk9",
@@ -43,7 +43,7 @@ def lonely() -> ScriptedSeat:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine take its time to look at its disk."""
-    monkeypatch.setattr("genie_tui.screens.cargo_desk.LOOK", 20.0)
+    monkeypatch.setattr("genie_tui.screens.attachments.LOOK", 20.0)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def order(screen: RoomScreen, text: str) -> None:
 
 
 def chips(screen: RoomScreen) -> str:
-    line = screen.query_one(CargoLine)
+    line = screen.query_one(AttachmentLine)
     return str(line.render()) if line.display else ""
 
 
@@ -124,7 +124,7 @@ async def test_what_comes_back_while_there_is_a_question_is_within_reach(
         await pilot.press(*"look", "enter")
         await question(pilot)
         if not loaded:
-            screen._desks.cargo.cargo.unload()
+            screen._desks.cargo.attached.take()
         assert seat.listener is not None
         seat.listener.on_rejected(Unsent("m", "an hour's work", emote=False, at=1.0), "muted")
         await until(pilot, lambda: "muted" in notes(pilot))
@@ -156,7 +156,7 @@ async def test_progress_and_problems_are_shown(seat: ScriptedSeat, report: Path)
         assert screen.query_one(Composer).draft == "not yet"
         seat.attaching.set()
         await until(pilot, lambda: "reading" not in chips(screen))
-        (file,) = screen._desks.cargo.cargo.files
+        (file,) = screen._desks.cargo.attached.files
         seat.carry(file, 600)
         await until(pilot, lambda: "sending 50 %" in chips(screen))
         seat.carry(file, 600, problem="too large")
@@ -197,7 +197,7 @@ async def test_detaching_while_it_is_read_keeps_it_off(seat: ScriptedSeat, repor
         await until(pilot, lambda: not chips(screen))
         seat.attaching.set()
         await pilot.pause()
-        assert not screen._desks.cargo.cargo
+        assert not screen._desks.cargo.attached
 
 
 # What is pasted or dropped
@@ -280,8 +280,8 @@ async def test_a_disk_that_hangs_makes_it_a_text(
         await asyncio.Event().wait()
 
     async with in_room(seat) as (screen, pilot):
-        monkeypatch.setattr("genie_tui.screens.cargo_desk.asyncio.to_thread", hangs)
-        monkeypatch.setattr("genie_tui.screens.cargo_desk.LOOK", 0.1)
+        monkeypatch.setattr("genie_tui.screens.attachments.asyncio.to_thread", hangs)
+        monkeypatch.setattr("genie_tui.screens.attachments.LOOK", 0.1)
         await paste(screen, pilot, str(report))
         assert screen.query_one(Composer).draft == str(report)
 

@@ -7,10 +7,8 @@ from textual.binding import Binding, BindingType
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from genie_tui.widgets.choices import Choices
-from genie_tui.widgets.completion import Completions
-from genie_tui.widgets.composer import Composer
-from genie_tui.widgets.editor import Editor
+from genie_tui.widgets.composer.completion import CompletionList, Completions
+from genie_tui.widgets.composer.composer import Composer, Editor
 
 GLOBAL = ("ctrl+q", "ctrl+c", "f1", "f6", "f7", "ctrl+g", "pageup", "pagedown", "escape")
 
@@ -44,7 +42,7 @@ class Host(App[None]):
 
     @property
     def offered(self) -> list[str]:
-        choices = self.query_one(Choices)
+        choices = self.query_one(CompletionList)
         if not choices.display:
             return []
         return [
@@ -167,7 +165,7 @@ async def test_names_are_offered_above_and_accepted() -> None:
         await pilot.press(*"hi @")
         await pilot.pause()
         assert app.offered == ["@ann", "@bob", "@genie"]
-        choices = app.query_one(Choices)
+        choices = app.query_one(CompletionList)
         assert choices.region.bottom == app.composer.region.y
         assert isinstance(app.focused, Editor)
         await pilot.press("down", "tab")
@@ -212,7 +210,7 @@ async def test_a_choice_can_be_clicked() -> None:
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.press("@")
         await pilot.pause()
-        await pilot.click(Choices, offset=(2, 2))
+        await pilot.click(CompletionList, offset=(2, 2))
         await pilot.pause()
         assert app.composer.draft == "@genie "
         assert isinstance(app.focused, Editor)

@@ -1,19 +1,19 @@
 from pathlib import Path
 
-from genie_tui.folders import Folders, names_in
+from genie_tui.widgets.composer.path_completion import PathCompletion, names_in
 
 
 def test_a_folder_is_wanted_once_and_then_known() -> None:
     wanted: list[str] = []
-    folders = Folders(wanted.append)
-    assert folders.choices("~/pa") == []
-    assert folders.choices("~/pap") == []
+    paths = PathCompletion(wanted.append)
+    assert paths.choices("~/pa") == []
+    assert paths.choices("~/pap") == []
     assert wanted == ["~/"]
-    folders.tell("~/", ["papers/", "x.pdf", ".hidden"])
-    assert folders.choices("~/pa") == [("~/papers/", ""), ("~/x.pdf", "")]
-    assert ("~/.hidden", "") in folders.choices("~/.h")
-    folders.forget()
-    folders.choices("~/")
+    paths.set_names("~/", ["papers/", "x.pdf", ".hidden"])
+    assert paths.choices("~/pa") == [("~/papers/", ""), ("~/x.pdf", "")]
+    assert ("~/.hidden", "") in paths.choices("~/.h")
+    paths.clear()
+    paths.choices("~/")
     assert wanted == ["~/", "~/"]
 
 

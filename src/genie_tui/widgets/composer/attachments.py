@@ -1,0 +1,283 @@
+"""Attachments of the next message: files, and messages quoted from other rooms.
+
+A file is attached by command, or by pasting its path, as terminals do when files are dropped on
+them: plainly, in quotes, with backslashes before spaces, or as a `file://` address; several are
+divided by spaces or line breaks.
+"""
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from textual.content import Content
+from textual.widgets import Static
+
+from genie_core.room.protocol.events import FileRef, Quote
+from genie_core.room.protocol.names import fold_name
+from genie_core.room.state.room_state import RoomState
+from genie_tui.amounts import counted, file_size
+from genie_tui.text import visible, visible_line
+from genie_tui.transfers import FileTransfers
+from genie_tui.widgets.brought import quote_name
+from genie_tui.widgets.full_text import quote_text
+
+MOST_CHARS: Final = 50_000
+"""Characters that may be quoted at once."""
+
+LONGEST_PASTE: Final = 8_000
+"""Characters of a pasted text that may name files."""
+
+MOST_FILES: Final = 16
+"""Files that one paste may name."""
+
+_BEGINNINGS: Final = ("/", "~", "'/", '"/', "'~", '"~', "file://")
+_MUTED: Final = "$foreground-muted"
+
+
+@dataclass(slots=True)
+class Attachments:
+    """The files that are being read, those that are ready, and the quotes."""
+
+    reading: list[Path] = field(default_factory=list)
+    files: list[FileRef] = field(default_factory=list)
+    quotes: list[Quote] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.reading or self.files or self.quotes)
+
+    @property
+    def quoted(self) -> int:
+        """Characters of all quotes."""
+        return sum(map(quoted_chars, self.quotes))
+
+    def names(self) -> list[str]:
+        """Return the names by which `remove` knows them."""
+        files = [file.name for file in self.files]
+        return [*files, *(path.name for path in self.reading), *map(_title, self.quotes)]
+
+    def add(self, file: FileRef) -> bool:
+        """Attach a file; returns False if it is attached already."""
+        if any(each.digest == file.digest for each in self.files):
+            return False
+        self.files.append(file)
+        return True
+
+    def remove(self, name: str) -> bool:
+        """Remove all of this name, or everything if it is empty; returns False if there is none."""
+        before = len(self.names())
+        wanted = fold_name(name)
+
+        def stays(each: str) -> bool:
+            return bool(name) and fold_name(each) != wanted
+
+        self.files = [file for file in self.files if stays(file.name)]
+        self.reading = [path for path in self.reading if stays(path.name)]
+        self.quotes = [quote for quote in self.quotes if stays(_title(quote))]
+        return len(self.names()) < before
+
+    def take(self) -> tuple[tuple[FileRef, ...], tuple[Quote, ...]]:
+        """Remove and return what is ready to be sent."""
+        taken = tuple(self.files), tuple(self.quotes)
+        self.files, self.quotes = [], []
+        return taken
+
+
+class AttachmentLine(Static):
+    """The lines above the composer: one chip for each attachment, and the question about a paste.
+
+    Hidden while there is neither.
+    """
+
+    def __init__(self, attachments: Attachments, transfers: FileTransfers) -> None:
+        super().__init__(markup=False)
+        self._attachments = attachments
+        self._transfers = transfers
+        self._offered: Sequence[tuple[Path, int]] = ()
+        self.display = False
+
+    def offer(self, files: Sequence[tuple[Path, int]]) -> None:
+        """Ask whether to attach these files, given with their sizes; withdraw it if there are none."""
+        self._offered = files
+        self.show()
+
+    def show(self) -> None:
+        """Draw the attachments as they are now."""
+        lines = [line for line in (self._chips(), self._question()) if line]
+        self.display = bool(lines)
+        self.update(Content("\n").join(lines))
+
+    def _question(self) -> Content:
+        if not self._offered:
+            return Content("")
+        names = ", ".join(
+            f"{visible_line(path.name)} ({file_size(size)})" for path, size in self._offered
+        )
+        return Content.assemble(
+            (f"attach {names}?  ", "$text-warning"),
+            ("enter", "bold $text-warning"),
+            (" attaches · ", _MUTED),
+            ("esc", "bold $text-warning"),
+            (" inserts the path as text", _MUTED),
+        )
+
+    def _chips(self) -> Content:
+        attached = self._attachments
+        chips = [
+            *(self._file(file.digest, file.name, file.size) for file in attached.files),
+            *(_chip(f"▤ {visible_line(path.name)}", "reading…") for path in attached.reading),
+            *(
+                _chip(f"❝ {quote_name(quote)}", counted(len(quote.lines), "message"))
+                for quote in attached.quotes
+            ),
+        ]
+        if not chips:
+            return Content("")
+        hint = Content.styled("/detach takes them off", _MUTED)
+        return Content("   ").join([*chips, hint])
+
+    def _file(self, digest: str, name: str, size: int) -> Content:
+        sending = self._transfers.is_sending(digest)
+        status = self._transfers.status(digest)
+        more = f" · {status.text}" if sending or status.style == "failed" else ""
+        return _chip(f"▤ {visible_line(name)}", file_size(size) + more)
+
+
+# What the questions before attaching and sending show
+
+
+def agents_here(state: RoomState) -> list[str]:
+    """Return the people present whose agents read along; safe to show."""
+    return [visible_line(person.name) for person in state.present() if person.engine]
+
+
+def others_here(state: RoomState, me: str) -> list[str]:
+    """Return the other people who are present; safe to show."""
+    return [visible_line(person.name) for person in state.present() if person.name != me]
+
+
+def sending_question(
+    text: str, files: Sequence[FileRef], quotes: Sequence[Quote], state: RoomState, me: str
+) -> Content:
+    """Return what is about to be sent, and to whom."""
+    things = [*map(_file_line, files), *map(_quote_line, quotes)]
+    shown = [Content.styled(f"“{visible(text)}”", "italic")] if text.strip() else []
+    return Content("\n").join([*shown, *things, Content(""), *_receivers(state, me, _sum(things))])
+
+
+def quote_question(quote: Quote, state: RoomState, me: str) -> Content:
+    """Return the messages of another room, and who would see them."""
+    count = counted(len(quote.lines), "message")
+    amount = f"{count}, {quoted_chars(quote):,} characters"
+    head = Content.assemble(
+        (f"❝ {quote_name(quote)}", "$text-primary"),
+        (f"  {visible_line(quote.room)} · {amount}", _MUTED),
+    )
+    text = Content("\n".join(quote_text(quote)))
+    return Content("\n").join([head, *_receivers(state, me, "them"), Content(""), text])
+
+
+def _receivers(state: RoomState, me: str, things: str) -> list[Content]:
+    people, agents = others_here(state, me), agents_here(state)
+    seen = f"Everybody in this room sees {things}: {_list(people)}." if people else ""
+    seen = seen or f"Nobody else is here now. Whoever comes later sees {things} too."
+    lines = [Content(seen)]
+    if agents:
+        owned = _list(f"{name}'s agent" for name in agents)
+        verb = "gets" if len(agents) == 1 else "get"
+        lines.append(
+            Content.assemble(
+                (owned, "$text-warning"), f" {verb} {things}, and so do the models behind them."
+            )
+        )
+    return lines
+
+
+def _sum(things: Sequence[Content]) -> str:
+    return "it" if len(things) == 1 else f"these {len(things)}"
+
+
+def _file_line(file: FileRef) -> Content:
+    return Content.assemble(
+        (f"▤ {visible_line(file.name)}", "$text-primary"), (f" ({file_size(file.size)})", _MUTED)
+    )
+
+
+def _quote_line(quote: Quote) -> Content:
+    count = counted(len(quote.lines), "message")
+    return Content.assemble((f"❝ {quote_name(quote)}", "$text-primary"), (f" ({count})", _MUTED))
+
+
+def _list(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+# What a paste names
+
+
+def may_name_files(text: str) -> bool:
+    """Whether a text begins like an absolute path, so that the disk is worth asking."""
+    text = text.strip()
+    return 1 < len(text) <= LONGEST_PASTE and text.startswith(_BEGINNINGS)
+
+
+def files_named(text: str) -> tuple[Path, ...]:
+    """Return the files that a text names, none if it names anything else. Blocks."""
+    for paths in _readings(text.strip()):
+        if 0 < len(paths) <= MOST_FILES and all(map(_is_file, paths)):
+            return tuple(dict.fromkeys(path.absolute() for path in paths))
+    return ()
+
+
+def _readings(text: str) -> Iterator[list[Path]]:
+    """Yield the paths that a text may mean, the plainest reading first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    yield [path for path in map(_path, lines) if path is not None]
+    try:
+        words = [word for line in lines for word in shlex.split(line)]
+    except ValueError:  # a quote that stays open
+        return
+    paths = [_path(word) for word in words]
+    yield [path for path in paths if path is not None] if None not in paths else []
+
+
+def _path(text: str) -> Path | None:
+    if text.startswith("file://"):
+        return _from_address(text)
+    try:
+        return Path(text).expanduser() if text and "\0" not in text else None
+    except RuntimeError:  # no such user
+        return None
+
+
+def _from_address(text: str) -> Path | None:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return None
+    path = unquote(parts.path)
+    here = parts.netloc in ("", "localhost")
+    return Path(path) if here and path.startswith("/") and "\0" not in path else None
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def quoted_chars(quote: Quote) -> int:
+    """Count the characters of a quote, names included."""
+    return sum(len(line.text) + len(line.sender) for line in quote.lines)
+
+
+def _title(quote: Quote) -> str:
+    return quote.title or quote.room
+
+
+def _chip(name: str, about: str) -> Content:
+    return Content.assemble((name, "$text-primary"), (f" {about}", _MUTED))
