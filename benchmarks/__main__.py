@@ -3,17 +3,17 @@
 import sys
 
 from benchmarks import start
-from benchmarks.archive import command as archive
 from benchmarks.engine import command as engine
 from benchmarks.room import command as room
 from benchmarks.room import flood
+from benchmarks.sessions import command as sessions
 
 ALL = {
     "start": start.main,
     "engine": engine.main,
     "room": room.main,
     "flood": flood.main,
-    "archive": archive.main,
+    "sessions": sessions.main,
 }
 
 

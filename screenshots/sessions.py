@@ -10,10 +10,10 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Footer
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.labels import Label, Labels
 from genie_core.room.protocol.events import MessagePosted
 from genie_core.room.seat import Answer, EngineState, Seat
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.labels import Label, Labels
 from genie_tui.app import GenieApp
 from genie_tui.departure import Departure
 from genie_tui.entrance import Entrance
@@ -129,7 +129,7 @@ async def others(folder: Path) -> None:
         for line in lines:
             seat.say(line)
         await seat.leave()
-        Catalogue(places(folder / "ann").sessions).find(seat.saved).tag(tags)
+        Catalog(places(folder / "ann").sessions).find(seat.saved).tag(tags)
 
 
 async def listed(folder: Path) -> None:
@@ -147,7 +147,7 @@ async def asked_again(folder: Path, room: str) -> None:
     """Ask the reasoner that speaks up by itself what it would have decided; one silence was wrong."""
     options = parser().parse_args(["replay", room, "--reasoner", "general_assist"])
     home = places(folder / "ann")
-    saved = Catalogue(home.sessions).find(room)
+    saved = Catalog(home.sessions).find(room)
     with saved.reader() as log:
         (missed,) = [
             event.seq

@@ -20,6 +20,7 @@ from genie_core.room.seat import (
     Unsent,
 )
 from genie_core.runtime.progress import What
+from genie_core.sessions.service import SessionService
 from genie_tui.app import GenieApp
 from genie_tui.departure import Departure
 from genie_tui.doorman import House
@@ -27,7 +28,6 @@ from genie_tui.entrance import Entrance
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, Opening
 from genie_tui.screens.room import RoomScreen
-from genie_tui.session_store import SessionStore
 from genie_tui.settings import Settings
 
 LOOPBACK = ["127.0.0.1"]
@@ -77,7 +77,12 @@ def app_for(
     folder: Path, opening: Opening | None, settings: Settings, interfaces: Sequence[str] = ()
 ) -> GenieApp:
     house = House("ann", settings, places(folder / "ann"), interfaces=interfaces or None)
-    return GenieApp(house, opening, "ann", store=SessionStore("ann", places(folder / "ann")))
+    return GenieApp(
+        house,
+        opening,
+        "ann",
+        store=SessionService("ann", places(folder / "ann").sessions, places(folder / "ann").search),
+    )
 
 
 def room_of(app: GenieApp) -> RoomScreen:

@@ -31,7 +31,7 @@ def loaded_by(module: str) -> set[str]:
         "genie_core.room.participant",
         "genie_core.room.server",
         "genie_core.room.client",
-        "genie_core.archive.log",
+        "genie_core.sessions.log.writer",
         "genie_core.assistant.config",
     ],
 )
@@ -57,8 +57,8 @@ def contract(name: str) -> dict[str, Any]:
     ("name", "free"),
     [
         (
-            "The engine knows neither room, archive nor assistant",
-            {"genie_core.room", "genie_core.archive", "genie_core.assistant"},
+            "The engine knows neither room, sessions nor assistant",
+            {"genie_core.room", "genie_core.sessions", "genie_core.assistant"},
         ),
         (
             "Vendor SDKs stay behind the providers and the assistant",

@@ -19,7 +19,6 @@ from typing import Any, Final
 
 from benchmarks.engine.figures import percentile
 from benchmarks.room.run import ENDING, ROOT
-from genie_core.archive.log import EventLog
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import ConnectionLost, RoomError
 from genie_core.room.protocol.events import ApprovalRequested, DecisionMade, MessagePosted
@@ -38,6 +37,7 @@ from genie_core.room.security.identity import Identity
 from genie_core.room.server import RoomServer
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import tls_connect
+from genie_core.sessions.log.writer import EventLog
 
 PACE: Final = 4.0
 """Messages a second of the member who is measured; below what the room takes from one person."""

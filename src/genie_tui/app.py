@@ -22,6 +22,7 @@ from textual.worker import WorkerFailed
 from genie_core.errors import GenieError
 from genie_core.room.departure import QUICK_GRACE
 from genie_core.room.seat import Seat
+from genie_core.sessions.service import SessionService
 from genie_tui.action import Scope
 from genie_tui.bell import Bell
 from genie_tui.bridge import Doorman
@@ -41,7 +42,6 @@ from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsScreen
 from genie_tui.sequel import after_handover, after_parting, to_take_over
-from genie_tui.session_store import SessionStore
 from genie_tui.settings import Notify, Settings
 from genie_tui.settings_form import SettingsForm
 from genie_tui.stay import Stay
@@ -92,7 +92,7 @@ class GenieApp(GuardedApp[Departure]):
         notify: Notify = "mine",
         form: SettingsForm | None = None,
         counsel: Counsel | None = None,
-        store: SessionStore | None = None,
+        store: SessionService | None = None,
     ) -> None:
         super().__init__(clock)
         self._doorman = doorman
@@ -369,7 +369,7 @@ class GenieApp(GuardedApp[Departure]):
         self._form.use(settings)
         self._bell.notify = settings.notify
         if self._store is not None:
-            self._store.limit(settings.retention)
+            self._store.limit(settings.retention.limits())
         if settings.theme:
             self.theme = settings.theme
 

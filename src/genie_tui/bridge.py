@@ -24,13 +24,13 @@ from genie_core.room.seat import (
     Unsent,
 )
 from genie_core.runtime.progress import What
+from genie_core.sessions.view_state import View
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import Opening
-from genie_tui.view_state import View
 
 if TYPE_CHECKING:
-    from genie_core.archive.labels import Labels
     from genie_core.assistant.what_if.report import WhatIfReport
+    from genie_core.sessions.labels import Labels
     from genie_tui.replay.recording import Recording
 
 

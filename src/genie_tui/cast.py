@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from genie_core.archive.saved import SavedRoom
-from genie_core.archive.spoken import AGENT
 from genie_core.room.protocol.events import Event, MessagePosted
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.transcript import AGENT
 from genie_tui.export.story import Passage, story
 from genie_tui.moments import local_time
 from genie_tui.replay.pace import gap
@@ -38,18 +38,18 @@ _AGENT: Final = Style.parse("bold magenta")
 _STYLES: Final = {"✗": _BAD, "⚠": _BAD, "▲": _ASKS, "‖": _ASKS, "✓": _GOOD}
 
 
-def cast(saved: SavedRoom) -> Iterator[str]:
+def cast(saved: SavedSession) -> Iterator[str]:
     """Yield the recording line by line, at the pace of a replay. Blocks.
 
     Raises:
-        DamagedRoom: the log is no file.
+        DamagedSession: the log is no file.
         DiskFailure: it can't be read.
 
     """
     with saved.reader() as log:
         first = log.read(0, 1)
-        began = first[0].at if first else saved.record.created
-        yield _line(_header(visible_line(saved.record.shown_title), began))
+        began = first[0].at if first else saved.metadata.created
+        yield _line(_header(visible_line(saved.metadata.shown_title), began))
         now, before = 0.0, began
         for event, text in _screens(log.events()):
             now, before = now + gap(before, event.at), event.at

@@ -6,13 +6,13 @@ import os
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
-from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.preferences import PreferencesSource
 from genie_core.room.plan import Engine, EngineLoader
 from genie_core.secrets import SecretsProvider
 from genie_core.session import GroupSession
+from genie_core.sessions.session import SavedSession
 
 if TYPE_CHECKING:
     from genie_core.assistant.build import Assistant
@@ -22,7 +22,7 @@ OFFLINE_LABEL: Final = "offline helper"
 
 def engine_loader(
     config: AssistantConfig,
-    place: Awaitable[SavedRoom],
+    place: Awaitable[SavedSession],
     *,
     owner: str = "",
     secrets: SecretsProvider | None = None,
@@ -39,7 +39,7 @@ def engine_loader(
         saved = await place
         store = DataStore(saved.engine_path)
         session = GroupSession(
-            saved.record.id,
+            saved.metadata.id,
             assistant.reasoner_factory,
             assistant.agent_factory,
             data_store=store,

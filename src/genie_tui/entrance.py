@@ -9,10 +9,10 @@ import time
 from contextlib import AsyncExitStack
 from typing import Final
 
-from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
 from genie_core.room.participant import Participant
 from genie_core.room.seat import Listener, Seat
+from genie_core.sessions.session import SavedSession
 from genie_tui.copies import known_state
 from genie_tui.host import bind_room, open_doors, take_host_seat
 from genie_tui.locations import Locations
@@ -44,8 +44,8 @@ class NothingToResume(GenieError):
 class StillHosted(OtherWay):
     """The room to host has a host already."""
 
-    def __init__(self, saved: SavedRoom, found: HostFound, opening: ResumeRoom) -> None:
-        title, host = saved.record.shown_title, found.host or saved.record.host
+    def __init__(self, saved: SavedSession, found: HostFound, opening: ResumeRoom) -> None:
+        title, host = saved.metadata.shown_title, found.host or saved.metadata.host
         text = (
             f"{host} hosts “{title}” right now. If you host it as well, there are two rooms until "
             "one of you joins the other: people see only what is said at their own host."
@@ -96,7 +96,7 @@ class Entrance:
         person = self._person
         sock = await bind_room(person, resources)
         saved = await asyncio.to_thread(
-            person.catalogue.create, title, time.time(), host=person.name, name=person.name
+            person.catalog.create, title, time.time(), host=person.name, name=person.name
         )
         doors = await open_doors(person, saved, sock, resources)
         return await take_host_seat(person, doors, listener, resources)
@@ -106,26 +106,26 @@ class Entrance:
     ) -> Participant:
         saved = await asyncio.to_thread(self._find, opening.id)
         is_certain = opening.handed or opening.force or self._is_foreign(saved)
-        if not (is_certain or self._person.catalogue.holder(saved.id)):
+        if not (is_certain or self._person.catalog.holder(saved.id)):
             await self._find_host(saved, opening)
         person = self._named_for(saved, opening).with_habits_of(saved)
-        before = saved.record.address if saved.record.kind == "hosted" else ""
+        before = saved.metadata.address if saved.metadata.kind == "hosted" else ""
         sock = await bind_room(person, resources, before)
         doors = await open_doors(person, saved, sock, resources)
         return await take_host_seat(person, doors, listener, resources, opening.unsent)
 
-    def _named_for(self, saved: SavedRoom, opening: ResumeRoom) -> Person:
+    def _named_for(self, saved: SavedSession, opening: ResumeRoom) -> Person:
         """The person under the name by which they host a room."""
         if (self._renamed and not opening.handed) or self._is_foreign(saved):
             return self._person
-        return self._person.called(saved.record.name)
+        return self._person.called(saved.metadata.name)
 
-    def _is_foreign(self, saved: SavedRoom) -> bool:
+    def _is_foreign(self, saved: SavedSession) -> bool:
         """Whether a session is a copy of another person's, which becomes a room of its own."""
-        record = saved.record
+        record = saved.metadata
         return bool(record.copied) and not has_key(record.owner, self._person.locations)
 
-    async def _find_host(self, saved: SavedRoom, opening: ResumeRoom) -> None:
+    async def _find_host(self, saved: SavedSession, opening: ResumeRoom) -> None:
         """Raise `StillHosted` if a host that the copy knows answers."""
         state = await asyncio.to_thread(known_state, saved)
         network = not self._person.settings.local
@@ -133,13 +133,13 @@ class Entrance:
         if found is not None:
             raise StillHosted(saved, found, opening)
 
-    def _find(self, wanted: str) -> SavedRoom:
+    def _find(self, wanted: str) -> SavedSession:
         """The room that is meant; without a word for it the one that was hosted last."""
-        catalogue = self._person.catalogue
+        catalog = self._person.catalog
         if wanted:
-            return catalogue.find(wanted)
-        hosted = (one for one in catalogue.all() if one.kind == "hosted")
+            return catalog.find(wanted)
+        hosted = (one for one in catalog.all() if one.kind == "hosted")
         latest = next((one for one in hosted if not one.note), None)
         if latest is None:
             raise NothingToResume
-        return catalogue.find(latest.id)
+        return catalog.find(latest.id)

@@ -58,7 +58,7 @@ def export_session(options: argparse.Namespace, locations: Locations, out: TextI
     """Write a session to a file, or print it; returns the exit code.
 
     Raises:
-        UnknownRoom: there is no such session.
+        UnknownSession: there is no such session.
         InTheWay: the file is there already.
         NoForm: neither its name nor an option says what to write.
         NoFolder: there is no folder for it.
@@ -67,11 +67,11 @@ def export_session(options: argparse.Namespace, locations: Locations, out: TextI
         DiskFailure: something can't be read or written.
 
     """
-    from genie_core.archive.catalogue import Catalogue
-    from genie_core.archive.errors import disk_access
+    from genie_core.sessions.catalog import Catalog
+    from genie_core.storage.errors import disk_access
     from genie_tui.export.writing import print_out, write_file
 
-    saved = Catalogue(locations.sessions).find(options.id)
+    saved = Catalog(locations.sessions).find(options.id)
     form, attachments = _form(options), _with_attachments(options)
     if options.output == STANDARD:
         _tell(print_out(saved, form, out, attachments=attachments))
@@ -94,14 +94,14 @@ def import_session(options: argparse.Namespace, locations: Locations, out: TextI
         DiskFailure: something can't be read or written.
 
     """
-    from genie_core.archive.importing import import_room
+    from genie_core.sessions.export.importing import import_room
     from genie_tui.export.source import opened_source
 
     base = locations.sessions
     with opened_source(options.file, base) as (source, name):
         imported = import_room(base, source, name, as_copy=options.as_copy)
     _tell(imported.notes)
-    title = imported.saved.record.shown_title
+    title = imported.saved.metadata.shown_title
     out.write(f"{safe_line(title)!r} is here now: {safe_line(imported.saved.id)}\n")
     return 0
 

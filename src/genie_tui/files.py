@@ -7,9 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from genie_core.archive.blobs import BLOBS_NAME, BlobStore
-from genie_core.archive.errors import ArchiveError, DiskFailure
-from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
 from genie_core.room.courier import Courier
 from genie_core.room.depot import LEFTOVER, Depot, stock
@@ -19,7 +16,10 @@ from genie_core.room.protocol.frames import ClientFrame, FilePiece, FileStored, 
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.transfer import files_of
+from genie_core.sessions.session import SavedSession
 from genie_core.storage.atomic import make_private_folder
+from genie_core.storage.blobs import BLOBS_NAME, BlobStore
+from genie_core.storage.errors import DiskFailure, StorageError
 from genie_core.storage.filenames import safe_name
 
 ELSEWHERE: Final = "kept at your other terminal"
@@ -29,7 +29,7 @@ NOT_HERE: Final = (
 )
 
 
-def blobs_of(saved: SavedRoom) -> BlobStore:
+def blobs_of(saved: SavedSession) -> BlobStore:
     """The store of a saved room's files; its folder need not exist yet."""
     return BlobStore(saved.folder / BLOBS_NAME)
 
@@ -47,7 +47,7 @@ async def open_depot(blobs: BlobStore, named: Iterable[FileRef], limits: Limits)
     return Depot(blobs, known, limits)
 
 
-def take_over(old: Path, new: SavedRoom) -> None:
+def take_over(old: Path, new: SavedSession) -> None:
     """Let a new copy have the files of an old one, which keeps them, too. Blocks.
 
     Where the disk knows no second names for files, the new copy gets them alone.
@@ -65,7 +65,7 @@ def take_over(old: Path, new: SavedRoom) -> None:
                 source.path(digest).rename(path)
 
 
-async def open_store(saved: SavedRoom, keep: Iterable[FileRef]) -> BlobStore:
+async def open_store(saved: SavedSession, keep: Iterable[FileRef]) -> BlobStore:
     """The files of an own copy, without those that are none of `keep` and older than an hour.
 
     Only for whoever holds the copy.
@@ -109,7 +109,7 @@ class SharedLibrary:
 
     def has(self, digest: str) -> bool:
         """Whether the other terminal has a file, all of it."""
-        with suppress(ArchiveError):
+        with suppress(StorageError):
             return self._blobs.size(digest) is not None
         return False
 

@@ -4,24 +4,24 @@ import asyncio
 import logging
 from contextlib import AsyncExitStack, ExitStack
 
-from genie_core.archive.errors import ArchiveError
-from genie_core.archive.lock import holder
-from genie_core.archive.log import OpenedLog
-from genie_core.archive.saved import RECORD_NAME, SavedRoom
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
+from genie_core.sessions.lock import holder
+from genie_core.sessions.log.writer import OpenedLog
+from genie_core.sessions.session import METADATA_NAME, SavedSession
+from genie_core.storage.errors import StorageError
 
 logger = logging.getLogger(__name__)
 
 
-async def open_held(saved: SavedRoom, name: str, resources: AsyncExitStack) -> OpenedLog:
+async def open_held(saved: SavedSession, name: str, resources: AsyncExitStack) -> OpenedLog:
     """Keep other processes out and open the log, until `resources` are closed.
 
     `name` is the person's. When this is cancelled, or raises, the room is free again.
 
     Raises:
-        RoomInUse: another process has the room open.
-        ArchiveError: its log can't be opened.
+        SessionInUse: another process has the room open.
+        StorageError: its log can't be opened.
 
     """
     opening = start_task(asyncio.to_thread(_opened, saved, name))
@@ -41,18 +41,18 @@ async def _give_back(held: ExitStack) -> None:
     await off_loop(held.close, "closing a room")
 
 
-def _hold_again(saved: SavedRoom, name: str, anew: ExitStack) -> None:
+def _hold_again(saved: SavedSession, name: str, anew: ExitStack) -> None:
     """Put back what else belongs to a folder whose log had to be written anew."""
     try:
         if holder(saved.folder) is None:  # the lock went with the folder
             anew.enter_context(saved.held(name))
-        if not (saved.folder / RECORD_NAME).exists():
+        if not (saved.folder / METADATA_NAME).exists():
             saved.write()
-    except ArchiveError:
+    except StorageError:
         logger.warning("the folder of the room is not as it was", exc_info=True)
 
 
-def _opened(saved: SavedRoom, name: str) -> tuple[ExitStack, OpenedLog]:
+def _opened(saved: SavedSession, name: str) -> tuple[ExitStack, OpenedLog]:
     with ExitStack() as stack:
         stack.enter_context(saved.held(name))
         opened = saved.open_log()

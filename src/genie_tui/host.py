@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from genie_core.archive.blobs import BlobStore
-from genie_core.archive.log import OpenedLog
-from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
 from genie_core.room.courier import Courier
 from genie_core.room.discovery.browser import Browser
@@ -33,12 +30,15 @@ from genie_core.room.server import RoomServer
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import bind
+from genie_core.sessions.log.writer import OpenedLog
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.view_state import read_view, together
+from genie_core.storage.blobs import BlobStore
 from genie_tui.files import blobs_of, open_depot
 from genie_tui.holding import open_held
 from genie_tui.hosting import PASSES_NAME, PassFile, Presence
 from genie_tui.place import Person, engine_for, plan_for, withheld_in
 from genie_tui.rivals import Rivals
-from genie_tui.view_state import read_view, together
 from genie_tui.way import answers_deed
 
 logger = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ def _is_free(host: str, port: int) -> bool:
 class Doors:
     """A room whose doors are open: what serves it, and how others find it."""
 
-    saved: SavedRoom
+    saved: SavedSession
     server: RoomServer
     presence: Presence
     blobs: BlobStore
@@ -126,12 +126,12 @@ class Doors:
 
 
 async def open_doors(
-    person: Person, saved: SavedRoom, sock: socket.socket, resources: AsyncExitStack
+    person: Person, saved: SavedSession, sock: socket.socket, resources: AsyncExitStack
 ) -> Doors:
     """Serve a saved room at a bound socket, until `resources` are closed.
 
     Raises:
-        RoomInUse: another process has the room open.
+        SessionInUse: another process has the room open.
         NotYours: in that room the person's name belongs to another key.
 
     """
@@ -142,7 +142,7 @@ async def open_doors(
     resources.push_async_callback(file.aclose)
     passes = await asyncio.to_thread(file.load)
     copied = await asyncio.to_thread(_make_own, saved, opened, identity)
-    record, settings = saved.record, person.settings
+    record, settings = saved.metadata, person.settings
     blobs = blobs_of(saved)
     kept = await asyncio.to_thread(read_view, saved.folder)
     needed = [*log.files, *kept.files_needed()]
@@ -197,7 +197,7 @@ async def take_host_seat(
     """Take the host's seat in a room whose doors are open."""
     saved, server = doors.saved, doors.server
     identity = await person.identity()
-    place: asyncio.Future[SavedRoom] = asyncio.get_running_loop().create_future()
+    place: asyncio.Future[SavedSession] = asyncio.get_running_loop().create_future()
     place.set_result(saved)
     seat: Participant
 
@@ -285,13 +285,13 @@ def _note_hosting(person: Person, doors: Doors) -> None:
     )
 
 
-def _make_own(saved: SavedRoom, opened: OpenedLog, identity: Identity) -> Copied:
+def _make_own(saved: SavedSession, opened: OpenedLog, identity: Identity) -> Copied:
     """How a room was copied that becomes the host's own now; empty for any other. Blocks.
 
     Somebody's room gets another id when it is imported, so that its members don't take it for
     theirs. Who is known in it by their key goes on with it as it is.
     """
-    record = saved.record
+    record = saved.metadata
     if record.copied == "import":
         if opened.state().owner_of(identity.key) is not None:
             return ""

@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TextIO
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.interfaces import reachable_hosts
@@ -28,6 +26,8 @@ from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.security.invite_tokens import InviteToken, InviteTokens
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.session import SavedSession
 from genie_core.storage.atomic import reason, replace_file, sync_folder
 from genie_tui.locations import Locations
 
@@ -156,14 +156,14 @@ def _log_notice(severity: Severity, text: str) -> None:
     logger.warning("%s: %s", severity.value, text)
 
 
-def invite_of(saved: SavedRoom, certificate: Certificate, now: float) -> str:
+def invite_of(saved: SavedSession, certificate: Certificate, now: float) -> str:
     """The invite to a hosted room, read from its files. Blocks.
 
     Raises:
         NoInvite: it was never open beyond this machine, or its passes have ended.
 
     """
-    record = saved.record
+    record = saved.metadata
     current = PassFile(saved.folder / PASSES_NAME).load().newest(now)
     hosts = reachable_hosts() or (_LOOPBACK,)
     if current is None or record.kind != "hosted" or record.pin != certificate.pin:
@@ -177,17 +177,17 @@ def print_invite(wanted: str, locations: Locations, out: TextIO) -> int:
     """Print the invite to a room, by default the one hosted last; returns the exit code.
 
     Raises:
-        UnknownRoom: there is no such room.
+        UnknownSession: there is no such room.
         NothingHosted: no room is meant, and there is none.
         NoInvite: it has no open invite.
 
     """
-    catalogue = Catalogue(locations.sessions)
-    hosted = (each.id for each in catalogue.all() if each.kind == "hosted" and not each.note)
+    catalog = Catalog(locations.sessions)
+    hosted = (each.id for each in catalog.all() if each.kind == "hosted" and not each.note)
     room = wanted or next(hosted, "")
     if not room:
         raise NothingHosted
-    saved = catalogue.find(room)
+    saved = catalog.find(room)
     certificate = load_certificate(locations.certificate, datetime.now(UTC))
     out.write(f"{invite_of(saved, certificate, time.time())}\n")
     return 0

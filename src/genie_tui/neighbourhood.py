@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-from genie_core.archive.catalogue import Catalogue, Listing
-from genie_core.archive.errors import ArchiveError
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.host_record import HostRecord
 from genie_core.room.security.identity import words
 from genie_core.room.state.hosting import can_host
 from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.catalog import Catalog, Listing
+from genie_core.storage.errors import StorageError
 from genie_tui.nearby import NearbyRoom
 
 CALM: Final = 0.1
@@ -31,13 +31,13 @@ class Neighbourhood:
     The copies that there are when it is made count. All methods block: they read files.
     """
 
-    def __init__(self, catalogue: Catalogue, name: str) -> None:
-        self._catalogue = catalogue
+    def __init__(self, catalog: Catalog, name: str) -> None:
+        self._catalog = catalog
         self._copies: dict[str, list[Listing]] = {}
         self._states: dict[str, RoomState] = {}
-        for listing in _own(catalogue, name):
-            if listing.record is not None:
-                self._copies.setdefault(listing.record.id, []).append(listing)
+        for listing in _own(catalog, name):
+            if listing.metadata is not None:
+                self._copies.setdefault(listing.metadata.id, []).append(listing)
 
     def look(self, announcements: Sequence[Announcement]) -> list[NearbyRoom]:
         """Describe what was announced, known rooms first and then by title."""
@@ -48,7 +48,7 @@ class Neighbourhood:
         deed = announcement.deed
         copy, claimed = self._copy_for(deed), ""
         if not copy:
-            records = (each.record for each in self._copies.get(deed.room, []))
+            records = (each.metadata for each in self._copies.get(deed.room, []))
             claimed = next((each.shown_title for each in records if each is not None), "")
         return NearbyRoom(
             deed.room,
@@ -68,7 +68,7 @@ class Neighbourhood:
         Where the copy's log is lost there is only the certificate, which is checked when joining.
         """
         for copy in self._copies.get(deed.room, []):
-            state, record = self._state(copy.id), copy.record
+            state, record = self._state(copy.id), copy.metadata
             is_last = record is not None and bool(deed.pin) and record.pin == deed.pin
             if can_host(state, deed) or (is_last and state.host_key in ("", deed.key)):
                 return copy.id
@@ -78,7 +78,7 @@ class Neighbourhood:
         """Who was in the room, by the copy's log, which is read once."""
         if folder not in self._states:
             self._states[folder] = state = RoomState()
-            with suppress(ArchiveError, OSError), self._catalogue.find(folder).reader() as log:
+            with suppress(StorageError, OSError), self._catalog.find(folder).reader() as log:
                 state.become(log.state())
                 state.exchanges.clear()  # only the people matter
                 state.proposals.clear()
@@ -87,13 +87,13 @@ class Neighbourhood:
 
 @asynccontextmanager
 async def browse(
-    catalogue: Catalogue,
+    catalog: Catalog,
     name: str,
     on_change: Callable[[Sequence[NearbyRoom]], None],
     interfaces: Sequence[str] | None = None,
 ) -> AsyncIterator[None]:
     """Watch for rooms as `genie_tui.bridge.Doorman.browse` says, on all interfaces or on these."""
-    neighbourhood = await asyncio.to_thread(Neighbourhood, catalogue, name)
+    neighbourhood = await asyncio.to_thread(Neighbourhood, catalog, name)
     changed = asyncio.Event()
     async with (
         Browser(changed.set, interfaces=interfaces) as browser,
@@ -118,15 +118,15 @@ async def _watch(
         await asyncio.sleep(CALM)
 
 
-def _own(catalogue: Catalogue, name: str) -> list[Listing]:
+def _own(catalog: Catalog, name: str) -> list[Listing]:
     """The copies of the person who goes by this name; none if the disk does not tell."""
     try:
-        listings = catalogue.all()
-    except ArchiveError as error:
+        listings = catalog.all()
+    except StorageError as error:
         logger.warning("no room on the network is known here: %s", error)
         return []
     return [
         listing
         for listing in listings
-        if listing.record is not None and listing.record.name in ("", name)
+        if listing.metadata is not None and listing.metadata.name in ("", name)
     ]

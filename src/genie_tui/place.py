@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.saved import WITHHELD_NAME, SavedRoom
 from genie_core.assistant.config import DEFAULT_TEMPLATE, AssistantConfig
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.secrets import OwnSecrets
@@ -23,6 +21,8 @@ from genie_core.room.security.identity import Identity
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.websocket import Connector
 from genie_core.room.withheld import Withheld
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.session import WITHHELD_NAME, SavedSession
 from genie_tui.engines import OFFLINE_LABEL, engine_loader
 from genie_tui.locations import Locations
 from genie_tui.person import person_of
@@ -45,21 +45,21 @@ class Person:
     settings: Settings
     locations: Locations
     config: AssistantConfig
-    catalogue: Catalogue
+    catalog: Catalog
 
     @classmethod
     def of(cls, name: str, settings: Settings, locations: Locations) -> "Person":
         """Put together what is known of a person before any room is opened."""
         config = assistant_config(settings, locations)
-        return cls(name, settings, locations, config, Catalogue(locations.sessions))
+        return cls(name, settings, locations, config, Catalog(locations.sessions))
 
     def called(self, name: str) -> "Person":
         """The same settings under the name that a room knows; the own one if it is empty."""
         return replace(self, name=name) if name else self
 
-    def with_habits_of(self, saved: SavedRoom) -> "Person":
+    def with_habits_of(self, saved: SavedSession) -> "Person":
         """With the template and workspace that a saved room had, unless others are set."""
-        record = saved.record
+        record = saved.metadata
         config = replace(
             self.config,
             template=self.settings.template or record.template or DEFAULT_TEMPLATE,
@@ -98,7 +98,7 @@ class Person:
 
 def engine_for(
     person: Person,
-    saved: Awaitable[SavedRoom],
+    saved: Awaitable[SavedSession],
     state: Callable[[], RoomState] | None = None,
 ) -> EngineLoader:
     """Prepare loading a person's engine for a room; `state` is that of a room that they host."""
@@ -143,7 +143,7 @@ def plan_for(
     )
 
 
-def withheld_in(saved: SavedRoom, waiting: Collection[str]) -> Withheld:
+def withheld_in(saved: SavedSession, waiting: Collection[str]) -> Withheld:
     """What the guests' tool calls that wait are made with, as this machine has kept it. Blocks."""
     withheld = Withheld(saved.folder / WITHHELD_NAME)
     withheld.load()

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Final
 
-from genie_core.archive.spoken import AGENT
 from genie_core.room.protocol.events import Event, MessagePosted
+from genie_core.sessions.transcript import AGENT
 from genie_tui.export.story import Passage, story
 from genie_tui.moments import duration, local_time
 from genie_tui.text import visible, visible_line

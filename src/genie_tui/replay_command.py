@@ -81,7 +81,7 @@ def replay(
     """Do what was asked for; returns the exit code.
 
     Raises:
-        ArchiveError: there is no such room, several are meant, or it can't be read.
+        StorageError: there is no such room, several are meant, or it can't be read.
         NothingToWatch: none was named, and there is none.
         NotWatched: the screen can't show it, or only a part of it.
         BrokenPipeError: nobody reads on.
@@ -120,12 +120,12 @@ def replay(
 
 def find_id(sessions: Path, wanted: str) -> str:
     """The name of the folder of the room that is meant; without a word for it, of the latest."""
-    from genie_core.archive.catalogue import Catalogue
+    from genie_core.sessions.catalog import Catalog
 
-    catalogue = Catalogue(sessions)
+    catalog = Catalog(sessions)
     if wanted:
-        return catalogue.find(wanted).id
-    latest = next((listing.id for listing in catalogue.all() if not listing.note), None)
+        return catalog.find(wanted).id
+    latest = next((listing.id for listing in catalog.all() if not listing.note), None)
     if latest is None:
         raise NothingToWatch
     return latest
@@ -135,7 +135,7 @@ def write_text(
     sessions: Path, id_: str, options: argparse.Namespace, out: TextIO, problems: TextIO
 ) -> int:
     """Write the room as text, at once or in its own time."""
-    from genie_core.archive.errors import NoSuchEvent
+    from genie_core.sessions.errors import NoSuchEvent
     from genie_tui.plain_log import lines
     from genie_tui.replay.recording import open_recording
 
@@ -179,8 +179,9 @@ def write_raw(folder: Path, first: int, last: int | None, out: BinaryIO, problem
     A line that is no event is left out and told of; so is an end that was not written to the end.
     On a terminal everything is spelt out that it might obey.
     """
-    from genie_core.archive.errors import check_ordinary, disk_access
-    from genie_core.archive.saved import LOG_NAME
+    from genie_core.sessions.errors import check_ordinary
+    from genie_core.sessions.session import LOG_NAME
+    from genie_core.storage.errors import disk_access
 
     path = folder / LOG_NAME
     with disk_access("read", path):

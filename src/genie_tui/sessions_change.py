@@ -4,15 +4,15 @@ import argparse
 import time
 from collections.abc import Iterable
 
-from genie_core.archive.check import Checkup, check
-from genie_core.archive.errors import ArchiveError, RoomInUse
-from genie_core.archive.fork import fork
-from genie_core.archive.lock import holder
-from genie_core.archive.record import one_line
-from genie_core.archive.repair import repair
-from genie_core.archive.search import IndexBusy, SearchIndex
-from genie_core.archive.trash import trash
 from genie_core.errors import GenieError
+from genie_core.sessions.check import Checkup, check
+from genie_core.sessions.fork import fork
+from genie_core.sessions.lock import SessionInUse, holder
+from genie_core.sessions.metadata import one_line
+from genie_core.sessions.repair import repair
+from genie_core.sessions.search.index import IndexBusy, SearchIndex
+from genie_core.sessions.trash import trash
+from genie_core.storage.errors import StorageError
 from genie_tui import sessions_list as lists
 from genie_tui.amounts import counted
 from genie_tui.sessions_desk import Sessions
@@ -27,37 +27,37 @@ class NoTitle(GenieError):
 
 
 def rename_room(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Give a room another title; errors as `Catalogue.find`, `NoTitle` and `RoomInUse`.
+    """Give a room another title; errors as `Catalog.find`, `NoTitle` and `SessionInUse`.
 
     Without one, a room of others is called again as they call it.
     """
-    saved, title = sessions.catalogue.find(options.id), " ".join(options.title)
-    if not one_line(title) and saved.record.kind == "hosted":
+    saved, title = sessions.catalog.find(options.id), " ".join(options.title)
+    if not one_line(title) and saved.metadata.kind == "hosted":
         raise NoTitle(saved.id)
     with saved.held():
         saved.rename(title)
-    sessions.tell(f"{saved.id} is called {saved.record.shown_title!r} now")
+    sessions.tell(f"{saved.id} is called {saved.metadata.shown_title!r} now")
     return 0
 
 
 def tag_room(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Change a room's tags, or write them; errors as `Catalogue.find`, and `InvalidTag`."""
-    saved = sessions.catalogue.find(options.id)
+    """Change a room's tags, or write them; errors as `Catalog.find`, and `InvalidTag`."""
+    saved = sessions.catalog.find(options.id)
     if options.remove:
         saved.tag(options.tags, options.remove)
     elif options.remove is not None:
         saved.tag(remove=options.tags)
     elif options.tags:
         saved.tag(options.tags)
-    tags = " ".join(f"#{tag}" for tag in saved.record.tags)
+    tags = " ".join(f"#{tag}" for tag in saved.metadata.tags)
     sessions.tell(f"{saved.id}: {tags or 'no tags'}")
     return 0
 
 
 def fork_room(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Make a room of another one; errors as `Catalogue.find` and `fork`."""
-    saved = sessions.catalogue.find(options.id)
-    made = fork(sessions.catalogue, saved, time.time(), options.at)
+    """Make a room of another one; errors as `Catalog.find` and `fork`."""
+    saved = sessions.catalog.find(options.id)
+    made = fork(sessions.catalog, saved, time.time(), options.at)
     sessions.tell(f"{made.saved.id} begins like {saved.id}, up to event {made.head:,}")
     sessions.tell("what agents remember stays with the original; they begin anew")
     if made.lacking:
@@ -69,12 +69,12 @@ def fork_room(options: argparse.Namespace, sessions: Sessions) -> int:
 
 def delete_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
     """Move rooms to the trash; errors as `trash`, before anybody is asked, and `NotConfirmed`."""
-    catalogue = sessions.catalogue
-    ids = list(dict.fromkeys(catalogue.match(wanted) for wanted in options.ids))
+    catalog = sessions.catalog
+    ids = list(dict.fromkeys(catalog.match(wanted) for wanted in options.ids))
     for id_ in ids:
-        if (other := holder(catalogue.folder(id_))) is not None:
-            raise RoomInUse(id_, other)
-    titles = {each.id: each.title for each in catalogue.all()}
+        if (other := holder(catalog.folder(id_))) is not None:
+            raise SessionInUse(id_, other)
+    titles = {each.id: each.title for each in catalog.all()}
     for id_ in ids:
         sessions.tell(f"{id_}: {titles.get(id_, '')}")
     _move(ids, "move this to the trash?", sessions, surely=options.yes)
@@ -86,7 +86,7 @@ def prune_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
     if not (sessions.limits.max_age_days or sessions.limits.max_total_mb):
         sessions.tell("there is no limit; set one: genie-tui config set retention.max_age_days 365")
         return 0
-    past = lists.past_limits(lists.entries(sessions.catalogue, sessions.limits, time.time()))
+    past = lists.past_limits(lists.entries(sessions.catalog, sessions.limits, time.time()))
     if not past:
         sessions.tell("no session is past your limit")
         return 0
@@ -100,7 +100,7 @@ def prune_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
 def _move(ids: Iterable[str], question: str, sessions: Sessions, *, surely: bool) -> None:
     sessions.confirm(question, surely=surely)
     for id_ in ids:
-        trash(sessions.catalogue.folder(id_))
+        trash(sessions.catalog.folder(id_))
         sessions.tell(f"{id_} is in the trash")
         try:
             SearchIndex(sessions.locations.search).forget([id_])
@@ -110,14 +110,14 @@ def _move(ids: Iterable[str], question: str, sessions: Sessions, *, surely: bool
 
 def check_rooms(options: argparse.Namespace, sessions: Sessions) -> int:
     """Look for damage, and mend it if that is asked for; 1 if something stays wrong."""
-    catalogue = sessions.catalogue
-    ids = [catalogue.match(wanted) for wanted in options.ids]
-    ids = list(dict.fromkeys(ids)) or [each.id for each in catalogue.all()]
+    catalog = sessions.catalog
+    ids = [catalog.match(wanted) for wanted in options.ids]
+    ids = list(dict.fromkeys(ids)) or [each.id for each in catalog.all()]
     if not ids:
         sessions.tell("there are no sessions yet")
     bad = 0
     for id_ in ids:
-        found = check(catalogue.folder(id_))
+        found = check(catalog.folder(id_))
         _tell(found, sessions)
         if found.problems and options.repair:
             found = _mended(found, sessions)
@@ -151,11 +151,11 @@ def _tell(found: Checkup, sessions: Sessions) -> None:
 
 def _mended(found: Checkup, sessions: Sessions) -> Checkup:
     """Mend a room, tell what was done, and look at it again."""
-    folder = sessions.catalogue.folder(found.id)
+    folder = sessions.catalog.folder(found.id)
     try:
         for line in repair(folder):
             sessions.tell_more(f"mended: {line}")
-    except ArchiveError as error:
+    except StorageError as error:
         sessions.tell_more(f"not mended: {error}")
         return found
     left = check(folder)

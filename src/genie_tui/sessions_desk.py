@@ -2,11 +2,8 @@
 
 from typing import Final, TextIO
 
-import msgspec
-
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.retention import Limits
 from genie_core.errors import GenieError
+from genie_core.sessions.catalog import Catalog
 from genie_tui.locations import Locations
 from genie_tui.output import safe_line
 from genie_tui.settings import Settings
@@ -28,8 +25,8 @@ class Sessions:
         problems: TextIO,
     ) -> None:
         self.locations: Final = locations
-        self.catalogue: Final = Catalogue(locations.sessions)
-        self.limits: Final = Limits(**msgspec.structs.asdict(settings.retention))
+        self.catalog: Final = Catalog(locations.sessions)
+        self.limits: Final = settings.retention.limits()
         self.given: Final = given
         self.out: Final = out
         self._problems: Final = problems

@@ -8,9 +8,9 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
-from genie_core.archive.catalogue import Catalogue, Listing
-from genie_core.archive.holder import Holder
-from genie_core.archive.retention import Due, Limits, due
+from genie_core.sessions.catalog import Catalog, Listing
+from genie_core.sessions.lock import LockHolder
+from genie_core.sessions.retention import Due, RetentionLimits, due
 from genie_tui.amounts import file_size
 from genie_tui.moments import ago
 from genie_tui.output import json_text, safe_line
@@ -29,16 +29,16 @@ class Entry:
     """A room in the list. `holder` is who has it open, `past` says which limit it is past."""
 
     listing: Listing
-    holder: Holder | None = None
+    holder: LockHolder | None = None
     past: str = ""
 
 
-def entries(catalogue: Catalogue, limits: Limits, now: float) -> list[Entry]:
+def entries(catalog: Catalog, limits: RetentionLimits, now: float) -> list[Entry]:
     """All saved rooms, the latest first, also as they were when their programs crashed. Blocks."""
-    catalogue.catch_up()
-    listings = catalogue.all(sized=True)
+    catalog.catch_up()
+    listings = catalog.all(sized=True)
     past = {each.listing.id: each.why for each in due(listings, limits, now)}
-    return [Entry(each, catalogue.holder(each.id), past.get(each.id, "")) for each in listings]
+    return [Entry(each, catalog.holder(each.id), past.get(each.id, "")) for each in listings]
 
 
 def past_limits(found: Iterable[Entry]) -> list[Due]:
@@ -81,7 +81,7 @@ def as_json(found: Iterable[Entry], base: Path) -> str:
 
 def as_object(entry: Entry, base: Path) -> dict[str, Any]:
     """What JSON tells of a room."""
-    listing, record = entry.listing, entry.listing.record
+    listing, record = entry.listing, entry.listing.metadata
     told = {} if record is None else msgspec.to_builtins(record)
     for private in ("version", "pin", "address", "addresses"):
         told.pop(private, None)
@@ -106,19 +106,19 @@ def _column(
 
 
 def _number(listing: Listing, name: str) -> int:
-    return int(getattr(listing.record, name)) if listing.record else 0
+    return int(getattr(listing.metadata, name)) if listing.metadata else 0
 
 
 def _shown(listing: Listing, name: str) -> str:
-    return f"{_number(listing, name):,}" if listing.record else ""
+    return f"{_number(listing, name):,}" if listing.metadata else ""
 
 
 def _tags(listing: Listing) -> tuple[str, ...]:
-    return listing.record.tags if listing.record else ()
+    return listing.metadata.tags if listing.metadata else ()
 
 
 def _preview(listing: Listing) -> str:
-    return listing.record.preview if listing.record else ""
+    return listing.metadata.preview if listing.metadata else ""
 
 
 def _state(entry: Entry) -> str:

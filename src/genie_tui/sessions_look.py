@@ -4,14 +4,14 @@ import argparse
 import time
 from typing import Any
 
-from genie_core.archive.search import search_sessions
-from genie_core.archive.search_hit import Hit
 from genie_core.errors import GenieError
+from genie_core.sessions.listing import past_line
+from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.search.index import search_sessions
 from genie_tui import sessions_list as lists
 from genie_tui import sessions_show as showing
 from genie_tui.moments import local_time
 from genie_tui.output import json_text, safe_line
-from genie_tui.session_row import past_line
 from genie_tui.sessions_desk import Sessions
 
 
@@ -33,7 +33,7 @@ class NothingFound(GenieError):
 def list_all(options: argparse.Namespace, sessions: Sessions) -> int:
     """Write the list; raises `DiskFailure` if it can't be made."""
     now, out = time.time(), sessions.out
-    every = lists.entries(sessions.catalogue, sessions.limits, now)
+    every = lists.entries(sessions.catalog, sessions.limits, now)
     found = lists.chosen(every, options.tag, options.sort)
     if options.json:
         out.write(f"{lists.as_json(found, sessions.locations.sessions)}\n")
@@ -49,12 +49,12 @@ def list_all(options: argparse.Namespace, sessions: Sessions) -> int:
 
 
 def show(options: argparse.Namespace, sessions: Sessions) -> int:
-    """Write what is known of one room; errors as `Catalogue.find`, and `DiskFailure`."""
-    saved = sessions.catalogue.find(options.id)
+    """Write what is known of one room; errors as `Catalog.find`, and `DiskFailure`."""
+    saved = sessions.catalog.find(options.id)
     if not options.json:
         sessions.out.writelines(f"{line}\n" for line in showing.described(saved, options.last))
         return 0
-    every = lists.entries(sessions.catalogue, sessions.limits, time.time())
+    every = lists.entries(sessions.catalog, sessions.limits, time.time())
     (entry,) = (each for each in every if each.listing.id == saved.id)
     told = lists.as_object(entry, sessions.locations.sessions)
     told.update(showing.details(saved, options.last))
@@ -93,7 +93,7 @@ def search(options: argparse.Namespace, sessions: Sessions) -> int:
     return 0
 
 
-def _told(hit: Hit) -> str:
+def _told(hit: SearchHit) -> str:
     """A hit in one line, with what was found in brackets of its own kind."""
     text, at = "", 0
     for start, end in hit.snippet.marks:
@@ -102,7 +102,7 @@ def _told(hit: Hit) -> str:
     return f"{hit.by}: {text}{hit.snippet.text[at:]}"
 
 
-def _as_object(hit: Hit) -> dict[str, Any]:
+def _as_object(hit: SearchHit) -> dict[str, Any]:
     return {
         "session": hit.session,
         "title": hit.title,

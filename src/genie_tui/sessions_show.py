@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from genie_core.archive.catalogue import extent
-from genie_core.archive.lock import holder
-from genie_core.archive.saved import SavedRoom
-from genie_core.archive.spoken import last_spoken
 from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.catalog import extent
+from genie_core.sessions.lock import holder
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.transcript import last_spoken
 from genie_tui.amounts import counted, file_size
 from genie_tui.locations import short_path
 from genie_tui.moments import local_time
@@ -19,17 +19,17 @@ LAST: Final = 5
 """So many of the last messages are shown, unless more are asked for."""
 
 
-def described(saved: SavedRoom, last: int) -> Iterator[str]:
+def described(saved: SavedSession, last: int) -> Iterator[str]:
     """What is known of a room, in lines; its log is read for that. Blocks.
 
     Raises:
-        DamagedRoom: the log is no file.
+        DamagedSession: the log is no file.
         DiskFailure: it can't be read.
 
     """
     with saved.reader() as log:
         state, problems, lines = log.state(), log.problems, last_spoken(log, last)
-    record = saved.record
+    record = saved.metadata
     yield safe_line(record.shown_title or saved.id)
     for name, text in _facts(saved, state):
         if text:
@@ -42,7 +42,7 @@ def described(saved: SavedRoom, last: int) -> Iterator[str]:
         yield f"  {line.seq:>6}  {when:%Y-%m-%d %H:%M}  {safe_line(line.by)}: {safe_line(line.text)}"
 
 
-def details(saved: SavedRoom, last: int) -> dict[str, Any]:
+def details(saved: SavedSession, last: int) -> dict[str, Any]:
     """What JSON tells of a room beyond what the list does; as `described` otherwise."""
     with saved.reader() as log:
         state, problems, lines = log.state(), log.problems, last_spoken(log, last)
@@ -61,8 +61,8 @@ def details(saved: SavedRoom, last: int) -> dict[str, Any]:
     }
 
 
-def _facts(saved: SavedRoom, state: RoomState) -> Iterator[tuple[str, str]]:
-    record = saved.record
+def _facts(saved: SavedSession, state: RoomState) -> Iterator[tuple[str, str]]:
+    record = saved.metadata
     held_by = holder(saved.folder)
     yield "id", saved.id
     yield "kind", _kind(saved)
@@ -81,8 +81,8 @@ def _facts(saved: SavedRoom, state: RoomState) -> Iterator[tuple[str, str]]:
     yield "folder", short_path(Path(saved.folder))
 
 
-def _kind(saved: SavedRoom) -> str:
-    record = saved.record
+def _kind(saved: SavedSession) -> str:
+    record = saved.metadata
     if record.kind == "hosted":
         return f"hosted here, as {record.owner}" if record.owner else "hosted here"
     host = record.host or "somebody"

@@ -6,6 +6,7 @@ import msgspec
 
 from genie_core.assistant.config import AgentSpec, Budget, ModelChoice, Rule, Runtime, ToolLimits
 from genie_core.room.judge import Effect
+from genie_core.sessions.retention import RetentionLimits
 
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 Bytes: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
@@ -27,6 +28,10 @@ class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     max_age_days: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 0
     max_total_mb: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] = 0
+
+    def limits(self) -> RetentionLimits:
+        """Return them as sessions are measured by them."""
+        return RetentionLimits(self.max_age_days, self.max_total_mb)
 
 
 class ToolLimitsTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

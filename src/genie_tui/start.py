@@ -19,6 +19,7 @@ from genie_core.assistant.errors import MissingVariable
 from genie_core.errors import GenieError
 from genie_core.logging import DiscreetFormatter
 from genie_core.room.protocol.names import check_name
+from genie_core.sessions.service import SessionService
 from genie_tui.app import GenieApp
 from genie_tui.counsel import Counsel
 from genie_tui.credentials import hide_own_secrets, names_at_hand
@@ -28,7 +29,6 @@ from genie_tui.doorman import House
 from genie_tui.driver import HangupDriver, TerminalWatch
 from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, Opening, ReplayRoom
-from genie_tui.session_store import SessionStore
 from genie_tui.settings import Settings, assistant_config, default_name
 from genie_tui.settings_form import SettingsForm
 from genie_tui.settings_source import SettingsSource
@@ -91,7 +91,9 @@ def start(
         notify=settings.notify,
         form=form,
         counsel=Counsel(source, locations, name, house.use),
-        store=SessionStore(name, locations, settings.retention),
+        store=SessionService(
+            name, locations.sessions, locations.search, settings.retention.limits()
+        ),
     )
     if settings.theme:
         app.theme = settings.theme

@@ -9,11 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from genie_core.archive.catalogue import apart_by
-from genie_core.archive.copy import LogCopy
-from genie_core.archive.errors import RoomInUse
-from genie_core.archive.log import OpenedLog
-from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
 from genie_core.room.discovery.interfaces import reachable_hosts
 from genie_core.room.participant import Participant
@@ -31,6 +26,12 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.transfer import files_of
 from genie_core.room.transport.dialer import Dialer
 from genie_core.room.transport.websocket import tls_connect
+from genie_core.sessions.catalog import apart_by
+from genie_core.sessions.lock import SessionInUse
+from genie_core.sessions.log.copy import LogCopy
+from genie_core.sessions.log.writer import OpenedLog
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.view_state import read_view, together
 from genie_tui.copies import Copies, allegiance_of, known_state, other_host
 from genie_tui.files import LateLibrary, SharedLibrary, blobs_of, open_store
 from genie_tui.holding import open_held
@@ -38,7 +39,6 @@ from genie_tui.host import first_free_port, leaving_unless_done
 from genie_tui.opening import JoinRoom, RejoinRoom
 from genie_tui.place import Person, engine_for, plan_for
 from genie_tui.rivals import Rivals
-from genie_tui.view_state import read_view, together
 from genie_tui.way import Way, answers_deed, finder_for, way_back, way_of
 
 MAX_PARTINGS: Final = 3
@@ -55,9 +55,9 @@ logger = logging.getLogger(__name__)
 class NowhereHosted(GenieError):
     """The room to join was hosted here, and no other host answers."""
 
-    def __init__(self, saved: SavedRoom) -> None:
+    def __init__(self, saved: SavedSession) -> None:
         super().__init__(
-            f"no host of {saved.record.shown_title!r} was found; host it again: genie-tui resume "
+            f"no host of {saved.metadata.shown_title!r} was found; host it again: genie-tui resume "
             f"{saved.id}; or join it by an invite of its host"
         )
 
@@ -71,13 +71,13 @@ class Luggage:
     `host` is the pin of a host that was found to be the right one just now.
     """
 
-    saved: SavedRoom | None = None
+    saved: SavedSession | None = None
     opened: OpenedLog | None = None
     bequest: list[Event] = field(default_factory=list)
     unsent: tuple[Unsent, ...] = ()
     unrecorded: tuple[Unrecorded, ...] = ()
     drafted: tuple[FileRef, ...] = ()
-    lent: SavedRoom | None = None
+    lent: SavedSession | None = None
     patient: bool = False
     wanted: str = ""
     apart: bool = False
@@ -86,7 +86,7 @@ class Luggage:
     @property
     def room(self) -> str:
         """The room's id, empty if it is not known yet."""
-        return self.saved.record.id if self.saved is not None else self.wanted
+        return self.saved.metadata.id if self.saved is not None else self.wanted
 
     @property
     def device(self) -> str:
@@ -96,7 +96,7 @@ class Luggage:
         """
         if self.saved is None or self.opened is None:
             return ""
-        return self.saved.record.device
+        return self.saved.metadata.device
 
 
 class Visitor:
@@ -116,7 +116,7 @@ class Visitor:
         found = way_of(way.way)
         try:
             return await self._visit(found, Luggage(), listener, resources, guest=way.guest)
-        except (KnownRoom, RoomInUse) as error:
+        except (KnownRoom, SessionInUse) as error:
             await resources.aclose()
             try:
                 known = await asyncio.to_thread(self._copies.met, error)
@@ -133,9 +133,9 @@ class Visitor:
         self, way: RejoinRoom, listener: Listener, resources: AsyncExitStack
     ) -> Participant:
         """Join a room again from the own copy."""
-        saved = await asyncio.to_thread(self._person.catalogue.find, way.id)
+        saved = await asyncio.to_thread(self._person.catalog.find, way.id)
         found = await asyncio.to_thread(self._way_back, saved, way)
-        visitor = Visitor(self._person.called(saved.record.name))
+        visitor = Visitor(self._person.called(saved.metadata.name))
         luggage = Luggage(unsent=way.unsent, patient=way.patient, host=way.pin)
         try:
             return await visitor._return(
@@ -146,9 +146,9 @@ class Visitor:
                 raise
             raise NowhereHosted(saved) from None
 
-    def _way_back(self, saved: SavedRoom, way: RejoinRoom) -> Way:
+    def _way_back(self, saved: SavedSession, way: RejoinRoom) -> Way:
         """Find where a room may be; one that this person hosted is elsewhere unless open here."""
-        was_here = saved.record.kind == "hosted" and self._person.catalogue.holder(saved.id) is None
+        was_here = saved.metadata.kind == "hosted" and self._person.catalog.holder(saved.id) is None
         if not was_here:
             return way_back(saved, way.addresses, way.pin)
         found = way_back(saved, way.addresses, way.pin) if way.addresses else Way(())
@@ -157,7 +157,7 @@ class Visitor:
     async def _return(
         self,
         way: Way,
-        saved: SavedRoom,
+        saved: SavedSession,
         luggage: Luggage,
         listener: Listener,
         resources: AsyncExitStack,
@@ -169,8 +169,8 @@ class Visitor:
             try:
                 await _open_copy(saved, luggage, resources)
                 return await self._visit(way, luggage, listener, resources, guest=guest)
-            except RoomInUse:
-                luggage.lent, luggage.wanted = saved, saved.record.id
+            except SessionInUse:
+                luggage.lent, luggage.wanted = saved, saved.metadata.id
                 await resources.aclose()
                 listener.on_notice(Severity.WARNING, ELSEWHERE)
                 return await self._visit(way, luggage, listener, resources, guest=True)
@@ -191,7 +191,7 @@ class Visitor:
         guest: bool,
     ) -> Participant:
         person = self._person
-        place: asyncio.Future[SavedRoom] = asyncio.get_running_loop().create_future()
+        place: asyncio.Future[SavedSession] = asyncio.get_running_loop().create_future()
         copy = LogCopy(lambda problem: listener.on_notice(Severity.WARNING, problem))
         second = luggage.lent is not None
         late = LateLibrary()
@@ -292,7 +292,7 @@ class Visitor:
         luggage: Luggage,
         met: KnownHosts,
         resources: AsyncExitStack,
-    ) -> SavedRoom:
+    ) -> SavedSession:
         """The folder of the own copy, which is made on the first visit.
 
         Raises:
@@ -301,12 +301,12 @@ class Visitor:
         """
         if luggage.saved is None:
             make = partial(
-                self._person.catalogue.copy_of,
+                self._person.catalog.copy_of,
                 pin=met.pin,
                 apart=apart_by(met.pin) if luggage.apart else "",
             )
             saved = await asyncio.to_thread(make, seat.room, seat.title, seat.name, time.time())
-            if saved.record.pin != met.pin:
+            if saved.metadata.pin != met.pin:
                 raise KnownRoom(seat.room, met.pin, met.key)
             await _open_copy(saved, luggage, resources)
             return saved
@@ -325,7 +325,7 @@ class Visitor:
         )
 
 
-def _told(bequest: Sequence[Event], saved: SavedRoom) -> str:
+def _told(bequest: Sequence[Event], saved: SavedSession) -> str:
     kept = f"your copy as it was is kept beside it, as {saved.id}~1 or the next number"
     if bequest:
         return (
@@ -335,7 +335,7 @@ def _told(bequest: Sequence[Event], saved: SavedRoom) -> str:
     return f"the host's log of this room is another one than your copy; {kept}"
 
 
-async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitStack) -> None:
+async def _open_copy(saved: SavedSession, luggage: Luggage, resources: AsyncExitStack) -> None:
     opened = await open_held(saved, "", resources)
     for problem in opened.problems:
         logger.warning("the copy of a room: %s", problem)
@@ -345,7 +345,7 @@ async def _open_copy(saved: SavedRoom, luggage: Luggage, resources: AsyncExitSta
     luggage.drafted, luggage.unrecorded = kept.files, kept.unrecorded
 
 
-async def _note_visit(saved: SavedRoom, seat: Participant, seeker: Dialer) -> None:
+async def _note_visit(saved: SavedSession, seat: Participant, seeker: Dialer) -> None:
     """Remember where the room is, for the next time."""
     current = seeker.current
     known = [str(each.address) for each in seeker.known if current and each.pin == current.pin]

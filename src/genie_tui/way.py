@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import Final
 
-from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
 from genie_core.room.discovery.browser import Browser
 from genie_core.room.discovery.service_record import Announcement
@@ -22,6 +21,7 @@ from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.dialer import Dialer, Endpoint
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.runtime.tasks import start_task
+from genie_core.sessions.session import SavedSession
 
 ANSWER_TIMEOUT: Final = 4.0
 """Seconds in which a host that is there answers."""
@@ -64,14 +64,14 @@ def way_of(text: str) -> Way:
     return Way((Endpoint(parse_address(text), ""),))
 
 
-def way_back(saved: SavedRoom, found: Sequence[str] = (), pin: str = "") -> Way:
+def way_back(saved: SavedSession, found: Sequence[str] = (), pin: str = "") -> Way:
     """Where a room of which there is a copy may be: where it was found now, and where it was.
 
     Raises:
         NowhereToLook: nothing is known.
 
     """
-    record = saved.record
+    record = saved.metadata
     places = [*_places(found, pin or record.pin)]
     places += _places((record.address, *record.addresses), record.pin)
     if not places:
@@ -88,7 +88,7 @@ class HostFound:
     host: str = ""
 
 
-async def host_of(saved: SavedRoom, state: RoomState, *, network: bool) -> HostFound | None:
+async def host_of(saved: SavedSession, state: RoomState, *, network: bool) -> HostFound | None:
     """Find the host of a saved room where it was joined or, with `network`, is announced.
 
     The `state` is what the copy knows: hosts count who may host by it. None if none answers soon.
@@ -108,8 +108,8 @@ async def host_of(saved: SavedRoom, state: RoomState, *, network: bool) -> HostF
         await asyncio.wait(looks)
 
 
-async def _look_where_it_was(saved: SavedRoom) -> HostFound | None:
-    record = saved.record
+async def _look_where_it_was(saved: SavedSession) -> HostFound | None:
+    record = saved.metadata
     if record.kind != "joined":  # then it was here
         return None
     addresses = tuple(dict.fromkeys(each for each in (record.address, *record.addresses) if each))

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from genie_core.archive.labels import Labels
-from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import AssistantConfig, ModelChoice
 from genie_core.assistant.models.registry import choice_in, with_main_model
 from genie_core.assistant.prompts import load_prompt, load_prompt_at
@@ -21,6 +19,8 @@ from genie_core.assistant.secrets import OwnSecrets
 from genie_core.assistant.what_if.cases import RecordedDecisions
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.errors import GenieError
+from genie_core.sessions.labels import Labels
+from genie_core.sessions.session import SavedSession
 from genie_tui.locations import Locations, folder_at
 from genie_tui.output import safe_line
 from genie_tui.replay.recording import open_recording
@@ -69,7 +69,7 @@ def what_if(
     ends the asking; what was found until then is printed and kept like the rest.
 
     Raises:
-        ArchiveError: there is no such room, several are meant, or it can't be read or written.
+        StorageError: there is no such room, several are meant, or it can't be read or written.
         AssistantError: the template or the model can't be used.
         NothingDecided: there is nothing to compare with.
 
@@ -132,7 +132,9 @@ def _reasoner(
 ) -> tuple[AssistantConfig, str]:
     """The settings of a live room, but for what is to be tried, and the prompt to be tried."""
     config = replace(assistant_config(settings, locations), template=options.reasoner)
-    if config.workspace is None and (workspace := SavedRoom.load(past.folder).record.workspace):
+    if config.workspace is None and (
+        workspace := SavedSession.load(past.folder).metadata.workspace
+    ):
         config = replace(config, workspace=Path(workspace))
     if model := getattr(options, "model", None):
         choice = choice_in(config, model)

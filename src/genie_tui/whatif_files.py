@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from genie_core.archive.errors import disk_access
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.storage.atomic import replace_file
+from genie_core.storage.errors import disk_access
 from genie_tui.whatif_text import markdown
 
 FOLDER: Final = "whatif"

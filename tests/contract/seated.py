@@ -19,7 +19,6 @@ import msgspec
 import genie_tui.place
 import genie_tui.visitor
 import genie_tui.way
-from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError
@@ -42,6 +41,7 @@ from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.runtime.progress import What
 from genie_core.session import GroupSession
+from genie_core.sessions.session import SavedSession
 from genie_core.testing import agent_factory, ignore_all, reasoner_factory
 from genie_tui.entrance import Entrance
 from genie_tui.locations import find_locations
@@ -182,7 +182,7 @@ def opening_of(raw: dict[str, Any]) -> Opening:
 
 
 def quiet_engine(
-    _config: AssistantConfig, place: Awaitable[SavedRoom], **_options: Any
+    _config: AssistantConfig, place: Awaitable[SavedSession], **_options: Any
 ) -> EngineLoader:
     """An engine that ignores everything; the real one takes seconds to load."""
 
@@ -190,7 +190,7 @@ def quiet_engine(
         saved = await place
         store = DataStore(saved.engine_path)
         deciding, agents = reasoner_factory(ignore_all), agent_factory()
-        session = GroupSession(saved.record.id, deciding, agents, data_store=store)
+        session = GroupSession(saved.metadata.id, deciding, agents, data_store=store)
 
         async def close() -> None:
             session.stop()

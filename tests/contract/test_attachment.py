@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from tests.genie_core.room.house import Ear, Sink
 
-from genie_core.archive.blobs import BlobStore
 from genie_core.room.client import RoomClient
 from genie_core.room.courier import Courier
 from genie_core.room.depot import Depot
@@ -27,6 +26,7 @@ from genie_core.room.server import RoomServer
 from genie_core.room.transport.connection import ClientConnection
 from genie_core.room.transport.dialer import Backoff
 from genie_core.room.transport.websocket import tls_connect
+from genie_core.storage.blobs import BlobStore
 
 SIZE = 20 * 1024 * 1024
 DEADLINE = 60.0

@@ -19,10 +19,10 @@ from tests.contract.member import REPOSITORY
 from tests.contract.terminal import DEADLINE
 from tests.ports import free_port
 
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.session import SavedSession
 
 MOMENTS: Final = 200
 MEMBERS: Final = ("bob", "cleo")
@@ -237,7 +237,7 @@ def test_whatever_was_shown_to_anybody_outlives_any_crash(
         room = crowd.seated(HOST)
         sessions = {name: tmp_path / name / "data" / "sessions" for name in (HOST, *MEMBERS)}
         log = HostsLog(sessions[HOST] / room / "events.jsonl", crowd)
-        address = SavedRoom.load(sessions[HOST] / room).record.address
+        address = SavedSession.load(sessions[HOST] / room).metadata.address
         for name in MEMBERS:
             crowd.begin(name, "join", way=address, guest=True)
         copies = {name: sessions[name] / crowd.seated(name) for name in MEMBERS}
@@ -262,7 +262,7 @@ def test_whatever_was_shown_to_anybody_outlives_any_crash(
             heard = crowd.last[crowd.run[name]]
             assert (copies[name] / "events.jsonl").read_bytes().count(b"\n") >= heard
         assert "Traceback" not in crowd.errors()
-    with SavedRoom.load(sessions[HOST] / room).reader() as reader:
+    with SavedSession.load(sessions[HOST] / room).reader() as reader:
         assert reader.problems == []
         assert reader.head >= max(crowd.heard)
         assert isinstance(reader.state(), RoomState)

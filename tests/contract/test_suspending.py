@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tests.contract.terminal import Terminal
 
-from genie_tui.view_state import VIEW_NAME, read_view
+from genie_core.sessions.view_state import VIEW_NAME, read_view
 
 pytestmark = pytest.mark.timeout(300)
 

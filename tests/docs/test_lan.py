@@ -10,9 +10,9 @@ from typing import Any, get_type_hints
 import msgspec
 import pytest
 
-from genie_core.archive.blobs import BLOBS_NAME
-from genie_core.archive.saved import WITHHELD_NAME
 from genie_core.room.protocol.limits import Limits
+from genie_core.sessions.session import WITHHELD_NAME
+from genie_core.storage.blobs import BLOBS_NAME
 from genie_tui.commands import BY_NAME
 from genie_tui.hosting import PASSES_NAME
 from genie_tui.locations import Locations

@@ -11,21 +11,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from genie_core.archive.blobs import BLOBS_NAME
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.check import check
-from genie_core.archive.index import INDEX_NAME
-from genie_core.archive.labels import LABELS_NAME, Label
-from genie_core.archive.lines import encode_line, read_lines
-from genie_core.archive.lock import LOCK_NAME
-from genie_core.archive.migrations import FORMAT, OLDEST
-from genie_core.archive.record import PREVIEW_CHARS, RoomRecord
-from genie_core.archive.saved import ENGINE_NAME, LOG_NAME, RECORD_NAME, WITHHELD_NAME
 from genie_core.room.protocol.events import AnyBody, Body, Event
 from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.check import check
+from genie_core.sessions.labels import LABELS_NAME, Label
+from genie_core.sessions.lock import LOCK_NAME
+from genie_core.sessions.log.format import encode_line, read_lines
+from genie_core.sessions.log.index import INDEX_NAME
+from genie_core.sessions.metadata import FORMAT, OLDEST, PREVIEW_CHARS, SessionMetadata
+from genie_core.sessions.session import ENGINE_NAME, LOG_NAME, METADATA_NAME, WITHHELD_NAME
+from genie_core.sessions.view_state import VIEW_NAME, View
+from genie_core.storage.blobs import BLOBS_NAME
 from genie_tui.hosting import PASSES_NAME
 from genie_tui.options import parser
-from genie_tui.view_state import VIEW_NAME, View
 
 PAGE = (Path(__file__).parents[2] / "docs/session-format.md").read_text()
 CODE = re.compile(r"`([^`\n]+)`")
@@ -97,7 +96,7 @@ def test_the_fields_of_the_record_are_told_in_order() -> None:
     _, _, rest = PAGE.partition("\n## room.json\n")
     cells = re.findall(r"^\| (`.*?) \|", rest.partition("\n## ")[0], re.MULTILINE)
     assert [name for cell in cells for name in CODE.findall(cell)] == list(
-        RoomRecord.__struct_fields__
+        SessionMetadata.__struct_fields__
     )
     assert f"the format of the folder: {FORMAT}" in rest
     assert f"at most {PREVIEW_CHARS} characters" in rest
@@ -118,7 +117,7 @@ def test_the_files_are_called_so() -> None:
     assert sorted(told) == sorted(
         [
             LOG_NAME,
-            RECORD_NAME,
+            METADATA_NAME,
             INDEX_NAME,
             BLOBS_NAME,
             LABELS_NAME,
@@ -138,7 +137,7 @@ def test_every_version_is_told() -> None:
 
 
 def test_a_room_of_these_lines_is_in_order(tmp_path: Path) -> None:
-    saved = Catalogue(tmp_path).create("Standup", 1.0)
+    saved = Catalog(tmp_path).create("Standup", 1.0)
     saved.log_path.write_bytes(b"".join(LINES))
     found = check(saved.folder)
     assert [each for each in found.problems if "file" not in each] == []

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from tests.genie_core.room.house import loader, opened
 
-from genie_core.archive.lines import encode_line
-from genie_core.archive.log import EventLog
-from genie_core.archive.reader import LogReader
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
 from genie_core.room.state.thread import Phase
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.log.writer import EventLog
 from genie_tui.plain_log import lines
 from genie_tui.widgets.ledger_log import LedgerLog
 from genie_tui.widgets.ledger_text import headline

@@ -18,16 +18,16 @@ from tests.genie_core.room.house import Ear
 from tests.ports import free_port
 
 import genie_tui.place
-from genie_core.archive import index
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.index import INDEX_NAME
-from genie_core.archive.lines import encode_line
-from genie_core.archive.log import EventLog
-from genie_core.archive.reader import LogReader
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import Event, HostStarted, MessagePosted, RoomCreated
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.log import index
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.log.index import INDEX_NAME
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.log.writer import EventLog
+from genie_core.sessions.session import SavedSession
 from genie_tui.entrance import Entrance
 from genie_tui.locations import Locations, find_locations
 from genie_tui.opening import ResumeRoom
@@ -141,9 +141,9 @@ def locations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Locations:
     return find_locations({"GENIE_HOME": str(tmp_path)})
 
 
-def saved_room(locations: Locations, log: bytes) -> SavedRoom:
+def saved_room(locations: Locations, log: bytes) -> SavedSession:
     """A room of ann's with this log, which had ten messages when it was closed."""
-    saved = Catalogue(locations.sessions).create("Garden", 1e9, host="ann", name="ann")
+    saved = Catalog(locations.sessions).create("Garden", 1e9, host="ann", name="ann")
     with saved.open_log().log as writer:
         writer.write(SAID)
     saved.update(messages=10)

@@ -20,13 +20,13 @@ from textual.pilot import Pilot
 from textual.widgets import TextArea
 
 import genie_tui.place
-from genie_core.archive.errors import DiskFailure
-from genie_core.archive.index import INDEX_NAME
-from genie_core.archive.log import EventLog
-from genie_core.archive.reader import LogReader
-from genie_core.archive.record import RoomRecord
-from genie_core.archive.saved import RECORD_NAME, SavedRoom
 from genie_core.room.protocol.events import Event, MessagePosted
+from genie_core.sessions.log.index import INDEX_NAME
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.log.writer import EventLog
+from genie_core.sessions.metadata import SessionMetadata
+from genie_core.sessions.session import METADATA_NAME, SavedSession
+from genie_core.storage.errors import DiskFailure
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
 from genie_tui.locations import find_locations
@@ -146,16 +146,18 @@ def test_without_an_index_a_log_is_only_slower_to_open(tmp_path: Path) -> None:
 def test_a_record_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "room"
     folder.mkdir()
-    saved = SavedRoom(folder, RoomRecord(id="r", title="Garden", kind="hosted", created=1.0))
+    saved = SavedSession(
+        folder, SessionMetadata(id="r", title="Garden", kind="hosted", created=1.0)
+    )
     saved.write()
-    before = (folder / RECORD_NAME).read_bytes()
-    (folder / f"{RECORD_NAME}.new").mkdir()
+    before = (folder / METADATA_NAME).read_bytes()
+    (folder / f"{METADATA_NAME}.new").mkdir()
     with pytest.raises(DiskFailure, match=r"can't write .*room\.json"):
         saved.update(title="Orchard")
-    assert (folder / RECORD_NAME).read_bytes() == before
-    (folder / f"{RECORD_NAME}.new").rmdir()
+    assert (folder / METADATA_NAME).read_bytes() == before
+    (folder / f"{METADATA_NAME}.new").rmdir()
     saved.update(title="Orchard")
-    assert json.loads((folder / RECORD_NAME).read_bytes())["title"] == "Orchard"
+    assert json.loads((folder / METADATA_NAME).read_bytes())["title"] == "Orchard"
 
 
 # -- on the screen

@@ -13,7 +13,6 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.worker import WorkerCancelled, WorkerFailed
 
-from genie_core.archive.labels import Labels
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.errors import GenieError
 from genie_core.room.backlog import BacklogChoice
@@ -50,13 +49,14 @@ from genie_core.room.seat import (
 )
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.workbench import Workbench
+from genie_core.sessions.labels import Labels
+from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import NewRoom, Opening
 from genie_tui.replay.recording import Recording, open_recording
 from genie_tui.screens.room import RoomScreen
-from genie_tui.view_state import View
 
 START = 1_790_000_000.0
 DEADLINE = 60.0

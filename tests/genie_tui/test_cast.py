@@ -5,23 +5,23 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from tests.genie_core.archive.sample import BORN, saved_room
+from tests.genie_core.sessions.sample import BORN, saved_room
 
-from genie_core.archive.lines import encode_line
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import Event, MessagePosted, RoomCreated, RunFailed
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.session import SavedSession
 from genie_tui.cast import WIDTH, cast
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def recorded(saved: SavedRoom) -> tuple[dict[str, object], list[tuple[float, str]]]:
+def recorded(saved: SavedSession) -> tuple[dict[str, object], list[tuple[float, str]]]:
     header, *events = [json.loads(line) for line in "".join(cast(saved)).splitlines()]
     assert all(kind == "o" for _at, kind, _text in events)
     return header, [(at, text) for at, _kind, text in events]
 
 
-def said(base: Path, *texts: tuple[float, str]) -> SavedRoom:
+def said(base: Path, *texts: tuple[float, str]) -> SavedSession:
     saved = saved_room(base)
     events = [Event(1, BORN, "", RoomCreated("r1", "Standup"))]
     events += [

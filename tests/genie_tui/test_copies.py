@@ -4,14 +4,14 @@ from pathlib import Path
 
 from tests.genie_tui.test_entrance import LOCAL, places
 
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Diverged, KnownRoom
 from genie_core.room.protocol.events import Event, MemberJoined, MessagePosted, RoomCreated
 from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.view_state import View, read_view, write_view
 from genie_tui.copies import Copies, allegiance_of
 from genie_tui.place import Person
-from genie_tui.view_state import View, read_view, write_view
 
 LOG = [
     Event(1, 1.0, "", RoomCreated("r1", "One")),
@@ -25,8 +25,8 @@ def person(home: Path, name: str = "ben") -> Person:
     return Person.of(name, LOCAL, places(home))
 
 
-def copy_with(home: Path, events: list[Event]) -> SavedRoom:
-    saved = person(home).catalogue.copy_of(
+def copy_with(home: Path, events: list[Event]) -> SavedSession:
+    saved = person(home).catalog.copy_of(
         "r1", "One", "ben", 1.0, address="127.0.0.1:7700", pin="x" * 43
     )
     with saved.held(), saved.open_log().log as log:
@@ -40,7 +40,7 @@ def texts(events: list[Event]) -> list[str]:
 
 def test_a_copy_is_found_by_its_name_but_never_for_an_invite_or_an_address(tmp_path: Path) -> None:
     saved, copies = copy_with(tmp_path, LOG), Copies(person(tmp_path))
-    found = copies.named(f" {saved.record.id} ")
+    found = copies.named(f" {saved.metadata.id} ")
     assert found is not None
     assert found.folder == saved.folder
     assert copies.named("another") is None
@@ -66,11 +66,11 @@ def test_a_copy_that_parts_from_the_hosts_log_is_put_aside(tmp_path: Path) -> No
     assert texts(bequest) == ["only ben knows"]
     with fresh.reader() as log:
         assert texts(list(log.events(0))) == ["both know"]
-    assert (fresh.record.address, fresh.record.pin) == ("127.0.0.1:7700", "x" * 43)
+    assert (fresh.metadata.address, fresh.metadata.pin) == ("127.0.0.1:7700", "x" * 43)
     assert read_view(fresh.folder).draft == "not sent yet"
     (found,) = copies.of("r1")
     assert found.folder == fresh.folder  # not what was put aside
-    rooms = person(tmp_path).catalogue.all()
+    rooms = person(tmp_path).catalog.all()
     assert len(rooms) == 2
     assert any("~" in room.id for room in rooms)
 
@@ -83,7 +83,7 @@ def test_of_a_log_that_has_nothing_in_common_nothing_is_brought_back(tmp_path: P
 
 
 def test_a_copy_that_was_emptied_goes_on_with_the_host_that_was_met_only(tmp_path: Path) -> None:
-    saved = person(tmp_path).catalogue.copy_of("r1", "One", "ben", 1.0, address="127.0.0.1:7700")
+    saved = person(tmp_path).catalog.copy_of("r1", "One", "ben", 1.0, address="127.0.0.1:7700")
     assert allegiance_of(saved, RoomState).accepts("another", "key")  # as nothing is known
     assert not allegiance_of(saved, RoomState, "met").accepts("another", "key")
     assert allegiance_of(saved, RoomState, "met").accepts("met", "key")

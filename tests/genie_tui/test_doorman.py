@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.errors import UnknownRoom
-from genie_core.archive.lines import encode_line
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.events import ROOM, Event, MessagePosted, RoomCreated
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.errors import UnknownSession
+from genie_core.sessions.log.format import encode_line
 from genie_tui.doorman import House
 from genie_tui.locations import Locations
 from genie_tui.nearby import NearbyRoom
@@ -23,10 +23,10 @@ LOOPBACK = ["127.0.0.1"]
 HERE = "192.0.2.7:7654"
 
 
-def house(home: Path, *, local: bool = False) -> tuple[House, Catalogue]:
+def house(home: Path, *, local: bool = False) -> tuple[House, Catalog]:
     places = Locations(home / "config", home / "data", home / "log")
     doorman = House("ann", Settings(local=local), places, interfaces=LOOPBACK)
-    return doorman, Catalogue(places.sessions)
+    return doorman, Catalog(places.sessions)
 
 
 def announced(room: str) -> Announcement:
@@ -37,18 +37,18 @@ def announced(room: str) -> Announcement:
 
 
 def test_own_rooms_and_those_joined_before_are_listed_and_nothing_else(tmp_path: Path) -> None:
-    doorman, catalogue = house(tmp_path)
-    catalogue.create("Mine", 10.0, host="ann")
-    catalogue.copy_of("r1", "Hana's", "ann", 30.0, host="hana", address=HERE)
-    catalogue.copy_of("r1", "Hana's", "bob", 40.0, host="hana", address=HERE)
-    catalogue.copy_of("r2", "Old", "ann", 50.0, host="hana", address=HERE).put_aside()
+    doorman, catalog = house(tmp_path)
+    catalog.create("Mine", 10.0, host="ann")
+    catalog.copy_of("r1", "Hana's", "ann", 30.0, host="hana", address=HERE)
+    catalog.copy_of("r1", "Hana's", "bob", 40.0, host="hana", address=HERE)
+    catalog.copy_of("r2", "Old", "ann", 50.0, host="hana", address=HERE).put_aside()
     listed = {(room.title, room.host) for room in doorman.saved()}
     assert listed == {("Mine", None), ("Hana's", "hana")}
 
 
 def test_a_room_that_cannot_be_read_is_listed_with_what_is_wrong(tmp_path: Path) -> None:
-    doorman, catalogue = house(tmp_path)
-    saved = catalogue.create("Mine", 10.0)
+    doorman, catalog = house(tmp_path)
+    saved = catalog.create("Mine", 10.0)
     (saved.folder / "room.json").write_text("{")
     (room,) = doorman.saved()
     assert room.note
@@ -58,8 +58,8 @@ def test_a_room_that_cannot_be_read_is_listed_with_what_is_wrong(tmp_path: Path)
 def test_rooms_that_crashed_are_brought_up_to_date_and_those_past_a_limit_told(
     tmp_path: Path,
 ) -> None:
-    doorman, catalogue = house(tmp_path)
-    saved = catalogue.create("Mine", 10.0)
+    doorman, catalog = house(tmp_path)
+    saved = catalog.create("Mine", 10.0)
     events = [
         Event(1, 11.0, ROOM, RoomCreated("r1", "Mine")),
         Event(2, 12.0, "ann", MessagePosted("m", "hi")),
@@ -74,8 +74,8 @@ def test_rooms_that_crashed_are_brought_up_to_date_and_those_past_a_limit_told(
 
 
 async def test_rooms_on_the_network_are_seen(tmp_path: Path) -> None:
-    doorman, catalogue = house(tmp_path)
-    copy = catalogue.copy_of("seen", "Garden", "ann", 1.0, pin="p" * 43)
+    doorman, catalog = house(tmp_path)
+    copy = catalog.copy_of("seen", "Garden", "ann", 1.0, pin="p" * 43)
     seen = asyncio.Event()
 
     def look(rooms: Sequence[NearbyRoom]) -> None:
@@ -102,12 +102,12 @@ async def test_who_stays_on_this_machine_asks_no_network(tmp_path: Path) -> None
 
 
 def test_a_saved_room_is_quoted_by_its_title(tmp_path: Path) -> None:
-    doorman, catalogue = house(tmp_path)
-    saved = catalogue.create("Garden", 10.0, host="ann")
+    doorman, catalog = house(tmp_path)
+    saved = catalog.create("Garden", 10.0, host="ann")
     events = [Event(1, 1.0, ROOM, RoomCreated(saved.id, "Garden"))]
     events += [Event(seq, 2.0, "ann", MessagePosted(str(seq), f"message {seq}")) for seq in (2, 3)]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
     quote = doorman.quote("garden", 1)
     assert (quote.room, [line.text for line in quote.lines]) == (saved.id, ["message 3"])
-    with pytest.raises(UnknownRoom):
+    with pytest.raises(UnknownSession):
         doorman.quote("elsewhere", 1)

@@ -15,13 +15,6 @@ import msgspec
 import pytest
 from tests.genie_core.room.house import Ear
 
-from genie_core.archive.blobs import BLOBS_NAME, BlobStore
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.errors import DiskFailure, RoomInUse, UnknownRoom
-from genie_core.archive.export.json_lines import write_lines
-from genie_core.archive.fork import fork
-from genie_core.archive.importing import import_room
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.address import Address, parse_address
 from genie_core.room.protocol.errors import AddressInUse, RoomRefused, Unreachable
@@ -29,6 +22,16 @@ from genie_core.room.protocol.events import FileRef, HostStarted, MessagePosted
 from genie_core.room.seat import Link, Seat, Unsent
 from genie_core.room.state.hosting import can_host
 from genie_core.room.transport.websocket import bind
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.errors import UnknownSession
+from genie_core.sessions.export.importing import import_room
+from genie_core.sessions.export.jsonl import write_lines
+from genie_core.sessions.fork import fork
+from genie_core.sessions.lock import SessionInUse
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.view_state import View, write_view
+from genie_core.storage.blobs import BLOBS_NAME, BlobStore
+from genie_core.storage.errors import DiskFailure
 from genie_tui.entrance import Entrance, NothingToResume, StillHosted
 from genie_tui.host import Doors, NotYours, open_doors
 from genie_tui.hosting import Presence
@@ -36,7 +39,6 @@ from genie_tui.locations import Locations
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.person import person_of
 from genie_tui.settings import Settings
-from genie_tui.view_state import View, write_view
 from genie_tui.visitor import NowhereHosted
 
 LOCAL = Settings(local=True)
@@ -115,16 +117,16 @@ async def test_a_host_misses_nothing_that_is_on_disk_before_they_are_seated(
         assert [event.seq for event in ear.events] == list(range(1, ann.state.head + 1))
 
 
-async def session_of_ann(home: Path) -> SavedRoom:
+async def session_of_ann(home: Path) -> SavedSession:
     """A session of ann's with bob in it, as it is when both are gone."""
     async with seat("ann", NewRoom("Standup"), home / "a") as (ann, _):
         join = JoinRoom(ann.address, guest=True)
         async with seat("bob", join, home / "b") as (bob, ear):
             await said(ann, bob, ear, "hello")
-    return SavedRoom.load(saved(home / "a"))
+    return SavedSession.load(saved(home / "a"))
 
 
-def taken_in(source: SavedRoom, home: Path) -> SavedRoom:
+def taken_in(source: SavedSession, home: Path) -> SavedSession:
     """An export of a session, imported on another machine."""
     out = io.BytesIO()
     write_lines(source, out)
@@ -148,7 +150,7 @@ async def test_an_imported_session_becomes_that_of_its_new_host(tmp_path: Path, 
             name, state.room, "Standup", key, ANY, "import", source.id
         )
     assert state.room not in ("", source.id)
-    assert SavedRoom.load(room.folder).record.id == state.room
+    assert SavedSession.load(room.folder).metadata.id == state.room
     async with seat(name, ResumeRoom(room.id), tmp_path / "z") as (host, ear):
         assert host.state.room == state.room
         assert (
@@ -160,7 +162,7 @@ async def test_no_member_follows_who_hosts_an_import_of_their_room(tmp_path: Pat
     source = await session_of_ann(tmp_path)
     room = taken_in(source, tmp_path / "z")
     (copy,) = places(tmp_path / "b").sessions.iterdir()
-    with SavedRoom.load(copy).reader() as log:
+    with SavedSession.load(copy).reader() as log:
         known = log.state()
     async with seat("ann", ResumeRoom(room.id), tmp_path / "z") as (host, _):
         assert isinstance(host.hosting, Presence)
@@ -182,8 +184,8 @@ async def test_who_restores_their_own_session_goes_on_with_it(tmp_path: Path) ->
 @pytest.mark.parametrize("name", ["zoe", "ann"])
 async def test_a_fork_of_an_import_can_be_hosted(tmp_path: Path, name: str) -> None:
     room = taken_in(await session_of_ann(tmp_path), tmp_path / "z")
-    catalogue = Catalogue(places(tmp_path / "z").sessions)
-    made = fork(catalogue, room, time.time()).saved
+    catalog = Catalog(places(tmp_path / "z").sessions)
+    made = fork(catalog, room, time.time()).saved
     async with seat(name, ResumeRoom(made.id), tmp_path / "z") as (host, ear):
         await said(host, host, ear, "going on")
         assert (host.state.room, host.state.host) == (made.id, name)
@@ -196,7 +198,7 @@ async def test_a_log_that_is_deleted_while_the_room_is_open_comes_back(tmp_path:
         shutil.rmtree(saved(tmp_path), ignore_errors=True)
         await said(ann, ann, ear, "after")
         await ear.until(lambda: any("written anew, complete" in each for each in ear.notices))
-    with SavedRoom.load(saved(tmp_path)).reader() as log:
+    with SavedSession.load(saved(tmp_path)).reader() as log:
         assert {e.said.text for e in log.state().exchanges.values()} == {"before", "after"}
         assert log.problems == []
 
@@ -258,12 +260,12 @@ async def test_nothing_of_another_room_is_heard(tmp_path: Path) -> None:
 async def test_who_is_let_in_and_then_fails_does_not_stay_as_a_ghost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object, **__: object) -> SavedRoom:
+    def refuse(*_: object, **__: object) -> SavedSession:
         raise DiskFailure("make the folder", tmp_path, OSError(errno.ENOSPC, "full"))
 
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, own):
         with monkeypatch.context() as patch:
-            patch.setattr(Catalogue, "copy_of", refuse)
+            patch.setattr(Catalog, "copy_of", refuse)
             with pytest.raises(DiskFailure):
                 await Entrance("ben", LOCAL, places(tmp_path / "b")).enter(
                     JoinRoom(ann.address), Ear()
@@ -300,7 +302,7 @@ async def test_a_taken_port_leaves_no_room_behind(tmp_path: Path) -> None:
         settings = Settings(local=True, port=taken.getsockname()[1])
         with pytest.raises(AddressInUse, match="--port"):
             await Entrance("ann", settings, places(tmp_path)).enter(NewRoom("x"), Ear())
-    assert Catalogue(tmp_path / "data" / "sessions").all() == []
+    assert Catalog(tmp_path / "data" / "sessions").all() == []
 
 
 async def test_without_a_chosen_port_a_second_room_finds_one(tmp_path: Path) -> None:
@@ -314,7 +316,7 @@ async def test_without_a_chosen_port_a_second_room_finds_one(tmp_path: Path) -> 
 async def test_a_room_is_open_in_one_process_at_a_time(tmp_path: Path) -> None:
     async with seat("ann", NewRoom("One"), tmp_path):
         room = saved(tmp_path).name
-        with pytest.raises(RoomInUse):
+        with pytest.raises(SessionInUse):
             await Entrance("ann", LOCAL, places(tmp_path)).enter(ResumeRoom(room), Ear())
 
 
@@ -335,7 +337,7 @@ async def test_what_can_not_be_resumed_says_so(tmp_path: Path) -> None:
     entrance = Entrance("ben", LOCAL, places(tmp_path / "b"))
     with pytest.raises(NothingToResume, match="no saved room"):
         await entrance.enter(ResumeRoom(""), Ear())
-    with pytest.raises(UnknownRoom):
+    with pytest.raises(UnknownSession):
         await entrance.enter(ResumeRoom("nothing"), Ear())
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b"):
@@ -364,7 +366,7 @@ async def test_a_refused_visit_leaves_no_copy_and_can_be_tried_again(tmp_path: P
         join = JoinRoom(ann.address, guest=True)
         with pytest.raises(RoomRefused):
             await Entrance("ann", LOCAL, places(tmp_path / "b")).enter(join, Ear())
-        assert Catalogue(tmp_path / "b" / "data" / "sessions").all() == []
+        assert Catalog(tmp_path / "b" / "data" / "sessions").all() == []
         async with seat("ben", join, tmp_path / "b") as (ben, _):
             assert ben.title == "One"
 
@@ -476,8 +478,11 @@ async def test_a_resumed_room_has_its_workspace_and_template(tmp_path: Path) -> 
     async with seat("ann", NewRoom("Standup"), tmp_path / "a", settings):
         pass
     async with seat("ann", ResumeRoom(""), tmp_path / "a"):
-        record = Catalogue(tmp_path / "a" / "data" / "sessions").find(saved(tmp_path / "a").name)
-        assert (record.record.template, record.record.workspace) == ("mention_only", str(tmp_path))
+        record = Catalog(tmp_path / "a" / "data" / "sessions").find(saved(tmp_path / "a").name)
+        assert (record.metadata.template, record.metadata.workspace) == (
+            "mention_only",
+            str(tmp_path),
+        )
 
 
 async def test_a_guest_never_loads_a_vendor_sdk(tmp_path: Path) -> None:

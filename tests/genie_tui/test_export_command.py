@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.genie_core.archive.sample import ID, log_bytes, saved_room
+from tests.genie_core.sessions.sample import ID, log_bytes, saved_room
 
-from genie_core.archive.errors import AlreadySaved, UnknownRoom
 from genie_core.errors import GenieError
+from genie_core.sessions.errors import AlreadySaved, UnknownSession
 from genie_tui.export.form import InTheWay, NoForm
 from genie_tui.export_command import add_export, add_import, export_session, import_session
 from genie_tui.locations import Locations
@@ -107,7 +107,7 @@ def test_nothing_is_written_over_and_nothing_imported_twice(shell: Shell) -> Non
 
 
 def test_a_session_that_is_not_there_is_a_clear_error(shell: Shell) -> None:
-    with pytest.raises(UnknownRoom, match=ID):
+    with pytest.raises(UnknownSession, match=ID):
         shell.run("export", "2026-11-21-standup-3fk8")
 
 

@@ -9,9 +9,6 @@ from tests.genie_core.room.house import DEADLINE, Ear
 from tests.genie_tui.test_entrance import said, seat
 from tests.genie_tui.test_visitor import _pin, copy_of
 
-from genie_core.archive.blobs import BlobStore
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.depot import LEFTOVER
 from genie_core.room.participant import Participant
 from genie_core.room.protocol.errors import NoSuchFile
@@ -19,6 +16,9 @@ from genie_core.room.protocol.events import Event, FileRef, MessagePosted
 from genie_core.room.protocol.frames import ClientFrame, FileStored, StoreFile
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Seat, Transfer, Way
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.session import SavedSession
+from genie_core.storage.blobs import BlobStore
 from genie_tui.files import (
     ELSEWHERE,
     GONE,
@@ -157,8 +157,8 @@ async def test_what_the_other_terminal_has_not_got_is_said_to_be_there(tmp_path:
     await shared.aclose()
 
 
-def room(folder: Path, id_: str) -> SavedRoom:
-    return Catalogue(folder).copy_of(id_, "One", "bob", 1.0)
+def room(folder: Path, id_: str) -> SavedSession:
+    return Catalog(folder).copy_of(id_, "One", "bob", 1.0)
 
 
 def stored(blobs: BlobStore, folder: Path, content: bytes, age: float = 0.0) -> str:

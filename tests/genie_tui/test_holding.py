@@ -7,24 +7,24 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.errors import ArchiveError, RoomInUse
-from genie_core.archive.lock import holder, in_turn
-from genie_core.archive.saved import RECORD_NAME, SavedRoom
 from genie_core.room.protocol.events import ROOM, Event, RoomCreated
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.lock import SessionInUse, holder, in_turn
+from genie_core.sessions.session import METADATA_NAME, SavedSession
+from genie_core.storage.errors import StorageError
 from genie_tui.holding import open_held
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> SavedRoom:
+def saved(tmp_path: Path) -> SavedSession:
     """A room that an earlier version wrote, so that its record is written when it is held."""
-    room = Catalogue(tmp_path / "sessions").create("Standup", 0.0, name="ann", host="ann")
-    path = room.folder / RECORD_NAME
+    room = Catalog(tmp_path / "sessions").create("Standup", 0.0, name="ann", host="ann")
+    path = room.folder / METADATA_NAME
     path.write_bytes(msgspec.json.encode(msgspec.json.decode(path.read_bytes()) | {"version": 1}))
-    return SavedRoom.load(room.folder)
+    return SavedSession.load(room.folder)
 
 
-async def test_a_room_is_held_until_its_resources_are_closed(saved: SavedRoom) -> None:
+async def test_a_room_is_held_until_its_resources_are_closed(saved: SavedSession) -> None:
     async with AsyncExitStack() as resources:
         opened = await open_held(saved, "ann", resources)
         assert (opened.events, opened.log.head) == ([], 0)
@@ -32,14 +32,14 @@ async def test_a_room_is_held_until_its_resources_are_closed(saved: SavedRoom) -
         assert held_by is not None
         assert held_by.name == "ann"
         async with AsyncExitStack() as others:
-            with pytest.raises(RoomInUse):
+            with pytest.raises(SessionInUse):
                 await open_held(saved, "ann", others)
     assert holder(saved.folder) is None
     assert opened.log.read(0, 1) == []
 
 
 async def test_a_folder_that_was_deleted_meanwhile_is_made_and_held_again(
-    saved: SavedRoom,
+    saved: SavedSession,
 ) -> None:
     async with AsyncExitStack() as resources:
         opened = await open_held(saved, "ann", resources)
@@ -48,11 +48,11 @@ async def test_a_folder_that_was_deleted_meanwhile_is_made_and_held_again(
         held_by = holder(saved.folder)
         assert held_by is not None
         assert held_by.name == "ann"
-        assert SavedRoom.load(saved.folder).record.title == "Standup"
+        assert SavedSession.load(saved.folder).metadata.title == "Standup"
     assert holder(saved.folder) is None
 
 
-async def test_nobody_waits_while_another_process_changes_the_record(saved: SavedRoom) -> None:
+async def test_nobody_waits_while_another_process_changes_the_record(saved: SavedSession) -> None:
     async with asyncio.timeout(60), AsyncExitStack() as resources:
         with in_turn(saved.folder):
             opening = asyncio.create_task(open_held(saved, "ann", resources))
@@ -61,7 +61,7 @@ async def test_nobody_waits_while_another_process_changes_the_record(saved: Save
         await opening
 
 
-async def test_who_gives_up_meanwhile_leaves_the_room_free(saved: SavedRoom) -> None:
+async def test_who_gives_up_meanwhile_leaves_the_room_free(saved: SavedSession) -> None:
     async with asyncio.timeout(60), AsyncExitStack() as resources:
         with in_turn(saved.folder):
             opening = asyncio.create_task(open_held(saved, "ann", resources))
@@ -74,16 +74,16 @@ async def test_who_gives_up_meanwhile_leaves_the_room_free(saved: SavedRoom) -> 
         await open_held(saved, "ann", resources)
 
 
-async def test_a_log_that_is_none_leaves_the_room_free(saved: SavedRoom) -> None:
+async def test_a_log_that_is_none_leaves_the_room_free(saved: SavedSession) -> None:
     saved.log_path.mkdir()
     async with AsyncExitStack() as resources:
-        with pytest.raises(ArchiveError, match="a directory"):
+        with pytest.raises(StorageError, match="a directory"):
             await open_held(saved, "ann", resources)
         assert holder(saved.folder) is None
 
 
 async def test_a_disk_that_hangs_does_not_keep_the_loop_from_going_on(
-    saved: SavedRoom, monkeypatch: pytest.MonkeyPatch
+    saved: SavedSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hangs, goes_on = threading.Event(), threading.Event()
 
@@ -91,7 +91,7 @@ async def test_a_disk_that_hangs_does_not_keep_the_loop_from_going_on(
         hangs.set()
         goes_on.wait(5)
 
-    monkeypatch.setattr("genie_core.archive.log.sync_data", sync)
+    monkeypatch.setattr("genie_core.sessions.log.writer.sync_data", sync)
     async with asyncio.timeout(60), AsyncExitStack() as resources:
         opened = await open_held(saved, "ann", resources)
         writing = asyncio.create_task(

@@ -4,9 +4,6 @@ from pathlib import Path
 
 import msgspec
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.lines import encode_line
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.discovery.browser import Announcer
 from genie_core.room.discovery.service_record import Announcement
 from genie_core.room.protocol.events import (
@@ -19,6 +16,9 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.security.host_records import sign_host_record
 from genie_core.room.security.identity import Identity, words
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.session import SavedSession
 from genie_tui.nearby import NearbyRoom
 from genie_tui.neighbourhood import Neighbourhood, browse
 
@@ -33,8 +33,8 @@ def announced(by: Identity, host: str, pin: str, room: str = ROOM_ID) -> Announc
     return Announcement(deed, "Garden", 7654, HERE)
 
 
-def copy(catalogue: Catalogue, name: str = "ann", *more: Event) -> SavedRoom:
-    saved = catalogue.copy_of(ROOM_ID, "Garden", name, 1.0, address=HERE[0], pin=PIN, host="hana")
+def copy(catalog: Catalog, name: str = "ann", *more: Event) -> SavedSession:
+    saved = catalog.copy_of(ROOM_ID, "Garden", name, 1.0, address=HERE[0], pin=PIN, host="hana")
     events = [
         Event(1, 1.0, ROOM, RoomCreated(ROOM_ID, "Garden")),
         Event(2, 1.0, ROOM, HostStarted("hana", key=HANA.key, pin=PIN)),
@@ -46,73 +46,73 @@ def copy(catalogue: Catalogue, name: str = "ann", *more: Event) -> SavedRoom:
     return saved
 
 
-def known(catalogue: Catalogue, *rooms: Announcement, name: str = "ann") -> list[str]:
-    return [room.copy for room in Neighbourhood(catalogue, name).look(rooms)]
+def known(catalog: Catalog, *rooms: Announcement, name: str = "ann") -> list[str]:
+    return [room.copy for room in Neighbourhood(catalog, name).look(rooms)]
 
 
 def test_a_room_without_a_copy_needs_an_invite(tmp_path: Path) -> None:
-    (room,) = Neighbourhood(Catalogue(tmp_path), "ann").look([announced(HANA, "hana", PIN)])
+    (room,) = Neighbourhood(Catalog(tmp_path), "ann").look([announced(HANA, "hana", PIN)])
     assert not room.known
     assert (room.title, room.host, room.addresses) == ("Garden", "hana", HERE)
     assert room.words == words(HANA.key)
 
 
 def test_a_room_is_known_by_the_certificate_of_its_host(tmp_path: Path) -> None:
-    catalogue = Catalogue(tmp_path)
-    saved = copy(catalogue)
+    catalog = Catalog(tmp_path)
+    saved = copy(catalog)
     saved.log_path.unlink()
-    assert known(catalogue, announced(HANA, "hana", PIN)) == [saved.id]
-    assert known(catalogue, announced(HANA, "hana", PIN, room="another")) == [""]
+    assert known(catalog, announced(HANA, "hana", PIN)) == [saved.id]
+    assert known(catalog, announced(HANA, "hana", PIN, room="another")) == [""]
 
 
 def test_a_room_is_known_by_the_key_of_a_member_who_hosts_it_now(tmp_path: Path) -> None:
-    catalogue = Catalogue(tmp_path)
-    saved = copy(catalogue)
-    assert known(catalogue, announced(BOB, "bob", OTHER)) == [saved.id]
+    catalog = Catalog(tmp_path)
+    saved = copy(catalog)
+    assert known(catalog, announced(BOB, "bob", OTHER)) == [saved.id]
 
 
 def test_strangers_and_the_banned_make_no_room_known(tmp_path: Path) -> None:
-    catalogue = Catalogue(tmp_path)
-    copy(catalogue, "ann", Event(5, 1.0, "hana", MemberModerated("ban", "bob")))
-    assert known(catalogue, announced(MALLORY, "bob", OTHER)) == [""]
-    assert known(catalogue, announced(BOB, "bob", OTHER)) == [""]
+    catalog = Catalog(tmp_path)
+    copy(catalog, "ann", Event(5, 1.0, "hana", MemberModerated("ban", "bob")))
+    assert known(catalog, announced(MALLORY, "bob", OTHER)) == [""]
+    assert known(catalog, announced(BOB, "bob", OTHER)) == [""]
 
 
 def test_a_stranger_who_names_the_hosts_certificate_only_claims_the_room(tmp_path: Path) -> None:
-    catalogue = Catalogue(tmp_path)
-    copy(catalogue).update(alias="My garden")
-    (room,) = Neighbourhood(catalogue, "ann").look([announced(MALLORY, "hana", PIN)])
+    catalog = Catalog(tmp_path)
+    copy(catalog).update(alias="My garden")
+    (room,) = Neighbourhood(catalog, "ann").look([announced(MALLORY, "hana", PIN)])
     assert (room.known, room.claimed) == (False, "My garden")
 
 
 def test_a_certificate_without_a_pin_is_nobodys(tmp_path: Path) -> None:
-    catalogue = Catalogue(tmp_path)
-    copy(catalogue).update(pin="")
-    assert known(catalogue, announced(MALLORY, "hana", "")) == [""]
+    catalog = Catalog(tmp_path)
+    copy(catalog).update(pin="")
+    assert known(catalog, announced(MALLORY, "hana", "")) == [""]
 
 
 def test_the_copy_of_somebody_else_on_this_machine_does_not_count(tmp_path: Path) -> None:
-    catalogue = Catalogue(tmp_path)
-    copy(catalogue, "bob")
-    assert known(catalogue, announced(HANA, "hana", PIN)) == [""]
+    catalog = Catalog(tmp_path)
+    copy(catalog, "bob")
+    assert known(catalog, announced(HANA, "hana", PIN)) == [""]
 
 
 def test_known_rooms_come_first(tmp_path: Path) -> None:
-    catalogue = Catalogue(tmp_path)
-    copy(catalogue)
+    catalog = Catalog(tmp_path)
+    copy(catalog)
     strange = msgspec.structs.replace(announced(MALLORY, "eve", OTHER, room="x"), title="A room")
-    rooms = Neighbourhood(catalogue, "ann").look([strange, announced(HANA, "hana", PIN)])
+    rooms = Neighbourhood(catalog, "ann").look([strange, announced(HANA, "hana", PIN)])
     assert [room.title for room in rooms] == ["Garden", "A room"]
 
 
-def test_a_damaged_catalogue_only_makes_rooms_unknown(tmp_path: Path) -> None:
+def test_a_damaged_catalog_only_makes_rooms_unknown(tmp_path: Path) -> None:
     (tmp_path / "sessions").write_text("no folder")
-    assert known(Catalogue(tmp_path / "sessions"), announced(HANA, "hana", PIN)) == [""]
+    assert known(Catalog(tmp_path / "sessions"), announced(HANA, "hana", PIN)) == [""]
 
 
 async def test_rooms_are_watched_on_a_real_network(tmp_path: Path) -> None:
-    catalogue = Catalogue(tmp_path)
-    saved = copy(catalogue)
+    catalog = Catalog(tmp_path)
+    saved = copy(catalog)
     lists: asyncio.Queue[Sequence[NearbyRoom]] = asyncio.Queue()
     interfaces = ["127.0.0.1"]
 
@@ -121,7 +121,7 @@ async def test_rooms_are_watched_on_a_real_network(tmp_path: Path) -> None:
             while any(room.copy == saved.id for room in await lists.get()) is not here:
                 pass
 
-    async with browse(catalogue, "ann", lists.put_nowait, interfaces):
+    async with browse(catalog, "ann", lists.put_nowait, interfaces):
         async with Announcer(announced(BOB, "bob", OTHER), interfaces=interfaces):
             await heard(here=True)
         await heard(here=False)

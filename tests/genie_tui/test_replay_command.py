@@ -10,7 +10,7 @@ import pytest
 from tests.genie_tui.replay.recorded import a_day, save
 from tests.genie_tui.widgets.room_log import RoomLog
 
-from genie_core.archive.saved import SavedRoom
+from genie_core.sessions.session import SavedSession
 from genie_tui.cli import main
 from genie_tui.locations import find_locations
 from genie_tui.replay_command import paced, write_raw
@@ -32,7 +32,7 @@ def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def saved(sessions: Path) -> SavedRoom:
+def saved(sessions: Path) -> SavedSession:
     return save(sessions, a_day().events)
 
 
@@ -53,7 +53,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_a_room_is_written_as_text(saved: SavedRoom, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_room_is_written_as_text(saved: SavedSession, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, saved.id[:12], "--print")
     told = ["where are the seeds?", "in the shed", "a greeting", "delete_file", "the model is away"]
     places = [text.index(each) for each in told]
@@ -61,16 +61,16 @@ def test_a_room_is_written_as_text(saved: SavedRoom, capsys: pytest.CaptureFixtu
 
 
 def test_without_a_name_it_is_the_latest(
-    saved: SavedRoom, sessions: Path, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, sessions: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     later = RoomLog()
     later.say("ann", "much later", after=0)
     newer = save(sessions, later.events, "Newer")
-    newer.update(last_activity=saved.record.last_activity + 4_000_000_000)
+    newer.update(last_activity=saved.metadata.last_activity + 4_000_000_000)
     assert "much later" in printed(capsys, "--print")
 
 
-def test_a_part_of_it(saved: SavedRoom, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_of_it(saved: SavedSession, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, saved.id, "--print", "--from", "7", "--to", "9")
     assert "in the shed" in text
     assert "a greeting" in text
@@ -95,14 +95,14 @@ def test_a_part_of_it(saved: SavedRoom, capsys: pytest.CaptureFixture[str]) -> N
     ],
 )
 def test_what_there_is_nothing_to_show_of_is_a_clear_error(
-    saved: SavedRoom, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], why: str
+    saved: SavedSession, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], why: str
 ) -> None:
     assert main(["replay", saved.id, *options]) == 1
     assert why in capsys.readouterr().err
 
 
 def test_the_events_come_as_they_are_in_the_log(
-    saved: SavedRoom, capfdbinary: pytest.CaptureFixture[bytes]
+    saved: SavedSession, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     assert main(["replay", saved.id, "--json"]) == 0
     assert capfdbinary.readouterr().out == saved.log_path.read_bytes()
@@ -111,7 +111,7 @@ def test_the_events_come_as_they_are_in_the_log(
     assert part.splitlines() == saved.log_path.read_bytes().splitlines()[2:5]
 
 
-def test_unknown_events_come_along_and_damage_is_told(saved: SavedRoom) -> None:
+def test_unknown_events_come_along_and_damage_is_told(saved: SavedSession) -> None:
     whole = saved.log_path.read_bytes().splitlines(keepends=True)
     strange = b'{"seq":18,"at":1.0,"by":"","body":{"type":"danced"},"crc":"00000000"}\n'
     saved.log_path.write_bytes(
@@ -131,7 +131,7 @@ class Terminal(io.BytesIO):
         return True
 
 
-def test_raw_events_command_no_terminal(saved: SavedRoom) -> None:
+def test_raw_events_command_no_terminal(saved: SavedSession) -> None:
     strange = '{"seq":18,"at":1.0,"by":"a\x9b\u202eb","body":{"type":"danced"},"crc":"00000000"}\n'
     with saved.log_path.open("ab") as log:
         log.write(strange.encode())
@@ -171,7 +171,7 @@ def test_texts_come_in_time_and_without_the_nights() -> None:
     ],
 )
 def test_what_makes_no_sense_is_said_in_a_line(
-    saved: SavedRoom, capsys: pytest.CaptureFixture[str], arguments: Sequence[str], part: str
+    saved: SavedSession, capsys: pytest.CaptureFixture[str], arguments: Sequence[str], part: str
 ) -> None:
     try:
         code = main(["replay", *arguments])
@@ -189,7 +189,7 @@ def test_without_any_room_it_says_so(sessions: Path, capsys: pytest.CaptureFixtu
     assert "no saved room" in capsys.readouterr().err
 
 
-def test_a_reader_that_has_enough_is_no_error(saved: SavedRoom, tmp_path: Path) -> None:
+def test_a_reader_that_has_enough_is_no_error(saved: SavedSession, tmp_path: Path) -> None:
     code = "import sys\nfrom genie_tui.cli import main\nsys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, "replay", saved.id, "--print", "--speed", "1000"]
     environment = {"PATH": "/usr/bin:/bin", "GENIE_HOME": str(tmp_path)}
@@ -204,7 +204,7 @@ def test_a_reader_that_has_enough_is_no_error(saved: SavedRoom, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("way", ["--print", "--json"])
-def test_writing_loads_no_engine(saved: SavedRoom, tmp_path: Path, way: str) -> None:
+def test_writing_loads_no_engine(saved: SavedSession, tmp_path: Path, way: str) -> None:
     code = (
         "import sys\n"
         "from genie_tui.cli import main\n"
@@ -217,7 +217,7 @@ def test_writing_loads_no_engine(saved: SavedRoom, tmp_path: Path, way: str) -> 
     assert "seeds" in done.stdout
 
 
-def test_watching_loads_no_engine(saved: SavedRoom, tmp_path: Path) -> None:
+def test_watching_loads_no_engine(saved: SavedSession, tmp_path: Path) -> None:
     code = (
         "import asyncio, sys\n"
         "from genie_tui.app import GenieApp\n"
@@ -241,7 +241,7 @@ def test_watching_loads_no_engine(saved: SavedRoom, tmp_path: Path) -> None:
 
 
 def test_another_reasoner_is_asked_by_the_command_for_it(
-    saved: SavedRoom, monkeypatch: pytest.MonkeyPatch
+    saved: SavedSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[str, str]] = []
 

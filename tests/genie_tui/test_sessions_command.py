@@ -9,10 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.errors import NotTrashed
-from genie_core.archive.lines import encode_line
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
@@ -25,6 +21,10 @@ from genie_core.room.protocol.events import (
     MessagePosted,
     RoomCreated,
 )
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.errors import NotTrashed
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.session import SavedSession
 from genie_tui.cli import main
 from genie_tui.locations import find_locations
 
@@ -54,12 +54,12 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def saved(base: Path) -> SavedRoom:
+def saved(base: Path) -> SavedSession:
     return room(base, "Standup")
 
 
-def room(base: Path, title: str) -> SavedRoom:
-    saved = Catalogue(base).create(title, NOW, name="ann", host="ann")
+def room(base: Path, title: str) -> SavedSession:
+    saved = Catalog(base).create(title, NOW, name="ann", host="ann")
     saved.log_path.write_bytes(b"".join(map(encode_line, EVENTS)))
     saved.summarise(saved.reader().state(), NOW + len(EVENTS))
     saved.update(title=title)
@@ -94,7 +94,7 @@ def test_there_may_be_no_sessions(base: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_the_list_is_what_one_gets_without_a_part(
-    saved: SavedRoom, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for arguments in ([], ["list"]):
         line = told(capsys, *arguments).splitlines()[1]
@@ -107,7 +107,7 @@ def test_the_list_is_what_one_gets_without_a_part(
 
 
 def test_one_session_is_told_with_its_last_messages(
-    saved: SavedRoom, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = told(capsys, "show", "standup", "--last", "2")
     assert shown.startswith("Standup\n")
@@ -129,7 +129,7 @@ def test_one_session_is_told_with_its_last_messages(
 
 
 def test_a_session_is_searched_renamed_and_tagged(
-    saved: SavedRoom, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = told(capsys, "search", "invoice")
     assert f"{saved.id}: Standup\n" in found
@@ -145,12 +145,12 @@ def test_a_session_is_searched_renamed_and_tagged(
     assert told(capsys, "tag", "weekly meeting", "#work", "soon") == f"{saved.id}: #soon #work\n"
     assert told(capsys, "tag", saved.id, "soon", "--remove") == f"{saved.id}: #work\n"
     assert told(capsys, "tag", saved.id) == f"{saved.id}: #work\n"
-    record = SavedRoom.load(saved.folder).record
+    record = SavedSession.load(saved.folder).metadata
     assert (record.title, record.tags) == ("Weekly meeting", ("work",))
 
 
 def test_tags_are_put_on_and_taken_off_in_either_order(
-    saved: SavedRoom, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told(capsys, "tag", saved.id, "a", "b", "c")
     assert told(capsys, "tag", saved.id, "--remove", "a") == f"{saved.id}: #b #c\n"
@@ -159,10 +159,10 @@ def test_tags_are_put_on_and_taken_off_in_either_order(
 
 
 def test_a_room_of_ones_own_keeps_a_title(
-    saved: SavedRoom, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "needs a title" in told(capsys, "rename", saved.id, " \x1b ", code=1)
-    assert SavedRoom.load(saved.folder).record.title == "Standup"
+    assert SavedSession.load(saved.folder).metadata.title == "Standup"
     saved.update(kind="joined", alias="Mine")
     assert "is called 'Standup' now" in told(capsys, "rename", saved.id, "")
 
@@ -172,7 +172,7 @@ def test_a_room_of_ones_own_keeps_a_title(
     [("", "name a word"), ('"', "name a word"), ("qqq", "beginning"), ("qqq zzz", "fewer words")],
 )
 def test_a_search_in_vain_says_what_finds_more(
-    saved: SavedRoom, capsys: pytest.CaptureFixture[str], text: str, advice: str
+    saved: SavedSession, capsys: pytest.CaptureFixture[str], text: str, advice: str
 ) -> None:
     assert advice in told(capsys, "search", text, code=1)
 
@@ -184,7 +184,7 @@ def test_a_complaint_leads_to_the_help_of_the_command(capsys: pytest.CaptureFixt
 
 
 def test_a_session_that_is_open_takes_tags_but_no_title(
-    saved: SavedRoom, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with saved.held("ann"):
         assert "is open in process" in told(capsys, "rename", saved.id, "Other", code=1)
@@ -196,7 +196,7 @@ def test_a_session_that_is_open_takes_tags_but_no_title(
     assert json.loads(told(capsys, "show", saved.id, "--json"))["holder"] is None
 
 
-def test_a_session_is_forked(saved: SavedRoom, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_session_is_forked(saved: SavedSession, capsys: pytest.CaptureFixture[str]) -> None:
     out = told(capsys, "fork", saved.id, "--at", "7")
     fork = out.split()[0]
     assert f"{fork} begins like {saved.id}, up to event 7\n" in out
@@ -207,7 +207,7 @@ def test_a_session_is_forked(saved: SavedRoom, capsys: pytest.CaptureFixture[str
     )
 
 
-def test_damage_is_told_and_mended(saved: SavedRoom, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damage_is_told_and_mended(saved: SavedSession, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, "check") == f"{saved.id}: in order, 11 events\n"
     with saved.log_path.open("ab") as log:
         log.write(b"torn")
@@ -221,7 +221,7 @@ def test_damage_is_told_and_mended(saved: SavedRoom, capsys: pytest.CaptureFixtu
 
 
 def test_what_cannot_be_mended_is_told(
-    saved: SavedRoom, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (saved.folder / "room.json").write_text("{")
     assert "genie-tui sessions check" in told(capsys, "show", saved.id, code=1)
@@ -252,7 +252,7 @@ def test_sessions_are_moved_to_the_trash(
 
 @pytest.mark.parametrize("way", ["delete", "prune"])
 def test_what_was_said_in_a_deleted_session_is_not_left_in_the_search_index(
-    saved: SavedRoom,
+    saved: SavedSession,
     trashed: Path,
     capsys: pytest.CaptureFixture[str],
     way: str,
@@ -272,7 +272,7 @@ def test_what_was_said_in_a_deleted_session_is_not_left_in_the_search_index(
 
 
 def test_nothing_is_deleted_unasked(
-    saved: SavedRoom, trashed: Path, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, trashed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sessions", "delete", saved.id]) == 1
     captured = capsys.readouterr()
@@ -287,7 +287,7 @@ def test_nothing_is_deleted_unasked(
 @pytest.mark.parametrize(
     ("answer", "gone"), [("n", False), ("", False), ("yes", True), ("Y", True)]
 )
-def test_the_person_is_asked(saved: SavedRoom, answer: str, gone: bool, tmp_path: Path) -> None:
+def test_the_person_is_asked(saved: SavedSession, answer: str, gone: bool, tmp_path: Path) -> None:
     code = (
         "import sys, send2trash; from pathlib import Path\n"
         "send2trash.send2trash = lambda path: Path(path).rename(sys.argv[1])\n"
@@ -314,7 +314,7 @@ def test_the_person_is_asked(saved: SavedRoom, answer: str, gone: bool, tmp_path
 
 
 def test_without_a_trash_the_rest_is_told(
-    saved: SavedRoom, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(_path: Path) -> None:
         raise PermissionError(13, "Permission denied")
@@ -350,7 +350,7 @@ def test_what_is_past_a_limit_is_shown_first(
 
 
 def test_an_unknown_session_has_neighbours(
-    saved: SavedRoom, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for part in (
         ["show", "standap"],
@@ -362,20 +362,20 @@ def test_an_unknown_session_has_neighbours(
 
 
 def test_a_session_is_exported_and_imported(
-    saved: SavedRoom, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    saved: SavedSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "out.jsonl"
     told(capsys, "export", saved.id, "-o", str(file))
     log = saved.log_path.read_bytes()
     saved.folder.rename(tmp_path / "away")
     told(capsys, "import", str(file))
-    (listing,) = Catalogue(saved.folder.parent).all()
-    assert Catalogue(saved.folder.parent).find(listing.id).log_path.read_bytes() == log
+    (listing,) = Catalog(saved.folder.parent).all()
+    assert Catalog(saved.folder.parent).find(listing.id).log_path.read_bytes() == log
 
 
 @pytest.mark.parametrize("part", [["list"], ["show", "Standup"], ["check"], ["search", "invoice"]])
 def test_looking_at_sessions_loads_no_engine(
-    saved: SavedRoom, part: list[str], tmp_path: Path
+    saved: SavedSession, part: list[str], tmp_path: Path
 ) -> None:
     code = (
         "import sys\n"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.lines import encode_line
-from genie_core.archive.retention import Limits
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import Event, MessagePosted, RoomCreated
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.retention import RetentionLimits
+from genie_core.sessions.session import SavedSession
 from genie_tui.sessions_list import (
     Entry,
     as_json,
@@ -29,25 +29,25 @@ DAY = 86_400.0
 class Rooms:
     """Three rooms, the latest first, and one that can't be read."""
 
-    catalogue: Catalogue
+    catalog: Catalog
     ids: list[str]
 
-    def listed(self, limits: Limits | None = None) -> list[Entry]:
-        return entries(self.catalogue, limits or Limits(), NOW)
+    def listed(self, limits: RetentionLimits | None = None) -> list[Entry]:
+        return entries(self.catalog, limits or RetentionLimits(), NOW)
 
 
 @pytest.fixture
 def rooms(tmp_path: Path) -> Rooms:
-    catalogue = Catalogue(tmp_path / "sessions")
-    new = catalogue.create("Standup", NOW - 60)
+    catalog = Catalog(tmp_path / "sessions")
+    new = catalog.create("Standup", NOW - 60)
     new.update(people=2, messages=12, unread=3, parked=1, preview="bob: see you")
     new.tag(["work"])
-    old = catalogue.create("Budget", NOW - 40 * DAY)
+    old = catalog.create("Budget", NOW - 40 * DAY)
     old.tag(["Work", "money"])
-    bad = catalogue.create("Bad", NOW - 50 * DAY)
+    bad = catalog.create("Bad", NOW - 50 * DAY)
     (bad.folder / "room.json").write_text("{")
     os.utime(bad.folder / "room.json", (NOW - 50 * DAY,) * 2)
-    return Rooms(catalogue, [new.id, old.id, bad.id])
+    return Rooms(catalog, [new.id, old.id, bad.id])
 
 
 def table(found: list[Entry]) -> list[str]:
@@ -57,7 +57,7 @@ def table(found: list[Entry]) -> list[str]:
 
 
 def test_the_list_tells_what_is_special(rooms: Rooms) -> None:
-    head, first, second, third, note = table(rooms.listed(Limits(max_age_days=30)))
+    head, first, second, third, note = table(rooms.listed(RetentionLimits(max_age_days=30)))
     assert head.split()[:2] == ["ID", "TITLE"]
     assert "1 parked, 3 unread" in first
     assert "bob: see you" in first
@@ -68,14 +68,14 @@ def test_the_list_tells_what_is_special(rooms: Rooms) -> None:
 
 
 def test_a_room_that_is_open_is_past_no_limit(rooms: Rooms) -> None:
-    limits = Limits(max_age_days=30)
+    limits = RetentionLimits(max_age_days=30)
     assert [each.listing.id for each in past_limits(rooms.listed(limits))] == [rooms.ids[1]]
-    with rooms.catalogue.find(rooms.ids[1]).held("ann"):
+    with rooms.catalog.find(rooms.ids[1]).held("ann"):
         (_, entry, _) = found = rooms.listed(limits)
         assert past_limits(found) == []
         assert "open by ann" in table(found)[2]
         assert [each.holder for each in found] == [None, entry.holder, None]
-        told = json.loads(as_json(found, rooms.catalogue.folder("")))[1]["holder"]
+        told = json.loads(as_json(found, rooms.catalog.folder("")))[1]["holder"]
         assert (told["name"], told["pid"]) == ("ann", os.getpid())
         assert told["since"] == pytest.approx(time.time(), abs=1_000)
 
@@ -99,8 +99,8 @@ def test_rooms_are_chosen_by_tags_and_sorted(
 
 
 def test_json_tells_all_but_what_leads_into_the_room(rooms: Rooms, tmp_path: Path) -> None:
-    rooms.catalogue.find(rooms.ids[0]).update(pin="secret pin", address="10.0.0.1:7654")
-    text = as_json(rooms.listed(Limits(max_age_days=30)), tmp_path)
+    rooms.catalog.find(rooms.ids[0]).update(pin="secret pin", address="10.0.0.1:7654")
+    text = as_json(rooms.listed(RetentionLimits(max_age_days=30)), tmp_path)
     first, second, third = json.loads(text)
     assert "secret pin" not in text
     assert "10.0.0.1" not in text
@@ -111,7 +111,7 @@ def test_json_tells_all_but_what_leads_into_the_room(rooms: Rooms, tmp_path: Pat
 
 
 def test_what_happened_before_a_crash_or_in_an_open_room_is_in_the_list(rooms: Rooms) -> None:
-    saved = rooms.catalogue.find(rooms.ids[0])
+    saved = rooms.catalog.find(rooms.ids[0])
     saved.update(messages=0)
     path = saved.log_path
     events = [
@@ -120,10 +120,10 @@ def test_what_happened_before_a_crash_or_in_an_open_room_is_in_the_list(rooms: R
     ]
     path.write_bytes(b"".join(map(encode_line, events)))
     os.utime(path, (4e9, 4e9))
-    with rooms.catalogue.find(rooms.ids[0]).held():
+    with rooms.catalog.find(rooms.ids[0]).held():
         (line,) = (line for line in table(rooms.listed()) if rooms.ids[0] in line)
         assert "bob: help!" in line
         assert "unread" not in line  # they are there
-        assert SavedRoom.load(saved.folder).record.preview == "bob: see you"
+        assert SavedSession.load(saved.folder).metadata.preview == "bob: see you"
     assert "bob: help!" in table(rooms.listed())[1]
-    assert SavedRoom.load(saved.folder).record.preview == "bob: help!"
+    assert SavedSession.load(saved.folder).metadata.preview == "bob: help!"

@@ -24,6 +24,7 @@ from genie_core.room.departure import QUICK_GRACE, Ending, Item, Receipt
 from genie_core.room.protocol.errors import LeftInDisorder
 from genie_core.room.protocol.events import FileRef, MemberJoined, MemberLeft
 from genie_core.room.seat import Unsent
+from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
 from genie_tui.departure import Departure, last_words
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
@@ -33,7 +34,6 @@ from genie_tui.screens.dialogs.leaving import HURRY, LeavingScreen
 from genie_tui.screens.dialogs.unsaved import UnsavedScreen
 from genie_tui.screens.receipt import ReceiptScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.view_state import View
 
 WAY_OUT = "~/sessions/2026-11-21-garden-abcd"
 

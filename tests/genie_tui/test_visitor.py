@@ -12,9 +12,6 @@ from tests.genie_tui.impostor import Frame, Impostor, Script
 from tests.genie_tui.test_entrance import LOCAL, places, said, saved, seat
 from websockets.asyncio.client import connect
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.record import RoomRecord
-from genie_core.archive.saved import SavedRoom
 from genie_core.preferences import PreferencesSource
 from genie_core.room.participant import Participant
 from genie_core.room.plan import EngineLoader
@@ -31,20 +28,23 @@ from genie_core.room.security.certificate import load_certificate
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.server import RoomServer
 from genie_core.room.state.thread import Phase
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.metadata import SessionMetadata
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.view_state import View, write_view
 from genie_tui.engines import engine_loader
 from genie_tui.entrance import Entrance, StillHosted
 from genie_tui.opening import JoinRoom, NewRoom, Opening, RejoinRoom, ResumeRoom
 from genie_tui.preferences import keep_preferences, preferences_file
-from genie_tui.view_state import View, write_view
 from genie_tui.way import host_of
 
 PIN = "x" * 43
 
 
-def copy_of(home: Path, name: str) -> SavedRoom:
+def copy_of(home: Path, name: str) -> SavedSession:
     sessions = home / "data" / "sessions"
     (folder,) = [path for path in sessions.iterdir() if path.name.endswith(f"@{name}")]
-    return SavedRoom.load(folder)
+    return SavedSession.load(folder)
 
 
 async def test_a_room_is_left_and_joined_again_by_its_copy(tmp_path: Path) -> None:
@@ -52,8 +52,8 @@ async def test_a_room_is_left_and_joined_again_by_its_copy(tmp_path: Path) -> No
         async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b") as (ben, _):
             await said(ben, ann, heard, "first")
         copy = copy_of(tmp_path / "b", "ben")
-        assert copy.record.address == ann.address
-        assert copy.record.pin
+        assert copy.metadata.address == ann.address
+        assert copy.metadata.pin
         again = RejoinRoom(copy.id, guest=True)
         async with seat("ben", again, tmp_path / "b") as (ben, ear):
             await said(ann, ben, ear, "second")
@@ -74,7 +74,7 @@ async def test_whoever_has_the_copy_is_the_same_terminal_at_each_visit(tmp_path:
             async with seat("ben", join, home) as (other, _):  # who has it only lent
                 assert other.device != ben.device
         copy = copy_of(home, "ben")
-        assert {copy.record.device} == first
+        assert {copy.metadata.device} == first
         async with seat("ben", RejoinRoom(copy.id, guest=True), home) as (again, _):
             assert {again.device} == first
             async with seat("ben", RejoinRoom(copy.id, guest=True), home) as (other, _):
@@ -126,7 +126,7 @@ async def test_another_certificate_than_the_one_known_is_refused_loudly(tmp_path
         async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b"):
             pass
         copy = copy_of(tmp_path / "b", "ben")
-        found = copy.record.pin
+        found = copy.metadata.pin
         copy.update(pin=PIN)
         rejoin = RejoinRoom(copy.id, guest=True)
         with pytest.raises(WrongPin) as caught:
@@ -140,7 +140,7 @@ async def test_a_wrong_secret_is_refused_on_the_hosts_own_machine_too(tmp_path: 
     async with seat("ann", NewRoom("One"), tmp_path / "a") as (ann, _):
         async with seat("ben", JoinRoom(ann.address, guest=True), tmp_path / "b"):
             pass
-        pin = copy_of(tmp_path / "b", "ben").record.pin
+        pin = copy_of(tmp_path / "b", "ben").metadata.pin
         address = parse_address(ann.address)
         invite = write_invite(Invite((address,), pin, "abcdefg", b"wrong secret 16."))
         with pytest.raises(RoomRefused, match="not valid") as caught:
@@ -176,7 +176,7 @@ async def test_a_member_hosts_the_room_from_their_copy(tmp_path: Path) -> None:
             assert texts == ["both know", "only ann knows"]
             assert [e.voucher for e in ann.state.exchanges.values()] == ["", "ann"]
             await said(ann, ben, ear, "and on")
-        kinds = {each.id: each.kind for each in Catalogue(a / "data" / "sessions").all()}
+        kinds = {each.id: each.kind for each in Catalog(a / "data" / "sessions").all()}
         assert len(kinds) == 2  # the copy as it was stays beside the new one
         async with seat("ann", JoinRoom(ben.address, guest=True), a) as (ann, heard):
             await heard.until(lambda: _recovered(ann))
@@ -206,7 +206,7 @@ async def test_a_room_is_handed_over(tmp_path: Path) -> None:
                 await said(ben, ann, heard, "mine now")
                 assert ann.state.people["ann"].role == "guest"
             # Nothing was known to one of them only, so that nothing was put aside.
-            assert len(Catalogue(a / "data" / "sessions").all()) == 1
+            assert len(Catalog(a / "data" / "sessions").all()) == 1
 
 
 async def test_what_was_not_sent_is_taken_along(tmp_path: Path) -> None:
@@ -333,7 +333,7 @@ LIES = [_nothing_proven, _own_key, _hosts_key, _no_challenge, _logs_part]
 
 
 @asynccontextmanager
-async def bens_copy(tmp_path: Path) -> AsyncIterator[tuple[Participant, SavedRoom]]:
+async def bens_copy(tmp_path: Path) -> AsyncIterator[tuple[Participant, SavedSession]]:
     """Ann's room, of which Ben has a copy with all that could leave it."""
     a, b = tmp_path / "a", tmp_path / "b"
     keep_preferences(preferences_file(places(b).preferences, "ben"), "briefly, please")
@@ -378,7 +378,7 @@ async def test_a_host_that_claims_the_id_of_a_room_gets_nothing_of_the_copy(
             assert "hosted by ann" in str(refused.value)
             assert "--separate" in str(refused.value)
         assert _files_in(copy.folder) == before
-        assert len(Catalogue(tmp_path / "b" / "data" / "sessions").all()) == 1
+        assert len(Catalog(tmp_path / "b" / "data" / "sessions").all()) == 1
         async with seat("ben", RejoinRoom(copy.id), tmp_path / "b") as (ben, ear):
             await ear.until(lambda: ben.state.messages == 3)  # the real host gets what waited
 
@@ -421,11 +421,11 @@ async def test_a_room_of_the_same_id_at_another_host_is_kept_apart(tmp_path: Pat
     async with bens_copy(tmp_path) as (ann, copy):
         before = _files_in(copy.folder)
         z, b = tmp_path / "z", tmp_path / "b"
-        folder = Catalogue(z / "data" / "sessions").new_folder("x", 0)
-        record = RoomRecord(
+        folder = Catalog(z / "data" / "sessions").new_folder("x", 0)
+        record = SessionMetadata(
             id=ann.room, title="Lunch", kind="hosted", created=0, name="zoe", host="zoe"
         )
-        Catalogue(z / "data" / "sessions").enter(folder, record)
+        Catalog(z / "data" / "sessions").enter(folder, record)
         async with seat("zoe", ResumeRoom(folder.name), z) as (zoe, heard):
             join = JoinRoom(zoe.address, separate=True)
             with pytest.raises(OtherHost):

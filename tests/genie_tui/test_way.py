@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.catalogue import Catalogue
 from genie_core.room.protocol.address import Address
 from genie_core.room.protocol.errors import InvalidAddress, InvalidInvite
 from genie_core.room.security.invite import Invite, write_invite
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.transport.dialer import Endpoint
+from genie_core.sessions.catalog import Catalog
 from genie_tui.way import NowhereToLook, host_of, way_back, way_of
 
 PIN = "x" * 43
@@ -30,7 +30,7 @@ def test_a_way_is_an_invite_or_an_address_of_this_machine() -> None:
 
 
 def test_a_copy_that_says_nothing_of_where_it_was(tmp_path: Path) -> None:
-    room = Catalogue(tmp_path).copy_of("r1", "One", "ben", 1.0)
+    room = Catalog(tmp_path).copy_of("r1", "One", "ben", 1.0)
     with pytest.raises(NowhereToLook, match="not known where 'One'"):
         way_back(room)
     assert way_back(room, ["10.0.0.7:7654"], PIN).whereabouts == (Endpoint(THERE, PIN),)
@@ -40,7 +40,7 @@ def test_the_way_back_begins_where_the_room_is_now_and_knows_each_place_once(
     tmp_path: Path,
 ) -> None:
     before = ("10.0.0.6:7654", "10.0.0.7:7654", "not an address")
-    room = Catalogue(tmp_path).copy_of(
+    room = Catalog(tmp_path).copy_of(
         "r1", "One", "ben", 1.0, address="10.0.0.6:7654", addresses=before, pin=PIN
     )
     assert way_back(room, ["10.0.0.7:7654"]).whereabouts == (
@@ -50,5 +50,5 @@ def test_the_way_back_begins_where_the_room_is_now_and_knows_each_place_once(
 
 
 async def test_a_room_of_which_nothing_is_known_is_not_hosted(tmp_path: Path) -> None:
-    copy = Catalogue(tmp_path).copy_of("r1", "One", "ben", 1.0)
+    copy = Catalog(tmp_path).copy_of("r1", "One", "ben", 1.0)
     assert await host_of(copy, RoomState(), network=False) is None

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from tests.contract.assisted import KEY, delegates, ignores
-from tests.genie_tui.recorded import Recorded
+from tests.genie_core.sessions.recorded import Recorded
 
-from genie_core.archive.errors import UnknownRoom
-from genie_core.archive.labels import Label, Labels
-from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.errors import UnknownTemplate, UnreadableTemplate
 from genie_core.assistant.what_if.report import Summary, WhatIfReport
 from genie_core.room.protocol.events import AnswerPosted, AnyBody, DecisionMade, MessagePosted
+from genie_core.sessions.errors import UnknownSession
+from genie_core.sessions.labels import Label, Labels
+from genie_core.sessions.session import SavedSession
 from genie_core.testing.openai import FakeOpenAI
 from genie_core.testing.turns import Refuse, Stall
 from genie_tui.options import parser
@@ -46,7 +46,7 @@ class Shell:
 
     def __init__(self, folder: Path) -> None:
         self.recorded = Recorded(folder)
-        self.room: SavedRoom = self.recorded.session("Garden", *LOG)
+        self.room: SavedSession = self.recorded.session("Garden", *LOG)
         self.out = self.problems = ""
 
     def run(self, *arguments: str) -> int:
@@ -120,7 +120,7 @@ def test_a_prompt_may_be_any_file(shell: Shell, tmp_path: Path) -> None:
 def test_what_cant_be_is_said_before_anything_is_asked(shell: Shell) -> None:
     with pytest.raises(UnknownTemplate, match="general_assist"):
         shell.run("--reasoner", "general_asist")
-    with pytest.raises(UnknownRoom):
+    with pytest.raises(UnknownSession):
         shell.run("nowhere", "--reasoner", "mention_only")
     with pytest.raises(NothingDecided, match="Garden"):
         shell.run("--reasoner", "mention_only", "--from", "10")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.errors import DiskFailure
 from genie_core.assistant.what_if.report import WhatIfReport
+from genie_core.storage.errors import DiskFailure
 from genie_tui.whatif_files import FOLDER, save, saved
 
 

@@ -4,12 +4,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from genie_core.archive.errors import ArchiveError
 from genie_core.room.protocol.frames import ClientFrame
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.receiving import Receiving
 from genie_core.room.sending import Sending
 from genie_core.room.transfer import CHUNK_BYTES, fitting_chunk
+from genie_core.storage.errors import StorageError
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ async def attempt(course: Sending | Receiving, step: Callable[[], Awaitable[None
     """Take a step of a file's transfer; what goes wrong ends this one alone."""
     try:
         await step()
-    except ArchiveError as error:
+    except StorageError as error:
         course.fail("disk", str(error))
     except Exception:  # the other files must go on
         logger.exception("a file's transfer broke")

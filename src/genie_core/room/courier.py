@@ -12,8 +12,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from genie_core.archive.blobs import BlobStore
-from genie_core.archive.errors import ArchiveError, InvalidDigest
 from genie_core.room.channel import Channel, now
 from genie_core.room.downloads import Downloads
 from genie_core.room.offers import Offers
@@ -27,6 +25,8 @@ from genie_core.room.transfer import files_of
 from genie_core.room.uploads import Uploads
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
+from genie_core.storage.blobs import BlobStore
+from genie_core.storage.errors import InvalidDigest, StorageError
 from genie_core.storage.filenames import safe_name
 
 KEPT_BYTES: Final = 2 * 1024 * 1024 * 1024
@@ -101,7 +101,7 @@ class Courier:
 
     def bring(self, file: FileRef) -> bool:
         """Begin to send a file that was taken in before this began; False if it is gone."""
-        with suppress(ArchiveError):
+        with suppress(StorageError):
             if self._blobs.size(file.digest) == file.size:
                 self._begin_to_send(file)
                 return True
@@ -124,7 +124,7 @@ class Courier:
 
     def has(self, digest: str) -> bool:
         """Whether a file is here, all of it."""
-        with suppress(ArchiveError):
+        with suppress(StorageError):
             return self._blobs.size(digest) is not None
         return False
 

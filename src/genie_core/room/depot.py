@@ -12,14 +12,6 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final, TypeAlias, TypeVar
 
-from genie_core.archive.blobs import BlobStore, on_disk
-from genie_core.archive.errors import (
-    ArchiveError,
-    BlobTooLarge,
-    DamagedBlob,
-    InvalidDigest,
-    UnknownBlob,
-)
 from genie_core.room.filing import Errand
 from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.frames import (
@@ -37,6 +29,14 @@ from genie_core.room.protocol.media import HEAD_BYTES, media_type
 from genie_core.room.transfer import CHUNK_BYTES
 from genie_core.runtime.tasks import start_task
 from genie_core.runtime.threads import off_loop
+from genie_core.storage.blobs import BlobStore, on_disk
+from genie_core.storage.errors import (
+    BlobTooLarge,
+    DamagedBlob,
+    InvalidDigest,
+    StorageError,
+    UnknownBlob,
+)
 
 UPLOADS: Final = 8
 """How many files one person may be sending at once, from all their terminals."""
@@ -169,7 +169,7 @@ class Depot:
             return _refused(errand, "unknown_file", "the host does not have this file"), None
         except InvalidDigest as error:
             return _refused(errand, "malformed", str(error)), None
-        except ArchiveError:
+        except StorageError:
             logger.warning("an errand with a file failed", exc_info=True)
             return _refused(errand, "disk", "the host's disk does not take or give files"), None
         except Exception:  # one errand must not end the peer's others

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from genie_core.archive.blobs import BlobStore, on_disk
-from genie_core.archive.errors import DamagedBlob
 from genie_core.errors import GenieError
 from genie_core.room.channel import Channel, attempt, now
 from genie_core.room.missed import Missed
@@ -18,6 +16,8 @@ from genie_core.room.seat import Transfer, Way
 from genie_core.room.telling import Telling
 from genie_core.room.transfer import Progress
 from genie_core.runtime.threads import off_loop
+from genie_core.storage.blobs import BlobStore, on_disk
+from genie_core.storage.errors import DamagedBlob
 from genie_core.storage.filenames import safe_name
 
 FETCHED_AT_ONCE: Final = 3

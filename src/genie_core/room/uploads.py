@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from genie_core.archive.blobs import BlobStore
 from genie_core.room.channel import Channel, attempt, now
 from genie_core.room.offers import Offers
 from genie_core.room.protocol.events import Event, FileRef, HostStarted, RecoveredEvent
@@ -15,6 +14,7 @@ from genie_core.room.sending import Sending
 from genie_core.room.telling import Telling
 from genie_core.room.transfer import Progress, files_of
 from genie_core.runtime.threads import off_loop
+from genie_core.storage.blobs import BlobStore
 from genie_core.storage.filenames import safe_name
 
 SENT_AT_ONCE: Final = 2

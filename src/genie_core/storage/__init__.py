@@ -1,1 +1,1 @@
-"""Files that survive crashes: journals, agent state, message logs."""
+"""Files on disk: attached files, stored under the SHA-256 of their content."""

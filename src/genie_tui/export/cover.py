@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from genie_core.archive.reader import LogReader
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import FileRef
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.session import SavedSession
 from genie_tui.amounts import counted
 from genie_tui.moments import local_time
 from genie_tui.text import visible_line
@@ -30,9 +30,9 @@ class Cover:
     problems: tuple[str, ...]
 
 
-def cover_of(saved: SavedRoom, log: LogReader) -> Cover:
+def cover_of(saved: SavedSession, log: LogReader) -> Cover:
     """Sum a room up. Blocks."""
-    state, record = log.state(), saved.record
+    state, record = log.state(), saved.metadata
     people = ", ".join(map(visible_line, state.people)) or "nobody"
     first, last = (local_time(at).strftime("%Y-%m-%d %H:%M") for at in _ends(log, record.created))
     messages = counted(state.messages, "message")

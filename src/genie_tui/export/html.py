@@ -11,11 +11,11 @@ from html import escape
 from importlib.resources import files
 from typing import Final
 
-from genie_core.archive.labels import Labels
-from genie_core.archive.reader import LogReader
-from genie_core.archive.saved import SavedRoom
-from genie_core.archive.spoken import AGENT
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
+from genie_core.sessions.labels import Labels
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.transcript import AGENT
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
 from genie_tui.export.story import Passage, story
@@ -32,11 +32,11 @@ _KINDS: Final = {"✗": "bad", "⚠": "bad", "▲": "asks", "‖": "asks", "✓"
 """What stands out among the lines that are not talk, by their marks."""
 
 
-def html(saved: SavedRoom, place: Place = nowhere) -> Iterator[str]:
+def html(saved: SavedSession, place: Place = nowhere) -> Iterator[str]:
     """Yield the page in pieces; `place` may give addresses that hold a file's content. Blocks.
 
     Raises:
-        DamagedRoom: the log, or what is thought of the decisions, is no file.
+        DamagedSession: the log, or what is thought of the decisions, is no file.
         DiskFailure: it can't be read.
 
     """

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
-from genie_core.archive.labels import Labels
-from genie_core.archive.reader import LogReader
-from genie_core.archive.saved import SavedRoom
-from genie_core.archive.spoken import AGENT
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
+from genie_core.sessions.labels import Labels
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.session import SavedSession
+from genie_core.sessions.transcript import AGENT
 from genie_tui.export.cover import Cover, Place, cover_of, nowhere
 from genie_tui.export.escaping import BREAK, escape
 from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
@@ -31,11 +31,11 @@ _MORE: Final = frozenset({"reason", "runs", "risk", "because", "changes", "agent
 _TICKS: Final = re.compile(r"`+")
 
 
-def markdown(saved: SavedRoom, place: Place = nowhere) -> Iterator[str]:
+def markdown(saved: SavedSession, place: Place = nowhere) -> Iterator[str]:
     """Yield the text in pieces. Blocks.
 
     Raises:
-        DamagedRoom: the log, or what is thought of the decisions, is no file.
+        DamagedSession: the log, or what is thought of the decisions, is no file.
         DiskFailure: it can't be read.
 
     """

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from genie_core.archive.errors import NotImportable, disk_access
+from genie_core.sessions.errors import NotImportable
 from genie_core.storage.atomic import make_private_folder, reason
+from genie_core.storage.errors import disk_access
 from genie_tui.export.form import STANDARD
 from genie_tui.locations import folder_at
 

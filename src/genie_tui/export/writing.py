@@ -10,18 +10,21 @@ from pathlib import Path
 from typing import IO, Final, TextIO
 from urllib.parse import quote
 
-from genie_core.archive.blobs import BLOBS_NAME, BlobStore
-from genie_core.archive.errors import NotExported, disk_access
-from genie_core.archive.export.bundle import pieces, write_bundle
-from genie_core.archive.export.json_lines import write_lines
-from genie_core.archive.saved import SavedRoom
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import FileRef
 from genie_core.room.protocol.media import HEAD_BYTES, media_type
+from genie_core.sessions.errors import NotExported
+from genie_core.sessions.export.bundle import pieces, write_bundle
+from genie_core.sessions.export.jsonl import write_lines
+from genie_core.sessions.service import SessionService
+from genie_core.sessions.session import SavedSession
 from genie_core.storage.atomic import create_file
+from genie_core.storage.blobs import BLOBS_NAME, BlobStore
+from genie_core.storage.errors import disk_access
 from genie_core.storage.filenames import safe_name
 from genie_tui.export.cover import Place, nowhere
-from genie_tui.export.form import IMAGES, Form, InTheWay
+from genie_tui.export.form import ENDINGS, IMAGES, Form, InTheWay, NoForm
+from genie_tui.locations import folder_at
 
 _OTHER: Final = "application/octet-stream"
 
@@ -34,8 +37,34 @@ class NoFolder(GenieError):
         self.folder = folder
 
 
+def export_session(
+    sessions: SessionService,
+    id_: str,
+    wanted: str,
+    *,
+    attachments: bool = False,
+    force: bool = False,
+) -> tuple[Path, list[str]]:
+    """Write a session to a file, in the form that its ending asks for. Blocks.
+
+    A zip archive always has the attached files. Without `force` nothing is replaced. Returns the
+    path, and what to know about it. Errors as `write_file`.
+
+    Raises:
+        NoForm: the ending asks for no form.
+
+    """
+    path = folder_at(wanted)
+    form = ENDINGS.get(path.suffix.lower())
+    if form is None:
+        raise NoForm(wanted)
+    attachments |= form is Form.LINES and path.suffix.lower() == ".zip"
+    saved = sessions.session(id_)
+    return path, write_file(saved, form, path, attachments=attachments, force=force)
+
+
 def write_file(
-    saved: SavedRoom, form: Form, path: Path, *, attachments: bool = False, force: bool = False
+    saved: SavedSession, form: Form, path: Path, *, attachments: bool = False, force: bool = False
 ) -> list[str]:
     """Write an export to a file that only its owner may read; returns what they should know. Blocks.
 
@@ -47,7 +76,7 @@ def write_file(
         InTheWay: there is something of that name.
         NoFolder: there is no folder for it.
         NotExported: the form holds no files, or the room changed meanwhile.
-        DamagedRoom: the room can't be read.
+        DamagedSession: the room can't be read.
         DiskFailure: something can't be read or written.
 
     """
@@ -66,7 +95,7 @@ def write_file(
 
 
 def write_to(
-    saved: SavedRoom,
+    saved: SavedSession,
     form: Form,
     out: IO[bytes],
     *,
@@ -100,7 +129,9 @@ def write_to(
             return _write(cast(saved), out)
 
 
-def print_out(saved: SavedRoom, form: Form, out: TextIO, *, attachments: bool = False) -> list[str]:
+def print_out(
+    saved: SavedSession, form: Form, out: TextIO, *, attachments: bool = False
+) -> list[str]:
     """Write an export to what people or programs read from; errors and result as `write_to`.
 
     A terminal is not given what is copied as it is.
@@ -161,7 +192,7 @@ def _name(fresh: Path, path: Path, *, force: bool) -> None:
         fresh.rename(path)
 
 
-def _inside(saved: SavedRoom, notes: list[str]) -> Callable[[FileRef], str]:
+def _inside(saved: SavedSession, notes: list[str]) -> Callable[[FileRef], str]:
     """Addresses that hold the content of files themselves."""
     blobs = BlobStore(saved.folder / BLOBS_NAME)
 
@@ -180,7 +211,7 @@ def _inside(saved: SavedRoom, notes: list[str]) -> Callable[[FileRef], str]:
 class _Beside:
     """Copies files into a folder next to an export, as they are asked for."""
 
-    def __init__(self, saved: SavedRoom, path: Path, notes: list[str], *, force: bool) -> None:
+    def __init__(self, saved: SavedSession, path: Path, notes: list[str], *, force: bool) -> None:
         self._blobs = BlobStore(saved.folder / BLOBS_NAME)
         self._folder = path.with_name(f"{path.stem}-files")
         self._notes = notes

@@ -18,7 +18,7 @@ CHUNK: Final = 1_000
 
 
 class Log(Protocol):
-    """Where the events are; `genie_core.archive.reader.LogReader` is one."""
+    """Where the events are; `genie_core.sessions.log.reader.LogReader` is one."""
 
     @property
     def head(self) -> int:

@@ -30,14 +30,14 @@ def open_recording(sessions: Path, wanted: str) -> Recording:
     """Open a saved room by its id, or the start of it, without holding or changing it. Blocks.
 
     Raises:
-        ArchiveError: there is no such room, several are meant, or it can't be read.
+        StorageError: there is no such room, several are meant, or it can't be read.
 
     """
-    from genie_core.archive.catalogue import Catalogue
+    from genie_core.sessions.catalog import Catalog
     from genie_tui.files import blobs_of
 
-    saved = Catalogue(sessions).find(wanted)
-    log, blobs, record = saved.reader(), blobs_of(saved), saved.record
+    saved = Catalog(sessions).find(wanted)
+    log, blobs, record = saved.reader(), blobs_of(saved), saved.metadata
 
     def place(digest: str) -> Path | None:
         return blobs.path(digest) if blobs.size(digest) is not None else None
@@ -55,10 +55,10 @@ def open_recording(sessions: Path, wanted: str) -> Recording:
 
 
 def _is_held(folder: Path) -> bool:
-    from genie_core.archive.errors import ArchiveError
-    from genie_core.archive.lock import holder
+    from genie_core.sessions.lock import holder
+    from genie_core.storage.errors import StorageError
 
     try:
         return holder(folder) is not None
-    except ArchiveError:  # whoever can read the log may watch it all the same
+    except StorageError:  # whoever can read the log may watch it all the same
         return False

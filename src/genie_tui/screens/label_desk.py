@@ -14,7 +14,7 @@ from genie_tui.widgets.marked import MarkWanted
 from genie_tui.widgets.timeline import Timeline
 
 if TYPE_CHECKING:
-    from genie_core.archive.labels import Labels
+    from genie_core.sessions.labels import Labels
 
 UNDECIDED: Final = "Nothing was decided about that message, so nothing can be wrong."
 NOT_YET: Final = "The room is still opening. Try again in a moment."
@@ -64,7 +64,7 @@ class LabelDesk:
         self._show(labels)
 
     async def _put(self, labels: "Labels", wanted: MarkWanted) -> None:
-        from genie_core.archive.labels import Label
+        from genie_core.sessions.labels import Label
 
         async with self._writing:
             marks = wanted.message not in labels.wrong

@@ -15,7 +15,6 @@ from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widgets import Footer
 
-from genie_core.archive.errors import RoomInUse
 from genie_core.errors import GenieError
 from genie_core.room.departure import excerpt
 from genie_core.room.seat import (
@@ -26,6 +25,7 @@ from genie_core.room.seat import (
     Seat,
     Severity,
 )
+from genie_core.sessions.lock import SessionInUse
 from genie_tui.action import Scope
 from genie_tui.bell import Bell
 from genie_tui.bridge import (
@@ -194,7 +194,7 @@ class RoomScreen(Screen[None]):
     async def _open(self) -> None:
         try:
             seat = await self._doorman.open(self._opening, self._bridge)
-        except RoomInUse as error:
+        except SessionInUse as error:
             note = f"Only watched, nothing can be said here: {error}."
             instead = ReplayRoom(error.room, follow=True, note=note)
             self.post_message(self.OpeningFailed(str(error), instead))

@@ -9,17 +9,18 @@ from typing import Any, Final, TypeVar
 from textual.content import Content
 from textual.screen import Screen
 
-from genie_core.archive.record import MOST_TAGS, TAG_CHARS, TITLE_CHARS
 from genie_core.errors import GenieError
+from genie_core.sessions.listing import OpenMode, SessionRow
+from genie_core.sessions.metadata import MOST_TAGS, TAG_CHARS, TITLE_CHARS
+from genie_core.sessions.service import SessionService
 from genie_core.storage.filenames import safe_name
 from genie_tui.amounts import counted, file_size
 from genie_tui.export.form import InTheWay
+from genie_tui.export.writing import export_session
 from genie_tui.locations import short_path
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.dialogs.export import Attached, ExportScreen, Wish
-from genie_tui.session_row import SessionRow, Way
-from genie_tui.session_store import SessionStore
 from genie_tui.text import visible_line
 
 LONG: Final = 12.0
@@ -32,7 +33,7 @@ class SessionDesk:
     """Asks on top of a screen. Each returns whether anything may have changed; call in a worker."""
 
     def __init__(
-        self, screen: Screen[Any], store: SessionStore, clock: Callable[[], float]
+        self, screen: Screen[Any], store: SessionService, clock: Callable[[], float]
     ) -> None:
         self._screen = screen
         self._store = store
@@ -42,7 +43,7 @@ class SessionDesk:
         """Call a session otherwise, unless somebody has it open."""
         if await self._do(self._store.check_free, row.id) is None:
             return False
-        hint = "" if row.way is Way.HOST else "Only you will see it called so."
+        hint = "" if row.way is OpenMode.HOST else "Only you will see it called so."
         question = AskLineScreen(f"Rename “{row.title}”", row.title, hint, TITLE_CHARS)
         title = await self._screen.app.push_screen_wait(question)
         if not title or title == row.title:
@@ -106,7 +107,7 @@ class SessionDesk:
 
     async def _export(self, row: SessionRow, wish: Wish, *, force: bool = False) -> str:
         """Write it, over something else if the person agrees; returns why not."""
-        writing = partial(self._store.export, attachments=wish.attachments, force=force)
+        writing = partial(export_session, self._store, attachments=wish.attachments, force=force)
         try:
             path, notes = await asyncio.to_thread(writing, row.id, wish.path)
         except InTheWay as error:

@@ -9,10 +9,10 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
 
-from genie_core.archive.search_hit import Hit
 from genie_core.errors import GenieError
-from genie_tui.session_row import SessionRow
-from genie_tui.session_store import SessionStore
+from genie_core.sessions.listing import SessionRow
+from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.service import SessionService
 from genie_tui.widgets.session_preview import SessionPreview, brief
 
 REST: Final = 0.08
@@ -22,13 +22,13 @@ REST: Final = 0.08
 class SessionLook:
     """Fills the preview of a screen, and the line below its list. Messages are read in a thread."""
 
-    def __init__(self, screen: Screen[Any], store: SessionStore) -> None:
+    def __init__(self, screen: Screen[Any], store: SessionService) -> None:
         self._screen = screen
         self._store = store
         self._row: SessionRow | None = None
         self._rest: Timer | None = None
 
-    def show(self, row: SessionRow | None, hit: Hit | None = None) -> None:
+    def show(self, row: SessionRow | None, hit: SearchHit | None = None) -> None:
         """Tell of a session what is known, and what was found in it or else, soon, its end."""
         self._row = row if hit is None else None
         about = self._screen.query_one("#sessions-about", Static)

@@ -8,9 +8,9 @@ from typing import Any, Final, Protocol
 from textual.screen import Screen
 from textual.timer import Timer
 
-from genie_core.archive.search_hit import Hit
 from genie_core.errors import GenieError
-from genie_tui.session_store import SessionStore
+from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.service import SessionService
 
 PAUSE: Final = 0.25
 """Seconds without a key after which all sessions are searched."""
@@ -22,7 +22,7 @@ SHORTEST: Final = 2
 class Report(Protocol):
     """Takes what was found, a heading for it, and what the person should know."""
 
-    def __call__(self, hits: Sequence[Hit], heading: str, note: str = "") -> None:
+    def __call__(self, hits: Sequence[SearchHit], heading: str, note: str = "") -> None:
         """Show it in place of what was found before."""
 
 
@@ -35,7 +35,7 @@ class SessionSearch:
     def __init__(
         self,
         screen: Screen[Any],
-        store: SessionStore,
+        store: SessionService,
         is_listed: Callable[[str], bool],
         report: Report,
     ) -> None:

@@ -14,8 +14,10 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Footer, Input, Static
 
-from genie_core.archive.search_hit import Hit
 from genie_core.errors import GenieError
+from genie_core.sessions.listing import OpenMode, SessionRow, Sort, arrange, past_line
+from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.service import SessionService
 from genie_tui.action import Scope
 from genie_tui.amounts import counted
 from genie_tui.keymap import bindings
@@ -23,8 +25,6 @@ from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens.session_desk import SessionDesk
 from genie_tui.screens.session_look import SessionLook
 from genie_tui.screens.session_search import SessionSearch
-from genie_tui.session_row import SessionRow, Sort, Way, arrange, past_line
-from genie_tui.session_store import SessionStore
 from genie_tui.text import visible_line
 from genie_tui.widgets.session_list import SessionHead, SessionList
 from genie_tui.widgets.session_preview import SessionPreview
@@ -35,7 +35,7 @@ WATCH: Final = 3.0
 
 
 class SessionsScreen(Screen[None]):
-    """Lists what a `SessionStore` has. All of its work with files is done in threads."""
+    """Lists what a `SessionService` has. All of its work with files is done in threads."""
 
     CSS_PATH = "sessions.tcss"
     AUTO_FOCUS = "SessionList"
@@ -48,7 +48,7 @@ class SessionsScreen(Screen[None]):
             super().__init__()
             self.opening = opening
 
-    def __init__(self, store: SessionStore, clock: Callable[[], float]) -> None:
+    def __init__(self, store: SessionService, clock: Callable[[], float]) -> None:
         super().__init__()
         self._store = store
         self._desk = SessionDesk(self, store, clock)
@@ -162,7 +162,7 @@ class SessionsScreen(Screen[None]):
     def _is_listed(self, id_: str) -> bool:
         return any(row.id == id_ for row in self._list.rows)
 
-    def _found(self, hits: Sequence[Hit], heading: str, note: str = "") -> None:
+    def _found(self, hits: Sequence[SearchHit], heading: str, note: str = "") -> None:
         self._list.show_hits(hits, heading)
         self._say(note or self._past_limits())
         self._show_nothing()
@@ -208,7 +208,7 @@ class SessionsScreen(Screen[None]):
     @on(SessionList.Moved)
     def _moved(self, message: SessionList.Moved) -> None:
         item = message.item
-        if isinstance(item, Hit):
+        if isinstance(item, SearchHit):
             self._look.show(self._rows.get(item.session), item)
         else:
             self._look.show(item)
@@ -216,11 +216,11 @@ class SessionsScreen(Screen[None]):
     @on(SessionList.Chosen)
     def _open(self, message: SessionList.Chosen) -> None:
         item = message.item
-        if isinstance(item, Hit):
+        if isinstance(item, SearchHit):
             self._choose(_replay(item))
-        elif item.way is Way.HOST:
+        elif item.way is OpenMode.HOST:
             self._choose(ResumeRoom(item.id))
-        elif item.way is Way.JOIN:
+        elif item.way is OpenMode.JOIN:
             self._choose(RejoinRoom(item.id))
         else:
             self._choose(ReplayRoom(item.id))
@@ -228,7 +228,7 @@ class SessionsScreen(Screen[None]):
     def action_replay(self) -> None:
         """Watch the selected session, or what was found in one."""
         item = self._list.selected
-        if isinstance(item, Hit):
+        if isinstance(item, SearchHit):
             self._choose(_replay(item))
         elif item is not None:
             self._choose(ReplayRoom(item.id))
@@ -268,14 +268,14 @@ class SessionsScreen(Screen[None]):
         item, row = self._list.selected, self._selected_row()
         if row is None:
             return
-        fresh = await self._desk.fork(row, item.seq if isinstance(item, Hit) else 0)
+        fresh = await self._desk.fork(row, item.seq if isinstance(item, SearchHit) else 0)
         if fresh and self.is_running:
             self._filter_line.value = ""
             self._reload(fresh)
 
     def _selected_row(self) -> SessionRow | None:
         item = self._list.selected
-        return self._rows.get(item.session) if isinstance(item, Hit) else item
+        return self._rows.get(item.session) if isinstance(item, SearchHit) else item
 
     @property
     def _list(self) -> SessionList:
@@ -286,5 +286,5 @@ class SessionsScreen(Screen[None]):
         return self.query_one("#sessions-filter", Input)
 
 
-def _replay(hit: Hit) -> ReplayRoom:
+def _replay(hit: SearchHit) -> ReplayRoom:
     return ReplayRoom(hit.session, at=hit.seq or None)

@@ -12,11 +12,11 @@ from genie_core.errors import GenieError
 from genie_core.privacy.redaction import mask_known
 from genie_core.room.protocol.events import FileRef, Quote
 from genie_core.room.seat import Seat
+from genie_core.sessions.view_state import View
 from genie_tui.amounts import counted
 from genie_tui.bridge import Doorman
 from genie_tui.screens.attachments import AttachmentController
 from genie_tui.unsaved import Unsaved, UnsentText
-from genie_tui.view_state import View
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.brought import quote_name
 from genie_tui.widgets.composer.composer import Composer

@@ -8,9 +8,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from genie_core.sessions.listing import SessionRow, Sort
 from genie_tui.amounts import file_size, short_count
 from genie_tui.moments import ago
-from genie_tui.session_row import SessionRow, Sort
 from genie_tui.text import visible_line
 
 TITLE: Final = 18

@@ -6,8 +6,8 @@ from typing import Final
 from rich.style import Style
 from textual.strip import Strip
 
-from genie_core.archive.search_hit import Hit
-from genie_core.archive.search_words import Snippet
+from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.search.query import Snippet
 from genie_tui.moments import ago
 from genie_tui.text import visible_line
 from genie_tui.widgets.session_columns import Painter, fitted
@@ -24,7 +24,7 @@ _WORDS: Final = {
 }
 
 
-def hit_lines(hit: Hit, width: int, now: float, style: Painter) -> list[Strip]:
+def hit_lines(hit: SearchHit, width: int, now: float, style: Painter) -> list[Strip]:
     """Draw a hit, in exactly so many lines."""
     muted = style("muted")
     about = _WORDS[hit.kind].format(by=visible_line(hit.by))

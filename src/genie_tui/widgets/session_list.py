@@ -18,14 +18,14 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from genie_core.archive.search_hit import Hit
+from genie_core.sessions.listing import SessionRow, Sort
+from genie_core.sessions.search.documents import SearchHit
 from genie_tui.action import Scope
 from genie_tui.keymap import bindings, by_key
-from genie_tui.session_row import SessionRow, Sort
 from genie_tui.widgets.session_columns import head, line, sort_at
 from genie_tui.widgets.session_hit import HIT_LINES, hit_lines
 
-Item: TypeAlias = SessionRow | Hit
+Item: TypeAlias = SessionRow | SearchHit
 
 STYLES: Final = (
     *("head", "sorted", "title", "muted", "tag", "unread", "parked", "trouble", "open", "cursor"),
@@ -71,7 +71,7 @@ class SessionList(ScrollView, can_focus=True):
         self._find = find
         self._clock = clock
         self._rows: Sequence[SessionRow] = ()
-        self._hits: Sequence[Hit] = ()
+        self._hits: Sequence[SearchHit] = ()
         self._heading = ""
         self._reported: Item | None = None
 
@@ -81,7 +81,7 @@ class SessionList(ScrollView, can_focus=True):
         return self._rows
 
     @property
-    def hits(self) -> Sequence[Hit]:
+    def hits(self) -> Sequence[SearchHit]:
         """What was found in sessions, the best first."""
         return self._hits
 
@@ -99,7 +99,7 @@ class SessionList(ScrollView, can_focus=True):
         self._rows = rows
         self._laid_out(kept)
 
-    def show_hits(self, hits: Sequence[Hit], heading: str) -> None:
+    def show_hits(self, hits: Sequence[SearchHit], heading: str) -> None:
         """List these hits below the sessions, under a heading; without one there is none."""
         kept = self.selected
         self._hits, self._heading = hits, heading
@@ -271,6 +271,6 @@ def _same(item: Item, kept: Item | None) -> bool:
     """Whether it is the same session or hit, whatever has changed about it."""
     if isinstance(item, SessionRow) and isinstance(kept, SessionRow):
         return item.id == kept.id
-    if isinstance(item, Hit) and isinstance(kept, Hit):
+    if isinstance(item, SearchHit) and isinstance(kept, SearchHit):
         return (item.session, item.seq) == (kept.session, kept.seq)
     return False

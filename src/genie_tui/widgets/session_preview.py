@@ -7,17 +7,17 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from genie_core.archive.search_hit import Hit
-from genie_core.archive.spoken import Line
+from genie_core.sessions.listing import OpenMode, SessionRow
+from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.transcript import TranscriptLine
 from genie_tui.amounts import counted, file_size
 from genie_tui.moments import local_time
-from genie_tui.session_row import SessionRow, Way
 from genie_tui.text import visible, visible_line
 
 _WAYS = {
-    Way.HOST: "yours to host",
-    Way.JOIN: "hosted by {host}",
-    Way.WATCH: "to be watched only",
+    OpenMode.HOST: "yours to host",
+    OpenMode.JOIN: "hosted by {host}",
+    OpenMode.WATCH: "to be watched only",
 }
 
 
@@ -30,14 +30,14 @@ class SessionPreview(Vertical):
         with VerticalScroll(id="preview-scroll", can_focus=False):
             yield Static(id="preview-lines", markup=False)
 
-    def show_session(self, row: SessionRow | None, hit: Hit | None = None) -> None:
+    def show_session(self, row: SessionRow | None, hit: SearchHit | None = None) -> None:
         """Tell what is known of a session, and what was found in it, without reading its log."""
         facts = Content("") if row is None else _facts(row)
         self.query_one("#preview-facts", Static).update(facts)
         below = Content("") if hit is None else _hit(hit)
         self.query_one("#preview-lines", Static).update(below)
 
-    def show_lines(self, lines: Sequence[Line]) -> None:
+    def show_lines(self, lines: Sequence[TranscriptLine]) -> None:
         """Show the last messages, the very last in view."""
         self.query_one("#preview-lines", Static).update(_lines(lines))
         scroll = self.query_one("#preview-scroll", VerticalScroll)
@@ -93,13 +93,13 @@ def _tag(tag: str) -> Content:
     return Content.styled(f"#{visible_line(tag)}", "$text-accent")
 
 
-def _hit(hit: Hit) -> Content:
+def _hit(hit: SearchHit) -> Content:
     return Content.assemble(
         ("\nenter opens the replay there\n\n", "$foreground-muted"), *_found(hit)
     )
 
 
-def _found(hit: Hit) -> Iterable[tuple[str, str]]:
+def _found(hit: SearchHit) -> Iterable[tuple[str, str]]:
     at, text = 0, hit.snippet.text
     for low, high in hit.snippet.marks:
         yield visible_line(text[at:low]), ""
@@ -108,7 +108,7 @@ def _found(hit: Hit) -> Iterable[tuple[str, str]]:
     yield visible_line(text[at:]), ""
 
 
-def _lines(lines: Sequence[Line]) -> Content:
+def _lines(lines: Sequence[TranscriptLine]) -> Content:
     if not lines:
         return Content.styled("\nnothing was said yet", "$foreground-muted")
     return Content("\n").join(

@@ -2,12 +2,12 @@ import logging
 
 import pytest
 
-from genie_core.archive.errors import DamagedBlob
 from genie_core.room.channel import Channel, attempt
 from genie_core.room.protocol.frames import ClientFrame, StoreFile
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.sending import Sending
 from genie_core.room.transfer import CHUNK_BYTES, Progress, fitting_chunk
+from genie_core.storage.errors import DamagedBlob
 
 QUESTION = StoreFile("d" * 64, 5)
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.blobs import BlobStore
-from genie_core.archive.errors import BlobTooLarge, NoAttachment
 from genie_core.room.courier import Courier
 from genie_core.room.depot import Depot
 from genie_core.room.downloads import FETCHED_AT_ONCE
@@ -34,6 +32,8 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer, Way
 from genie_core.room.transfer import CHUNK_BYTES
 from genie_core.room.uploads import SENT_AT_ONCE
+from genie_core.storage.blobs import BlobStore
+from genie_core.storage.errors import BlobTooLarge, NoAttachment
 
 LIMITS = Limits()
 DATA = random.Random(7).randbytes(1_000_000)

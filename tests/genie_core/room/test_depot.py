@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.blobs import BlobStore, on_disk
 from genie_core.room.depot import IDLE, LEFTOVER, UPLOADS, Depot, stock
 from genie_core.room.filing import Errand, FileFrame
 from genie_core.room.protocol.events import Event, FileRef, MessagePosted
@@ -24,6 +23,7 @@ from genie_core.room.protocol.frames import (
 )
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.transfer import CHUNK_BYTES, files_of
+from genie_core.storage.blobs import BlobStore, on_disk
 
 KIB = 1024
 LIMITS = Limits(file_bytes=400 * KIB, files_bytes=1600 * KIB)

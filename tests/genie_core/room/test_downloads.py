@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.blobs import BlobStore
 from genie_core.room.channel import Channel, now
 from genie_core.room.downloads import FETCHED_AT_ONCE, Downloads
 from genie_core.room.protocol.events import FileRef
@@ -11,6 +10,7 @@ from genie_core.room.protocol.frames import ClientFrame, FetchFile, FilePiece, F
 from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer
 from genie_core.room.telling import Telling
+from genie_core.storage.blobs import BlobStore
 
 
 class Desk:

@@ -8,7 +8,6 @@ from tests.genie_core.room.house import loader, opened
 from tests.ports import free_port
 
 from genie_core.agent import AgentInput, ApprovalCallback
-from genie_core.archive.blobs import BlobStore
 from genie_core.errors import GenieError
 from genie_core.message import Message
 from genie_core.reasoner import Decision, Response
@@ -27,6 +26,7 @@ from genie_core.room.seat import Answer, EngineState, Link
 from genie_core.room.state.members import Presence
 from genie_core.room.state.thread import Phase
 from genie_core.room.transport.websocket import ws_connector
+from genie_core.storage.blobs import BlobStore
 from genie_core.testing import Emit, ignore_all
 
 

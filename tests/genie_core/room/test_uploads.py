@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.blobs import BlobStore
 from genie_core.room.channel import Channel, now
 from genie_core.room.offers import Offers
 from genie_core.room.protocol.events import Event, FileRef, HostStarted
@@ -12,6 +11,7 @@ from genie_core.room.protocol.limits import Limits
 from genie_core.room.seat import Transfer
 from genie_core.room.telling import Telling
 from genie_core.room.uploads import SENT_AT_ONCE, Uploads
+from genie_core.storage.blobs import BlobStore
 
 
 class Prompt(random.Random):

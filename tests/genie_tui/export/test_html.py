@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.genie_core.archive.sample import BORN, saved_room
+from tests.genie_core.sessions.sample import BORN, saved_room
 
-from genie_core.archive.lines import encode_line
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
     AnswerPosted,
     AnyBody,
@@ -32,6 +30,8 @@ from genie_core.room.protocol.events import (
     Spending,
     UnreadableEvent,
 )
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.session import SavedSession
 from genie_tui.export.html import html
 
 PARTS = ["div", "pre", "code", "span"]
@@ -104,7 +104,7 @@ def bodies(text: str) -> list[tuple[str, AnyBody]]:
     ]
 
 
-def room(base: Path, text: str) -> SavedRoom:
+def room(base: Path, text: str) -> SavedSession:
     saved = saved_room(base, title=text, host=text)
     events = [Event(n, BORN + n, by, body) for n, (by, body) in enumerate(bodies(text), 1)]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))

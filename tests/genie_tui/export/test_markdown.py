@@ -8,11 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from tests.genie_core.archive.sample import BORN, DIGEST, saved_room
+from tests.genie_core.sessions.sample import BORN, DIGEST, saved_room
 from tests.genie_tui.export.test_escaping import HOSTILE, RENDERERS
 
-from genie_core.archive.lines import encode_line
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
     Event,
     FileRef,
@@ -20,6 +18,8 @@ from genie_core.room.protocol.events import (
     RoomCreated,
     UnreadableEvent,
 )
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.session import SavedSession
 from genie_tui.export.markdown import content, markdown
 from genie_tui.fenced import Code, blocks
 from genie_tui.text import visible
@@ -123,7 +123,7 @@ def test_an_empty_log_makes_an_empty_page(tmp_path: Path) -> None:
     assert "".join(markdown(saved)).startswith("# Standup\n\nnobody\\\n")
 
 
-def room(base: Path, text: str) -> SavedRoom:
+def room(base: Path, text: str) -> SavedSession:
     """A room in which everything is called, and says, the same."""
     saved = saved_room(base)
     events = [

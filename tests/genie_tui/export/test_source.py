@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.errors import NotImportable
+from genie_core.sessions.errors import NotImportable
 from genie_tui.export.source import opened_source
 
 

@@ -6,19 +6,22 @@ import io
 import os
 import re
 import stat
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from tests.genie_core.archive.sample import BORN, DIGEST, FILE, SECRETS, log_bytes, saved_room
+from tests.genie_core.sessions.recorded import Recorded
+from tests.genie_core.sessions.sample import BORN, DIGEST, FILE, SECRETS, log_bytes, saved_room
 
-from genie_core.archive.blobs import BLOBS_NAME, BlobStore
-from genie_core.archive.errors import DiskFailure, NotExported
-from genie_core.archive.importing import import_room
-from genie_core.archive.lines import encode_line
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import Event, FileRef, MessagePosted, RoomCreated
-from genie_tui.export.form import Form, InTheWay, default_name, form_of
-from genie_tui.export.writing import NoFolder, print_out, write_file
+from genie_core.sessions.errors import NotExported
+from genie_core.sessions.export.importing import import_room
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.session import SavedSession
+from genie_core.storage.blobs import BLOBS_NAME, BlobStore
+from genie_core.storage.errors import DiskFailure
+from genie_tui.export.form import Form, InTheWay, NoForm, default_name, form_of
+from genie_tui.export.writing import NoFolder, export_session, print_out, write_file
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -27,7 +30,7 @@ DRAWING = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></s
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> SavedRoom:
+def saved(tmp_path: Path) -> SavedSession:
     (tmp_path / "sessions").mkdir()
     return saved_room(tmp_path / "sessions")
 
@@ -44,7 +47,7 @@ def names_in(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("form", Form)
 def test_every_form_is_written_for_its_owner_alone(
-    saved: SavedRoom, folder: Path, form: Form
+    saved: SavedSession, folder: Path, form: Form
 ) -> None:
     path = folder / default_name(saved.id, form, attachments=False)
     assert write_file(saved, form, path) == []
@@ -56,7 +59,7 @@ def test_every_form_is_written_for_its_owner_alone(
     assert not any(secret in data for secret in SECRETS)
 
 
-def test_what_is_there_is_replaced_only_by_force(saved: SavedRoom, folder: Path) -> None:
+def test_what_is_there_is_replaced_only_by_force(saved: SavedSession, folder: Path) -> None:
     path = folder / "room.md"
     path.write_text("of somebody")
     with pytest.raises(InTheWay, match="--force"):
@@ -68,7 +71,7 @@ def test_what_is_there_is_replaced_only_by_force(saved: SavedRoom, folder: Path)
 
 
 def test_a_full_disk_leaves_what_was_there(
-    saved: SavedRoom, folder: Path, monkeypatch: pytest.MonkeyPatch
+    saved: SavedSession, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -82,18 +85,18 @@ def test_a_full_disk_leaves_what_was_there(
     assert names_in(folder) == ["room.md"]
 
 
-def test_no_folder_is_a_clear_error(saved: SavedRoom, folder: Path) -> None:
+def test_no_folder_is_a_clear_error(saved: SavedSession, folder: Path) -> None:
     with pytest.raises(NoFolder, match=r"no folder .*none"):
         write_file(saved, Form.HTML, folder / "none" / "room.html")
 
 
-def test_a_device_is_written_to_as_it_is(saved: SavedRoom) -> None:
+def test_a_device_is_written_to_as_it_is(saved: SavedSession) -> None:
     write_file(saved, Form.LINES, Path(os.devnull), force=True)
     assert not Path(os.devnull).is_file()
 
 
 def test_json_lines_with_files_are_an_archive_that_can_be_imported(
-    saved: SavedRoom, folder: Path
+    saved: SavedSession, folder: Path
 ) -> None:
     path = folder / "room.zip"
     assert write_file(saved, Form.LINES, path, attachments=True) == []
@@ -103,7 +106,7 @@ def test_json_lines_with_files_are_an_archive_that_can_be_imported(
     assert imported.notes == []
 
 
-def test_markdown_has_its_files_beside_it(saved: SavedRoom, folder: Path) -> None:
+def test_markdown_has_its_files_beside_it(saved: SavedSession, folder: Path) -> None:
     path = folder / "room.md"
     write_file(saved, Form.MARKDOWN, path, attachments=True)
     (address,) = re.findall(r"\]\((.*)\)", path.read_text())
@@ -116,7 +119,7 @@ def test_markdown_has_its_files_beside_it(saved: SavedRoom, folder: Path) -> Non
     write_file(saved, Form.MARKDOWN, path, attachments=True, force=True)
 
 
-def with_files(saved: SavedRoom, *contents: bytes) -> None:
+def with_files(saved: SavedSession, *contents: bytes) -> None:
     """Let the room be one of files only, named like ways out of their folder."""
     blobs = BlobStore(saved.folder / BLOBS_NAME)
     files = []
@@ -131,7 +134,7 @@ def with_files(saved: SavedRoom, *contents: bytes) -> None:
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
 
 
-def test_no_name_of_a_file_leads_elsewhere(saved: SavedRoom, folder: Path) -> None:
+def test_no_name_of_a_file_leads_elsewhere(saved: SavedSession, folder: Path) -> None:
     with_files(saved, DRAWING, PICTURE)
     write_file(saved, Form.MARKDOWN, folder / "room.md", attachments=True)
     assert names_in(folder) == ["room-files", "room.md"]
@@ -141,7 +144,9 @@ def test_no_name_of_a_file_leads_elsewhere(saved: SavedRoom, folder: Path) -> No
     assert not any(set(address) & set(" ()") for address in addresses)
 
 
-def test_a_page_shows_pictures_and_offers_everything_else(saved: SavedRoom, folder: Path) -> None:
+def test_a_page_shows_pictures_and_offers_everything_else(
+    saved: SavedSession, folder: Path
+) -> None:
     """A drawing can hold a script, so it is nothing to be shown."""
     with_files(saved, DRAWING, PICTURE)
     write_file(saved, Form.HTML, folder / "room.html", attachments=True)
@@ -155,13 +160,13 @@ def test_a_page_shows_pictures_and_offers_everything_else(saved: SavedRoom, fold
 
 
 @pytest.mark.parametrize("form", [Form.MARKDOWN, Form.HTML, Form.LINES])
-def test_files_that_are_not_here_are_told_of(saved: SavedRoom, folder: Path, form: Form) -> None:
+def test_files_that_are_not_here_are_told_of(saved: SavedSession, folder: Path, form: Form) -> None:
     BlobStore(saved.folder / BLOBS_NAME).remove(DIGEST)
     (note,) = write_file(saved, form, folder / "room", attachments=True)
     assert "not stored here" in note
 
 
-def test_a_recording_holds_no_files(saved: SavedRoom, folder: Path) -> None:
+def test_a_recording_holds_no_files(saved: SavedSession, folder: Path) -> None:
     with pytest.raises(NotExported, match="no attached files"):
         write_file(saved, Form.CAST, folder / "room.cast", attachments=True)
     assert names_in(folder) == []
@@ -169,7 +174,7 @@ def test_a_recording_holds_no_files(saved: SavedRoom, folder: Path) -> None:
 
 @pytest.mark.parametrize("form", Form)
 def test_what_is_printed_is_what_would_be_written(
-    saved: SavedRoom, folder: Path, form: Form
+    saved: SavedSession, folder: Path, form: Form
 ) -> None:
     write_file(saved, form, folder / "room")
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
@@ -187,7 +192,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_terminal_gets_nothing_that_is_copied_as_it_is(saved: SavedRoom) -> None:
+def test_a_terminal_gets_nothing_that_is_copied_as_it_is(saved: SavedSession) -> None:
     terminal = Terminal()
     for attachments in (False, True):
         with pytest.raises(NotExported, match="a terminal may obey"):
@@ -197,6 +202,48 @@ def test_a_terminal_gets_nothing_that_is_copied_as_it_is(saved: SavedRoom) -> No
     assert terminal.getvalue()
 
 
-def test_markdown_that_is_printed_has_nothing_beside_it(saved: SavedRoom) -> None:
+def test_markdown_that_is_printed_has_nothing_beside_it(saved: SavedSession) -> None:
     with pytest.raises(NotExported, match="name a file"):
         print_out(saved, Form.MARKDOWN, io.StringIO(), attachments=True)
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["md", "html", "jsonl", "zip", "cast"])
+def test_the_name_of_a_file_says_how_a_session_is_written(
+    recorded: Recorded, tmp_path: Path, ending: str
+) -> None:
+    saved = recorded.said("Garden", "hi there")
+    wanted = tmp_path / f"out.{ending}"
+    path, _ = export_session(recorded.store, saved.id, str(wanted))
+    assert path == wanted
+    assert wanted.stat().st_size
+    with pytest.raises(InTheWay):
+        export_session(recorded.store, saved.id, str(wanted))
+
+
+def test_attached_files_come_along_if_that_is_wanted(recorded: Recorded, tmp_path: Path) -> None:
+    content = b"plant apples"
+    here = FileRef(sha256(content).hexdigest(), "notes.txt", len(content), "text/plain")
+    away = FileRef("0" * 64, "gone.txt", 9, "text/plain")
+    saved = recorded.session("Garden", MessagePosted("1", "see this", files=(here, away)))
+    assert recorded.store.attached(saved.id) == []
+    (tmp_path / "notes").write_bytes(content)
+    BlobStore(saved.folder / "blobs").add(tmp_path / "notes")
+    assert recorded.store.attached(saved.id) == [len(content)]
+    export_session(recorded.store, saved.id, str(tmp_path / "out.md"))
+    assert not (tmp_path / "out-files").exists()
+    wanted = str(tmp_path / "out.md")
+    _, (note,) = export_session(recorded.store, saved.id, wanted, attachments=True, force=True)
+    assert "gone.txt" in note
+    assert len(list((tmp_path / "out-files").iterdir())) == 1
+
+
+def test_a_name_that_says_nothing_is_refused(recorded: Recorded, tmp_path: Path) -> None:
+    saved = recorded.said("Garden", "hi there")
+    with pytest.raises(NoForm, match=r"\.jsonl"):
+        export_session(recorded.store, saved.id, str(tmp_path / "out.doc"))
+    assert not (tmp_path / "out.doc").exists()

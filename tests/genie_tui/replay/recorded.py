@@ -5,9 +5,6 @@ from pathlib import Path
 
 from tests.genie_tui.widgets.room_log import START, RoomLog
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.lines import encode_line
-from genie_core.archive.saved import SavedRoom
 from genie_core.room.protocol.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -19,6 +16,9 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.session import SavedSession
 
 
 class ListLog:
@@ -78,14 +78,14 @@ def a_day() -> RoomLog:
     return log
 
 
-def save(sessions: Path, events: Iterable[Event], title: str = "Garden") -> SavedRoom:
+def save(sessions: Path, events: Iterable[Event], title: str = "Garden") -> SavedSession:
     """A room of ann's on disk, with this log."""
-    saved = Catalogue(sessions).create(title, START, host="ann", name="ann")
+    saved = Catalog(sessions).create(title, START, host="ann", name="ann")
     append(saved, events)
     return saved
 
 
-def append(saved: SavedRoom, events: Iterable[Event]) -> None:
+def append(saved: SavedSession, events: Iterable[Event]) -> None:
     """Let a room's log grow."""
     with saved.log_path.open("ab") as log:
         log.writelines(encode_line(event) for event in events)

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 from tests.genie_tui.replay.recorded import a_day, save
 
-from genie_core.archive.errors import ArchiveError, UnknownRoom
+from genie_core.sessions.errors import UnknownSession
+from genie_core.storage.errors import StorageError
 from genie_tui.replay.recording import open_recording
 
 
@@ -57,10 +58,10 @@ def test_damage_is_told(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UnknownRoom):
+    with pytest.raises(UnknownSession):
         open_recording(tmp_path, "nothing")
     saved = save(tmp_path, a_day().events)
     saved.log_path.unlink()
     saved.log_path.mkdir()
-    with pytest.raises(ArchiveError):
+    with pytest.raises(StorageError):
         open_recording(tmp_path, saved.id)

@@ -5,8 +5,8 @@ from pathlib import Path
 from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, in_room, until
 from textual.geometry import Region
 
-from genie_core.archive.labels import Label, Labels
 from genie_core.room.protocol.events import DecisionMade
+from genie_core.sessions.labels import Label, Labels
 from genie_tui.screens.label_desk import UNDECIDED
 from genie_tui.screens.room import RoomScreen
 from genie_tui.widgets.ledger import Ledger

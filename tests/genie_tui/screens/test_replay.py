@@ -14,8 +14,6 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from genie_core.archive.lines import encode_line
-from genie_core.archive.saved import SavedRoom
 from genie_core.assistant.what_if.report import CaseResult, Comparison, WhatIfReport
 from genie_core.room.protocol.events import (
     AnswerPosted,
@@ -30,6 +28,8 @@ from genie_core.room.protocol.events import (
     RunFailed,
 )
 from genie_core.room.state.room_state import WINDOW
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.session import SavedSession
 from genie_tui.app import GenieApp
 from genie_tui.doorman import House
 from genie_tui.locations import Locations, find_locations
@@ -59,7 +59,7 @@ def places(tmp_path: Path) -> Locations:
 
 
 @pytest.fixture
-def saved(places: Locations) -> SavedRoom:
+def saved(places: Locations) -> SavedSession:
     return save(places.sessions, a_day().events)
 
 
@@ -206,7 +206,7 @@ async def test_a_replay_of_more_than_the_state_knows_ends_like_the_room(places: 
 
 
 async def test_it_says_that_it_is_a_replay_and_takes_no_words(
-    places: Locations, saved: SavedRoom
+    places: Locations, saved: SavedSession
 ) -> None:
     before = {path: path.read_bytes() for path in saved.folder.iterdir() if path.suffix != ".idx"}
     async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
@@ -219,7 +219,7 @@ async def test_it_says_that_it_is_a_replay_and_takes_no_words(
 
 
 async def test_what_waited_is_shown_and_can_not_be_answered(
-    places: Locations, saved: SavedRoom
+    places: Locations, saved: SavedSession
 ) -> None:
     async with watching(places, ReplayRoom(saved.id, 12)) as (screen, pilot):
         await pilot.press("ctrl+g")
@@ -235,7 +235,7 @@ async def test_what_waited_is_shown_and_can_not_be_answered(
 # Moving
 
 
-async def test_keys_lead_to_what_stands_out(places: Locations, saved: SavedRoom) -> None:
+async def test_keys_lead_to_what_stands_out(places: Locations, saved: SavedSession) -> None:
     async with watching(places, ReplayRoom(saved.id, 1)) as (screen, pilot):
         ways = [("d", 6), ("d", 9), ("D", 6), ("a", 12), ("p", 13), ("f", 14), ("N", 10)]
         for key, seq in [*ways, ("shift+left", 8), ("n", 10), ("P", 10), ("home", 1), ("end", END)]:
@@ -250,7 +250,7 @@ async def test_keys_lead_to_what_stands_out(places: Locations, saved: SavedRoom)
         assert not any("delegated" in line for line in lines(screen.query_one(Ledger)))
 
 
-async def test_a_click_on_the_bar_leads_there(places: Locations, saved: SavedRoom) -> None:
+async def test_a_click_on_the_bar_leads_there(places: Locations, saved: SavedSession) -> None:
     async with watching(places, ReplayRoom(saved.id, 1)) as (screen, pilot):
         bar = screen.query_one(SeekBar)
         await pilot.click(SeekBar, offset=(bar.size.width // 2 + 2, 1))
@@ -263,7 +263,7 @@ async def test_a_click_on_the_bar_leads_there(places: Locations, saved: SavedRoo
         await at(screen, pilot, 1)
 
 
-async def test_it_plays_in_the_time_of_its_clock(places: Locations, saved: SavedRoom) -> None:
+async def test_it_plays_in_the_time_of_its_clock(places: Locations, saved: SavedSession) -> None:
     clock = HandClock()
     async with watching(places, ReplayRoom(saved.id), clock) as (screen, pilot):
         assert "playing" in words(screen)
@@ -285,7 +285,7 @@ async def test_it_plays_in_the_time_of_its_clock(places: Locations, saved: Saved
         await until(pilot, lambda: "paused" in words(screen))
 
 
-async def test_a_search_leads_to_what_was_said(places: Locations, saved: SavedRoom) -> None:
+async def test_a_search_leads_to_what_was_said(places: Locations, saved: SavedSession) -> None:
     async with watching(places, ReplayRoom(saved.id, 1)) as (screen, pilot):
         await pilot.press("slash", *"tidy", "enter")
         await at(screen, pilot, 10)
@@ -302,7 +302,7 @@ async def test_a_search_leads_to_what_was_said(places: Locations, saved: SavedRo
 # Reading
 
 
-async def test_why_nobody_answered(places: Locations, saved: SavedRoom) -> None:
+async def test_why_nobody_answered(places: Locations, saved: SavedSession) -> None:
     async with watching(places, ReplayRoom(saved.id, 9)) as (screen, pilot):
         assert "a greeting" not in said(screen)
         await pilot.press("w")
@@ -313,7 +313,7 @@ async def test_why_nobody_answered(places: Locations, saved: SavedRoom) -> None:
         await until(pilot, lambda: pilot.app.screen is screen)
 
 
-async def test_a_decision_is_marked_and_stays_so(places: Locations, saved: SavedRoom) -> None:
+async def test_a_decision_is_marked_and_stays_so(places: Locations, saved: SavedSession) -> None:
     async with watching(places, ReplayRoom(saved.id, 9)) as (screen, pilot):
         await pilot.press("exclamation_mark")
         await until(pilot, lambda: "marked" in said(screen))
@@ -326,7 +326,7 @@ async def test_a_decision_is_marked_and_stays_so(places: Locations, saved: Saved
 
 
 async def test_the_keyboard_goes_to_the_activity_and_back(
-    places: Locations, saved: SavedRoom
+    places: Locations, saved: SavedSession
 ) -> None:
     async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
         assert screen.focused is None
@@ -338,7 +338,7 @@ async def test_the_keyboard_goes_to_the_activity_and_back(
 
 
 async def test_a_row_of_the_activity_leads_to_its_message(
-    places: Locations, saved: SavedRoom
+    places: Locations, saved: SavedSession
 ) -> None:
     async with watching(places, ReplayRoom(saved.id, END)) as (screen, pilot):
         ledger, timeline = screen.query_one(Ledger), screen.query_one(Timeline)
@@ -355,7 +355,7 @@ async def test_a_row_of_the_activity_leads_to_its_message(
         assert timeline.chosen.seq == row.said.seq
 
 
-async def test_it_fits_a_small_screen(places: Locations, saved: SavedRoom) -> None:
+async def test_it_fits_a_small_screen(places: Locations, saved: SavedSession) -> None:
     async with watching(places, ReplayRoom(saved.id, 9), size=(70, 18)) as (screen, pilot):
         await until(pilot, lambda: "good morning" in said(screen))
         assert not screen.query_one(SidePanel).is_on_screen
@@ -396,7 +396,7 @@ async def test_a_room_that_is_held_is_played_from_its_start_and_then_followed(
             await until(pilot, lambda: "something new" in said(screen))
 
 
-async def test_a_room_that_is_held_is_shown_instead(places: Locations, saved: SavedRoom) -> None:
+async def test_a_room_that_is_held_is_shown_instead(places: Locations, saved: SavedSession) -> None:
     app = GenieApp(
         House("ann", Settings(local=True), places), ResumeRoom(saved.id), "ann", clock=HandClock()
     )
@@ -415,14 +415,14 @@ async def test_a_room_that_is_held_is_shown_instead(places: Locations, saved: Sa
 # Coming and going
 
 
-async def test_leaving_ends_what_began_with_it(places: Locations, saved: SavedRoom) -> None:
+async def test_leaving_ends_what_began_with_it(places: Locations, saved: SavedSession) -> None:
     async with watching(places, ReplayRoom(saved.id, 3)) as (_, pilot):
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.return_code is not None)
     assert pilot.app.return_code == 0
 
 
-async def test_from_the_lobby_one_comes_back_to_it(places: Locations, saved: SavedRoom) -> None:
+async def test_from_the_lobby_one_comes_back_to_it(places: Locations, saved: SavedSession) -> None:
     app = GenieApp(House("ann", Settings(local=True), places), None, "ann", clock=HandClock())
     async with app.run_test(size=SIZE) as pilot:
         lobby = app.screen
@@ -438,7 +438,7 @@ async def test_from_the_lobby_one_comes_back_to_it(places: Locations, saved: Sav
         )
 
 
-async def test_an_unknown_room_is_said_in_a_line(places: Locations, saved: SavedRoom) -> None:
+async def test_an_unknown_room_is_said_in_a_line(places: Locations, saved: SavedSession) -> None:
     app = GenieApp(House("ann", Settings(), places), ReplayRoom(saved.id + "x"), "ann")
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: app.return_code is not None)
@@ -504,7 +504,7 @@ def replace_at(event: Event, at: float) -> Event:
 
 
 async def test_reports_of_other_reasoners_lead_to_the_messages(
-    places: Locations, saved: SavedRoom
+    places: Locations, saved: SavedSession
 ) -> None:
     clock = HandClock()
     async with watching(places, ReplayRoom(saved.id, at=END), clock) as (screen, pilot):

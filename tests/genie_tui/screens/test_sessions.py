@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.genie_tui.recorded import NOW, Recorded
+from tests.genie_core.sessions.recorded import NOW, Recorded
 from tests.genie_tui.scripted_seat import ScriptedDoorman, ScriptedSeat, Ticking, until
 from textual.events import Key
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from genie_core.archive.blobs import BlobStore
-from genie_core.archive.search_hit import Hit
-from genie_core.archive.search_words import Snippet
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import AnswerPosted, FileRef, MessagePosted
+from genie_core.sessions.listing import SessionRow, Sort
+from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.search.query import Snippet
+from genie_core.storage.blobs import BlobStore
 from genie_tui.app import GenieApp
 from genie_tui.opening import Opening, RejoinRoom, ReplayRoom, ResumeRoom
 from genie_tui.screens import sessions
@@ -29,7 +30,6 @@ from genie_tui.screens.lobby import LobbyScreen
 from genie_tui.screens.room import RoomScreen
 from genie_tui.screens.sessions import SessionsScreen
 from genie_tui.screens.settings import SettingsScreen
-from genie_tui.session_row import SessionRow, Sort
 from genie_tui.settings import Settings
 from genie_tui.settings_form import SettingsForm
 from genie_tui.settings_source import SettingsSource
@@ -182,8 +182,8 @@ async def test_an_empty_list_says_so(recorded: Recorded) -> None:
 
 async def test_enter_and_r_lead_where_the_session_allows(recorded: Recorded) -> None:
     mine = recorded.said("Mine", "hi").id
-    theirs = recorded.catalogue.copy_of("r1", "Theirs", "ann", NOW, address="127.0.0.1:7").id
-    others = recorded.catalogue.copy_of("r1", "Others", "bob", NOW, address="127.0.0.1:7").id
+    theirs = recorded.catalog.copy_of("r1", "Theirs", "ann", NOW, address="127.0.0.1:7").id
+    others = recorded.catalog.copy_of("r1", "Others", "bob", NOW, address="127.0.0.1:7").id
     async with listed(recorded) as (screen, pilot):
         rows = screen.query_one(SessionList)
         for id_ in (mine, theirs, others):
@@ -259,7 +259,7 @@ async def test_a_hit_opens_the_replay_at_that_place(recorded: Recorded) -> None:
         rows = screen.query_one(SessionList)
         await find_one(screen, pilot, "may")
         await pilot.press("enter", "end")
-        await until(pilot, lambda: isinstance(rows.selected, Hit))
+        await until(pilot, lambda: isinstance(rows.selected, SearchHit))
         await until(pilot, lambda: "plant apples in May" in text(screen, "#preview-lines"))
         await pilot.press("enter", "r")
         await until(pilot, lambda: screen.chosen == [ReplayRoom(saved.id, at=5)] * 2)
@@ -559,7 +559,7 @@ async def test_a_thousand_sessions_are_drawn_only_where_they_are_seen(
         monkeypatch.setattr("genie_tui.widgets.session_list.line", counted)
         many = [SessionRow(str(n), f"Session {n}", size=1) for n in range(1_000)]
         rows.show_rows(many)
-        hits = [Hit("5", "Session 5", 4, 4, NOW, "ann", "message", Snippet("x"))]
+        hits = [SearchHit("5", "Session 5", 4, 4, NOW, "ann", "message", Snippet("x"))]
         rows.show_hits(hits, "found")
         await pilot.pause()
         await pilot.press("end")

@@ -20,9 +20,9 @@ from genie_core.privacy import redaction
 from genie_core.privacy.known_secrets import KnownSecrets
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote, QuotedLine, RunCancelled
 from genie_core.room.seat import Unrecorded, Unsent
+from genie_core.sessions.view_state import View
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
 from genie_tui.screens.room import RoomScreen
-from genie_tui.view_state import View
 from genie_tui.widgets.activity import Activity
 from genie_tui.widgets.composer.attachments import AttachmentLine
 from genie_tui.widgets.ledger_log import Filter

@@ -1,8 +1,8 @@
 import pytest
 from rich.style import Style
 
-from genie_core.archive.holder import Holder
-from genie_tui.session_row import SessionRow, Sort
+from genie_core.sessions.listing import SessionRow, Sort
+from genie_core.sessions.lock import LockHolder
 from genie_tui.widgets.session_columns import columns, fitted, head, line, sort_at
 
 ROW = SessionRow(
@@ -45,7 +45,7 @@ def test_everything_is_there_where_there_is_room() -> None:
 
 
 def test_who_has_a_session_open_is_told_on_every_usual_terminal() -> None:
-    held = Holder(7, "cleo")
+    held = LockHolder(7, "cleo")
     for width in (75, 115):
         assert "open by cleo" in line(SessionRow("a", "T" * 99, holder=held), width, 0, style).text
     assert "▲2 open " in line(SessionRow("a", "T", holder=held, parked=2), 75, 0, style).text + " "

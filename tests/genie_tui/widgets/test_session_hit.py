@@ -1,17 +1,16 @@
 import pytest
 from rich.style import Style
 
-from genie_core.archive.search_entries import EntryKind
-from genie_core.archive.search_hit import Hit
-from genie_core.archive.search_words import Snippet
+from genie_core.sessions.search.documents import DocumentKind, SearchHit
+from genie_core.sessions.search.query import Snippet
 from genie_tui.widgets.session_hit import HIT_LINES, hit_lines
 
 FOUND = Style(bold=True)
 
 
-def hit(kind: EntryKind = "message") -> Hit:
+def hit(kind: DocumentKind = "message") -> SearchHit:
     snippet = Snippet("plant [/red] apples\x1b[2J now", ((13, 19),))
-    return Hit("a", "Garden", 7, 4, 100.0, "ann\u202e", kind, snippet)
+    return SearchHit("a", "Garden", 7, 4, 100.0, "ann\u202e", kind, snippet)
 
 
 def style(name: str) -> Style:
@@ -42,5 +41,5 @@ def test_it_has_exactly_its_lines_however_narrow(width: int) -> None:
         ("failure", "failure for ann"),
     ],
 )
-def test_what_was_found_is_named(kind: EntryKind, words: str) -> None:
+def test_what_was_found_is_named(kind: DocumentKind, words: str) -> None:
     assert words in hit_lines(hit(kind), 80, 4_000.0, style)[0].text

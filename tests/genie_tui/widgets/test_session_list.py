@@ -7,9 +7,9 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from genie_core.archive.search_hit import Hit
-from genie_core.archive.search_words import Snippet
-from genie_tui.session_row import SessionRow
+from genie_core.sessions.listing import SessionRow
+from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.search.query import Snippet
 from genie_tui.widgets.session_list import Item, SessionList
 
 
@@ -32,8 +32,10 @@ def row(number: int) -> SessionRow:
     return SessionRow(f"id{number}", f"Session {number}")
 
 
-def hit(number: int) -> Hit:
-    return Hit(f"id{number}", f"Session {number}", number, 1, 0.0, "ann", "message", Snippet("x"))
+def hit(number: int) -> SearchHit:
+    return SearchHit(
+        f"id{number}", f"Session {number}", number, 1, 0.0, "ann", "message", Snippet("x")
+    )
 
 
 @asynccontextmanager

@@ -9,11 +9,11 @@ from textual.containers import VerticalScroll
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from genie_core.archive.holder import Holder
-from genie_core.archive.search_hit import Hit
-from genie_core.archive.search_words import Snippet
-from genie_core.archive.spoken import Line
-from genie_tui.session_row import SessionRow, Way
+from genie_core.sessions.listing import OpenMode, SessionRow
+from genie_core.sessions.lock import LockHolder
+from genie_core.sessions.search.documents import SearchHit
+from genie_core.sessions.search.query import Snippet
+from genie_core.sessions.transcript import TranscriptLine
 from genie_tui.widgets.session_preview import SessionPreview, brief
 
 
@@ -37,7 +37,7 @@ async def test_a_session_is_described() -> None:
     row = SessionRow(
         "2026-a",
         "Garden [/red]\x1b[2J",
-        Way.JOIN,
+        OpenMode.JOIN,
         host="bob\u202e",
         names=("ann", "bob"),
         messages=1_234,
@@ -58,14 +58,16 @@ async def test_a_session_is_described() -> None:
         ):
             assert part in text
         assert "open in" not in text
-        preview.show_session(replace(row, holder=Holder(7, "bob\u202e")))
+        preview.show_session(replace(row, holder=LockHolder(7, "bob\u202e")))
         assert "open in process 7 of bob" in shown(preview)
         preview.show_session(None)
         assert shown(preview).strip() == ""
 
 
 def test_in_one_line_there_is_what_the_list_does_not_say() -> None:
-    row = SessionRow("a", "Garden", Way.JOIN, host="bob", holder=Holder(7, "ann"), note="[b]\x1b")
+    row = SessionRow(
+        "a", "Garden", OpenMode.JOIN, host="bob", holder=LockHolder(7, "ann"), note="[b]\x1b"
+    )
     assert str(brief(row)) == "a · hosted by bob · open in process 7 of ann · [b]␛"
     assert str(brief(SessionRow("a", "Garden", due="old"))).endswith(" · past your limit: old")
 
@@ -73,7 +75,9 @@ def test_in_one_line_there_is_what_the_list_does_not_say() -> None:
 async def test_the_last_messages_are_shown_as_they_are_and_long_ones_in_part() -> None:
     async with stage() as (preview, _):
         preview.show_session(SessionRow("a", "Garden"))
-        preview.show_lines([Line(1, 0.0, "ann", "[b]hi\x07"), Line(2, 0.0, "bob", "x" * 1_000)])
+        preview.show_lines(
+            [TranscriptLine(1, 0.0, "ann", "[b]hi\x07"), TranscriptLine(2, 0.0, "bob", "x" * 1_000)]
+        )
         text = shown(preview)
         assert "[b]hi␇" in text
         assert text.count("x") < 500
@@ -86,7 +90,9 @@ async def test_the_last_messages_are_shown_as_they_are_and_long_ones_in_part() -
 async def test_the_facts_stay_in_view_above_many_messages() -> None:
     async with stage() as (preview, pilot):
         preview.show_session(SessionRow("a", "Garden"))
-        preview.show_lines([Line(seq, 0.0, "ann", f"message {seq}") for seq in range(1, 40)])
+        preview.show_lines(
+            [TranscriptLine(seq, 0.0, "ann", f"message {seq}") for seq in range(1, 40)]
+        )
         scroll = preview.query_one("#preview-scroll", VerticalScroll)
         await until(pilot, lambda: 0 < scroll.max_scroll_y == scroll.scroll_y)
         facts = preview.query_one("#preview-facts")
@@ -94,7 +100,9 @@ async def test_the_facts_stay_in_view_above_many_messages() -> None:
 
 
 async def test_of_a_hit_its_surroundings_are_shown() -> None:
-    hit = Hit("a", "Garden", 4, 4, 0.0, "ann", "message", Snippet("plant [b]apples", ((9, 15),)))
+    hit = SearchHit(
+        "a", "Garden", 4, 4, 0.0, "ann", "message", Snippet("plant [b]apples", ((9, 15),))
+    )
     async with stage() as (preview, _):
         preview.show_session(SessionRow("a", "Garden"), hit)
         assert "plant [b]apples" in shown(preview)

@@ -7,14 +7,15 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, NamedTuple
 
-from genie_core.archive.catalogue import Catalogue, Listing
-from genie_core.archive.errors import ArchiveError, DamagedRoom, check_ordinary
-from genie_core.archive.lines import read_lines
-from genie_core.archive.saved import LOG_NAME
-from genie_core.archive.spoken import AGENT
 from genie_core.assistant.tools.output import cannot, contains, counted, excerpt, listed, terms_of
 from genie_core.assistant.tools.shell.sandbox import TookTooLong, WorkFailed, isolated
 from genie_core.room.protocol.events import AnswerPosted, Event, MessagePosted
+from genie_core.sessions.catalog import Catalog, Listing
+from genie_core.sessions.errors import DamagedSession, check_ordinary
+from genie_core.sessions.log.format import read_lines
+from genie_core.sessions.session import LOG_NAME
+from genie_core.sessions.transcript import AGENT
+from genie_core.storage.errors import StorageError
 
 MAX_ROOM_HITS: Final = 50
 MAX_LOG_BYTES: Final = 200_000_000
@@ -75,8 +76,8 @@ def found_in(folder: str, words: str, room: str, limit: int, seconds: float) -> 
     until = monotonic() + seconds
     search = _Search(terms_of(words))
     try:
-        listings = Catalogue(Path(folder)).all()
-    except ArchiveError as error:
+        listings = Catalog(Path(folder)).all()
+    except StorageError as error:
         return cannot(str(error))
     wanted = [each for each in listings if _fits(each, room)]
     for place, listing in enumerate(wanted):
@@ -98,7 +99,7 @@ def _look_into(search: _Search, folder: Path, listing: Listing) -> None:
         return
     try:
         events = _events(folder / LOG_NAME)
-    except (OSError, ArchiveError) as error:
+    except (OSError, StorageError) as error:
         search.notes.append(f"{listing.id}: {' '.join(str(error).split())}")
         return
     search.rooms += 1
@@ -110,12 +111,12 @@ def _look_into(search: _Search, folder: Path, listing: Listing) -> None:
 
 
 def _events(log: Path) -> list[Event]:
-    """What the log holds as far as it can be believed. Raises `OSError` or `ArchiveError`."""
+    """What the log holds as far as it can be believed. Raises `OSError` or `StorageError`."""
     if not log.exists():
         return []
     check_ordinary(log)
     if log.stat().st_size > MAX_LOG_BYTES:
-        raise DamagedRoom(log, f"it has more than {MAX_LOG_BYTES:,} bytes")
+        raise DamagedSession(log, f"it has more than {MAX_LOG_BYTES:,} bytes")
     return read_lines(log.read_bytes()).events
 
 

@@ -3,9 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from genie_core.archive.catalogue import Catalogue
-from genie_core.archive.lines import encode_line
-from genie_core.archive.saved import RECORD_NAME, SavedRoom
 from genie_core.assistant.tools.chat import rooms
 from genie_core.assistant.tools.chat.rooms import Rooms, found_in
 from genie_core.room.protocol.events import (
@@ -17,12 +14,15 @@ from genie_core.room.protocol.events import (
     RecoveredEvent,
     RoomCreated,
 )
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.session import METADATA_NAME, SavedSession
 
 NOON = 1_790_000_000.0
 
 
-def save(base: Path, title: str, *said: tuple[str, AnyBody]) -> SavedRoom:
-    saved = Catalogue(base).create(title, NOON)
+def save(base: Path, title: str, *said: tuple[str, AnyBody]) -> SavedSession:
+    saved = Catalog(base).create(title, NOON)
     events = [Event(1, NOON, ROOM, RoomCreated(saved.id, title))]
     events += [Event(seq, NOON + seq, by, body) for seq, (by, body) in enumerate(said, 2)]
     saved.log_path.write_bytes(b"".join(map(encode_line, events)))
@@ -52,7 +52,7 @@ async def test_messages_of_all_rooms_are_found_with_where_and_when_they_were_sai
     said = (await Rooms(base, seconds=60).search_rooms("water")).splitlines()
     assert said[0] == '4 messages with "water" (2 rooms searched):'
     assert len(said) == 5
-    [garden] = [each for each in Catalogue(base).all() if each.title == "Garden"]
+    [garden] = [each for each in Catalog(base).all() if each.title == "Garden"]
     [line] = [each for each in said if "plants" in each]
     assert line.startswith(f"- Garden ({garden.id}), 2026-09-21 ")
     assert line.endswith(", ann: Who waters the plants?")
@@ -77,7 +77,7 @@ def test_rooms_that_cannot_be_read_are_told_and_passed_over(
 ) -> None:
     for number in range(5):
         broken = save(base, f"Broken {number}")
-        (broken.folder / RECORD_NAME).write_bytes(b"{")
+        (broken.folder / METADATA_NAME).write_bytes(b"{")
     folder = save(base, "Folder")
     folder.log_path.unlink()
     folder.log_path.mkdir()

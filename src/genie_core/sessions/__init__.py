@@ -1,0 +1,1 @@
+"""Sessions on disk: each a folder with a room's log, its metadata and the attached files."""

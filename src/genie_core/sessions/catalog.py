@@ -1,0 +1,382 @@
+"""All sessions of one person on one machine."""
+
+import difflib
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from genie_core.datastore import path_name
+from genie_core.sessions.errors import AmbiguousSession, UnknownSession, about
+from genie_core.sessions.lock import LockHolder, hold, holder, in_turn
+from genie_core.sessions.log.reader import last_logged
+from genie_core.sessions.metadata import SessionKind, SessionMetadata, one_line
+from genie_core.sessions.session import LOG_NAME, METADATA_NAME, SavedSession
+from genie_core.storage.atomic import make_private_folder, sync_folder
+from genie_core.storage.blobs import on_disk
+from genie_core.storage.errors import StorageError, disk_access
+
+SLUG_CHARS: Final = 24
+MOST_NEAR: Final = 3
+"""This many ids are proposed in place of one that there is not."""
+
+APART: Final = "+"
+"""Before what tells copies of rooms from each other whose hosts claim the same id."""
+
+STAGING: Final = ".importing-"
+"""How the folder of an unfinished import or fork begins, among those of the sessions."""
+
+_DAY: Final = re.compile(r"\A\d{4}-\d\d-\d\d-?")
+_LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misread
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A saved room in a list.
+
+    `note` says what is wrong with it, usually nothing; without `metadata` it can't be opened.
+    `size` is what its folder takes on the disk, in bytes; 0 unless it was asked for.
+    """
+
+    id: str
+    title: str
+    kind: SessionKind
+    last_activity: float
+    people: int
+    messages: int
+    note: str = ""
+    metadata: SessionMetadata | None = None
+    size: int = 0
+
+
+class Catalog:
+    """The saved rooms below a folder, which need not exist yet.
+
+    All methods block. Whatever the system refuses to do with the folder is a `DiskFailure`.
+    """
+
+    def __init__(self, base: Path) -> None:
+        self._base = base
+
+    @property
+    def base(self) -> Path:
+        """The folder with those of the rooms."""
+        return self._base
+
+    def create(
+        self,
+        title: str,
+        now: float,
+        *,
+        suffix: Callable[[], str] | None = None,
+        **settings: Any,
+    ) -> SavedSession:
+        """Make a folder for a new room; `settings` are further fields of its metadata.
+
+        The id tells day and title and ends in something random: 2026-11-21-standup-3fk9. A title
+        is kept as one line without control characters, cut to its first 120 characters.
+        """
+        title = one_line(title)
+        folder = self.new_folder(title, now, suffix=suffix)
+        metadata = SessionMetadata(
+            id=folder.name, title=title, kind="hosted", created=now, last_activity=now, **settings
+        )
+        return self.enter(folder, metadata)
+
+    def new_folder(
+        self, title: str, now: float, *, suffix: Callable[[], str] | None = None
+    ) -> Path:
+        """Make an empty folder for a room, which is in no list until it has metadata or a log."""
+        with disk_access("make a folder in", self._base):
+            make_private_folder(self._base)
+            return self._base / self._take_folder(_stem(title, now), suffix or _random)
+
+    def take_in(self, folder: Path, metadata: SessionMetadata) -> SavedSession:
+        """Give a room that was put together in a folder on the same disk its id and its place."""
+        with disk_access("make a folder in", self._base), in_turn(self._base):
+            stem = _stem(metadata.title, metadata.created)
+            ids = (f"{stem}-{_random()}" for _ in count())
+            id_ = next(each for each in ids if not (self._base / each).exists())
+            SavedSession(folder, msgspec.structs.replace(metadata, id=id_)).write()
+            sync_folder(folder)
+            folder.rename(self._base / id_)
+            sync_folder(self._base)
+        return SavedSession.load(self._base / id_)
+
+    def enter(self, folder: Path, metadata: SessionMetadata) -> SavedSession:
+        """Write the metadata of a room into its folder, to survive a power cut."""
+        saved = SavedSession(folder, metadata)
+        saved.write()
+        with disk_access("sync the folder", self._base):
+            sync_folder(self._base)
+        return saved
+
+    def copy_of(
+        self, room: str, title: str, name: str, now: float, *, apart: str = "", **settings: Any
+    ) -> SavedSession:
+        """The folder for somebody's own copy of a room they joined; made if there is none.
+
+        The room's id and the person's name come from elsewhere and never act as paths. `apart`
+        tells rooms from each other whose hosts claim the same id; see `apart_by`.
+        """
+        own = f"{path_name(room)}@{path_name(name)}"
+        folder = self._base / (f"{own}{APART}{apart}" if apart else own)
+        with disk_access("make the folder", folder):
+            make_private_folder(folder)
+        with in_turn(self._base):  # several terminals of theirs may come in at the same moment
+            if (folder / METADATA_NAME).exists():
+                return SavedSession.load(folder)
+            metadata = SessionMetadata(
+                id=room,
+                title=one_line(title),
+                kind="joined",
+                created=now,
+                last_activity=now,
+                name=name,
+                **settings,
+            )
+            return self.enter(folder, metadata)
+
+    def find(self, wanted: str) -> SavedSession:
+        """The room that is meant, as `match` finds it.
+
+        Raises:
+            UnknownSession: there is none.
+            AmbiguousSession: there are several.
+            NewerVersion: this version can't read it.
+            DamagedSession: nobody can.
+
+        """
+        return SavedSession.load(self._base / self.match(wanted))
+
+    def find_titled(self, wanted: str) -> SavedSession:
+        """The session with this id or title, or the only one whose id begins like this.
+
+        Unlike `find`, it refuses a title that several sessions have. Errors as `find`.
+        """
+        titled = wanted.casefold().strip()
+        matches = [each.id for each in self.all() if each.title.casefold() == titled]
+        if len(matches) > 1:
+            raise AmbiguousSession(wanted, matches)
+        try:
+            return self.find(wanted)
+        except UnknownSession:
+            if not matches:
+                raise
+            return self.find(matches[0])
+
+    def match(self, wanted: str) -> str:
+        """The id that is this one, or the only one that begins like it or whose title is this.
+
+        A copy that was put aside counts only if there is no other. Rooms that can't be read are found, too, by their ids.
+
+        Raises:
+            UnknownSession: there is none.
+            AmbiguousSession: there are several.
+
+        """
+        known = self.ids()
+        matches = [wanted] if wanted in known else [id_ for id_ in known if id_.startswith(wanted)]
+        if not wanted.strip():
+            raise UnknownSession(wanted, ())
+        matches = matches or self._titled(wanted)
+        if not matches:
+            raise UnknownSession(wanted, self._nearest(wanted, known))
+        in_use = [id_ for id_ in matches if "~" not in id_] or matches
+        if len(in_use) > 1:
+            raise AmbiguousSession(wanted, matches)
+        return in_use[0]
+
+    def ids(self) -> list[str]:
+        """Every saved room, also those that can't be opened, in the order of their names."""
+        with disk_access("list the rooms in", self._base):
+            try:
+                entries = sorted(self._base.iterdir())
+            except FileNotFoundError:
+                return []
+        return [entry.name for entry in entries if _holds_room(entry)]
+
+    def all(self, *, sized: bool = False) -> list[Listing]:
+        """Every saved room, also those that can't be opened; the latest first.
+
+        With `sized` each is measured, for which all of its folders are gone through, and those that
+        are open are listed as they are by now.
+        """
+        listings = [self._listing(id_, now=sized) for id_ in self.ids()]
+        if sized:
+            listings = [replace(each, size=extent(self._base / each.id)) for each in listings]
+        return sorted(listings, key=lambda listing: listing.last_activity, reverse=True)
+
+    def catch_up(self) -> None:
+        """Bring the records of rooms up to their logs whose programs crashed, where possible.
+
+        Remove what killed imports and forks left behind. Quick if there was no crash since the last
+        time.
+        """
+        with suppress(StorageError):
+            sweep(self._base)
+        for id_ in self.ids():
+            with suppress(StorageError):
+                SavedSession.load(self._base / id_).catch_up()
+
+    def folder(self, id_: str) -> Path:
+        """The folder of a room that was matched or listed; it may be gone by now."""
+        return self._base / id_
+
+    def holder(self, id_: str) -> LockHolder | None:
+        """Who has a room open; None also if that can't be seen."""
+        with suppress(StorageError):
+            return holder(self._base / id_)
+        return None
+
+    def _titled(self, title: str) -> list[str]:
+        folded = title.casefold().strip()
+        return [each.id for each in self.all() if each.title.casefold() == folded]
+
+    def _nearest(self, wanted: str, known: Sequence[str]) -> list[str]:
+        """Ids and titles that contain what is wanted, and then those that are like it."""
+        folded = wanted.casefold().strip()
+        titles = {each.title.casefold(): each.id for each in self.all()}
+        near = [id_ for id_ in known if folded in id_.casefold()]
+        near += [id_ for title, id_ in titles.items() if folded in title]
+        words = {**{_word(id_): id_ for id_ in known}, **titles}
+        names = {**words, **{_without_day(id_): id_ for id_ in known}}
+        likely = difflib.get_close_matches(_without_day(folded), names, 3 * MOST_NEAR)
+        near += [names[each] for each in likely]  # one room may have been likely thrice
+        return list(dict.fromkeys(near))[:MOST_NEAR]
+
+    def _take_folder(self, stem: str, suffix: Callable[[], str]) -> str:
+        while True:
+            room = f"{stem}-{suffix()}"
+            try:
+                (self._base / room).mkdir(mode=0o700)
+            except FileExistsError:
+                continue
+            return room
+
+    def _listing(self, id_: str, *, now: bool = False) -> Listing:
+        folder = self._base / id_
+        last = last_logged(folder / LOG_NAME)  # the metadata of a room in use is older
+        happened = 0.0 if last is None else last.at
+        try:
+            saved = SavedSession.load(folder)
+        except StorageError as error:
+            active = happened or _changed_at(folder)
+            return Listing(id_, id_, "hosted", active, 0, 0, about(error, folder))
+        metadata = saved.metadata
+        if now:
+            with suppress(StorageError):  # what the metadata tells is better than nothing
+                metadata = saved.as_logged()
+        return Listing(
+            id_,
+            metadata.shown_title,
+            metadata.kind,
+            max(metadata.last_activity, happened),
+            metadata.people,
+            metadata.messages,
+            metadata=metadata,
+        )
+
+
+def apart_by(pin: str) -> str:
+    """Return the end of the folder of a room kept apart by the pin of its host's certificate."""
+    return hashlib.sha256(pin.encode()).hexdigest()[:8]
+
+
+def apart_of(saved: SavedSession) -> str:
+    """By what a copy is kept apart from others of the same id; empty for the usual one."""
+    return saved.id.partition("~")[0].partition(APART)[2]
+
+
+def extent(folder: Path) -> int:
+    """How many bytes a folder and all in it take on the disk, about. What can't be seen is left out."""
+    total = 0
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if entry.is_dir(follow_symlinks=False):
+                total += extent(Path(entry.path))
+            else:
+                total += on_disk(entry.stat(follow_symlinks=False).st_size)
+    return total
+
+
+def _word(id_: str) -> str:
+    """What an id says of the title: the part between the day and what is random."""
+    return _without_day(id_).partition("@")[0][: -len("-3fk9")]
+
+
+def _without_day(id_: str) -> str:
+    """What tells an id from others: by its day it is like all those of that day."""
+    return _DAY.sub("", id_)
+
+
+def _holds_room(folder: Path) -> bool:
+    try:
+        return any((folder / name).exists() for name in (METADATA_NAME, LOG_NAME))
+    except OSError:  # whether it does can't be seen: it is listed with what is wrong
+        return True
+
+
+def _changed_at(folder: Path) -> float:
+    """When the system says that a room was changed of which nothing can be read."""
+    for name in (LOG_NAME, METADATA_NAME):
+        with suppress(OSError):
+            return (folder / name).stat().st_mtime
+    return 0.0
+
+
+def _stem(title: str, now: float) -> str:
+    return f"{datetime.fromtimestamp(now, UTC):%Y-%m-%d}-{_slug(one_line(title))}"
+
+
+def _slug(title: str) -> str:
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    words = re.sub(r"[^a-z0-9]+", "-", plain)[:SLUG_CHARS].strip("-")
+    return words or "room"
+
+
+def _random() -> str:
+    return "".join(secrets.choice(_LETTERS) for _ in range(4))
+
+
+@contextmanager
+def staged(base: Path) -> Iterator[Path]:
+    """Make a folder for a room below `base`, on the same disk, that does not exist yet. Blocks.
+
+    What is left in it is removed in the end; if the process is killed, by the next `sweep`.
+
+    Raises:
+        DiskFailure: the folders can't be locked.
+        OSError: there is no place for them.
+
+    """
+    make_private_folder(base)
+    sweep(base)
+    with ExitStack() as stack:
+        with in_turn(base):  # a folder without a lock is one that a killed process left
+            staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=base))
+            stack.enter_context(hold(staging))
+        stack.callback(shutil.rmtree, staging, ignore_errors=True)
+        yield staging / "room"
+
+
+def sweep(base: Path) -> None:
+    """Remove what was left by processes that were killed; what can't be removed stays. Blocks."""
+    if not any(base.glob(f"{STAGING}*")):
+        return
+    with in_turn(base):
+        for staging in base.glob(f"{STAGING}*"):
+            with suppress(StorageError), hold(staging):
+                shutil.rmtree(staging, ignore_errors=True)

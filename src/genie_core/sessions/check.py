@@ -1,0 +1,202 @@
+"""Looking for what is wrong with a saved room. Nothing is locked or changed."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from genie_core.room.protocol.events import UnreadableEvent
+from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.errors import DamagedSession, NewerVersion, about, check_ordinary
+from genie_core.sessions.labels import Labels
+from genie_core.sessions.lock import holder
+from genie_core.sessions.log.format import Damages, LoggedEvent, fitting
+from genie_core.sessions.log.index import scan_all
+from genie_core.sessions.metadata import SessionMetadata, read_metadata
+from genie_core.sessions.session import LOG_NAME, METADATA_NAME
+from genie_core.storage.blobs import BLOBS_NAME, BlobStore, fault
+from genie_core.storage.errors import StorageError, disk_access
+
+MOST_REMARKS: Final = 5
+"""So many different reasons are told why events can't be shown."""
+
+
+TO_BE_CUT: Final = "the last line is unfinished: --repair, or the next opening, cuts {} off"
+
+
+class AllDamages(Damages):
+    """As `Damages`, but tells every line that can't be believed, each by itself."""
+
+    def line(self, number: int, why: str) -> None:
+        """Take note of a line that can't be believed."""
+        self.damaged += 1
+        self.lines.append((number, why))
+
+    def other(self, problem: str) -> None:
+        """Take note of anything else."""
+        self.others.append(problem)
+
+    def told(self, torn: str = TO_BE_CUT) -> list[str]:
+        """All problems, one line each."""
+        lines = [f"line {number} is damaged: {why}" for number, why in self.lines]
+        return [*self._holes(), *lines, *self.others, *self._torn(torn)]
+
+
+@dataclass(slots=True)
+class CheckedLog:
+    """What a log holds.
+
+    `broken` says whether lines are damaged, missing or repeated, or the end is torn. `blank` counts
+    the intact lines that tell nothing here, by the reason: their kind is of another version, or
+    they stand for what was lost.
+    """
+
+    state: RoomState = field(default_factory=RoomState)
+    problems: list[str] = field(default_factory=list)
+    blank: Counter[str] = field(default_factory=Counter)
+    first_at: float = 0.0
+    last_at: float = 0.0
+    broken: bool = False
+
+
+@dataclass(slots=True)
+class Checkup:
+    """What was found out about a saved room.
+
+    `problems` are lines for a person, usually none; `remarks` tell what is unusual, but in order.
+    `skipped` says why nothing was looked at. Of what was looked at, `log` is what the log holds,
+    None if it can't be read, `metadata` what is known of the session, None if that can't be read, and
+    `spoilt` are the digests of files that are not what they should be.
+    """
+
+    id: str
+    problems: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    skipped: str = ""
+    log: CheckedLog | None = None
+    metadata: SessionMetadata | None = None
+    spoilt: list[str] = field(default_factory=list)
+    files: int = 0
+
+
+def check(folder: Path) -> Checkup:
+    """Read all that belongs to a room and tell what is wrong. Blocks, for long if there is much.
+
+    A room that is open somewhere is passed over: what is written at the moment looks like damage.
+    """
+    try:
+        held_by = holder(folder)
+    except StorageError as error:
+        return Checkup(folder.name, [_said(error, folder)])
+    if held_by:
+        return Checkup(folder.name, skipped=f"it is open in {held_by}")
+    return examine(folder)
+
+
+def examine(folder: Path) -> Checkup:
+    """As `check`, for a room that nobody else has open."""
+    checkup = Checkup(folder.name)
+    try:
+        _check_metadata(folder, checkup)
+        if not checkup.skipped:
+            checkup.log = read_log(folder / LOG_NAME)
+            checkup.problems += checkup.log.problems
+            _tell_blank(checkup, checkup.log)
+            _compare(checkup, checkup.log.state)
+            _check_files(folder, checkup, checkup.log.state)
+            checkup.problems += Labels.read(folder).problems
+    except StorageError as error:
+        checkup.problems.append(_said(error, folder))
+    return checkup
+
+
+def read_log(path: Path) -> CheckedLog:
+    """Read a log to its end; one that is missing is empty.
+
+    Raises:
+        DamagedSession: it is no file.
+        DiskFailure: it can't be read.
+
+    """
+    found, damages, contradictions = CheckedLog(), AllDamages(), AllDamages()
+    for each in scanned(path, damages):
+        if isinstance(each.event.body, UnreadableEvent) and not each.lost:
+            found.blank[each.event.body.why] += 1
+        event = fitting(found.state, each.event, contradictions)
+        found.first_at = found.first_at or event.at
+        found.last_at = max(found.last_at, event.at)
+    found.problems = [*damages.told(), *contradictions.told()]
+    found.broken = bool(damages.told())
+    return found
+
+
+def scanned(path: Path, damages: Damages) -> Iterator[LoggedEvent]:
+    """The events of a log, with what is lost; raises as `read_log` does."""
+    with disk_access("read", path):
+        if path.exists():
+            check_ordinary(path)
+            with path.open("rb") as log:
+                yield from scan_all(log.fileno(), damages)
+
+
+def _said(error: StorageError, folder: Path) -> str:
+    """What an error says to somebody who is checking this folder."""
+    if isinstance(error, DamagedSession):
+        return f"{error.path.name} can't be read: {error.why}"
+    return about(error, folder)
+
+
+def _check_metadata(folder: Path, checkup: Checkup) -> None:
+    try:
+        checkup.metadata, _version = read_metadata(folder / METADATA_NAME)
+    except NewerVersion as error:
+        checkup.skipped = _said(error, folder)
+    except StorageError as error:
+        checkup.problems.append(_said(error, folder))
+
+
+def _tell_blank(checkup: Checkup, log: CheckedLog) -> None:
+    for why, count in log.blank.most_common(MOST_REMARKS):
+        events = "1 event" if count == 1 else f"{count:,} events"
+        checkup.remarks.append(f"{events} can't be shown: {why}")
+
+
+def _compare(checkup: Checkup, state: RoomState) -> None:
+    """Tell where the metadata says something else than the log."""
+    metadata = checkup.metadata
+    if metadata is None:
+        return
+    for what, said, real in (
+        ("messages", metadata.messages, state.messages),
+        ("events", metadata.head, state.head),
+    ):
+        if said > real:
+            checkup.problems.append(
+                f"{METADATA_NAME} tells of {said:,} {what}, and the log has {real:,}"
+            )
+    if metadata.head and metadata.head < state.head:
+        behind = state.head - metadata.head
+        events = "1 event" if behind == 1 else f"{behind:,} events"
+        checkup.problems.append(f"{METADATA_NAME} is behind the log, by {events}")
+
+
+def _check_files(folder: Path, checkup: Checkup, state: RoomState) -> None:
+    store = BlobStore(folder / BLOBS_NAME)
+    here, missing = store.digests(), 0
+    for digest, file in state.files.items():
+        if digest not in here:
+            missing += 1
+            continue
+        checkup.files += 1
+        path = store.path(digest)
+        with disk_access("read", path):
+            why = fault(path, digest, file.size, here[digest])
+        if why:
+            checkup.spoilt.append(digest)
+            checkup.problems.append(f"the file {digest[:12]}… is damaged: {why}")
+    if missing:
+        files = "1 file is" if missing == 1 else f"{missing:,} files are"
+        text = f"{files} not on this machine"
+        hosted = checkup.metadata is not None and checkup.metadata.kind == "hosted"
+        (checkup.problems if hosted else checkup.remarks).append(text)

@@ -1,0 +1,140 @@
+"""Errors of sessions on disk.
+
+StorageError             see `genie_core.storage.errors`
+├── UnknownSession       no session has this id
+├── AmbiguousSession     several ids begin like this
+├── NewerVersion         a later version of the program wrote the session
+├── DamagedSession       a file of the session can't be parsed
+├── SessionInUse         another process has it open; see `genie_core.sessions.lock`
+├── InvalidTag           a text can't be a tag, or can't be one more
+├── NoSuchEvent          a session has no event of that number
+├── NotTrashed           the system's trash does not take the session
+├── NotExported          a session can't be exported as asked
+├── NotImportable        a file is no exported session, or is not as it was exported
+└── AlreadySaved         the session to be imported is here already
+"""
+
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from genie_core.storage.errors import StorageError
+
+
+class UnknownSession(StorageError):
+    """No saved room has this id, nor one that begins like it."""
+
+    def __init__(self, wanted: str, nearest: Sequence[str]) -> None:
+        hint = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
+        super().__init__(f"there is no saved room {wanted!r}{hint}")
+        self.wanted = wanted
+        self.nearest = tuple(nearest)
+
+
+class AmbiguousSession(StorageError):
+    """More than one saved room begins like this."""
+
+    def __init__(self, wanted: str, candidates: Sequence[str]) -> None:
+        super().__init__(f"{wanted!r} could be any of {', '.join(candidates)}; type more of it")
+        self.wanted = wanted
+        self.candidates = tuple(candidates)
+
+
+class NewerVersion(StorageError):
+    """A saved room in a format that this version does not know."""
+
+    def __init__(self, path: Path, found: int, known: int) -> None:
+        super().__init__(
+            f"{path} was written by a newer version of the program (format {found}, this one "
+            f"knows up to {known}); update the program to open it"
+        )
+        self.path = path
+        self.found = found
+        self.known = known
+
+
+class DamagedSession(StorageError):
+    """A file of a saved room that can't be read as what it should be."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path} can't be read: {why}; what can be done: genie-tui sessions check")
+        self.path = path
+        self.why = why
+
+
+def about(error: StorageError, folder: Path) -> str:
+    """What an error says, where it is clear that it is about this folder."""
+    return str(error).replace(f"{folder}/", "")
+
+
+class InvalidTag(StorageError):
+    """A text that can't be a tag of a saved room, or can't be one more."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(f"{text[:80]!r} can't be a tag: {why}")
+        self.text = text
+        self.why = why
+
+
+class NoSuchEvent(StorageError):
+    """A saved room has no event of that number; the last one is `head`."""
+
+    def __init__(self, room: str, seq: int, head: int) -> None:
+        last = f"its last one is {head:,}" if head else "it has none"
+        super().__init__(f"the room {room} has no event {seq:,}; {last}")
+        self.room = room
+        self.seq = seq
+        self.head = head
+
+
+class NotTrashed(StorageError):
+    """The system's trash does not take the folder of a saved room, which is as it was."""
+
+    def __init__(self, folder: Path, why: str) -> None:
+        super().__init__(
+            f"{folder} can't be moved to the trash: {why}; to be rid of it, delete the folder"
+        )
+        self.folder = folder
+        self.why = why
+
+
+class NotExported(StorageError):
+    """A saved room can't be written down the way that was asked for."""
+
+    def __init__(self, room: str, why: str) -> None:
+        super().__init__(f"the room {room} can't be exported: {why}")
+        self.room = room
+        self.why = why
+
+
+class NotImportable(StorageError):
+    """What should be an exported session is something else, or was changed on its way.
+
+    Nothing of it is kept.
+    """
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name} can't be imported: {why}")
+        self.name = name
+        self.why = why
+
+
+class AlreadySaved(StorageError):
+    """The room to be imported is among the saved ones, under the same id."""
+
+    def __init__(self, room: str) -> None:
+        super().__init__(f"the room {room} is here already; to keep both, import it with --as-copy")
+        self.room = room
+
+
+def check_ordinary(path: Path) -> None:
+    """See that reading a path can't take forever, as it would with a pipe or a device.
+
+    Raises:
+        DamagedSession: it could. Folders pass: they fail by themselves when they are opened.
+        OSError: there is nothing, or it can't be looked at.
+
+    """
+    mode = path.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise DamagedSession(path, "it is not an ordinary file")

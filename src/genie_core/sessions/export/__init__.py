@@ -1,0 +1,1 @@
+"""Sessions in files: writing them in several forms, and importing them."""

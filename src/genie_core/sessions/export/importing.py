@@ -1,0 +1,222 @@
+"""Taking an exported session in: checked to the last byte, and then there at once or not at all."""
+
+import errno
+import hashlib
+import os
+import re
+import secrets
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, BinaryIO, Final
+
+import msgspec
+
+from genie_core.datastore import path_name
+from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.catalog import staged
+from genie_core.sessions.errors import AlreadySaved, NotImportable
+from genie_core.sessions.export.header import HEADER_BYTES, ExportPart, decode_header, record_of
+from genie_core.sessions.export.jsonl import PIECE
+from genie_core.sessions.export.parcel import Parcel, open_parcel
+from genie_core.sessions.labels import LABELS_NAME, Labels
+from genie_core.sessions.lock import in_turn
+from genie_core.sessions.log.format import LINE_BYTES, LogScan
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.metadata import SessionMetadata
+from genie_core.sessions.session import LOG_NAME, SavedSession
+from genie_core.storage.atomic import create_file, sync_folder, write_whole
+from genie_core.storage.blobs import BLOBS_NAME, BlobStore
+from genie_core.storage.errors import StorageError, disk_access
+
+LABELS_BYTES: Final = 16 * 1024 * 1024
+"""More than anybody thinks of the decisions in one room."""
+
+LOST: Final = 1_000
+"""As many lines or events as are there, and this many more, may be damaged or missing in a log."""
+
+_HOSTED: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_SUFFIX: Final = re.compile(r"-[a-z0-9]{4}\Z")
+_LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misread
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A room that was taken in. `notes` are lines to show to a person, usually none."""
+
+    saved: SavedSession
+    notes: list[str]
+
+
+def import_room(base: Path, source: BinaryIO, name: str, *, as_copy: bool = False) -> Imported:
+    """Take a session in from a file in which any place can be read. Blocks.
+
+    `base` is the folder of the saved rooms and `name` what errors call the file. If the room is
+    there already, `as_copy` takes it in under another id. If anything is wrong, nothing is left.
+
+    Raises:
+        NotImportable: it is no exported session, or is not as it was when it was exported.
+        AlreadySaved: the room is there, and this is not to be a copy.
+        DiskFailure: it can't be read, or there is no place for it.
+
+    """
+    with disk_access("import into", base), staged(base) as folder:
+        with open_parcel(source, name) as parcel:
+            _check_space(base, parcel.size)
+            fresh = _Import(folder, parcel, name)
+            fresh.receive()
+        return Imported(_put(base, fresh.room, as_copy=as_copy), fresh.notes)
+
+
+class _Import:
+    """A session that is being put together in a folder where no list of rooms finds it."""
+
+    def __init__(self, folder: Path, parcel: Parcel, name: str) -> None:
+        self._folder = folder
+        self._parcel = parcel
+        self._name = name
+        self.notes: list[str] = []
+        self.room: SavedSession
+
+    def receive(self) -> None:
+        """Read all of it, and check it."""
+        self._folder.mkdir(0o700)
+        lines = self._parcel.lines
+        header = decode_header(lines.readline(HEADER_BYTES), self._name)
+        record = record_of(header, self._name)
+        record = msgspec.structs.replace(record, copied="import", origin=record.id)
+        self._take(header.log, LOG_NAME)
+        if header.labels.size > LABELS_BYTES:
+            raise self._refusal("its labels are too many")
+        if header.labels.size:
+            self._take(header.labels, LABELS_NAME)
+        if lines.read(1):
+            raise self._refusal("it goes on behind its end")
+        self._check_labels()
+        state = self._check_log()
+        self._take_files(state)
+        self.room = SavedSession(self._folder, record)
+        self.room.write()
+        summary = self.room.summary(state, record.last_activity)
+        self.room.update(**{**summary, "title": record.title})  # its log may know another one
+        sync_folder(self._folder)
+
+    def _take(self, part: ExportPart, file: str) -> None:
+        """Copy so many bytes of the lines, which must be those that were exported."""
+        digest, lines, rest = hashlib.sha256(), 0, part.size
+        target = create_file(self._folder / file)
+        try:
+            while rest and (data := self._parcel.lines.read(min(rest, PIECE))):
+                rest -= len(data)
+                lines += data.count(b"\n")
+                digest.update(data)
+                write_whole(target, data)
+            os.fsync(target)
+        finally:
+            os.close(target)
+        if rest:
+            raise self._refusal(f"it ends early: {rest:,} bytes are missing")
+        if digest.hexdigest() != part.sha256 or lines != part.lines:
+            raise self._refusal(f"it was changed after it was exported{self._damage(file)}")
+
+    def _damage(self, file: str) -> str:
+        """Where it was changed, if that can be seen."""
+        if file != LOG_NAME:
+            return ""
+        told = self._survey().damages.told()
+        return f": in its log, {told[0]}" if told else ""
+
+    def _check_labels(self) -> None:
+        self.notes += Labels.read(self._folder).problems
+
+    def _check_log(self) -> RoomState:
+        """Read the log as it will be read later; damage from before the export is only told."""
+        self._survey()
+        with LogReader.open(self._folder / LOG_NAME) as log:
+            self.notes += log.problems
+            return log.state()
+
+    def _survey(self) -> LogScan:
+        """Read the log with an eye on what would fill the memory."""
+        scan, lost, read = LogScan(ordered=True), 0, 0
+        with (self._folder / LOG_NAME).open("rb") as file:
+            while data := file.read(PIECE):
+                read += len(data)
+                for found in scan.feed(data):
+                    lost += found.lost
+                    if lost > scan.lines + LOST:
+                        raise self._refusal("most of its log is missing")
+                if 2 * scan.damages.damaged > scan.lines + LOST:
+                    raise self._refusal("most of its log is damaged")
+                if read - scan.intact > LINE_BYTES:
+                    raise self._refusal(f"a line of its log is over {LINE_BYTES:,} bytes long")
+        return scan
+
+    def _take_files(self, state: RoomState) -> None:
+        """Take in the files, which must be those that messages name."""
+        for digest, size in self._parcel.files.items():
+            named = state.files.get(digest)
+            if named is None or named.size != size:
+                raise self._refusal(f"the file {digest[:12]}… in it belongs to no message")
+            blobs = BlobStore(self._folder / BLOBS_NAME, limit=size)
+            with self._parcel.file(digest) as entry:
+                self._take_file(blobs, digest, size, entry)
+        missing = len(state.files) - len(self._parcel.files)
+        if missing:
+            files = "1 attached file does" if missing == 1 else f"{missing:,} attached files do"
+            self.notes.append(f"{files} not come along")
+
+    def _take_file(self, blobs: BlobStore, digest: str, size: int, entry: IO[bytes]) -> None:
+        place = 0
+        try:
+            blobs.begin(digest, size)
+            while data := entry.read(PIECE):
+                place = blobs.write(digest, place, data)
+            blobs.finish(digest, size)
+        except StorageError as error:
+            if isinstance(error.__cause__, OSError):
+                raise
+            raise self._refusal(f"the file {digest[:12]}… in it is damaged") from error
+
+    def _refusal(self, why: str) -> NotImportable:
+        return NotImportable(self._name, why)
+
+
+def _check_space(base: Path, size: int) -> None:
+    if size > shutil.disk_usage(base).free:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _put(base: Path, room: SavedSession, *, as_copy: bool) -> SavedSession:
+    """Give a room that is complete its place among the others."""
+    with in_turn(base):
+        record = room.metadata
+        folder = _folder_of(record)
+        if (base / folder).exists():
+            if not as_copy:
+                raise AlreadySaved(folder)
+            folder = _other_name(base, folder, hosted=record.kind == "hosted")
+            if record.kind == "hosted":
+                room.update(id=folder)
+        room.folder.rename(base / folder)
+        sync_folder(base)
+    return SavedSession.load(base / folder)
+
+
+def _folder_of(record: SessionMetadata) -> str:
+    """The name of a room's folder, which acts as no path whatever the record says."""
+    if record.kind == "hosted":
+        return record.id if _HOSTED.fullmatch(record.id) else path_name(record.id)
+    return f"{path_name(record.id)}@{path_name(record.name)}"
+
+
+def _other_name(base: Path, taken: str, *, hosted: bool) -> str:
+    """A name like the one that is taken; a hosted room's is its id, and ends in something random."""
+    stem = _SUFFIX.sub("", taken) if hosted else taken
+    number = 1
+    while True:
+        letters = "".join(secrets.choice(_LETTERS) for _ in range(4))
+        name = f"{stem}-{letters}" if hosted else f"{stem}~{number}"
+        if not (base / name).exists():
+            return name
+        number += 1

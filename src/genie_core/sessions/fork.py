@@ -1,0 +1,150 @@
+"""A new room that begins with what happened in another one, up to some event."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.catalog import Catalog, staged
+from genie_core.sessions.errors import NoSuchEvent, check_ordinary
+from genie_core.sessions.labels import LABELS_NAME, Labels
+from genie_core.sessions.log.format import Damages, encode_line, fitting
+from genie_core.sessions.log.index import scan_all
+from genie_core.sessions.metadata import TITLE_CHARS, SessionMetadata, one_line, summary_of
+from genie_core.sessions.session import LOG_NAME, WITHHELD_NAME, SavedSession
+from genie_core.storage.atomic import (
+    create_file,
+    make_private_folder,
+    sync_data,
+    sync_folder,
+    write_whole,
+)
+from genie_core.storage.blobs import BLOBS_NAME, BlobStore
+from genie_core.storage.errors import disk_access
+
+MARK: Final = " (fork)"
+"""What the title of a fork ends in."""
+
+_PIECE: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A room that was made from another one.
+
+    `head` is the last event that both have; `lacking` counts files that were not on this machine.
+    """
+
+    saved: SavedSession
+    head: int
+    lacking: int
+
+
+def fork(catalog: Catalog, saved: SavedSession, now: float, at: int | None = None) -> Fork:
+    """Make a room of what a saved one was after the event `at`, by default after its last. Blocks.
+
+    The room that is forked may be open elsewhere; nothing in it changes. Work that was under way
+    by then, and tool calls that wait, are as in a room that was left like this. What agents remember
+    is not taken along, and neither are invites. The fork is hosted by this person. If anything
+    fails, nothing is left behind.
+
+    Raises:
+        NoSuchEvent: the room has no event of that number.
+        DamagedSession: the log is no file.
+        DiskFailure: something can't be read or written.
+
+    """
+    title = one_line(saved.metadata.shown_title.removesuffix(MARK), TITLE_CHARS - len(MARK)) + MARK
+    with disk_access("write", catalog.base), staged(catalog.base) as folder:
+        make_private_folder(folder)
+        state = _copy_log(saved, folder / LOG_NAME, at)
+        lacking = _fill(folder, saved, state)
+        metadata = _metadata(title, saved, state, now)
+        return Fork(catalog.take_in(folder, metadata), state.head, lacking)
+
+
+def _copy_log(saved: SavedSession, target: Path, at: int | None) -> RoomState:
+    """Write the log up to an event in order, with lines for lost ones; return the room by then."""
+    state, damages = RoomState(), Damages()
+    with disk_access("read", saved.log_path):
+        if not saved.log_path.exists():
+            raise NoSuchEvent(saved.id, at or 1, 0)
+        check_ordinary(saved.log_path)
+        with saved.log_path.open("rb") as log, os.fdopen(create_file(target), "wb") as out:
+            for found in scan_all(log.fileno(), damages):
+                fitting(state, found.event, damages)
+                line = os.pread(log.fileno(), found.end - found.start, found.start)
+                out.write(encode_line(found.event) if found.lost else line)
+                if found.event.seq == at:
+                    break
+            out.flush()
+            sync_data(out.fileno())
+    if state.head != at and (at is not None or not state.head):
+        raise NoSuchEvent(saved.id, at or 1, state.head)
+    return state
+
+
+def _fill(folder: Path, saved: SavedSession, state: RoomState) -> int:
+    """Copy everything but log and metadata; returns how many files were not there."""
+    lacking = _link(saved.folder, folder, state.files)
+    withheld = saved.folder / WITHHELD_NAME
+    if withheld.is_file():
+        _copy(withheld, folder / WITHHELD_NAME, withheld.stat().st_size)
+    labels = Labels(folder / LABELS_NAME)
+    for label in Labels.read(saved.folder).wrong.values():
+        if label.seq <= state.head:
+            labels.put(label)
+    return lacking
+
+
+def _copy(source: Path, target: Path, size: int) -> None:
+    """Copy the beginning of a file, to survive a power cut."""
+    descriptor = create_file(target)
+    try:
+        with source.open("rb") as data:
+            while size and (piece := data.read(min(_PIECE, size))):
+                write_whole(descriptor, piece)
+                size -= len(piece)
+        sync_data(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _link(old: Path, new: Path, digests: Iterable[str]) -> int:
+    """Let a new room have files of an old one; returns how many are not there."""
+    source, target = BlobStore(old / BLOBS_NAME), BlobStore(new / BLOBS_NAME)
+    here = source.digests()
+    found = [digest for digest in digests if digest in here]
+    if found:
+        make_private_folder(target.folder)
+    for digest in found:
+        try:
+            target.path(digest).hardlink_to(source.path(digest))
+        except OSError:  # the disk knows no second names for files
+            _copy(source.path(digest), target.path(digest), here[digest])
+            target.path(digest).chmod(0o400)
+    if found:
+        sync_folder(target.folder)
+    return len(set(digests)) - len(found)
+
+
+def _metadata(title: str, saved: SavedSession, state: RoomState, now: float) -> SessionMetadata:
+    before = saved.metadata
+    return SessionMetadata(
+        id="",
+        title=title,
+        kind="hosted",
+        created=now,
+        name=before.owner,
+        copied="fork",
+        origin=before.id,
+        model=before.model,
+        template=before.template,
+        workspace=before.workspace,
+        tags=before.tags,
+        seen=state.head,
+        last_activity=now,
+        **summary_of(state, state.head, before.owner),
+    )

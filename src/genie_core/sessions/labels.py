@@ -1,0 +1,115 @@
+"""What a person thinks of the decisions in a saved room: which of them were wrong.
+
+`labels.jsonl` is only ever appended to; of several lines about a message the last one counts. It is
+this person's own and is never sent to anybody.
+"""
+
+import os
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from genie_core.room.protocol.events import is_moment
+from genie_core.sessions.errors import check_ordinary
+from genie_core.storage.atomic import sync_data, write_whole
+from genie_core.storage.errors import disk_access
+
+LABELS_NAME: Final = "labels.jsonl"
+
+Mark: TypeAlias = Literal["wrong", ""]
+"""What is said of a decision; empty takes back what was said before."""
+
+
+class Label(msgspec.Struct, frozen=True):
+    """What somebody said of the decision about the message with sequence number `seq`.
+
+    `decision` is the one that stood there. `at` is in seconds since the epoch, `by` the person.
+    """
+
+    seq: int
+    label: Mark
+    decision: Literal["ignore", "delegate"]
+    at: float
+    by: str
+
+
+class Labels:
+    """The labels of one saved room, as they were when the file was read. Its methods block."""
+
+    def __init__(self, path: Path) -> None:
+        self._path: Final = path
+        self._wrong: dict[int, Label] = {}
+        self.problems: list[str] = []
+
+    @classmethod
+    def read(cls, folder: Path) -> "Labels":
+        """Read those of a room's folder; without the file there are none.
+
+        Lines that can't be understood are passed over, and told of in `problems`.
+
+        Raises:
+            DamagedSession: what is there is no file.
+            DiskFailure: it can't be read.
+
+        """
+        labels = cls(folder / LABELS_NAME)
+        with disk_access("read", labels._path):
+            if labels._path.exists():
+                check_ordinary(labels._path)
+                labels._take_all(labels._path.read_bytes())
+        return labels
+
+    @property
+    def wrong(self) -> dict[int, Label]:
+        """The decisions that are marked as wrong, by the numbers of their messages."""
+        return dict(self._wrong)
+
+    def put(self, label: Label) -> None:
+        """Say something of a decision; on disk when this returns.
+
+        Raises:
+            DiskFailure: it can't be written; nothing has changed then.
+
+        """
+        with disk_access("write", self._path):
+            _append(self._path, msgspec.json.encode(label) + b"\n")
+        self._take(label)
+
+    def _take_all(self, data: bytes) -> None:
+        strange = 0
+        for line in data.splitlines():
+            try:
+                label = msgspec.json.decode(line, type=Label)
+            except (ValueError, RecursionError):
+                strange += bool(line.strip())
+                continue
+            if label.seq > 0 and is_moment(label.at):
+                self._take(label)
+            else:
+                strange += 1
+        if strange:
+            lines = "1 line" if strange == 1 else f"{strange:,} lines"
+            self.problems.append(f"{lines} of {self._path} can't be understood and are left out")
+
+    def _take(self, label: Label) -> None:
+        self._wrong.pop(label.seq, None)
+        if label.label:
+            self._wrong[label.seq] = label
+
+
+def _append(path: Path, line: bytes) -> None:
+    """Add a line; one that was never finished before it stays apart from it."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        unfinished = size and os.pread(descriptor, 1, size - 1) != b"\n"
+        try:
+            write_whole(descriptor, b"\n" + line if unfinished else line)
+            sync_data(descriptor)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)

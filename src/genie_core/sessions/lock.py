@@ -1,0 +1,200 @@
+"""The lock on a session's folder, which one process holds at a time, and who that is.
+
+The system's lock alone decides; it ends with the process that has it, in whatever way. The content of
+the file only tells people who that is.
+"""
+
+import errno
+import fcntl
+import logging
+import math
+import os
+import platform
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from genie_core.storage.errors import StorageError, disk_access
+
+LOCK_NAME: Final = "lock"
+
+_MOST_BYTES: Final = 4096
+_TRIES: Final = 5
+_PAUSE: Final = 0.01
+"""Seconds until the next try: whoever holds the folder may be about to let it go."""
+
+_PATIENCE: Final = 5.0
+"""Seconds for which those who only look are waited for, on a machine with much to do."""
+
+logger = logging.getLogger(__name__)
+
+
+class LockHolder(msgspec.Struct, frozen=True):
+    """A process that has a room open, as far as it left word; 0 and empty are unknown.
+
+    `since` is in seconds since the epoch.
+    """
+
+    pid: int = 0
+    name: str = ""
+    machine: str = ""
+    since: float = 0.0
+
+    @property
+    def who(self) -> str:
+        """Whose process it is, or else which, in as few words as possible."""
+        return _plain(self.name).strip() or self._process
+
+    def __str__(self) -> str:
+        whose = f" of {_plain(self.name)}" if self.name else ""
+        elsewhere = self.machine not in ("", platform.node())
+        there = f" on {_plain(self.machine)}" if elsewhere else ""
+        return f"{self._process}{whose}{there}{self._since()}"
+
+    @property
+    def _process(self) -> str:
+        return f"process {self.pid}" if self.pid else "another process"
+
+    def _since(self) -> str:
+        try:
+            when = datetime.fromtimestamp(self.since).astimezone()
+        except (ValueError, OverflowError, OSError):
+            return ""
+        return f", since {when:%Y-%m-%d %H:%M}" if self.since else ""
+
+
+class SessionInUse(StorageError):
+    """Another process works in the folder of a saved room."""
+
+    def __init__(self, room: str, holder: LockHolder) -> None:
+        super().__init__(f"the room {room} is open in {holder}; close it there first")
+        self.room = room
+        self.holder = holder
+
+
+@contextmanager
+def hold(folder: Path, name: str = "") -> Iterator[None]:
+    """Hold a folder until the block ends, or the process does; `name` is the person's.
+
+    Raises:
+        SessionInUse: another process, or this one, holds it.
+        DiskFailure: nothing can be written there, or it can't be locked.
+
+    """
+    with disk_access("lock the folder", folder):
+        descriptor = _locked(folder, name)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # what is left is taken for a crash, which does no harm
+            os.ftruncate(descriptor, 0)
+        os.close(descriptor)
+
+
+def holder(folder: Path) -> LockHolder | None:
+    """Who holds a folder now; None if nobody does. Changes nothing there.
+
+    Raises:
+        DiskFailure: it can't be found out.
+
+    """
+    with disk_access("look at the lock of", folder):
+        try:
+            descriptor = _open(folder, os.O_RDONLY)
+        except FileNotFoundError:
+            return None
+        try:
+            return None if _lock(descriptor, fcntl.LOCK_SH) else _read(descriptor) or LockHolder()
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def in_turn(folder: Path) -> Iterator[None]:
+    """Wait until no other process, nor thread, is in such a block for this folder. Blocks.
+
+    Raises:
+        DiskFailure: the folder can't be locked.
+
+    """
+    with disk_access("lock the folder", folder):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except BaseException:
+            os.close(descriptor)
+            raise
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(folder: Path, name: str) -> int:
+    descriptor = _open(folder, os.O_RDWR | os.O_CREAT)
+    try:
+        _take(descriptor, folder)
+        if left := _read(descriptor):
+            logger.warning("%s was not closed in good order: %s had it", folder.name, left)
+        os.ftruncate(descriptor, 0)
+        me = LockHolder(os.getpid(), name, platform.node(), time.time())
+        os.pwrite(descriptor, msgspec.json.encode(me), 0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _open(folder: Path, flags: int) -> int:
+    """Open the file, but nothing that it may lead to, and no pipe, which would have to be waited for."""
+    flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(folder / LOCK_NAME, flags, 0o600)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "Not a regular file")
+    return descriptor
+
+
+def _take(descriptor: int, folder: Path) -> None:
+    """Get the lock. Whoever only looks shares it for a moment, which may be a long one."""
+    end, left = time.monotonic() + _PATIENCE, _TRIES
+    while not _lock(descriptor, fcntl.LOCK_EX):
+        if _lock(descriptor, fcntl.LOCK_SH):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        else:
+            left -= 1  # somebody holds it
+        if not left or time.monotonic() > end:
+            raise SessionInUse(folder.name, _read(descriptor) or LockHolder())
+        time.sleep(_PAUSE)
+
+
+def _lock(descriptor: int, kind: int) -> bool:
+    """Try to get the lock in this way."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read(descriptor: int) -> LockHolder | None:
+    """What the file says, None if it says nothing; it is only believed as far as it makes sense."""
+    content = os.pread(descriptor, _MOST_BYTES, 0)
+    if not content.strip():
+        return None
+    try:
+        found = msgspec.json.decode(content, type=LockHolder)
+    except (ValueError, RecursionError):
+        return LockHolder()
+    return found if found.pid >= 0 and math.isfinite(found.since) else LockHolder()
+
+
+def _plain(text: str) -> str:
+    """What can be shown in a line; the file may have been written by anybody."""
+    return "".join(char for char in text[:64] if char.isprintable())

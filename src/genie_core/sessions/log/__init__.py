@@ -1,0 +1,1 @@
+"""The event log of a session: writing, reading, indexing and copying it."""

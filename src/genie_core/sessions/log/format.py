@@ -1,0 +1,499 @@
+"""The text of a log: one event per line, as JSON that ends with a checksum of what precedes it.
+
+Any JSON tool can read it. What does not match its checksum is not believed; events lost that way
+are replaced by placeholders, so that sequence numbers stay without gaps.
+"""
+
+import zlib
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Final
+
+import msgspec
+
+from genie_core.room.protocol.codec import flaw
+from genie_core.room.protocol.events import ROOM, Event, UnreadableEvent
+from genie_core.room.state.room_state import IllegalEvent, RoomState
+
+MAX_GAP: Final = 100_000
+"""So many events may be lost beyond one for each line; a jump that skips more is damage itself."""
+
+MAX_LOST_LAST: Final = 10_000
+"""So many damaged lines at the end stand for an event each; what is more than that is rubbish."""
+
+LINE_BYTES: Final = 16 * 1024 * 1024
+"""The longest line that is read; a longer one is no event."""
+
+KIND_CHARS: Final = 64
+"""So much is told of what an event is called that is not known."""
+
+NAMED: Final = 5
+"""This many damaged lines are given by number, and this many other problems are told."""
+
+PASSED_OVER: Final = "the last line is unfinished: {} passed over"
+CUT_OFF: Final = "the last line was unfinished: {} cut off"
+"""What is said of a torn end, if the log is left as it is and if not."""
+
+LOST: Final = "the log is damaged here"
+
+_MARK: Final = b"\xef\xbb\xbf"
+"""What some editors put before the first line."""
+
+_CRC: Final = b',"crc":"%08x"}'
+_TAIL: Final = len(_CRC % 0)
+_encode: Final = msgspec.json.Encoder().encode
+_event: "Final[msgspec.json.Decoder[Event]]" = msgspec.json.Decoder(Event)
+
+
+class Damages(msgspec.Struct):
+    """What is wrong with a log: the first few problems in words, and how many there are.
+
+    `torn` counts the bytes of an unfinished last line. `holes` are the ranges of bytes that the
+    disk refused to read, with its reason; the end is not part of a range.
+    """
+
+    lines: list[tuple[int, str]] = []
+    damaged: int = 0
+    others: list[str] = []
+    more: int = 0
+    torn: int = 0
+    holes: list[tuple[int, int, str]] = []
+
+    def line(self, number: int, why: str) -> None:
+        """Take note of a line that can't be believed."""
+        self.damaged += 1
+        if len(self.lines) < NAMED:
+            self.lines.append((number, why))
+
+    def other(self, problem: str) -> None:
+        """Take note of anything else."""
+        if len(self.others) < NAMED:
+            self.others.append(problem)
+        else:
+            self.more += 1
+
+    def told(self, torn: str = PASSED_OVER) -> list[str]:
+        """The problems that a person is told, and how many there are beyond them.
+
+        `torn` is said of a torn end; it has a place for the size.
+        """
+        more = [f"the log has {self.more:,} more problems"] if self.more else []
+        return [*self._holes(), *self._lines(), *self.others, *more, *self._torn(torn)]
+
+    def _holes(self) -> list[str]:
+        return [
+            f"bytes {start:,} to {end - 1:,} of the log can't be read ({why})"
+            for start, end, why in self.holes
+        ]
+
+    def _torn(self, text: str) -> list[str]:
+        size = "1 byte" if self.torn == 1 else f"{self.torn:,} bytes"
+        return [text.format(size)] * bool(self.torn)
+
+    def _lines(self) -> list[str]:
+        """What is damaged, in one line however much it is."""
+        if not self.lines:
+            return []
+        if self.damaged == 1:
+            number, why = self.lines[0]
+            return [f"line {number} is damaged: {why}"]
+        named = ", ".join(str(number) for number, _ in self.lines)
+        beyond = self.damaged - len(self.lines)
+        return [f"lines {named}{f' and {beyond:,} more' if beyond else ''} are damaged"]
+
+
+class LoggedEvent(msgspec.Struct, frozen=True):
+    """An event of a log, and where its line begins and ends, in bytes from the start of the file.
+
+    A placeholder for what is lost has the place of the line that shows that it is.
+    """
+
+    event: Event
+    start: int
+    end: int
+    lost: bool = False
+
+
+class LogScan:
+    """Reads a log piece by piece, from its start or from behind a line that was read before.
+
+    `head` is the last event so far, `lines` counts the lines and `intact` the bytes that are whole;
+    `at` is the time of the last event. The end is torn if the last line is unfinished, or full of
+    zeros as after a power cut. A damaged line anywhere else counts as one lost event or more,
+    whatever the numbers around it say.
+
+    What a log claims to have lost takes no more memory than what is in it, and a long line no more
+    than `LINE_BYTES`. Placeholders up to the event `after` are not made.
+
+    An event that comes after its place was taken for lost raises `OutOfOrder`, which means that all
+    of the log has to be sorted. With `ordered` the log is known to need no sorting.
+    """
+
+    def __init__(
+        self,
+        head: int = 0,
+        lines: int = 0,
+        intact: int = 0,
+        at: float | None = None,
+        damages: Damages | None = None,
+        after: int = 0,
+        *,
+        ordered: bool = False,
+    ) -> None:
+        self.head = head
+        self.lines = lines
+        self.intact = intact
+        self.at = at
+        self.damages = damages or Damages()
+        self._after = after
+        self._ordered = ordered
+        self._gaps = [(1, head)] if head else []  # a part that was not read by this scan
+        self._after_hole = False
+        self._rest = b""
+        self._dropped = 0
+        self._lost = 0
+        self._zeros: tuple[int, str, int] | None = None
+        self._damaged: list[int] = []
+
+    @property
+    def settled(self) -> bool:
+        """Whether reading could begin anew behind what is `intact`, with nothing lost or found."""
+        return not self._damaged and self._zeros is None
+
+    def feed(self, data: bytes) -> Iterator[LoggedEvent]:
+        """Take the next bytes; the events that they complete. Read all before feeding again."""
+        data = self._rest + data
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            if self._dropped:
+                self._end_long(end + 1 - start)
+            else:
+                yield from self._line(data[start:end])
+            start = end + 1
+        self._rest = data[start:]
+        if self._dropped or len(self._rest) > LINE_BYTES:
+            self._dropped += len(self._rest)
+            self._rest = b""
+
+    def skip(self, length: int, why: str) -> None:
+        """Count the next bytes as unreadable, and the line that they begin in as damaged."""
+        start = self.intact + self._dropped + len(self._rest)
+        if self._zeros is not None:
+            start += self._zeros[2]
+        self._settle_zeros()
+        self.damages.holes.append((start, start + length, why))
+        self.lines += 1
+        length += self._dropped + len(self._rest)
+        self._rest, self._dropped, self._after_hole = b"", 0, True
+        self._damage(self.lines, "the disk can't read it", length)
+
+    def finish(self) -> Iterator[LoggedEvent]:
+        """Take note that there is no more; the events that are lost at the end."""
+        rest = self._dropped + len(self._rest)
+        if rest:
+            self._settle_zeros()
+        torn = rest or (self._zeros[2] if self._zeros is not None else 0)
+        for number in self._damaged:  # nothing readable follows that would tell how many are lost
+            yield from self._lose(
+                self.head + 1, f"line {number} of the log is damaged", self.intact
+            )
+        self._damaged.clear()
+        self.damages.torn = torn
+
+    def _end_long(self, length: int) -> None:
+        """Take the end of a line for damage of which the beginning was too long to be kept."""
+        self._settle_zeros()
+        self.lines += 1
+        length, self._dropped = self._dropped + length, 0
+        self._damage(self.lines, f"it is over {LINE_BYTES:,} bytes long", length)
+
+    def _line(self, line: bytes) -> Iterator[LoggedEvent]:
+        self._settle_zeros()
+        self.lines += 1
+        length = len(line) + 1
+        cut, self._after_hole = self._after_hole, False
+        try:
+            event = decode_line(line, first=self.lines == 1)
+            yield from self._take(event, self.intact, self.intact + length)
+        except Damaged as error:
+            why = "the disk can't read its beginning" if cut else str(error)
+            if b"\0" in line:
+                self._zeros = self.lines, why, length
+            else:
+                self._damage(self.lines, why, length)
+        else:
+            self._damaged.clear()
+            self.intact += length
+
+    def _settle_zeros(self) -> None:
+        """Take a line that could have been a torn end for damage, as something follows it."""
+        if self._zeros is not None:
+            zeros, self._zeros = self._zeros, None
+            self._damage(*zeros)
+
+    def _damage(self, number: int, why: str, length: int) -> None:
+        self.damages.line(number, why)
+        if len(self._damaged) < MAX_LOST_LAST:
+            self._damaged.append(number)
+        self.intact += length
+
+    def _take(self, event: Event, start: int, end: int) -> Iterator[LoggedEvent]:
+        expected = self.head + 1
+        if event.seq < expected:
+            if not self._ordered and self._is_lost(event.seq):
+                raise OutOfOrder
+            self.damages.other(_repeats(self.lines, event.seq))
+            return
+        if self._lost + event.seq - expected > self.lines + MAX_GAP:
+            raise Damaged(f"event {event.seq} does not follow event {self.head}")
+        if event.seq > expected:
+            missing = _numbers(expected, event.seq - 1)
+            self.damages.other(f"{missing} before line {self.lines} can't be read")
+            yield from self._lose(event.seq - 1, LOST, start, event.at)
+        self.head, self.at = event.seq, event.at
+        yield LoggedEvent(event, start, end)
+
+    def _is_lost(self, seq: int) -> bool:
+        """Whether an event from before was taken for lost, or may have been."""
+        place = bisect_right(self._gaps, seq, key=itemgetter(0)) - 1
+        return place >= 0 and seq <= self._gaps[place][1]
+
+    def _lose(self, upto: int, why: str, place: int, at: float = 0.0) -> Iterator[LoggedEvent]:
+        """Placeholders for lost events, at the time of a neighbour."""
+        when = at if self.at is None else self.at
+        self._lost += upto - self.head
+        self._gaps.append((self.head + 1, upto))
+        skipped, self.head = max(self.head, min(upto, self._after)), upto
+        for seq in range(skipped + 1, upto + 1):
+            yield LoggedEvent(Event(seq, when, ROOM, UnreadableEvent(why)), place, place, lost=True)
+
+
+class LineScan(LogScan):
+    """Finds the intact lines of a log, in whatever order they are; it hands out no events."""
+
+    def __init__(self, damages: Damages | None = None) -> None:
+        super().__init__(damages=damages)
+        self.numbers, self.seqs = array("q"), array("q")
+        self.starts, self.ends = array("q"), array("q")
+
+    @property
+    def damaged_last(self) -> int:
+        """How many lines behind the last intact one are damaged."""
+        return len(self._damaged)
+
+    def _take(self, event: Event, start: int, end: int) -> Iterator[LoggedEvent]:
+        self.numbers.append(self.lines)
+        self.seqs.append(event.seq)
+        self.starts.append(start)
+        self.ends.append(end)
+        return iter(())
+
+
+class SortedLog:
+    """The events of a log whose lines are out of order, by their numbers.
+
+    The longest run of lines with rising numbers is what the log was; the lines beside it are
+    repeats or were moved. A jump in the numbers is believed of a line of the run. Of a moved line
+    beyond its end it is believed only if as many lines are damaged.
+    """
+
+    def __init__(self, scan: LineScan) -> None:
+        self._seqs, self._starts, self._ends = array("q"), array("q"), array("q")
+        self.head = 0
+        run = _longest_run(scan.seqs)
+        in_run, top = set(run), scan.seqs[run[-1]] if run else 0
+        lost, damages = 0, scan.damages
+        by_number = sorted(range(len(scan.seqs)), key=scan.seqs.__getitem__)
+        for seq, group in groupby(by_number, key=scan.seqs.__getitem__):
+            same = list(group)
+            chosen = next((each for each in same if each in in_run), same[0])
+            missing, line = seq - self.head - 1, scan.numbers[chosen]
+            far = lost + missing > len(scan.seqs) + MAX_GAP
+            if seq < 1 or far or (seq > top and missing > damages.damaged):
+                damages.other(
+                    f"line {line} with event {seq} contradicts the others; it is left out"
+                )
+                continue
+            if missing:
+                damages.other(f"{_numbers(self.head + 1, seq - 1)} can't be read")
+            if chosen not in in_run:
+                damages.other(f"line {line} with event {seq} is out of place")
+            for each in same:
+                if each != chosen:
+                    damages.other(_repeats(scan.numbers[each], seq))
+            lost += missing
+            self.add(seq, scan.starts[chosen], scan.ends[chosen])
+        self.head += max(0, scan.damaged_last - lost)
+
+    def add(self, seq: int, start: int, end: int) -> None:
+        """Take in an event that comes after all others, and where its line is."""
+        self._starts.append(start)
+        self._ends.append(end)
+        self._seqs.append(seq)
+        self.head = seq
+
+    def found(self, read: Callable[[int, int], bytes], after: int = 0) -> Iterator[LoggedEvent]:
+        """The events behind `after`, with placeholders; `read` gets the bytes of a place.
+
+        A line that can't be read any more is lost, too. Another thread may add events meanwhile.
+        """
+        head, at, upto = after, 0.0, self.head
+        for place in range(bisect_right(self._seqs, after), len(self._seqs)):
+            seq, start, end = self._seqs[place], self._starts[place], self._ends[place]
+            try:
+                event = decode_line(read(start, end).removesuffix(b"\n"), first=not start)
+            except (Damaged, OSError):
+                continue
+            if event.seq == seq:
+                yield from _placeholders(head + 1, seq - 1, event.at, start)
+                yield LoggedEvent(event, start, end)
+                head, at = seq, event.at
+        yield from _placeholders(head + 1, upto, at, self._ends[-1] if self._ends else 0)
+
+
+def _placeholders(first: int, last: int, at: float, place: int) -> Iterator[LoggedEvent]:
+    for seq in range(first, last + 1):
+        yield LoggedEvent(Event(seq, at, ROOM, UnreadableEvent(LOST)), place, place, lost=True)
+
+
+def _longest_run(seqs: Sequence[int]) -> list[int]:
+    """The places of the longest sequence of rising numbers, by patience sorting."""
+    ends: list[int] = []
+    smallest: list[int] = []
+    before: list[int] = []
+    for place, seq in enumerate(seqs):
+        length = bisect_left(smallest, seq)
+        before.append(ends[length - 1] if length else -1)
+        smallest[length : length + 1] = [seq]
+        ends[length : length + 1] = [place]
+    run, place = [], ends[-1] if ends else -1
+    while place >= 0:
+        run.append(place)
+        place = before[place]
+    return run[::-1]
+
+
+def _numbers(first: int, last: int) -> str:
+    return f"event {first}" if first == last else f"events {first} to {last}"
+
+
+def _repeats(line: int, seq: int) -> str:
+    return f"line {line} repeats event {seq} and is left out"
+
+
+@dataclass(slots=True)
+class LogContent:
+    """What was found in a log. `intact` is its length in bytes without a torn end."""
+
+    events: list[Event] = field(default_factory=list)
+    damages: Damages = field(default_factory=Damages)
+    intact: int = 0
+
+    @property
+    def head(self) -> int:
+        """Sequence number of the last event."""
+        return self.events[-1].seq if self.events else 0
+
+    def told(self) -> list[str]:
+        """The problems that a person is told, and how many there are beyond them."""
+        return self.damages.told()
+
+
+class Damaged(Exception):
+    """A line that can't be believed."""
+
+
+class OutOfOrder(Exception):
+    """A log whose lines are not in the order of their events."""
+
+
+class _Kind(msgspec.Struct):
+    type: str
+
+
+class _Envelope(msgspec.Struct):
+    """An event whose body is of a kind that is not known here."""
+
+    seq: int
+    at: float
+    by: str
+    body: _Kind
+
+
+_envelope: "Final[msgspec.json.Decoder[_Envelope]]" = msgspec.json.Decoder(_Envelope)
+
+
+def encode_line(event: Event) -> bytes:
+    """The line for an event, newline included."""
+    data = _encode(event)[:-1]
+    return b"%b%b\n" % (data, _CRC % zlib.crc32(data))
+
+
+def read_lines(data: bytes) -> LogContent:
+    """Read all that can be believed, in order, as `LogScan` and `SortedLog` say."""
+    scan = LogScan()
+    try:
+        events = [found.event for found in scan.feed(data)]
+        events += [found.event for found in scan.finish()]
+    except OutOfOrder:
+        scan = lines = LineScan()
+        deque(lines.feed(data), 0)
+        order = SortedLog(lines)  # before the end is settled, which forgets the damaged last lines
+        deque(lines.finish(), 0)
+        events = [found.event for found in order.found(lambda start, end: data[start:end])]
+    return LogContent(events, scan.damages, scan.intact)
+
+
+def last_event(part: bytes) -> Event | None:
+    """The last event in a part of a log, which may begin within a line; None if none is whole."""
+    for line in reversed(part.split(b"\n")[:-1]):
+        with suppress(Damaged):
+            return decode_line(line, first=True)
+    return None
+
+
+def fitting(state: RoomState, event: Event, damages: Damages) -> Event:
+    """Apply an event; or a placeholder, which is returned, if it contradicts those before it."""
+    try:
+        state.apply(event)
+    except IllegalEvent as error:
+        damages.other(f"{error}; it is left out")
+        event = Event(event.seq, event.at, event.by, UnreadableEvent(str(error)))
+        state.apply(event)
+    return event
+
+
+def decode_line(line: bytes, *, first: bool) -> Event:
+    """The event of a line that has no newline; `first` allows for a byte order mark.
+
+    Raises:
+        Damaged: it is no line that was written as it is.
+
+    """
+    line = (line.removeprefix(_MARK) if first else line).removesuffix(b"\r")
+    data = line[:-_TAIL]
+    if line[-_TAIL:] != _CRC % zlib.crc32(data):
+        raise Damaged("its checksum does not match")
+    try:
+        event = _event.decode(line)
+    except (ValueError, RecursionError):
+        event = _decode_unknown(line)
+    if why := flaw(event):
+        raise Damaged(f"it {why}")
+    return event
+
+
+def _decode_unknown(line: bytes) -> Event:
+    """An intact line that this version does not understand, as a placeholder."""
+    try:
+        envelope = _envelope.decode(line)
+    except (ValueError, RecursionError) as error:
+        raise Damaged(f"it is no event ({error})") from error
+    why = f"this version does not know events like {envelope.body.type[:KIND_CHARS]!r}"
+    return Event(envelope.seq, envelope.at, envelope.by, UnreadableEvent(why))

@@ -1,0 +1,449 @@
+"""The index of a log: where its events are and what they amount to, without reading it all.
+
+The index is a file beside the log that can always be made anew. It is believed if the bytes of the
+log that it covers are those that it was made from, going by their checksum.
+"""
+
+import logging
+import os
+import zlib
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from genie_core.room.protocol.events import ROOM, Event, UnreadableEvent
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import VERSION as STATE_VERSION
+from genie_core.room.state.snapshot import decode_state, encode_state
+from genie_core.sessions.log.bad_sectors import PIECE, Hole, is_refusal, read_pieces
+from genie_core.sessions.log.format import (
+    LOST,
+    Damages,
+    LineScan,
+    LoggedEvent,
+    LogScan,
+    OutOfOrder,
+    SortedLog,
+    fitting,
+)
+from genie_core.storage.atomic import create_file, read_file
+
+INDEX_NAME: Final = "events.idx"
+VERSION: Final = 2
+
+MOST_BYTES: Final = 128 * 1024 * 1024
+"""A larger file is no index."""
+
+STRIDE: Final = 256
+"""Events from one place that is written down to the next."""
+
+BASE_EVERY: Final = 2_048
+"""Events at least from one state that is written down to the next; the last two are kept."""
+
+TAIL: Final = 1_024
+"""How many of the latest events an opened log hands out at least, if it has as many."""
+
+logger = logging.getLogger(__name__)
+
+
+class Base(msgspec.Struct, frozen=True):
+    """A log up to an event: its size in bytes and lines, their checksum, and the room by then."""
+
+    seq: int = 0
+    size: int = 0
+    lines: int = 0
+    crc: int = 0
+    at: float | None = None
+    state: bytes = b""
+    damages: bytes = b""
+
+    def room(self) -> RoomState:
+        """The room after that event; each call makes another one."""
+        return decode_state(self.state) if self.state else RoomState()
+
+
+class _Stored(msgspec.Struct):
+    """The index as a file. `stamp` is what the system said of the log when it was written."""
+
+    version: int
+    state_version: int
+    stamp: tuple[int, int, int]
+    places: list[tuple[int, int]]
+    stand_ins: dict[int, Event]
+    bases: list[Base]
+
+
+_CRC_BYTES: Final = 4
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(_Stored).decode
+_decode_damages: Final = msgspec.msgpack.Decoder(Damages).decode
+
+
+class LogIndex:
+    """Grows with the log: `take` is called for all of its events, in order, `cover` now and then.
+
+    `head` is the last event, `state` the room by then. `size`, `lines` and `crc` are those of what
+    is covered. `first` takes the place of a first event that is lost.
+
+    `order` tells the places of all events of a log whose lines are out of order. Of such a log, and
+    of one that the disk can't read as a whole (`whole` is False), no index is written.
+    """
+
+    def __init__(self, base: Base | None = None) -> None:
+        self.first: Event | None = None
+        self._begin(base or Base())
+
+    def _begin(self, start: Base) -> None:
+        self.state = start.room()
+        self.damages = _decode_damages(start.damages) if start.damages else Damages()
+        self.head, self.at = start.seq, start.at
+        self.size, self.lines, self.crc = start.size, start.lines, start.crc
+        self._covered = start.seq, start.size
+        self.bases = [start]
+        self._places: list[tuple[int, int]] = []
+        self._stand_ins: dict[int, Event] = {}
+        self.order: SortedLog | None = None
+        self.whole = True
+
+    @property
+    def is_indexed(self) -> bool:
+        """Tell whether an index can be written: `crc` is the file's checksum up to `size`."""
+        return self.order is None and self.whole
+
+    def restart(self) -> None:
+        """Forget everything but what stands for the first event."""
+        self._begin(Base())
+
+    def take(self, found: LoggedEvent) -> Event:
+        """Take in the next event; returns it, or what stands for it."""
+        event = found.event
+        if event.seq == 1 and self.first is not None and isinstance(event.body, UnreadableEvent):
+            event = self.first
+        event = fitting(self.state, event, self.damages)
+        if event is not found.event:
+            self._stand_ins[event.seq] = event
+        self.head, self.at = event.seq, event.at
+        if self.order is not None and event.seq > self.order.head:
+            self.order.add(event.seq, found.start, found.end)
+        last = self._places[-1][0] if self._places else 1 - STRIDE
+        if not found.lost and event.seq >= last + STRIDE:
+            self._places.append((event.seq, found.start))
+        return event
+
+    def cover(self, size: int, lines: int, crc: int) -> None:
+        """Take note of how much of the file all that was taken in takes."""
+        self.size, self.lines, self.crc = size, lines, crc
+        self._covered = self.head, size
+
+    def note_base(self, *, only: bool = False) -> None:
+        """Write the room down as it is behind what is covered, if the last time is long ago.
+
+        With `only` it is done anyway, and what was written down before is dropped.
+        """
+        if only or self.head - self.bases[-1].seq >= BASE_EVERY:
+            state, damages = encode_state(self.state), _encode(self.damages)
+            base = Base(self.head, self.size, self.lines, self.crc, self.at, state, damages)
+            self.bases = [base] if only else [self.bases[-1], base]
+
+    def base(self) -> Base:
+        """The later of the two bases that leaves a `TAIL` of events behind it, or else the earlier."""
+        last = self.bases[-1]
+        return last if self.head - last.seq >= TAIL else self.bases[0]
+
+    @property
+    def covered(self) -> int:
+        """The last event that is covered; another thread may read up to there at any time."""
+        return self._covered[0]
+
+    def span(self, after: int) -> tuple[int, int, int, int]:
+        """Where to read to get at the event behind `after`, which is covered.
+
+        Returns the event before the first one there, the place of that in the file, the last event
+        to be had, and where that part ends.
+        """
+        last, size = self._covered
+        at = bisect_right(self._places, after + 1, key=_seq)
+        seq, start = self._places[at - 1] if at else (1, 0)
+        if at < len(self._places) and self._places[at][0] <= last:
+            upto, end = self._places[at]
+            return seq - 1, start, upto - 1, end
+        return seq - 1, start, last, size
+
+    def stand_in(self, event: Event) -> Event:
+        """What takes the place of an event that was read from the file."""
+        return self._stand_ins.get(event.seq, event)
+
+    def save(self, path: Path, descriptor: int) -> None:
+        """Write it beside the log, which is open. Blocks; a disk that refuses costs only time."""
+        reach = self.bases[-1].seq
+        if not reach or not self.is_indexed:
+            return
+        stored = _Stored(
+            VERSION,
+            STATE_VERSION,
+            _stamp(descriptor),
+            [place for place in self._places if place[0] <= reach],
+            {seq: event for seq, event in self._stand_ins.items() if seq <= reach},
+            [base for base in self.bases if base.seq],
+        )
+        try:
+            data = _encode(stored)
+            _write(path, zlib.crc32(data).to_bytes(_CRC_BYTES) + data)
+        except OSError:
+            logger.warning("the index of a log can't be written", exc_info=True)
+
+    @classmethod
+    def load(cls, path: Path, descriptor: int) -> "LogIndex":
+        """The index of an open log as far as it is true of it, else an empty one. Blocks.
+
+        Raises:
+            OSError: the log can't be read.
+
+        """
+        try:
+            if path.stat().st_size > MOST_BYTES:
+                return cls()
+            data = read_file(path)
+        except OSError:
+            return cls()
+        try:
+            return cls._of(_decode(_checked(data)), descriptor) or cls()
+        except (ValueError, RecursionError):
+            logger.warning("the index of a log can't be understood, and is made anew")
+            return cls()
+
+    @classmethod
+    def _of(cls, stored: _Stored, descriptor: int) -> "LogIndex | None":
+        if (stored.version, stored.state_version) != (VERSION, STATE_VERSION) or not stored.bases:
+            return None
+        *_, last = stored.bases
+        same = _stamp(descriptor) == stored.stamp
+        if not same and checksum(descriptor, 0, last.size) != last.crc:
+            return None
+        chosen = last
+        if _is_near_end(last, descriptor):
+            if len(stored.bases) == 1:
+                return None  # reading all of it is as good
+            chosen = stored.bases[0]
+        index = cls(chosen)
+        reach = index.head
+        index._places = [place for place in stored.places if place[0] <= reach]
+        index._stand_ins = {seq: each for seq, each in stored.stand_ins.items() if seq <= reach}
+        return index
+
+
+def checksum(descriptor: int, start: int, end: int, crc: int = 0) -> int:
+    """The checksum of a part of a file, going on from that of what precedes it. Blocks.
+
+    It is -1, as no checksum is, if the file is shorter or the disk can't read some of it.
+    """
+    while start < end:
+        try:
+            data = os.pread(descriptor, min(PIECE, end - start), start)
+        except OSError as error:
+            if not is_refusal(error):
+                raise
+            return -1
+        if not data:
+            return -1
+        crc = zlib.crc32(data, crc)
+        start += len(data)
+    return crc
+
+
+def _is_near_end(base: Base, descriptor: int) -> bool:
+    """Whether fewer than `TAIL` events follow, going by the bytes that an event takes here."""
+    beyond = os.fstat(descriptor).st_size - base.size
+    return beyond * base.seq < 2 * TAIL * base.size
+
+
+def _stamp(descriptor: int) -> tuple[int, int, int]:
+    told = os.fstat(descriptor)
+    return told.st_ino, told.st_size, told.st_mtime_ns
+
+
+def _checked(data: bytes) -> bytes:
+    """What follows the checksum in a file; raises `ValueError` if it is another one."""
+    rest = data[_CRC_BYTES:]
+    if zlib.crc32(rest).to_bytes(_CRC_BYTES) != data[:_CRC_BYTES]:
+        raise ValueError("its checksum does not match")
+    return rest
+
+
+def _seq(place: tuple[int, int]) -> int:
+    return place[0]
+
+
+def _write(path: Path, data: bytes) -> None:
+    fresh = path.with_name(f"{path.name}.new")
+    with suppress(FileNotFoundError):
+        fresh.unlink()
+    descriptor = create_file(fresh)
+    with os.fdopen(descriptor, "wb") as out:
+        out.write(data)
+    fresh.replace(path)
+
+
+NEAR: Final = 8 * 1024 * 1024
+"""So many bytes before the end begins what is looked at closely; what is before is only folded."""
+
+
+def take_stock(descriptor: int, index: LogIndex) -> list[Event]:
+    """Read on from where an index ends to the end of the log; returns the latest events. Blocks.
+
+    They are those behind `index.base()`, however many there were. What is torn at the end is not
+    covered by the index then. A log whose lines are out of order is read anew, and sorted.
+
+    Raises:
+        OSError: the log can't be read.
+
+    """
+    if index.order is None:
+        try:
+            return _take_in_turn(descriptor, index)
+        except OutOfOrder:
+            pass
+    index.restart()
+    return _take_sorted(descriptor, index)
+
+
+def read_part(descriptor: int, index: LogIndex, after: int, most: int) -> list[Event]:
+    """The events that follow `after`, at most so many, out of what the index covers. Blocks.
+
+    Another thread may add to the index meanwhile.
+
+    Raises:
+        OSError: the log can't be read.
+
+    """
+    if index.order is not None:
+        in_order = index.order.found(partial(_read, descriptor), after)
+        return [index.stand_in(each.event) for each in islice(in_order, most)]
+    found: list[Event] = []
+    while len(found) < most and after < index.covered:
+        part = list(islice(_part(descriptor, index, after), most - len(found)))
+        if not part:
+            break
+        found += part
+        after = part[-1].seq
+    return found
+
+
+def scan_all(descriptor: int, damages: Damages) -> Iterator[LoggedEvent]:
+    """All events of an open log in order, with what is lost; `damages` tell what is wrong. Blocks.
+
+    Raises:
+        OSError: the log can't be read.
+
+    """
+    try:
+        for _ in _scanned(descriptor, LogScan(), 0, None):
+            pass  # so that an event whose line comes too late is not handed out as lost first
+    except OutOfOrder:
+        order = _sorted(descriptor, LineScan(damages))
+        yield from order.found(partial(_read, descriptor))
+    else:
+        yield from _scanned(descriptor, LogScan(damages=damages), 0, None)
+
+
+def _take_in_turn(descriptor: int, index: LogIndex) -> list[Event]:
+    """Read on in a log whose lines are in order; raises `OutOfOrder` if they are not."""
+    scan = LogScan(index.head, index.lines, index.size, index.at, index.damages)
+    events: list[Event] = []
+    place, near = index.size, os.fstat(descriptor).st_size - NEAR
+    skipped = False
+    for data in read_pieces(descriptor, place):
+        if isinstance(data, Hole):
+            index.whole = False
+            scan.skip(data.end - data.start, data.why)
+            place = data.end
+            continue
+        place += len(data)
+        events += [index.take(found) for found in scan.feed(data)]
+        if not scan.settled:
+            continue
+        _cover(descriptor, index, scan)
+        if place < near:
+            events.clear()
+            skipped = True
+        else:
+            index.note_base(only=skipped)
+            skipped = False
+            events = _behind(index.bases[0].seq, events)
+    events += [index.take(found) for found in scan.finish()]
+    _cover(descriptor, index, scan)
+    if skipped:
+        index.note_base(only=True)
+    return _behind(index.base().seq, events)
+
+
+def _take_sorted(descriptor: int, index: LogIndex) -> list[Event]:
+    """Read all of a log whose lines are out of order."""
+    scan = LineScan(index.damages)
+    index.order, index.whole = _sorted(descriptor, scan), False
+    early = index.order.head - TAIL
+    events: list[Event] = []
+    for found in index.order.found(partial(_read, descriptor)):
+        events.append(index.take(found))
+        if found.event.seq == early:
+            index.note_base(only=True)
+            events.clear()
+    index.cover(scan.intact, scan.lines, 0)
+    return events
+
+
+def _sorted(descriptor: int, scan: LineScan) -> SortedLog:
+    for data in read_pieces(descriptor, 0):
+        if isinstance(data, Hole):
+            scan.skip(data.end - data.start, data.why)
+        else:
+            deque(scan.feed(data), 0)
+    order = SortedLog(scan)
+    deque(scan.finish(), 0)
+    return order
+
+
+def _read(descriptor: int, start: int, end: int) -> bytes:
+    return os.pread(descriptor, end - start, start)
+
+
+def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
+    """The events that follow `after`, up to the next place that is known."""
+    head, start, upto, end = index.span(after)
+    scan = LogScan(head, lines=min(start, 1), intact=start, after=after, ordered=True)
+    head, at = max(head, after), 0.0
+    for found in _scanned(descriptor, scan, start, end):
+        if after < found.event.seq <= upto:
+            head, at = found.event.seq, found.event.at
+            yield index.stand_in(found.event)
+    for seq in range(head + 1, upto + 1):
+        yield index.stand_in(Event(seq, at, ROOM, UnreadableEvent(LOST)))
+
+
+def _scanned(descriptor: int, scan: LogScan, start: int, end: int | None) -> Iterator[LoggedEvent]:
+    """What is in a part of the log, read piece by piece."""
+    for data in read_pieces(descriptor, start, end):
+        if isinstance(data, Hole):
+            scan.skip(data.end - data.start, data.why)
+        else:
+            yield from scan.feed(data)
+    yield from scan.finish()
+
+
+def _cover(descriptor: int, index: LogIndex, scan: LogScan) -> None:
+    crc = checksum(descriptor, index.size, scan.intact, index.crc) if index.whole else 0
+    index.cover(scan.intact, scan.lines, crc)
+
+
+def _behind(seq: int, events: list[Event]) -> list[Event]:
+    """Those of consecutive events that come after one of them, or all."""
+    first = events[0].seq if events else 0
+    return events[seq + 1 - first :] if seq >= first else events

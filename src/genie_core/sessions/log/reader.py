@@ -1,0 +1,158 @@
+"""A room's log, read only: nothing is locked or changed, and it may grow meanwhile."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Self
+
+from genie_core.room.protocol.events import Event
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import decode_state, encode_state
+from genie_core.sessions.errors import DamagedSession, check_ordinary
+from genie_core.sessions.log.format import last_event
+from genie_core.sessions.log.index import INDEX_NAME, LogIndex, read_part, take_stock
+from genie_core.storage.errors import disk_access
+
+PART: Final = 1_024
+"""Events that are held at once where all are read."""
+
+NEAR: Final = (8 * 1024, 1024 * 1024)
+"""Bytes at the end of a log in which its last event is looked for: usually few are enough."""
+
+
+class LogReader:
+    """Reads a log as far as it went when it was opened or last refreshed. All methods block.
+
+    Whatever the system refuses is a `DiskFailure`. `problems` are lines to show to a person.
+    """
+
+    def __init__(self, path: Path, descriptor: int | None, index: LogIndex) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self._index = index
+        self.problems: list[str] = index.damages.told()
+
+    @classmethod
+    def open(cls, path: Path, first: Event | None = None) -> Self:
+        """Read a log; one that is missing is empty. `first` stands for a first event that is lost.
+
+        Raises:
+            DamagedSession: what is there is no file.
+            DiskFailure: the file can't be read.
+
+        """
+        with disk_access("read", path):
+            return cls(path, *_opened(path, first))
+
+    @property
+    def head(self) -> int:
+        """Sequence number of the last event that is known."""
+        return self._index.covered
+
+    def state(self) -> RoomState:
+        """The room after the last event; each call makes another one."""
+        return decode_state(encode_state(self._index.state))
+
+    def events(self, after: int = 0, upto: int | None = None) -> Iterator[Event]:
+        """The events from the one behind `after` up to `upto`, that one included, in order."""
+        last = self.head if upto is None else min(upto, self.head)
+        while part := self.read(after, min(PART, last - after)):
+            yield from part
+            after = part[-1].seq
+
+    def backwards(self) -> Iterator[list[Event]]:
+        """All events in parts, the last part first, each in order."""
+        end = self.head
+        while end > 0 and (part := self.read(max(0, end - PART), min(PART, end))):
+            yield part
+            end = part[0].seq - 1
+
+    def read(self, after: int, most: int) -> list[Event]:
+        """The events that follow `after`, at most so many."""
+        if self._descriptor is None:
+            return []
+        with disk_access("read", self._path):
+            return read_part(self._descriptor, self._index, after, most)
+
+    def refresh(self) -> int:
+        """Take in what was appended since; returns the head by then.
+
+        A log that was replaced meanwhile, or that was cut, is read anew.
+        """
+        with disk_access("read", self._path):
+            if self._is_replaced():
+                self._reopen()
+            elif self._descriptor is not None and self._may_have_grown(self._descriptor):
+                take_stock(self._descriptor, self._index)
+        return self.head
+
+    def close(self) -> None:
+        """Close the file; there is nothing to be read then."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def _may_have_grown(self, descriptor: int) -> bool:
+        """Whether to look for new events; a log that has to be sorted is read anew for them."""
+        return self._index.order is None or os.fstat(descriptor).st_size > self._index.size
+
+    def _is_replaced(self) -> bool:
+        try:
+            told = self._path.stat()
+        except FileNotFoundError:
+            return False
+        if self._descriptor is None:
+            return True
+        known = os.fstat(self._descriptor)
+        other = (told.st_dev, told.st_ino) != (known.st_dev, known.st_ino)
+        return other or told.st_size < self._index.size
+
+    def _reopen(self) -> None:
+        first = self._index.first
+        self.close()
+        self._descriptor, self._index = _opened(self._path, first)
+        self.problems = self._index.damages.told()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def last_logged(path: Path) -> Event | None:
+    """The last event of a log, as far as its end can be read; else None. Blocks.
+
+    It takes no longer for a long log than for a short one.
+    """
+    try:
+        check_ordinary(path)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except (OSError, DamagedSession):
+        return None
+    try:
+        size = os.fstat(descriptor).st_size
+        for near in NEAR:
+            found = last_event(os.pread(descriptor, near, max(size - near, 0)))
+            if found is not None:
+                return found
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _opened(path: Path, first: Event | None) -> tuple[int | None, LogIndex]:
+    if not path.exists():
+        return None, LogIndex()
+    check_ordinary(path)
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        index = LogIndex.load(path.with_name(INDEX_NAME), descriptor)
+        index.first = first
+        take_stock(descriptor, index)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor, index

@@ -1,0 +1,128 @@
+"""The documents of the search index: a text for each event that says something, and the hits."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    ApprovalRequested,
+    ApprovalResolved,
+    DecisionMade,
+    Event,
+    MessagePosted,
+    RunCancelled,
+    RunFailed,
+)
+from genie_core.sessions.search.query import Snippet
+from genie_core.sessions.transcript import AGENT
+
+DocumentKind: TypeAlias = Literal["title", "message", "answer", "decision", "approval", "failure"]
+
+MOST_CHARS: Final = 100_000
+"""Of a longer text only the beginning can be found."""
+
+MOST_ARGUMENT_CHARS: Final = 4_000
+"""Of what a tool is called with only so much can be found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text and where it stands: event `seq`, about the message with number `message`."""
+
+    seq: int
+    message: int
+    at: float
+    by: str
+    kind: DocumentKind
+    text: str
+
+
+def documents(events: Iterable[Event]) -> Iterator[Document]:
+    """The texts that events hold. Values that were withheld are not among them."""
+    for event in events:
+        found = _document(event.seq, event.told)
+        if found is not None and found.text.strip():
+            yield found
+
+
+def _document(seq: int, told: Event) -> Document | None:
+    match told.body:
+        case MessagePosted() as said:
+            return Document(seq, seq, told.at, told.by, "message", _cut(_said(said)))
+        case AnswerPosted(message=message, text=text):
+            return Document(seq, message, told.at, AGENT, "answer", _cut(text))
+        case DecisionMade(message=message, reason=reason):  # its query repeats what was said
+            return Document(seq, message, told.at, told.by, "decision", _cut(reason))
+        case ApprovalRequested() as asked:
+            return Document(seq, asked.message, told.at, told.by, "approval", _asked(asked))
+        case ApprovalResolved(message=message, reason=reason):
+            return Document(seq, message, told.at, told.by, "approval", _cut(reason))
+        case RunFailed(message=message, error=error, text=text):
+            words = f"{error}\n{text}" if text else error
+            return Document(seq, message, told.at, told.by, "failure", _cut(words))
+        case RunCancelled(message=message, text=text):
+            return Document(seq, message, told.at, AGENT, "answer", _cut(text))
+        case _:
+            return None
+
+
+def _said(said: MessagePosted) -> str:
+    names = (file.name for file in said.files)
+    quoted = (line.text for quote in said.quotes for line in quote.lines)
+    return "\n".join((said.text, *names, *quoted))
+
+
+def _asked(asked: ApprovalRequested) -> str:
+    if asked.withheld:
+        return asked.tool
+    words = "\n".join(_strings(asked.arguments))[:MOST_ARGUMENT_CHARS]
+    return f"{asked.tool}\n{words}" if words else asked.tool
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The texts in what a tool is called with, however deep they are."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case dict(fields):
+                waiting += reversed(fields.values())
+            case list(items):
+                waiting += reversed(items)
+            case _:
+                pass
+
+
+def _cut(text: str | None) -> str:
+    return (text or "")[:MOST_CHARS]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedSession:
+    """A session to search: the name of its folder, its title, its log, and its last activity."""
+
+    id: str
+    title: str
+    log: Path
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """Something found in the session whose folder has this name.
+
+    It stands in event `seq`, which is 0 for the title itself, and is about the message `message`.
+    Both times and numbers are as in the log; by an agent is `by` "genie".
+    """
+
+    session: str
+    title: str
+    seq: int
+    message: int
+    at: float
+    by: str
+    kind: DocumentKind
+    snippet: Snippet

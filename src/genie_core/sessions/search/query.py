@@ -1,0 +1,116 @@
+"""What a person types to find something, and how texts are compared with it.
+
+Words are found whatever their case and accents. All must occur, in any order; "in quotes" they must
+follow each other; the last one may be the beginning of a longer word. Nothing else is special.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+MOST_CHARS: Final = 1_000
+MOST_TERMS: Final = 32
+"""What is typed beyond this many characters, or terms of as many words, is not looked at."""
+
+SPLIT: Final = "\x1f"
+OPEN: Final = "\ufdd1"
+CLOSE: Final = "\ufdd2"
+"""Code points that no text means: between letters, and around what was found."""
+
+_TYPED: Final = re.compile(r'"([^"]*)("?)|(\S+?)(?=["\s]|\Z)')
+_WORD: Final = re.compile(r"[^\W_]+")
+_OURS: Final = re.compile(f"[{SPLIT}{OPEN}{CLOSE}\0]")
+_UNSPACED: Final = (
+    "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+"""Letters of scripts that put no space between words."""
+
+_APART: Final = re.compile(f"(?<=[{_UNSPACED}])(?=\\w)|(?<=\\w)(?=[{_UNSPACED}])")
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A piece of a text on one line, and the ranges in it that were found."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Words that follow each other; with `prefix` the last one may go on."""
+
+    words: tuple[str, ...]
+    prefix: bool = False
+
+
+def terms(text: str) -> tuple[Term, ...]:
+    """What is looked for; nothing if no word is typed."""
+    found: list[Term] = []
+    text = whole(text[:MOST_CHARS])
+    for match in _TYPED.finditer(text):
+        quoted, closed, bare = match.groups()
+        words = tuple(split_words(bare if quoted is None else quoted)[:MOST_TERMS])
+        if words:
+            open_end = match.end() == len(text) and not closed
+            found.append(Term(words, prefix=open_end))
+    return tuple(found[:MOST_TERMS])
+
+
+def match_query(looked_for: tuple[Term, ...]) -> str:
+    """The same as an FTS5 query. Every word is a string in it, so that none commands anything."""
+    return " AND ".join(
+        f'"{" ".join(term.words)}"' + (" *" if term.prefix else "") for term in looked_for
+    )
+
+
+def whole(text: str) -> str:
+    """A text that a database takes, without the code points that mean something here."""
+    text = _OURS.sub(" ", text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def spaced(text: str) -> str:
+    """A text in which the letters of unspaced scripts are words of their own."""
+    return text if text.isascii() else _APART.sub(SPLIT, text)
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a text, as they stand in it."""
+    return _WORD.findall(spaced(text))
+
+
+def marked(snippet: str) -> Snippet:
+    """Read a snippet in which what was found stands between `OPEN` and `CLOSE`."""
+    snippet = " ".join(snippet.replace(SPLIT, "").split())
+    parts: list[str] = []
+    marks: list[tuple[int, int]] = []
+    length = start = 0
+    for part in re.split(f"([{OPEN}{CLOSE}])", snippet):
+        if part == OPEN:
+            start = length
+        elif part == CLOSE:
+            marks.append((start, length))
+        else:
+            parts.append(part)
+            length += len(part)
+    return Snippet("".join(parts), tuple(_joined(marks)))
+
+
+def _joined(marks: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges that touch each other, as one."""
+    if not marks:
+        return []
+    joined = [marks[0]]
+    for (_, end), (start, stop) in pairwise(marks):
+        if start <= end:
+            joined[-1] = (joined[-1][0], stop)
+        else:
+            joined.append((start, stop))
+    return joined

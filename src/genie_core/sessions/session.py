@@ -1,0 +1,296 @@
+"""A saved room: a folder with its particulars, its log and its owner's engine state."""
+
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from genie_core.room.protocol.events import ROOM, Event, Quote, RoomCreated
+from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.errors import InvalidTag
+from genie_core.sessions.lock import SessionInUse, hold, holder, in_turn
+from genie_core.sessions.log.reader import LogReader, last_logged
+from genie_core.sessions.log.writer import EventLog, OpenedLog
+from genie_core.sessions.metadata import (
+    FORMAT,
+    MOST_TAGS,
+    SessionMetadata,
+    check_tag,
+    encode_metadata,
+    one_line,
+    read_metadata,
+    summary_of,
+)
+from genie_core.sessions.transcript import excerpt
+from genie_core.storage.atomic import replace_file
+from genie_core.storage.errors import StorageError, disk_access
+
+METADATA_NAME: Final = "room.json"
+LOG_NAME: Final = "events.jsonl"
+ENGINE_NAME: Final = "engine"
+WITHHELD_NAME: Final = "withheld.jsonl"
+
+
+ID_STEM: Final = 96
+"""So much of the id of a room is in that of its copy."""
+
+
+class SavedSession:
+    """A folder that holds a room. All methods block for as long as the disk takes.
+
+    Whatever the system refuses to do in the folder is a `DiskFailure`.
+    """
+
+    def __init__(self, folder: Path, metadata: SessionMetadata) -> None:
+        self.folder: Final = folder
+        self._metadata = metadata
+        self._is_old = False
+
+    @classmethod
+    def load(cls, folder: Path) -> "SavedSession":
+        """Read a folder.
+
+        Raises:
+            NewerVersion: this version does not know the format.
+            DamagedSession: `room.json` is missing or can't be understood.
+
+        """
+        metadata, version = read_metadata(folder / METADATA_NAME)
+        saved = cls(folder, metadata)
+        saved._is_old = version != FORMAT
+        return saved
+
+    @property
+    def id(self) -> str:
+        """The folder's name, by which the room is resumed."""
+        return self.folder.name
+
+    @property
+    def metadata(self) -> SessionMetadata:
+        """What is known about the room without reading its log."""
+        return self._metadata
+
+    @property
+    def log_path(self) -> Path:
+        """The room's log."""
+        return self.folder / LOG_NAME
+
+    @property
+    def engine_path(self) -> Path:
+        """Where the engine keeps its state; the folder need not exist yet."""
+        return self.folder / ENGINE_NAME
+
+    def open_log(self) -> OpenedLog:
+        """Read the log and keep it open for appending. Hold the room meanwhile.
+
+        That messages are missing altogether is one of the problems, too. A copy whose first line
+        is lost gets it back, as its host won't send it again.
+        """
+        opened = EventLog.open(self.log_path, self._first)
+        if lack := self._lack(opened):
+            opened.problems.append(lack)
+        return opened
+
+    @property
+    def _first(self) -> Event | None:
+        """What stands for a first event that is lost, in a copy."""
+        metadata = self._metadata
+        if metadata.kind != "joined":
+            return None
+        return Event(1, metadata.created, ROOM, RoomCreated(metadata.id, metadata.title))
+
+    def quote(self, last: int) -> Quote:
+        """Quote the last messages and answers; errors as of the log."""
+        with self.reader() as log:
+            return excerpt(log, self._metadata.id, self._metadata.title, last)
+
+    def reader(self) -> LogReader:
+        """Read the log without holding the room; errors as `LogReader.open`."""
+        return LogReader.open(self.log_path, self._first)
+
+    @contextmanager
+    def held(self, name: str = "") -> Iterator["SavedSession"]:
+        """Keep other processes out for as long as the block lasts; `name` is the person's.
+
+        Raises:
+            SessionInUse: another process holds the room.
+
+        """
+        with hold(self.folder, name or self._metadata.name):
+            if self._is_old:
+                self.update()
+            yield self
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of the metadata and write it, if that makes a difference.
+
+        What another process changed meanwhile, such as tags, stays. Metadata of an earlier
+        version are written as one of this version.
+        """
+        fresh = self._changed(changes)
+        if self._is_old or fresh != self._on_disk():
+            with in_turn(self.folder):
+                fresh = self._changed(changes)
+                self._write(fresh)
+        self._metadata = fresh
+
+    def summarise(self, state: RoomState, last_activity: float) -> None:
+        """Bring the metadata's summary up to the room's state. Note before what has been seen."""
+        self.update(**self.summary(state, last_activity))
+
+    def summary(self, state: RoomState, last_activity: float) -> dict[str, Any]:
+        """What `update` needs to bring the summary up to a state. Does not block.
+
+        For a state that changes on an event loop: call it there, and `update` in a thread.
+        """
+        metadata = self._metadata
+        summary = summary_of(state, metadata.seen, metadata.name or state.host)
+        summary["host"] = state.host or metadata.host
+        summary["title"] = state.title or metadata.title
+        summary["last_activity"] = last_activity
+        return summary
+
+    def catch_up(self) -> bool:
+        """Bring the summary up to the log after a crash; False if that is not needed or not possible.
+
+        Only the end of the log is looked at first, so a room that was closed in good order costs
+        next to nothing.
+
+        Raises:
+            StorageError: it can't be done, for one because the room is open somewhere.
+
+        """
+        log = self._changed_at(LOG_NAME)
+        if not self._changed_at(METADATA_NAME) or not self._lags:
+            return False
+        if (other := holder(self.folder)) is not None:
+            raise SessionInUse(self.id, other)
+        with self.reader() as reader:  # the room is held for a moment only: nobody is kept out
+            state = reader.state()
+        with self.held():
+            return self._changed_at(LOG_NAME) == log and self._sum_up(state)
+
+    def as_logged(self) -> SessionMetadata:
+        """The metadata as the log would have it by now; nothing is written.
+
+        For a room that is open, whose metadata is brought up when it is closed. What is unread stays
+        as it was noted: its person is there. Cheap if the log has not gone on since.
+
+        Raises:
+            StorageError: the log can't be read.
+
+        """
+        if not self._lags:
+            return self._metadata
+        with self.reader() as reader:
+            told = self._told(reader.state(), self._metadata)
+        return msgspec.structs.replace(self._metadata, **{**told, "unread": self._metadata.unread})
+
+    def _sum_up(self, state: RoomState) -> bool:
+        told = self._told(state, self._on_disk())
+        if told:
+            self.update(**told)
+        return bool(told)
+
+    def _told(self, state: RoomState, metadata: SessionMetadata) -> dict[str, Any]:
+        """What metadata gets from a log that has gone on; nothing if it has not."""
+        if state.head <= metadata.head or state.messages < metadata.messages:
+            return {}  # that something is lost must not be forgotten
+        told = summary_of(state, metadata.seen, metadata.owner or state.host)
+        told["host"] = state.host or metadata.host
+        last = last_logged(self.log_path)
+        told["last_activity"] = max(metadata.last_activity, 0.0 if last is None else last.at)
+        return told
+
+    @property
+    def _lags(self) -> bool:
+        """Whether the log has events that the metadata was not summed up with.
+
+        The times of the files don't tell: a tag, or what was seen, is noted in the metadata alone.
+        """
+        last = last_logged(self.log_path)
+        return last is not None and last.seq > self._metadata.head
+
+    def _changed_at(self, name: str) -> int:
+        """When a file was changed, in nanoseconds; 0 if there is none."""
+        with disk_access("look at", self.folder):
+            path = self.folder / name
+            return path.stat().st_mtime_ns if path.exists() else 0
+
+    def note_seen(self, seq: int) -> None:
+        """Note that this person has seen all events up to this one; never that they saw fewer."""
+        if seq > self._metadata.seen:
+            self.update(seen=seq, **({"unread": 0} if seq >= self._metadata.head else {}))
+
+    def rename(self, title: str) -> None:
+        """Call the room otherwise. What others host is called so on this machine only.
+
+        Hold the room meanwhile: a host that has it open calls it as it was called.
+        """
+        title = one_line(title)
+        self.update(**{"title" if self._metadata.kind == "hosted" else "alias": title})
+
+    def tag(self, add: Iterable[str] = (), remove: Iterable[str] = ()) -> tuple[str, ...]:
+        """Put tags on the room and take others off; returns those that it has then, in order.
+
+        Raises:
+            InvalidTag: one of them can't be a tag; nothing is changed.
+
+        """
+        fresh = {tag.casefold(): tag for tag in map(check_tag, add)}
+        gone = {check_tag(tag).casefold() for tag in remove}
+        kept = {tag.casefold(): tag for tag in self._on_disk().tags}
+        tags = {key: tag for key, tag in {**fresh, **kept}.items() if key not in gone}
+        if len(tags) > MOST_TAGS:
+            raise InvalidTag(next(iter(fresh.values())), f"a room has at most {MOST_TAGS} tags")
+        self.update(tags=tuple(tags[key] for key in sorted(tags)))
+        return self._metadata.tags
+
+    def renew_id(self) -> None:
+        """Make this a room of its own, whose id no member of another one knows."""
+        stem = self._metadata.id[:ID_STEM]
+        self.update(id=f"{stem}-{secrets.token_hex(4)}")
+
+    def put_aside(self) -> Path:
+        """Make room for another copy of the same room; this one stays, under the name returned."""
+        self.update(address="")
+        with disk_access("rename the folder", self.folder):
+            number = 1
+            while (aside := self.folder.with_name(f"{self.folder.name}~{number}")).exists():
+                number += 1
+            self.folder.rename(aside)
+        return aside
+
+    def write(self) -> None:
+        """Write the metadata; a reader sees the old one or the new one, whatever happens."""
+        self._write(self._metadata)
+
+    def _changed(self, changes: dict[str, Any]) -> SessionMetadata:
+        return msgspec.structs.replace(self._on_disk(), **changes)
+
+    def _on_disk(self) -> SessionMetadata:
+        """The metadata as it is now; as it was read if it is damaged or gone meanwhile."""
+        try:
+            return read_metadata(self.folder / METADATA_NAME)[0]
+        except StorageError:
+            return self._metadata
+
+    def _lack(self, opened: OpenedLog) -> str:
+        """What the log should hold by the metadata and does not, unless it is told already."""
+        known = self._metadata.messages
+        if not opened.log.head and (known or self._metadata.address):
+            had = {0: "a history", 1: "1 message"}.get(known, f"{known:,} messages")
+            return f"{self.log_path} is empty: this room had {had}, and nothing is left of it"
+        found = opened.log.messages
+        if found >= known or opened.problems:
+            return ""
+        return f"{self.log_path} has only {found:,} of the {known:,} messages that it had"
+
+    def _write(self, metadata: SessionMetadata) -> None:
+        path = self.folder / METADATA_NAME
+        with disk_access("write", path):
+            replace_file(path, encode_metadata(metadata))
+        self._metadata, self._is_old = metadata, False

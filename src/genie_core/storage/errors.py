@@ -1,0 +1,100 @@
+"""Errors of files on disk.
+
+StorageError
+├── DiskFailure     the system refuses to read or write a file
+├── NoAttachment    a path that a person named is no file that can be attached
+├── BlobTooLarge    a file is larger than a room takes
+├── InvalidDigest   a text is no SHA-256
+├── UnknownBlob     no complete file has this SHA-256
+├── DamagedBlob     a file that arrived has another size or SHA-256
+└── …               see `genie_core.sessions.errors`
+"""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from genie_core.errors import GenieError
+
+_NO_SPACE: Final = "free some space on that disk"
+_NOT_OURS: Final = "make it writable for you"
+_IN_THE_WAY: Final = "move away the file that stands where a folder should be"
+_ADVICE: Final = {
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EFBIG: _NO_SPACE,
+    errno.EACCES: _NOT_OURS,
+    errno.EPERM: _NOT_OURS,
+    errno.EROFS: _NOT_OURS,
+    errno.ENOTDIR: _IN_THE_WAY,
+    errno.EEXIST: _IN_THE_WAY,
+}
+
+
+class StorageError(GenieError):
+    """Root of the errors of storage and sessions."""
+
+
+class DiskFailure(StorageError):
+    """The operating system refused to do something with a file or folder."""
+
+    def __init__(self, action: str, path: Path, error: OSError) -> None:
+        why = error.strerror or str(error) or type(error).__name__
+        advice = _ADVICE.get(error.errno or 0, "see whether the disk is in order")
+        super().__init__(f"can't {action} {path}: {why}; {advice}, or keep your rooms elsewhere")
+        self.path = path
+        self.errno = error.errno
+
+
+class NoAttachment(StorageError):
+    """Something that a person named can't be attached, because of what it is."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path} can't be attached: {why}")
+        self.path = path
+        self.why = why
+
+
+class BlobTooLarge(StorageError):
+    """A file is larger than a room takes; `size` is how much of it has been seen, in bytes."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"the file has more than the {limit:,} bytes that this room takes")
+        self.size = size
+        self.limit = limit
+
+
+class InvalidDigest(StorageError):
+    """A text that is no SHA-256 in lower-case hexadecimal."""
+
+    def __init__(self, digest: str) -> None:
+        super().__init__(f"{digest[:80]!r} is no SHA-256")
+        self.digest = digest
+
+
+class UnknownBlob(StorageError):
+    """No complete file with this SHA-256 is stored."""
+
+    def __init__(self, digest: str) -> None:
+        super().__init__(f"the file {digest[:12]}… is not stored here")
+        self.digest = digest
+
+
+class DamagedBlob(StorageError):
+    """What arrived does not have the size and SHA-256 that it should; it was thrown away."""
+
+    def __init__(self, digest: str, why: str) -> None:
+        super().__init__(f"the file {digest[:12]}… arrived damaged: {why}; send it again")
+        self.digest = digest
+        self.why = why
+
+
+@contextmanager
+def disk_access(action: str, path: Path) -> Iterator[None]:
+    """Turn an `OSError` inside into a `DiskFailure` that says what could not be done where."""
+    try:
+        yield
+    except OSError as error:
+        raise DiskFailure(action, path, error) from error

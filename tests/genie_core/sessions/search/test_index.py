@@ -1,0 +1,413 @@
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from genie_core.room.protocol.events import (
+    ROOM,
+    AnswerPosted,
+    AnyBody,
+    DecisionMade,
+    Event,
+    MessagePosted,
+    RoomCreated,
+)
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.search import store as search_store
+from genie_core.sessions.search.documents import SearchedSession
+from genie_core.sessions.search.index import (
+    IndexBusy,
+    SearchIndex,
+    SearchResult,
+    search_sessions,
+    searched,
+)
+from genie_core.sessions.search.store import NoFullTextSearch
+from genie_core.sessions.session import SavedSession
+
+NOW = 1_790_000_000.0
+
+
+class House:
+    """Sessions in a folder, and an index over them."""
+
+    def __init__(self, base: Path) -> None:
+        self.sessions = base / "sessions"
+        self.path = base / "cache" / "search.sqlite3"
+        self.index = SearchIndex(self.path)
+
+    def room(self, title: str, *bodies: AnyBody) -> SavedSession:
+        saved = Catalog(self.sessions).create(title, NOW)
+        self.log(saved, RoomCreated(saved.id, title), *bodies)
+        return saved
+
+    def log(self, saved: SavedSession, *bodies: AnyBody, mode: str = "wb", first: int = 1) -> None:
+        with saved.log_path.open(mode) as log:
+            for seq, body in enumerate(bodies, first):
+                log.write(encode_line(Event(seq, NOW + seq, "ann" if seq > 1 else ROOM, body)))
+
+    def all(self) -> list[SearchedSession]:
+        return searched(self.sessions, Catalog(self.sessions).all())
+
+    def found(self, text: str) -> list[tuple[str, int, str]]:
+        self.index.refresh(self.all())
+        return [(hit.session, hit.seq, hit.kind) for hit in self.index.search(text, now=NOW + 100)]
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+def test_a_hit_tells_where_it_stands(house: House) -> None:
+    saved = house.room(
+        "Garden", MessagePosted("1", "When do we\nplant the Äpfel?"), AnswerPosted(2, "In May.")
+    )
+    house.index.refresh(house.all())
+    (hit,) = house.index.search("apfel")
+    assert (hit.session, hit.title, hit.seq, hit.message) == (saved.id, "Garden", 2, 2)
+    assert (hit.at, hit.by, hit.kind) == (NOW + 2, "ann", "message")
+    assert hit.snippet.text == "When do we plant the Äpfel?"
+    assert [hit.snippet.text[low:high] for low, high in hit.snippet.marks] == ["Äpfel"]
+    (answer,) = house.index.search("may")
+    assert (answer.seq, answer.message, answer.by) == (3, 2, "genie")
+
+
+def test_all_words_must_occur_and_the_last_may_go_on(house: House) -> None:
+    house.room("One", MessagePosted("1", "plant apples in May"), MessagePosted("2", "eat apples"))
+    assert [seq for _, seq, _ in house.found("apples pla")] == [2]
+    assert len(house.found("apple")) == 2
+    assert house.found("apple ") == []
+    assert house.found('"apples plant"') == []
+    assert house.found('"') == house.found("") == []
+
+
+def test_what_was_said_counts_more_than_what_was_decided_and_new_more_than_old(
+    house: House,
+) -> None:
+    house.room(
+        "One", MessagePosted("1", "the budget"), DecisionMade(2, "ignore", reason="the budget")
+    )
+    house.room("Budget", MessagePosted("1", "nothing"))
+    kinds = [kind for _, _, kind in house.found("budget")]
+    assert kinds == ["title", "message", "decision"]
+    texts = [MessagePosted(str(n), "a word") for n in range(3)]
+    house.room("Two", *texts)
+    assert [seq for _, seq, _ in house.found("word")] == [4, 3, 2]
+
+
+def test_what_was_said_is_found_once_however_often_it_is_passed_on(house: House) -> None:
+    asked = 'ann asks:\n> how much?\n\nRecent messages:\n{"text": "the budget"}'
+    house.room("One", MessagePosted("1", "the budget"), MessagePosted("2", "how much?"))
+    house.room(
+        "Two",
+        MessagePosted("1", "how much?"),
+        DecisionMade(2, "delegate", query=asked, reason="It asks."),
+    )
+    assert [kind for _, _, kind in house.found("budget")] == ["message"]
+
+
+def test_what_is_appended_is_taken_in_alone(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = house.room("One", MessagePosted("1", "first"))
+    assert len(house.found("first")) == 1
+    added: list[int] = []
+    add = search_store.SearchStore.add
+
+    def count(self: search_store.SearchStore, *args: object) -> None:
+        room, texts = args
+        listed = list(texts)  # type: ignore[call-overload]
+        added.extend(entry.seq for entry in listed)
+        add(self, room, listed)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(search_store.SearchStore, "add", count)
+    house.found("first")
+    assert added == []
+    house.log(saved, MessagePosted("2", "second"), mode="ab", first=3)
+    assert house.found("second") == [(saved.id, 3, "message")]
+    assert added == [3]
+    assert len(house.found("first")) == 1
+
+
+def rewrite(house: House, saved: SavedSession) -> None:
+    house.log(
+        saved,
+        RoomCreated(saved.id, "One"),
+        *(MessagePosted(str(n), "other words") for n in range(9)),
+    )
+
+
+def replace_by_another(house: House, saved: SavedSession) -> None:
+    aside = saved.log_path.with_name("aside")
+    saved.log_path.rename(aside)
+    rewrite(house, saved)
+
+
+def shorten(house: House, saved: SavedSession) -> None:
+    house.log(saved, RoomCreated(saved.id, "One"))
+
+
+@pytest.mark.parametrize("change", [rewrite, replace_by_another, shorten])
+def test_a_log_that_is_another_is_read_anew(
+    house: House, change: Callable[[House, SavedSession], None]
+) -> None:
+    saved = house.room("One", MessagePosted("1", "first"), MessagePosted("2", "second"))
+    assert len(house.found("first")) == 1
+    change(house, saved)
+    assert house.found("first") == []
+
+
+def test_sessions_that_are_gone_renamed_or_new_are_noticed(house: House) -> None:
+    garden, kitchen = (
+        house.room(title, MessagePosted("1", "apples")) for title in ("Garden", "Kitchen")
+    )
+    assert len(house.found("apples")) == 2
+    shutil.rmtree(kitchen.folder)
+    garden.update(title="Orchard")
+    assert house.found("apples") == [(garden.id, 2, "message")]
+    assert house.found("garden") == []
+    assert house.found("orchard") == [(garden.id, 0, "title")]
+    assert house.index.search("apples")[0].title == "Orchard"
+    shutil.copytree(garden.folder, garden.folder.with_name("copy"))
+    assert {id_ for id_, _, _ in house.found("apples")} == {garden.id, "copy"}
+
+
+def test_a_damaged_session_does_not_spoil_the_others(house: House) -> None:
+    good, bad = (
+        house.room("Good", MessagePosted("1", "apples")),
+        house.room("Bad", MessagePosted("1", "apples")),
+    )
+    bad.log_path.unlink()
+    os.mkfifo(bad.log_path)
+    found = search_sessions(house.path, house.sessions, "apples")
+    assert [hit.session for hit in found.hits] == [good.id]
+    assert len(found.notes) == 1
+    assert str(bad.log_path) in found.notes[0]
+
+
+def test_text_that_no_database_takes_is_found_all_the_same(house: House) -> None:
+    house.room("Odd \0 title", MessagePosted("1", "before\0after \x1f\ufdd1 odd"))
+    (hit,) = search_sessions(house.path, house.sessions, "after").hits
+    assert hit.snippet.text == "before after odd"
+
+
+def test_a_folder_whose_name_is_no_text_does_not_spoil_the_others(house: House) -> None:
+    whole = house.room("Whole", MessagePosted("1", "hello"))
+    strange = house.room("Strange", MessagePosted("1", "hello"))
+    name = os.fsencode(strange.folder) + b"\xff"
+    os.rename(os.fsencode(strange.folder), name)  # noqa: PTH104 - the name is no text
+    found = search_sessions(house.path, house.sessions, "hello")
+    assert [hit.session for hit in found.hits] == [whole.id]
+    (note,) = found.notes
+    assert "rename the folder" in note
+
+
+def test_numbers_that_no_database_takes_do_not_spoil_the_index(house: House) -> None:
+    saved = house.room("Garden", MessagePosted("1", "hello"))
+    with saved.log_path.open("ab") as log:
+        log.write(b"junk\n")  # from here on a log may speak of messages that are lost
+    decided = DecisionMade(10**30, "ignore", reason="nobody said hello")
+    house.log(saved, decided, mode="ab", first=4)
+    assert [place[1] for place in house.found("hello")] == [2, 4]
+
+
+def damage(path: Path) -> None:
+    path.write_bytes(b"no database at all" * 500)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:5_000])
+
+
+def scribble(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[4_096:] = b"\x55" * (len(data) - 4_096)
+    path.write_bytes(data)
+
+
+def another_version(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TABLE room")
+    connection.execute("PRAGMA user_version = 999")
+    connection.close()
+
+
+def lose_a_table(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TABLE room")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "break_it", [Path.unlink, damage, cut, scribble, another_version, lose_a_table]
+)
+def test_an_index_that_is_missing_or_damaged_is_made_anew(
+    house: House, break_it: Callable[[Path], None]
+) -> None:
+    saved = house.room("One", *(MessagePosted(str(n), "apples and pears") for n in range(300)))
+    assert len(house.found("apples")) == 50
+    for ending in ("-wal", "-shm"):
+        house.path.with_name(house.path.name + ending).unlink(missing_ok=True)
+    break_it(house.path)
+    assert len(search_sessions(house.path, house.sessions, "apples").hits) == 50
+    assert house.index.search("pears")[0].session == saved.id
+
+
+def test_only_its_owner_can_read_the_index(house: House) -> None:
+    house.room("One", MessagePosted("1", "apples"))
+    assert house.found("apples")
+    with closing(sqlite3.connect(house.path)) as reader:  # keeps what SQLite has beside the file
+        reader.execute("SELECT count(*) FROM room").fetchone()
+        files = list(house.path.parent.iterdir())
+        assert len(files) == 3
+        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert stat.S_IMODE(house.path.parent.stat().st_mode) == 0o700
+
+
+def told_why(found: SearchResult) -> bool:
+    (note,) = found.notes
+    return "no search index" in note
+
+
+def test_without_fts5_the_error_says_what_is_missing(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking() -> None:
+        raise NoFullTextSearch
+
+    monkeypatch.setattr(search_store, "check_full_text", lacking)
+    house.room("Garden", MessagePosted("1", "apples"))
+    with pytest.raises(NoFullTextSearch, match=r"FTS5.* use a Python"):
+        search_sessions(house.path, house.sessions, "apples")
+    assert not house.path.exists()
+
+
+def test_where_no_index_can_be_kept_the_logs_are_read(house: House) -> None:
+    saved = house.room(
+        "Garden", MessagePosted("1", "plant Äpfel"), DecisionMade(2, "ignore", reason="apfel")
+    )
+    (house.sessions / "broken" / "events.jsonl").mkdir(parents=True)
+    house.path.parent.write_text("a file stands here")
+    found = search_sessions(house.path, house.sessions, "apfel")
+    assert {(hit.session, hit.seq) for hit in found.hits} == {(saved.id, 2), (saved.id, 3)}
+    assert told_why(found)
+
+
+def test_two_processes_may_search_at_once(house: House) -> None:
+    for number in range(20):
+        house.room(f"Room {number}", *(MessagePosted(str(n), "apples") for n in range(100)))
+    code = (
+        "import sys; from pathlib import Path; from genie_core.sessions.search.index import *\n"
+        "found = search_sessions(Path(sys.argv[1]), Path(sys.argv[2]), 'apples', 5000)\n"
+        "print(len(found.hits), found.notes)"
+    )
+    command = [sys.executable, "-c", code, str(house.path), str(house.sessions)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [each.communicate()[0] for each in running] == ["2000 ()\n"] * 3
+
+
+def test_an_index_that_another_process_begins_to_make_is_waited_for(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.room("One", MessagePosted("1", "apples"))
+    house.path.parent.mkdir()
+    with closing(sqlite3.connect(house.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        monkeypatch.setattr(search_store, "sleep", lambda _: other.execute("ROLLBACK"))
+        assert len(house.found("apples")) == 1
+
+
+def test_while_another_process_writes_what_is_there_is_found(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_store, "PATIENCE", 0.01)
+    house.room("One", MessagePosted("1", "apples"))
+    assert len(house.found("apples")) == 1
+    house.room("Two", MessagePosted("1", "apples"))
+    with closing(sqlite3.connect(house.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        found = search_sessions(house.path, house.sessions, "apples")
+        assert len(found.hits) == 1
+        assert "is being written" in found.notes[0]
+        with pytest.raises(IndexBusy):
+            house.index.refresh(house.all())
+        other.execute("ROLLBACK")
+    assert len(house.found("apples")) == 2
+
+
+def test_it_ends_when_nobody_wants_it_and_goes_on_later(house: House) -> None:
+    for number in range(5):
+        house.room(f"Room {number}", MessagePosted("1", "apples"))
+    wanted = iter([True, True, False])
+    house.index.refresh(house.all(), lambda: next(wanted))
+    assert len(house.index.search("apples")) == 2
+    assert len(house.found("apples")) == 5
+
+
+SECRET = "xylophonist"
+
+
+def bytes_of(house: House) -> bytes:
+    """What is in the files of the index, whether or not it can still be found."""
+    return b"".join(each.read_bytes() for each in house.path.parent.iterdir())
+
+
+def delete_and_forget(house: House, saved: SavedSession) -> None:
+    shutil.rmtree(saved.folder)
+    house.index.forget([saved.id])
+
+
+def delete_and_refresh(house: House, saved: SavedSession) -> None:
+    shutil.rmtree(saved.folder)
+    house.index.refresh(house.all())
+
+
+def rename_and_write_anew(house: House, saved: SavedSession) -> None:
+    saved.rename("Garden")
+    house.log(saved, RoomCreated(saved.id, "Garden"), MessagePosted("1", "nothing"))
+    house.index.refresh(house.all())
+
+
+@pytest.mark.parametrize("remove", [delete_and_forget, delete_and_refresh, rename_and_write_anew])
+@pytest.mark.parametrize("open_elsewhere", [False, True])
+def test_no_word_of_what_is_deleted_stays_in_the_files(
+    house: House, remove: Callable[[House, SavedSession], None], *, open_elsewhere: bool
+) -> None:
+    house.room("Other", *(MessagePosted(str(n), f"some words {n}") for n in range(500)))
+    saved = house.room("Ours", *(MessagePosted(str(n), f"{SECRET} {n}") for n in range(500)))
+    saved.rename(f"Our {SECRET}")
+    house.index.refresh(house.all())
+    assert SECRET.encode() in bytes_of(house)
+    reader = sqlite3.connect(house.path)  # keeps SQLite from removing its files with the last close
+    with closing(reader):
+        if open_elsewhere:
+            assert reader.execute("SELECT count(*) FROM room").fetchone() == (2,)
+        remove(house, saved)
+        assert SECRET[2:].encode() not in bytes_of(house)  # FTS5 shares the beginnings of words
+    assert len(house.index.search("words")) == 50
+
+
+def test_nothing_is_made_to_forget_what_never_was(house: House) -> None:
+    house.index.forget(["a", "b"])
+    assert not house.path.exists()
+
+
+def test_an_index_that_cannot_be_changed_is_removed(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved = house.room("One", MessagePosted("1", SECRET))
+    house.index.refresh(house.all())
+
+    def missing() -> None:
+        raise NoFullTextSearch
+
+    monkeypatch.setattr(search_store, "check_full_text", missing)
+    house.index.forget([saved.id])
+    assert not list(house.path.parent.iterdir())

@@ -1,0 +1,188 @@
+import hashlib
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from genie_core.room.protocol.events import (
+    AnyBody,
+    Event,
+    FileRef,
+    HostStarted,
+    MemberJoined,
+    MessagePosted,
+    RoomCreated,
+)
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.check import check
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.session import SavedSession
+from genie_core.storage.blobs import BLOBS_NAME, BlobStore
+
+NOW = 1_795_219_200.0
+DIGEST = hashlib.sha256(b"content").hexdigest()
+FILES = (FileRef(DIGEST, "a.txt", len(b"content")),)
+BODIES: list[tuple[str, AnyBody]] = [
+    ("", RoomCreated("r1", "Standup")),
+    ("", HostStarted("ann")),
+    ("ann", MemberJoined("host")),
+    ("bob", MessagePosted("1", "hello", files=FILES)),
+    ("bob", MessagePosted("2", "anybody here?")),
+]
+EVENTS = [Event(seq, 100.0 + seq, by, body) for seq, (by, body) in enumerate(BODIES, 1)]
+LINES = [encode_line(event) for event in EVENTS]
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> SavedSession:
+    """A room in which all is in order."""
+    saved = Catalog(tmp_path / "sessions").create("Standup", NOW, name="ann", host="ann")
+    saved.log_path.write_bytes(b"".join(LINES))
+    source = tmp_path / "a.txt"
+    source.write_bytes(b"content")
+    BlobStore(saved.folder / BLOBS_NAME).add(source)
+    saved.summarise(saved.reader().state(), 105.0)
+    return saved
+
+
+def test_nothing_is_wrong_with_a_room_in_order(saved: SavedSession) -> None:
+    before = sorted(saved.folder.rglob("*"))
+    found = check(saved.folder)
+    assert (found.problems, found.remarks, found.skipped) == ([], [], "")
+    assert found.log is not None
+    assert (found.log.state.head, found.files) == (5, 1)
+    assert sorted(saved.folder.rglob("*")) == before
+
+
+def unknown_line(seq: int, kind: str) -> bytes:
+    data = b'{"seq":%d,"at":105.0,"by":"bob","body":{"type":"%b"}' % (seq, kind.encode())
+    return b'%b,"crc":"%08x"}\n' % (data, zlib.crc32(data))
+
+
+CASES: dict[str, tuple[bytes, list[str]]] = {
+    "a torn end": (
+        b"".join(LINES) + b'{"seq":6',
+        ["the last line is unfinished: --repair, or the next opening, cuts 8 bytes off"],
+    ),
+    "a damaged line": (
+        b"".join([*LINES[:3], b"rubbish\n", LINES[4]]),
+        [
+            "line 4 is damaged: its checksum does not match",
+            "event 4 before line 5 can't be read",
+            "room.json tells of 2 messages, and the log has 1",
+        ],
+    ),
+    "many damaged lines": (
+        LINES[0] + b"x\n" * 9 + b"".join(LINES[1:]),
+        [f"line {number} is damaged" for number in range(2, 11)],
+    ),
+    "a line of the text is changed": (
+        b"".join(LINES).replace(b"anybody", b"nobody!"),
+        ["line 5 is damaged: its checksum", "room.json tells of 2 messages, and the log has 1"],
+    ),
+    "a line comes again": (
+        b"".join([*LINES, LINES[2]]),
+        ["line 6 repeats event 3 and is left out"],
+    ),
+    "an event is missing": (
+        b"".join([*LINES[:2], *LINES[3:]]),
+        ["event 3 before line 3 can't be read"],
+    ),
+    "all is gone": (
+        b"",
+        ["tells of 2 messages, and the log has 0", "tells of 5 events, and the log has 0"],
+    ),
+    "the end is gone": (
+        b"".join(LINES[:4]),
+        ["tells of 2 messages, and the log has 1", "tells of 5 events, and the log has 4"],
+    ),
+    "there is more": (
+        b"".join([*LINES, encode_line(Event(6, 106.0, "bob", MessagePosted("3", "hello?")))]),
+        ["room.json is behind the log, by 1 event"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "problems"), CASES.values(), ids=CASES)
+def test_what_is_wrong_with_a_log_is_told_line_by_line(
+    saved: SavedSession, content: bytes, problems: list[str]
+) -> None:
+    saved.log_path.write_bytes(content)
+    found = check(saved.folder)
+    assert len(found.problems) == len(problems)
+    for said, expected in zip(found.problems, problems, strict=True):
+        assert expected in said
+    assert saved.log_path.read_bytes() == content
+
+
+def test_events_of_a_later_version_are_no_damage(saved: SavedSession) -> None:
+    with saved.log_path.open("ab") as log:
+        log.writelines([unknown_line(6, "waved"), unknown_line(7, "waved")])
+    saved.update(head=7)
+    found = check(saved.folder)
+    assert found.problems == []
+    assert found.remarks == [
+        "2 events can't be shown: this version does not know events like 'waved'"
+    ]
+
+
+def remove(path: Path) -> None:
+    path.chmod(0o600)
+    path.unlink()
+
+
+def spoil(path: Path) -> None:
+    path.chmod(0o600)
+    path.write_bytes(b"CONTENT")
+
+
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        (remove, "1 file is not on this machine"),
+        (spoil, f"the file {DIGEST[:12]}… is damaged: its SHA-256 is another"),
+    ],
+)
+def test_files_are_checked(saved: SavedSession, harm: Callable[[Path], None], problem: str) -> None:
+    harm(saved.folder / BLOBS_NAME / DIGEST)
+    assert check(saved.folder).problems == [problem]
+
+
+def test_a_copy_need_not_have_all_files(saved: SavedSession) -> None:
+    remove(saved.folder / BLOBS_NAME / DIGEST)
+    saved.update(kind="joined")
+    found = check(saved.folder)
+    assert (found.problems, found.remarks) == ([], ["1 file is not on this machine"])
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"version": 2}'])
+def test_a_record_that_cannot_be_read_is_told_with_the_log(
+    saved: SavedSession, content: str
+) -> None:
+    (saved.folder / "room.json").write_text(content)
+    with saved.log_path.open("ab") as log:
+        log.write(b"torn")
+    first, second = check(saved.folder).problems
+    assert "room.json can't be read" in first
+    assert "unfinished" in second
+
+
+def test_a_room_that_is_open_is_passed_over(saved: SavedSession) -> None:
+    with saved.held():
+        found = check(saved.folder)
+    assert "it is open in process" in found.skipped
+    assert "ann" in found.skipped
+    assert check(saved.folder).skipped == ""
+
+
+def test_a_room_of_a_later_version_is_passed_over(saved: SavedSession) -> None:
+    (saved.folder / "room.json").write_text('{"version": 99}')
+    assert "newer version" in check(saved.folder).skipped
+
+
+def test_a_folder_in_the_place_of_a_log_is_one_problem(saved: SavedSession) -> None:
+    saved.log_path.unlink()
+    saved.log_path.mkdir()
+    (problem,) = check(saved.folder).problems
+    assert "Is a directory" in problem

@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import pytest
+
+from genie_core.room.protocol.events import (
+    AnswerPosted,
+    AnyBody,
+    DecisionMade,
+    Event,
+    FileRef,
+    MemberModerated,
+    MessagePosted,
+    RecoveredEvent,
+    RunCancelled,
+)
+from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.log.reader import PART, LogReader
+from genie_core.sessions.transcript import LOOKED_AT, last_spoken, spoken
+
+
+def test_what_is_spoken_is_told_as_in_a_conversation() -> None:
+    file = FileRef("0" * 64, "plan.pdf", 3)
+    bodies: list[AnyBody] = [
+        MessagePosted("1", "hi"),
+        DecisionMade(1, "ignore", reason="no question"),
+        MessagePosted("2", "waves", emote=True),
+        MessagePosted("3", "", files=(file, file)),
+        AnswerPosted(1, "Yes."),
+        RunCancelled(1, "stopped", text="Perhaps"),
+        RunCancelled(1, "stopped"),
+        RecoveredEvent(Event(9, 0.5, "bob", MessagePosted("4", "late"))),
+    ]
+    events = [Event(seq, float(seq), "ann", body) for seq, body in enumerate(bodies, 1)]
+    assert [(each.seq, each.by, each.text) for each in spoken(events)] == [
+        (1, "ann", "hi"),
+        (3, "* ann", "waves"),
+        (4, "ann", "plan.pdf, plan.pdf"),
+        (5, "genie", "Yes."),
+        (6, "genie", "Perhaps"),
+        (8, "bob", "late"),
+    ]
+
+
+@pytest.mark.parametrize(("quiet", "found"), [(0, 3), (3 * PART, 3), (LOOKED_AT + PART, 0)])
+def test_the_last_of_what_was_said_is_looked_for_as_far_back_as_need_be(
+    tmp_path: Path, quiet: int, found: int
+) -> None:
+    talk: list[AnyBody] = [MessagePosted(str(n), str(n)) for n in range(4)]
+    bodies = [*talk, *[MemberModerated("mute", "bob")] * quiet]
+    log = tmp_path / "events.jsonl"
+    events = [Event(seq, float(seq), "ann", body) for seq, body in enumerate(bodies, 1)]
+    log.write_bytes(b"".join(map(encode_line, events)))
+    with LogReader.open(log) as reader:
+        assert [line.text for line in last_spoken(reader, 3)] == ["1", "2", "3"][:found]
+        assert last_spoken(reader, 0) == []
+        assert [event for part in reversed(list(reader.backwards())) for event in part] == events
