@@ -31,7 +31,7 @@ from genie_tui.opening import Opening
 if TYPE_CHECKING:
     from genie_core.assistant.what_if.report import WhatIfReport
     from genie_core.sessions.labels import Labels
-    from genie_tui.replay.recording import Recording
+    from genie_core.sessions.replay.player import Recording
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from rich.style import Style
 from rich.text import Text
 
 from genie_core.room.protocol.events import Event, MessagePosted
+from genie_core.sessions.replay.pace import gap
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import AGENT
 from genie_tui.export.story import Passage, story
 from genie_tui.moments import local_time
-from genie_tui.replay.pace import gap
 from genie_tui.text import visible, visible_line
 from genie_tui.widgets.brought import file_lines, quote_lines
 

@@ -18,7 +18,6 @@ from genie_tui.settings import Settings
 if TYPE_CHECKING:
     from genie_core.assistant.what_if.report import WhatIfReport
     from genie_core.sessions.catalog import Listing
-    from genie_tui.replay.recording import Recording
 
 
 class House(SessionService):
@@ -76,12 +75,6 @@ class House(SessionService):
         watching = await asyncio.to_thread(self._look_around, on_change)
         async with watching:
             yield
-
-    def recording(self, saved: str) -> "Recording":
-        """Open a saved room to watch it; see `Doorman.recording`."""
-        from genie_tui.replay.recording import open_recording
-
-        return open_recording(self._locations.sessions, saved)
 
     def place_of(self, saved: str) -> str:
         """Where a room is; see `Doorman.place_of`."""

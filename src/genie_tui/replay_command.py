@@ -136,8 +136,8 @@ def write_text(
 ) -> int:
     """Write the room as text, at once or in its own time."""
     from genie_core.sessions.errors import NoSuchEvent
+    from genie_core.sessions.replay.player import open_recording
     from genie_tui.plain_log import lines
-    from genie_tui.replay.recording import open_recording
 
     recording = open_recording(sessions, id_)
     try:
@@ -158,7 +158,7 @@ def paced(
     told: Iterable[tuple[float, str]], speed: float, sleep: Callable[[float], None]
 ) -> Iterator[str]:
     """Yield each text when it is due, after pauses as in a replay. Blocks in `sleep`."""
-    from genie_tui.replay.pace import gap
+    from genie_core.sessions.replay.pace import gap
 
     before: float | None = None
     for at, text in told:

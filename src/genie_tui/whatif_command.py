@@ -20,10 +20,10 @@ from genie_core.assistant.what_if.cases import RecordedDecisions
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.errors import GenieError
 from genie_core.sessions.labels import Labels
+from genie_core.sessions.replay.player import open_recording
 from genie_core.sessions.session import SavedSession
 from genie_tui.locations import Locations, folder_at
 from genie_tui.output import safe_line
-from genie_tui.replay.recording import open_recording
 from genie_tui.replay_command import find_id
 from genie_tui.settings import Settings, assistant_config, default_name
 from genie_tui.settings_source import SettingsSource

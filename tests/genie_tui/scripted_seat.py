@@ -50,12 +50,12 @@ from genie_core.room.seat import (
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.workbench import Workbench
 from genie_core.sessions.labels import Labels
+from genie_core.sessions.replay.player import Recording, open_recording
 from genie_core.sessions.view_state import View
 from genie_tui.app import GenieApp
 from genie_tui.bridge import SavedSummary
 from genie_tui.nearby import NearbyRoom
 from genie_tui.opening import NewRoom, Opening
-from genie_tui.replay.recording import Recording, open_recording
 from genie_tui.screens.room import RoomScreen
 
 START = 1_790_000_000.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.genie_tui.replay.recorded import a_day, save
+from tests.genie_core.sessions.replay.recorded import a_day, save
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.sessions.session import SavedSession

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from genie_core.sessions.catalog import Catalog, Listing
     from genie_core.sessions.labels import Labels
     from genie_core.sessions.lock import LockHolder
+    from genie_core.sessions.replay.player import Recording
     from genie_core.sessions.search.index import SearchResult
     from genie_core.sessions.session import SavedSession
     from genie_core.sessions.transcript import TranscriptLine
@@ -133,13 +134,16 @@ class SessionService:
 
     def attached(self, id_: str) -> list[int]:
         """Return the sizes in bytes of the attached files that are on this machine."""
-        from genie_core.storage.blobs import BLOBS_NAME, BlobStore
-
         saved = self.session(id_)
         with saved.reader() as log:
             digests = log.state().files
-        here = BlobStore(saved.folder / BLOBS_NAME).digests()
-        return [size for digest, size in here.items() if digest in digests]
+        return [size for digest, size in saved.blobs.digests().items() if digest in digests]
+
+    def recording(self, wanted: str) -> "Recording":
+        """Open a session to watch it, by its id or the start of it, without holding it."""
+        from genie_core.sessions.replay.player import open_recording
+
+        return open_recording(self._folder, wanted)
 
     def labels(self, id_: str) -> "Labels":
         """Return this person's labels of the decisions in a session."""

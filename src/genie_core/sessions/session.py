@@ -26,6 +26,7 @@ from genie_core.sessions.metadata import (
 )
 from genie_core.sessions.transcript import excerpt
 from genie_core.storage.atomic import replace_file
+from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import StorageError, disk_access
 
 METADATA_NAME: Final = "room.json"
@@ -72,6 +73,11 @@ class SavedSession:
     def metadata(self) -> SessionMetadata:
         """What is known about the room without reading its log."""
         return self._metadata
+
+    @property
+    def blobs(self) -> BlobStore:
+        """The attached files; their folder need not exist yet."""
+        return BlobStore(self.folder / BLOBS_NAME)
 
     @property
     def log_path(self) -> Path:

@@ -9,10 +9,10 @@ from textual.screen import Screen
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import Event
+from genie_core.sessions.replay.landmarks import Landmark, landmark_of
+from genie_core.sessions.replay.player import Recording, ReplayMoment
+from genie_core.sessions.replay.projector import Projector
 from genie_tui.opening import ReplayRoom
-from genie_tui.replay.landmark import Landmark, landmark_of
-from genie_tui.replay.projector import Projector, Shown
-from genie_tui.replay.recording import Recording
 from genie_tui.text import visible_line
 from genie_tui.widgets.seek_bar import Standing
 
@@ -28,9 +28,16 @@ class Playback:
     Before `begin` nothing moves. What goes wrong is told to the person.
     """
 
-    def __init__(self, screen: Screen[None], shown: Shown, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        screen: Screen[None],
+        show_moment: Callable[[ReplayMoment], None],
+        show_events: Callable[[list[Event]], None],
+        clock: Callable[[], float],
+    ) -> None:
         self._screen = screen
-        self._shown = shown
+        self._show_moment = show_moment
+        self._show_events = show_events
         self._clock = clock
         self._seen = clock()
         self._projector: Projector | None = None
@@ -45,7 +52,7 @@ class Playback:
 
     async def begin(self, recording: Recording, opening: ReplayRoom) -> None:
         """Show the recording where it is wanted; then read on in the background."""
-        self._projector = projector = Projector(recording, self._shown)
+        self._projector = projector = Projector(recording, self._show_moment, self._show_events)
         self._follows = opening.follow or recording.growing
         projector.speed = opening.speed
         projector.playing = opening.at is None and not opening.follow

@@ -16,13 +16,12 @@ from textual.widgets import Footer, Input, Static
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
+from genie_core.sessions.replay.landmarks import Landmark, message_of
+from genie_core.sessions.replay.player import Recording, ReplayMoment
 from genie_tui.action import Scope
 from genie_tui.bridge import Doorman
 from genie_tui.keymap import bindings
 from genie_tui.opening import ReplayRoom
-from genie_tui.replay.landmark import Landmark, message_of
-from genie_tui.replay.player import Moment
-from genie_tui.replay.recording import Recording
 from genie_tui.screens.dialogs.full_view import FullViewScreen
 from genie_tui.screens.label_desk import LabelDesk
 from genie_tui.screens.panel_place import PanelPlace
@@ -77,7 +76,7 @@ class ReplayScreen(Screen[None]):
         super().__init__()
         self._doorman = doorman
         self._opening = opening
-        self._playback = Playback(self, self, clock)
+        self._playback = Playback(self, self.show_moment, self.show_events, clock)
         self._me = self._recorded = ""
         self._state = RoomState()
         self._reasons = False
@@ -137,7 +136,7 @@ class ReplayScreen(Screen[None]):
         self.set_interval(FRAME, self._frame)
         await self._playback.begin(recording, self._opening)
 
-    def show_moment(self, moment: Moment) -> None:
+    def show_moment(self, moment: ReplayMoment) -> None:
         """Show the room as it was at another moment."""
         if not self.is_running:
             return

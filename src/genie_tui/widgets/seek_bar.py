@@ -9,9 +9,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from genie_core.sessions.replay.landmarks import Landmark, Outline
 from genie_tui.moments import local_time
-from genie_tui.replay.landmark import Landmark
-from genie_tui.replay.outline import Outline
 
 MARKS: Final = (
     (Landmark.FAILURE, "✗", "$text-error"),

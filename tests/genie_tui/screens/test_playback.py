@@ -3,22 +3,17 @@
 from textual.screen import Screen
 
 from genie_core.room.protocol.events import Event
-from genie_tui.replay.player import Moment
+from genie_core.sessions.replay.player import ReplayMoment
 from genie_tui.screens.playback import OPENING, Playback
 
 
-class Nothing:
-    """A screen on which nothing may be shown."""
-
-    def show_moment(self, moment: Moment) -> None:
-        raise AssertionError(moment)
-
-    def show_events(self, events: list[Event]) -> None:
-        raise AssertionError(events)
+def nothing(shown: ReplayMoment | list[Event]) -> None:
+    """Nothing may be shown."""
+    raise AssertionError(shown)
 
 
 async def test_while_it_is_opened_it_says_so_and_stays_where_it_is() -> None:
-    playback = Playback(Screen(), Nothing(), lambda: 0.0)
+    playback = Playback(Screen(), nothing, nothing, lambda: 0.0)
     playback.play()
     playback.go(7)
     playback.go_by(1)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.genie_tui.replay.recorded import a_day, append, save
+from tests.genie_core.sessions.replay.recorded import a_day, append, save
 from tests.genie_tui.scripted_seat import HandClock, ScriptedSeat, in_room, until
 from tests.genie_tui.widgets.room_log import RoomLog
 from textual.notifications import Notification

@@ -3,13 +3,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.genie_tui.replay.recorded import a_day
+from tests.genie_core.sessions.replay.recorded import a_day
 from tests.genie_tui.scripted_seat import until
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from genie_tui.replay.landmark import Landmark
-from genie_tui.replay.outline import Outline
+from genie_core.sessions.replay.landmarks import Landmark, Outline
 from genie_tui.widgets.seek_bar import SeekBar, Standing, speed_text
 
 WIDTH = 36

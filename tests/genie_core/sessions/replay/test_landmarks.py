@@ -13,7 +13,7 @@ from genie_core.room.protocol.events import (
     RecoveredEvent,
     RunFailed,
 )
-from genie_tui.replay.landmark import Landmark, landmark_of, message_of, words_in
+from genie_core.sessions.replay.landmarks import Landmark, landmark_of, message_of, words_in
 
 
 def event(body: AnyBody) -> Event:

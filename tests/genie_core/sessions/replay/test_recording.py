@@ -2,11 +2,11 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from tests.genie_tui.replay.recorded import a_day, save
+from tests.genie_core.sessions.replay.recorded import a_day, save
 
 from genie_core.sessions.errors import UnknownSession
+from genie_core.sessions.replay.player import open_recording
 from genie_core.storage.errors import StorageError
-from genie_tui.replay.recording import open_recording
 
 
 def test_a_room_is_opened_by_the_start_of_its_name(tmp_path: Path) -> None:

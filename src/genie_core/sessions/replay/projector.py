@@ -3,15 +3,13 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, ParamSpec, Protocol, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
-from genie_tui.replay.landmark import Landmark
-from genie_tui.replay.outline import Outline
-from genie_tui.replay.pace import Pace, other_speed
-from genie_tui.replay.player import Moment, Player
-from genie_tui.replay.recording import Recording
+from genie_core.sessions.replay.landmarks import Landmark, Outline
+from genie_core.sessions.replay.pace import Pace, other_speed
+from genie_core.sessions.replay.player import Player, Recording, ReplayMoment
 
 NEAR: Final = 500
 """Events up to which a way onwards is taken one by one instead of anew."""
@@ -23,29 +21,27 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Shown(Protocol):
-    """What a replay is shown on. Called on the event loop."""
-
-    def show_moment(self, moment: Moment) -> None:
-        """Show the room at another moment; the projector goes on changing its state."""
-
-    def show_events(self, events: list[Event]) -> None:
-        """Show events that were applied to that state just now."""
-
-
 class Projector:
     """Shows a recording at `position`, the number of the last event shown, and moves on from there.
 
-    `last` is that event, None before the first.
+    `last` is that event, None before the first. `show_moment` is called with the room at another
+    moment, whose state the projector goes on changing; `show_events` with events that were applied
+    to it just now. Both are called on the event loop.
 
     Its methods belong to one event loop; what blocks is done one after the other in a thread of its
     own. Errors of the log are raised by whatever method met them.
     """
 
-    def __init__(self, recording: Recording, shown: Shown) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        show_moment: Callable[[ReplayMoment], None],
+        show_events: Callable[[list[Event]], None],
+    ) -> None:
         self._recording = recording
         self._player = Player(recording.log)
-        self._shown = shown
+        self._show_moment = show_moment
+        self._show_events = show_events
         self._thread = ThreadPoolExecutor(1, "replay")
         self._state = RoomState()
         self._pace = Pace()
@@ -189,11 +185,11 @@ class Projector:
         while self.outline.upto < seq:
             await self.scan()
 
-    def _show(self, moment: Moment) -> None:
+    def _show(self, moment: ReplayMoment) -> None:
         self._begun = True
         self._state, self.position = moment.state, moment.state.head
         self.last = moment.recent[-1] if moment.recent else None
-        self._shown.show_moment(moment)
+        self._show_moment(moment)
 
     def _advance(self, events: list[Event]) -> None:
         if not events:
@@ -202,7 +198,7 @@ class Projector:
             self._state.apply(event)
         self.position = self._state.head
         self.last = events[-1]
-        self._shown.show_events(events)
+        self._show_events(events)
 
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         job = self._thread.submit(work, *args, **kwargs)

@@ -18,17 +18,22 @@ from genie_core.room.protocol.events import (
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.catalog import Catalog
 from genie_core.sessions.log.format import encode_line
+from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.session import SavedSession
 
 
-class ListLog:
-    """Implements `genie_tui.replay.player.Log`; `most` is the longest piece that was read."""
+class ListLog(LogReader):
+    """Reads a list in memory; `most` is the longest piece that was read."""
 
     def __init__(self, events: list[Event]) -> None:
         self.all = events
-        self.head = len(events)
+        self._head = len(events)
         self.most = 0
         self.reads = 0
+
+    @property
+    def head(self) -> int:
+        return self._head
 
     def state(self) -> RoomState:
         state = RoomState()
@@ -48,8 +53,8 @@ class ListLog:
         return found
 
     def refresh(self) -> int:
-        self.head = len(self.all)
-        return self.head
+        self._head = len(self.all)
+        return self._head
 
 
 def a_day() -> RoomLog:

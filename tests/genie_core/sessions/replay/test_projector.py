@@ -4,24 +4,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.genie_tui.replay.recorded import ListLog, a_day
+from tests.genie_core.sessions.replay.recorded import ListLog, a_day
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.errors import GenieError
 from genie_core.room.protocol.events import Event
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
-from genie_tui.replay.landmark import Landmark
-from genie_tui.replay.pace import IDLE
-from genie_tui.replay.player import Moment
-from genie_tui.replay.projector import NEAR, Projector
-from genie_tui.replay.recording import Recording
+from genie_core.sessions.replay.landmarks import Landmark
+from genie_core.sessions.replay.pace import IDLE
+from genie_core.sessions.replay.player import Recording, ReplayMoment
+from genie_core.sessions.replay.projector import NEAR, Projector
 
 DEADLINE = 60.0
 
 
 class Watcher:
-    """Implements `Shown`: keeps what a screen would show by now."""
+    """Keeps what a screen would show by now."""
 
     def __init__(self) -> None:
         self.state = RoomState()
@@ -29,7 +28,7 @@ class Watcher:
         self.moments = 0
         self.shown: list[int] = []
 
-    def show_moment(self, moment: Moment) -> None:
+    def show_moment(self, moment: ReplayMoment) -> None:
         self.state, self.events = moment.state, list(moment.recent)
         self.moments += 1
         self.shown.append(moment.state.head)
@@ -50,7 +49,9 @@ def folded(log: RoomLog, upto: int) -> bytes:
 @asynccontextmanager
 async def projected(log: ListLog) -> AsyncIterator[tuple[Projector, Watcher]]:
     watcher = Watcher()
-    projector = Projector(Recording("r1", "Garden", "ann", log), watcher)
+    projector = Projector(
+        Recording("r1", "Garden", "ann", log), watcher.show_moment, watcher.show_events
+    )
     try:
         async with asyncio.timeout(DEADLINE):
             yield projector, watcher
@@ -226,9 +227,9 @@ async def test_what_the_disk_refuses_is_raised_and_it_goes_on_from_where_it_was(
 
 async def test_the_log_is_given_back_after_the_last_read() -> None:
     closed = threading.Event()
-    projector = Projector(
-        Recording("r1", "Garden", "ann", ListLog(a_day().events), close=closed.set), Watcher()
-    )
+    recording = Recording("r1", "Garden", "ann", ListLog(a_day().events), close=closed.set)
+    watcher = Watcher()
+    projector = Projector(recording, watcher.show_moment, watcher.show_events)
     await projector.go(5)
     projector.close()
     assert await asyncio.to_thread(closed.wait, DEADLINE)

@@ -1,7 +1,6 @@
-from tests.genie_tui.replay.recorded import a_day
+from tests.genie_core.sessions.replay.recorded import a_day
 
-from genie_tui.replay.landmark import Landmark
-from genie_tui.replay.outline import Outline
+from genie_core.sessions.replay.landmarks import Landmark, Outline
 
 
 def outline_of_a_day() -> Outline:

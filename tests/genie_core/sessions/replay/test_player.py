@@ -1,13 +1,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.genie_tui.replay.recorded import ListLog, a_day
+from tests.genie_core.sessions.replay.recorded import ListLog, a_day
 from tests.genie_tui.widgets.room_log import RoomLog
 
 from genie_core.room.protocol.events import HostStarted, RoomCreated
 from genie_core.room.state.room_state import RoomState
 from genie_core.room.state.snapshot import encode_state
-from genie_tui.replay.ladder import Ladder
-from genie_tui.replay.player import CHUNK, RECENT, Player
+from genie_core.sessions.replay.player import CHUNK, RECENT, Player, Snapshots
 
 
 def folded(log: RoomLog, upto: int) -> bytes:
@@ -29,7 +28,7 @@ def long_room(messages: int) -> RoomLog:
 @given(st.lists(st.integers(min_value=-3, max_value=20), max_size=12), st.booleans())
 def test_any_moment_in_any_order_is_as_it_was(seeks: list[int], scanned: bool) -> None:
     log = a_day()
-    player = Player(ListLog(log.events), Ladder(spacing=3))
+    player = Player(ListLog(log.events), Snapshots(spacing=3))
     while scanned and player.scan(4):
         pass
     for seq in seeks:

@@ -1,7 +1,7 @@
 import pytest
 
 from genie_core.room.protocol.events import Event, MessagePosted
-from genie_tui.replay.pace import IDLE, SPEEDS, Pace, gap, other_speed
+from genie_core.sessions.replay.pace import IDLE, SPEEDS, Pace, gap, other_speed
 
 
 def at(*moments: float) -> list[Event]:

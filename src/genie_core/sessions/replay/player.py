@@ -1,0 +1,203 @@
+"""A recorded room at any of its events."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from genie_core.room.protocol.events import Event
+from genie_core.room.state.room_state import RoomState
+from genie_core.room.state.snapshot import decode_state, encode_state
+from genie_core.sessions.catalog import Catalog
+from genie_core.sessions.lock import holder
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.replay.landmarks import Outline, words_in
+from genie_core.storage.errors import StorageError
+
+RECENT: Final = 2_000
+"""Events before a moment that come with it, for what a state does not keep."""
+
+CHUNK: Final = 1_000
+"""Events that are in memory at a time while a log is searched."""
+
+SPACING: Final = 2_000
+"""Events between two snapshots of a log that is not long."""
+
+MOST: Final = 128
+"""Snapshots at most; those of a longer log are further apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a replay is made from. `me` is the person from whose side the room is shown.
+
+    `place` tells where a file of the room is on this machine. `growing` says that a process had the
+    room open, which may add to the log. `close` gives the log back; it may
+    block, as all methods of the log do.
+    """
+
+    id: str
+    title: str
+    me: str
+    log: LogReader
+    place: Callable[[str], Path | None] = lambda _: None
+    problems: tuple[str, ...] = ()
+    growing: bool = False
+    close: Callable[[], None] = field(default=lambda: None)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayMoment:
+    """The room after an event: its state, which is the caller's, and the latest events up to it."""
+
+    state: RoomState
+    recent: list[Event]
+
+
+class Snapshots:
+    """States of a room, one every so many events, and the empty one. Their memory is bounded."""
+
+    def __init__(self, spacing: int = SPACING, most: int = MOST) -> None:
+        self._spacing = spacing
+        self._most = most
+        self._seqs: list[int] = []
+        self._states: list[bytes] = []
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    def add(self, state: RoomState) -> None:
+        """Keep a state if it is far enough beyond the last that is kept; it is not held on to."""
+        last = self._seqs[-1] if self._seqs else 0
+        if state.head - last >= self._spacing:
+            self._seqs.append(state.head)
+            self._states.append(encode_state(state))
+            self._thin_out()
+
+    def before(self, seq: int) -> RoomState:
+        """The latest state that is kept and not beyond an event; the caller may change it."""
+        index = bisect_right(self._seqs, seq)
+        return decode_state(self._states[index - 1]) if index else RoomState()
+
+    def _thin_out(self) -> None:
+        if len(self._seqs) > self._most:
+            self._spacing *= 2
+            del self._seqs[::2]
+            del self._states[::2]
+
+
+class Player:
+    """Answers how a log's room was at an event, and what is where in it.
+
+    All methods but `head`, `outline` and `is_scanned` block, as they read and fold. One thread at a
+    time may use it. A log is read once, from its start, by `scan`, or by the first who asks for
+    something further on; from then on any moment is near a state that is kept.
+    """
+
+    def __init__(self, log: LogReader, snapshots: Snapshots | None = None) -> None:
+        self._log = log
+        self._snapshots = snapshots or Snapshots()
+        self._front = RoomState()
+        self.outline = Outline()
+        self._head = log.head
+
+    @property
+    def head(self) -> int:
+        """The last event."""
+        return self._head
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether all that there is was read once."""
+        return self.outline.upto >= self._head
+
+    def refresh(self) -> int:
+        """Take in what was appended to the log since; returns the head by then."""
+        self._head = self._log.refresh()
+        return self._head
+
+    def scan(self, most: int = CHUNK) -> bool:
+        """Read on by so many events; whether there are more."""
+        self._scan(self._log.read(self._front.head, most))
+        return not self.is_scanned
+
+    def moment(self, seq: int) -> ReplayMoment:
+        """The room after an event, 0 for before the first; the ends are as far as it goes."""
+        seq = min(max(seq, 0), self._head)
+        start = max(seq - RECENT, 0)
+        return ReplayMoment(self._state(seq), self._log.read(start, seq - start))
+
+    def coming(self, seq: int, most: int) -> list[Event]:
+        """The events that follow one, at most so many."""
+        return self._log.read(seq, min(most, max(self._head - seq, 0)))
+
+    def find(self, text: str, seq: int, step: int) -> int | None:
+        """The nearest event behind one (1), or before it (-1), that has a text in it."""
+        wanted = text.casefold()
+        chunks = self._onwards(seq) if step > 0 else self._backwards(seq)
+        for event in chunks if wanted else ():
+            if any(wanted in words.casefold() for words in words_in(event)):
+                return event.seq
+        return None
+
+    def _onwards(self, seq: int) -> Iterator[Event]:
+        while events := self.coming(seq, CHUNK):
+            yield from events
+            seq = events[-1].seq
+
+    def _backwards(self, seq: int) -> Iterator[Event]:
+        while seq > 1:
+            start = max(seq - 1 - CHUNK, 0)
+            yield from reversed(self.coming(start, seq - 1 - start))
+            seq = start + 1
+
+    def _state(self, seq: int) -> RoomState:
+        if seq == self._log.head and not self.is_scanned:
+            return self._log.state()
+        self._read_upto(seq)
+        state = self._snapshots.before(seq)
+        for event in self._log.events(state.head, seq):
+            state.apply(event)
+        return state
+
+    def _read_upto(self, seq: int) -> None:
+        self._scan(self._log.events(self._front.head, seq))
+
+    def _scan(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._front.apply(event)
+            self.outline.add(event)
+            self._snapshots.add(self._front)
+
+
+def open_recording(sessions: Path, wanted: str) -> Recording:
+    """Open a session by its id, or the start of it, without holding or changing it. Blocks.
+
+    Raises:
+        StorageError: there is no such session, several are meant, or it can't be read.
+
+    """
+    saved = Catalog(sessions).find(wanted)
+    log, blobs, metadata = saved.reader(), saved.blobs, saved.metadata
+
+    def place(digest: str) -> Path | None:
+        return blobs.path(digest) if blobs.size(digest) is not None else None
+
+    return Recording(
+        saved.id,
+        metadata.title,
+        metadata.name or metadata.host,
+        log,
+        place,
+        tuple(log.problems),
+        _is_held(saved.folder),
+        log.close,
+    )
+
+
+def _is_held(folder: Path) -> bool:
+    try:
+        return holder(folder) is not None
+    except StorageError:  # a log that can be read can be watched all the same
+        return False
