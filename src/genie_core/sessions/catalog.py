@@ -46,7 +46,7 @@ _LETTERS: Final = "23456789abcdefghjkmnpqrstuvwxyz"  # none that are easily misr
 class Listing:
     """A saved room in a list.
 
-    `note` says what is wrong with it, usually nothing; without `metadata` it can't be opened.
+    `note` describes its damage, usually none; without `metadata` it can't be opened.
     `size` is what its folder takes on the disk, in bytes; 0 unless it was asked for.
     """
 
@@ -126,7 +126,7 @@ class Catalog:
     def copy_of(
         self, room: str, title: str, name: str, now: float, *, apart: str = "", **settings: Any
     ) -> SavedSession:
-        """The folder for somebody's own copy of a room they joined; made if there is none.
+        """Return the session of a person's own copy of a room they joined; make it if there is none.
 
         The room's id and the person's name come from elsewhere and never act as paths. `apart`
         tells rooms from each other whose hosts claim the same id; see `apart_by`.
@@ -156,7 +156,7 @@ class Catalog:
             UnknownSession: there is none.
             AmbiguousSession: there are several.
             NewerVersion: this version can't read it.
-            DamagedSession: nobody can.
+            DamagedSession: it can't be parsed.
 
         """
         return SavedSession.load(self._base / self.match(wanted))
@@ -236,7 +236,7 @@ class Catalog:
         return self._base / id_
 
     def holder(self, id_: str) -> LockHolder | None:
-        """Who has a room open; None also if that can't be seen."""
+        """Return who has a session open, None also if that can't be seen."""
         with suppress(StorageError):
             return holder(self._base / id_)
         return None
@@ -313,24 +313,24 @@ def extent(folder: Path) -> int:
 
 
 def _word(id_: str) -> str:
-    """What an id says of the title: the part between the day and what is random."""
+    """Return the part of an id that comes from the title, between the day and the random end."""
     return _without_day(id_).partition("@")[0][: -len("-3fk9")]
 
 
 def _without_day(id_: str) -> str:
-    """What tells an id from others: by its day it is like all those of that day."""
+    """Return an id without its day."""
     return _DAY.sub("", id_)
 
 
 def _holds_room(folder: Path) -> bool:
     try:
         return any((folder / name).exists() for name in (METADATA_NAME, LOG_NAME))
-    except OSError:  # whether it does can't be seen: it is listed with what is wrong
+    except OSError:  # it is listed with the error
         return True
 
 
 def _changed_at(folder: Path) -> float:
-    """When the system says that a room was changed of which nothing can be read."""
+    """Return when the files of an unreadable session were changed."""
     for name in (LOG_NAME, METADATA_NAME):
         with suppress(OSError):
             return (folder / name).stat().st_mtime

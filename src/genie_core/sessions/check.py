@@ -1,4 +1,4 @@
-"""Looking for what is wrong with a saved room. Nothing is locked or changed."""
+"""Checking a session for damage. Nothing is locked or changed."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,22 +19,22 @@ from genie_core.storage.blobs import BLOBS_NAME, BlobStore, fault
 from genie_core.storage.errors import StorageError, disk_access
 
 MOST_REMARKS: Final = 5
-"""So many different reasons are told why events can't be shown."""
+"""How many different reasons are listed why events can't be shown."""
 
 
 TO_BE_CUT: Final = "the last line is unfinished: --repair, or the next opening, cuts {} off"
 
 
 class AllDamages(Damages):
-    """As `Damages`, but tells every line that can't be believed, each by itself."""
+    """Damages in which every damaged line is listed."""
 
     def line(self, number: int, why: str) -> None:
-        """Take note of a line that can't be believed."""
+        """Note a damaged line."""
         self.damaged += 1
         self.lines.append((number, why))
 
     def other(self, problem: str) -> None:
-        """Take note of anything else."""
+        """Note any other problem."""
         self.others.append(problem)
 
     def told(self, torn: str = TO_BE_CUT) -> list[str]:
@@ -45,7 +45,7 @@ class AllDamages(Damages):
 
 @dataclass(slots=True)
 class CheckedLog:
-    """What a log holds.
+    """The content of a log.
 
     `broken` says whether lines are damaged, missing or repeated, or the end is torn. `blank` counts
     the intact lines that tell nothing here, by the reason: their kind is of another version, or
@@ -62,7 +62,7 @@ class CheckedLog:
 
 @dataclass(slots=True)
 class Checkup:
-    """What was found out about a saved room.
+    """The result of a check.
 
     `problems` are lines for a person, usually none; `remarks` tell what is unusual, but in order.
     `skipped` says why nothing was looked at. Of what was looked at, `log` is what the log holds,
@@ -81,7 +81,7 @@ class Checkup:
 
 
 def check(folder: Path) -> Checkup:
-    """Read all that belongs to a room and tell what is wrong. Blocks, for long if there is much.
+    """Read everything that belongs to a session and report the damage. Blocks, long for a large one.
 
     A room that is open somewhere is passed over: what is written at the moment looks like damage.
     """
@@ -95,7 +95,7 @@ def check(folder: Path) -> Checkup:
 
 
 def examine(folder: Path) -> Checkup:
-    """As `check`, for a room that nobody else has open."""
+    """Check a session that no other process has open; as `check`."""
     checkup = Checkup(folder.name)
     try:
         _check_metadata(folder, checkup)
@@ -141,7 +141,7 @@ def scanned(path: Path, damages: Damages) -> Iterator[LoggedEvent]:
 
 
 def _said(error: StorageError, folder: Path) -> str:
-    """What an error says to somebody who is checking this folder."""
+    """Return the text of an error for a person who checks this folder."""
     if isinstance(error, DamagedSession):
         return f"{error.path.name} can't be read: {error.why}"
     return about(error, folder)
@@ -163,7 +163,7 @@ def _tell_blank(checkup: Checkup, log: CheckedLog) -> None:
 
 
 def _compare(checkup: Checkup, state: RoomState) -> None:
-    """Tell where the metadata says something else than the log."""
+    """Report where metadata and log differ."""
     metadata = checkup.metadata
     if metadata is None:
         return

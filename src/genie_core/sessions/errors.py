@@ -22,7 +22,7 @@ from genie_core.storage.errors import StorageError
 
 
 class UnknownSession(StorageError):
-    """No saved room has this id, nor one that begins like it."""
+    """No session has this id, or one that begins like it."""
 
     def __init__(self, wanted: str, nearest: Sequence[str]) -> None:
         hint = f"; did you mean {' or '.join(nearest)}?" if nearest else ""
@@ -32,7 +32,7 @@ class UnknownSession(StorageError):
 
 
 class AmbiguousSession(StorageError):
-    """More than one saved room begins like this."""
+    """The ids of several sessions begin like this."""
 
     def __init__(self, wanted: str, candidates: Sequence[str]) -> None:
         super().__init__(f"{wanted!r} could be any of {', '.join(candidates)}; type more of it")
@@ -41,7 +41,7 @@ class AmbiguousSession(StorageError):
 
 
 class NewerVersion(StorageError):
-    """A saved room in a format that this version does not know."""
+    """A session in a format that this version does not know."""
 
     def __init__(self, path: Path, found: int, known: int) -> None:
         super().__init__(
@@ -54,7 +54,7 @@ class NewerVersion(StorageError):
 
 
 class DamagedSession(StorageError):
-    """A file of a saved room that can't be read as what it should be."""
+    """A file of a session can't be parsed."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path} can't be read: {why}; what can be done: genie-tui sessions check")
@@ -63,12 +63,12 @@ class DamagedSession(StorageError):
 
 
 def about(error: StorageError, folder: Path) -> str:
-    """What an error says, where it is clear that it is about this folder."""
+    """Return the text of an error without the path of this folder."""
     return str(error).replace(f"{folder}/", "")
 
 
 class InvalidTag(StorageError):
-    """A text that can't be a tag of a saved room, or can't be one more."""
+    """A text can't be a tag of a session, or can't be one more."""
 
     def __init__(self, text: str, why: str) -> None:
         super().__init__(f"{text[:80]!r} can't be a tag: {why}")
@@ -77,7 +77,7 @@ class InvalidTag(StorageError):
 
 
 class NoSuchEvent(StorageError):
-    """A saved room has no event of that number; the last one is `head`."""
+    """A session has no event of that number; the last one is `head`."""
 
     def __init__(self, room: str, seq: int, head: int) -> None:
         last = f"its last one is {head:,}" if head else "it has none"
@@ -88,7 +88,7 @@ class NoSuchEvent(StorageError):
 
 
 class NotTrashed(StorageError):
-    """The system's trash does not take the folder of a saved room, which is as it was."""
+    """The system's trash does not take the folder of a session, which stays."""
 
     def __init__(self, folder: Path, why: str) -> None:
         super().__init__(
@@ -99,7 +99,7 @@ class NotTrashed(StorageError):
 
 
 class NotExported(StorageError):
-    """A saved room can't be written down the way that was asked for."""
+    """A session can't be exported as asked."""
 
     def __init__(self, room: str, why: str) -> None:
         super().__init__(f"the room {room} can't be exported: {why}")
@@ -108,7 +108,7 @@ class NotExported(StorageError):
 
 
 class NotImportable(StorageError):
-    """What should be an exported session is something else, or was changed on its way.
+    """A file is no exported session, or was changed after the export.
 
     Nothing of it is kept.
     """
@@ -120,7 +120,7 @@ class NotImportable(StorageError):
 
 
 class AlreadySaved(StorageError):
-    """The room to be imported is among the saved ones, under the same id."""
+    """The session to be imported is here already, under the same id."""
 
     def __init__(self, room: str) -> None:
         super().__init__(f"the room {room} is here already; to keep both, import it with --as-copy")

@@ -1,4 +1,4 @@
-"""A new room that begins with what happened in another one, up to some event."""
+"""Forking: a new session that begins with the events of another one, up to some event."""
 
 import os
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 
 MARK: Final = " (fork)"
-"""What the title of a fork ends in."""
+"""The end of a fork's title."""
 
 _PIECE: Final = 1024 * 1024
 

@@ -1,7 +1,7 @@
-"""What a person thinks of the decisions in a saved room: which of them were wrong.
+"""A person's labels of the decisions in a session: which of them were wrong.
 
 `labels.jsonl` is only ever appended to; of several lines about a message the last one counts. It is
-this person's own and is never sent to anybody.
+this person's own and is never sent.
 """
 
 import os
@@ -18,11 +18,11 @@ from genie_core.storage.errors import disk_access
 LABELS_NAME: Final = "labels.jsonl"
 
 Mark: TypeAlias = Literal["wrong", ""]
-"""What is said of a decision; empty takes back what was said before."""
+"""The label of a decision; empty removes an earlier one."""
 
 
 class Label(msgspec.Struct, frozen=True):
-    """What somebody said of the decision about the message with sequence number `seq`.
+    """A person's label of the decision about the message with sequence number `seq`.
 
     `decision` is the one that stood there. `at` is in seconds since the epoch, `by` the person.
     """
@@ -66,7 +66,7 @@ class Labels:
         return dict(self._wrong)
 
     def put(self, label: Label) -> None:
-        """Say something of a decision; on disk when this returns.
+        """Label a decision; on disk when this returns.
 
         Raises:
             DiskFailure: it can't be written; nothing has changed then.

@@ -27,7 +27,7 @@ class SessionRow:
 
     `people` counts those who have been there and `names` are some of them, `size` is in bytes, None
     if it was not measured, `last_activity` in seconds since the epoch. `holder` is who has it open,
-    for whom nothing is unread then. `note` says what is wrong with it, `due` which limit it is past;
+    for whom nothing is unread then. `note` describes its damage, `due` the limit that it is past;
     both are usually empty.
     """
 

@@ -27,16 +27,16 @@ LOCK_NAME: Final = "lock"
 _MOST_BYTES: Final = 4096
 _TRIES: Final = 5
 _PAUSE: Final = 0.01
-"""Seconds until the next try: whoever holds the folder may be about to let it go."""
+"""Seconds until the next try: the holder may be about to release the folder."""
 
 _PATIENCE: Final = 5.0
-"""Seconds for which those who only look are waited for, on a machine with much to do."""
+"""Seconds to wait for processes that only look at the lock, on a busy machine."""
 
 logger = logging.getLogger(__name__)
 
 
 class LockHolder(msgspec.Struct, frozen=True):
-    """A process that has a room open, as far as it left word; 0 and empty are unknown.
+    """A process that has a session open, as its lock file describes it; 0 and empty are unknown.
 
     `since` is in seconds since the epoch.
     """
@@ -48,7 +48,7 @@ class LockHolder(msgspec.Struct, frozen=True):
 
     @property
     def who(self) -> str:
-        """Whose process it is, or else which, in as few words as possible."""
+        """The person who runs the process, or else the process, in a word or two."""
         return _plain(self.name).strip() or self._process
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class LockHolder(msgspec.Struct, frozen=True):
 
 
 class SessionInUse(StorageError):
-    """Another process works in the folder of a saved room."""
+    """Another process has the session open."""
 
     def __init__(self, room: str, holder: LockHolder) -> None:
         super().__init__(f"the room {room} is open in {holder}; close it there first")
@@ -80,7 +80,7 @@ class SessionInUse(StorageError):
 
 @contextmanager
 def hold(folder: Path, name: str = "") -> Iterator[None]:
-    """Hold a folder until the block ends, or the process does; `name` is the person's.
+    """Hold a folder until the block or the process ends; `name` is the person's.
 
     Raises:
         SessionInUse: another process, or this one, holds it.
@@ -98,7 +98,7 @@ def hold(folder: Path, name: str = "") -> Iterator[None]:
 
 
 def holder(folder: Path) -> LockHolder | None:
-    """Who holds a folder now; None if nobody does. Changes nothing there.
+    """Return the holder of a folder, None if it is free. Changes nothing there.
 
     Raises:
         DiskFailure: it can't be found out.
@@ -162,13 +162,13 @@ def _open(folder: Path, flags: int) -> int:
 
 
 def _take(descriptor: int, folder: Path) -> None:
-    """Get the lock. Whoever only looks shares it for a moment, which may be a long one."""
+    """Take the lock. Processes that only look at it share it for a moment."""
     end, left = time.monotonic() + _PATIENCE, _TRIES
     while not _lock(descriptor, fcntl.LOCK_EX):
         if _lock(descriptor, fcntl.LOCK_SH):
             fcntl.flock(descriptor, fcntl.LOCK_UN)
         else:
-            left -= 1  # somebody holds it
+            left -= 1  # a process holds it
         if not left or time.monotonic() > end:
             raise SessionInUse(folder.name, _read(descriptor) or LockHolder())
         time.sleep(_PAUSE)
@@ -184,7 +184,7 @@ def _lock(descriptor: int, kind: int) -> bool:
 
 
 def _read(descriptor: int) -> LockHolder | None:
-    """What the file says, None if it says nothing; it is only believed as far as it makes sense."""
+    """Read the file, None if it is empty; values that make no sense are dropped."""
     content = os.pread(descriptor, _MOST_BYTES, 0)
     if not content.strip():
         return None
@@ -196,5 +196,5 @@ def _read(descriptor: int) -> LockHolder | None:
 
 
 def _plain(text: str) -> str:
-    """What can be shown in a line; the file may have been written by anybody."""
+    """Drop everything that can't be shown in a line: any program may have written the file."""
     return "".join(char for char in text[:64] if char.isprintable())

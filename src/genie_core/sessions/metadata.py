@@ -32,7 +32,7 @@ _BREAKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
 class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
-    """What `room.json` says.
+    """The content of `room.json`.
 
     `id` is the room's, which for a joined one differs from its folder's name. `address` is where
     it was last hosted or joined, `addresses` all that may lead there, and `pin` that of the host's
@@ -82,7 +82,7 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_own(self) -> bool:
-        """Whether this person goes on with it by hosting it, which is so for any import."""
+        """Whether this person continues it by hosting it, as with any import."""
         return self.kind == "hosted" or bool(self.copied)
 
     def leads_back(self, name: str) -> bool:
@@ -93,7 +93,7 @@ class SessionMetadata(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown_title(self) -> str:
-        """What this person calls the room."""
+        """The title that this person sees."""
         return self.alias or self.title
 
 
@@ -144,9 +144,9 @@ def check_tag(text: str) -> str:
 
 
 def summary_of(state: RoomState, seen: int, name: str) -> dict[str, Any]:
-    """The fields of metadata that summarise a log, but for its title and the last activity.
+    """Return the fields that summarise a log, without title and last activity.
 
-    `name` is whose metadata it is, and `seen` the last event that they have seen.
+    `name` is the person, and `seen` the last event that they have seen.
     """
     return {
         "host": state.host,
@@ -202,7 +202,7 @@ STEPS: Final[dict[int, Callable[[Fields], Fields]]] = {1: _to_2}
 
 
 def migrate(fields: Fields, version: int) -> Fields:
-    """Bring what metadata of a known version says to the present one; the original stays as it is.
+    """Migrate the fields of a known version to the present one; the original stays unchanged.
 
     Raises:
         ValueError: there never was such a version.

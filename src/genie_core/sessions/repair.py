@@ -1,4 +1,4 @@
-"""Mending what can be mended in a saved room. Whatever is changed is kept beside it first."""
+"""Repairing a session. A copy of everything that is changed is kept beside it."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def repair(folder: Path) -> list[str]:
     kept under names that end in `.damaged-` and a number.
 
     Raises:
-        SessionInUse: somebody has opened it.
+        SessionInUse: a process has it open.
         DiskFailure: something can't be written; the rest is as it was.
 
     """
@@ -105,7 +105,7 @@ def _mend_metadata(folder: Path, metadata: SessionMetadata | None, log: CheckedL
 
 
 def _record_from(id_: str, log: CheckedLog) -> SessionMetadata:
-    """What the log and the name of the folder tell of a room."""
+    """Derive metadata from the log and the name of the folder."""
     room, copy, owner = id_.partition("~")[0].partition(APART)[0].partition("@")
     state = log.state
     names = [name for name in state.people if path_name(name) == owner]

@@ -1,4 +1,4 @@
-"""Which saved rooms are past the limits that a person has set. Nothing here removes anything."""
+"""Finding the sessions that are past the limits of a person. Nothing here removes any."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ def due(listings: "Iterable[Listing]", limits: RetentionLimits, now: float) -> l
     """The rooms that are past a limit, those with the oldest activity first.
 
     The listings have to be measured if there is a limit for their size. Rooms that can't be opened
-    count, but are never past a limit, as nobody can tell what is lost with them. A room that was
+    count, but are never past a limit, as their content is unknown. A room that was
     active after `now`, by a clock that was set back since, is not old.
     """
     every = list(listings)

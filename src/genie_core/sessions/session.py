@@ -1,4 +1,4 @@
-"""A saved room: a folder with its particulars, its log and its owner's engine state."""
+"""A session: a folder with a room's metadata, its log, files, and its owner's engine state."""
 
 import secrets
 from collections.abc import Iterable, Iterator
@@ -36,11 +36,11 @@ WITHHELD_NAME: Final = "withheld.jsonl"
 
 
 ID_STEM: Final = 96
-"""So much of the id of a room is in that of its copy."""
+"""Characters of a room's id that the id of its copy begins with."""
 
 
 class SavedSession:
-    """A folder that holds a room. All methods block for as long as the disk takes.
+    """A folder that holds a session. All methods block for as long as the disk takes.
 
     Whatever the system refuses to do in the folder is a `DiskFailure`.
     """
@@ -71,7 +71,7 @@ class SavedSession:
 
     @property
     def metadata(self) -> SessionMetadata:
-        """What is known about the room without reading its log."""
+        """The metadata, as it was last read or written."""
         return self._metadata
 
     @property
@@ -86,7 +86,7 @@ class SavedSession:
 
     @property
     def engine_path(self) -> Path:
-        """Where the engine keeps its state; the folder need not exist yet."""
+        """The folder of the engine's state, which need not exist yet."""
         return self.folder / ENGINE_NAME
 
     def open_log(self) -> OpenedLog:
@@ -102,7 +102,7 @@ class SavedSession:
 
     @property
     def _first(self) -> Event | None:
-        """What stands for a first event that is lost, in a copy."""
+        """The replacement of a lost first event, in a copy."""
         metadata = self._metadata
         if metadata.kind != "joined":
             return None
@@ -148,7 +148,7 @@ class SavedSession:
         self.update(**self.summary(state, last_activity))
 
     def summary(self, state: RoomState, last_activity: float) -> dict[str, Any]:
-        """What `update` needs to bring the summary up to a state. Does not block.
+        """Return the fields that `update` needs to bring the summary up to a state. Does not block.
 
         For a state that changes on an event loop: call it there, and `update` in a thread.
         """
@@ -174,7 +174,7 @@ class SavedSession:
             return False
         if (other := holder(self.folder)) is not None:
             raise SessionInUse(self.id, other)
-        with self.reader() as reader:  # the room is held for a moment only: nobody is kept out
+        with self.reader() as reader:  # not held yet, as this may take long
             state = reader.state()
         with self.held():
             return self._changed_at(LOG_NAME) == log and self._sum_up(state)
@@ -202,7 +202,7 @@ class SavedSession:
         return bool(told)
 
     def _told(self, state: RoomState, metadata: SessionMetadata) -> dict[str, Any]:
-        """What metadata gets from a log that has gone on; nothing if it has not."""
+        """Return the fields that a longer log changes, none if it is not longer."""
         if state.head <= metadata.head or state.messages < metadata.messages:
             return {}  # that something is lost must not be forgotten
         told = summary_of(state, metadata.seen, metadata.owner or state.host)
@@ -213,7 +213,7 @@ class SavedSession:
 
     @property
     def _lags(self) -> bool:
-        """Whether the log has events that the metadata was not summed up with.
+        """Whether the log has events that the summary lacks.
 
         The times of the files don't tell: a tag, or what was seen, is noted in the metadata alone.
         """
@@ -285,7 +285,7 @@ class SavedSession:
             return self._metadata
 
     def _lack(self, opened: OpenedLog) -> str:
-        """What the log should hold by the metadata and does not, unless it is told already."""
+        """Describe what the log lacks by the metadata, unless a problem is reported already."""
         known = self._metadata.messages
         if not opened.log.head and (known or self._metadata.address):
             had = {0: "a history", 1: "1 message"}.get(known, f"{known:,} messages")

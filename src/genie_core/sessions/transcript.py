@@ -16,10 +16,10 @@ from genie_core.room.protocol.events import (
 from genie_core.sessions.log.reader import LogReader
 
 AGENT: Final = "genie"
-"""Who speaks in an agent's answer."""
+"""The name under which an agent's answers are shown."""
 
 LOOKED_AT: Final = 10_000
-"""So many of the last events are looked through at most for what was said last."""
+"""How many of the last events are searched for what was said last."""
 
 
 MOST_MESSAGES: Final = 200
@@ -38,7 +38,7 @@ class TranscriptLine:
 
 
 def spoken(events: Iterable[Event]) -> Iterator[TranscriptLine]:
-    """What was said, in order; of files the names."""
+    """Yield what was said, in order; the names of files for a message without text."""
     for event in events:
         told = event.told
         match told.body:
@@ -54,7 +54,7 @@ def spoken(events: Iterable[Event]) -> Iterator[TranscriptLine]:
 
 
 def last_spoken(log: LogReader, most: int) -> list[TranscriptLine]:
-    """The last of what was said, at most so many, oldest first. Blocks; errors as of the log."""
+    """Return the last of what was said, oldest first. Blocks; errors as of the log."""
     lines: list[TranscriptLine] = []
     for part in log.backwards():
         lines[:0] = spoken(part)
@@ -92,7 +92,7 @@ def _lines(events: Iterable[Event]) -> Iterator[QuotedLine]:
 
 
 def _newest(lines: list[QuotedLine]) -> tuple[QuotedLine, ...]:
-    """As many from the end as may be quoted; of a single one that is too long, the beginning."""
+    """Return as many from the end as may be quoted; of a single one that is too long, the beginning."""
     room, first = MOST_CHARS, len(lines)
     while first and (room := room - len(lines[first - 1].text) - len(lines[first - 1].sender)) >= 0:
         first -= 1

@@ -1,4 +1,4 @@
-"""Moving saved rooms to the system's trash, from where a person can take them back."""
+"""Moving sessions to the system's trash, from where a person can restore them."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,7 +19,7 @@ def trash(folder: Path, send: Send | None = None) -> None:
     Rooms that can't be read go as well.
 
     Raises:
-        SessionInUse: somebody has it open; it stays.
+        SessionInUse: a process has it open; it stays.
         NotTrashed: there is no trash that takes it, or there is no such folder; it stays.
         DiskFailure: it can't be locked.
 

@@ -1,4 +1,4 @@
-"""What one person's view of a room is like: kept beside their copy, for when they are back."""
+"""A person's view of a room: draft, scroll position, panels; kept for their return."""
 
 import heapq
 import logging
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class ViewNotKept(GenieError):
-    """What a person's view is like could not be written down."""
+    """The view could not be written."""
 
     def __init__(self, file: Path, why: str) -> None:
         super().__init__(f"your draft can't be kept in {file}: {why}")
@@ -29,7 +29,7 @@ class ViewNotKept(GenieError):
 
 
 class View(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What the screen of a room looked like, and what was written there and not sent.
+    """The state of a room's screen, and what was written there and not sent.
 
     `files` and `quotes` were to go with the draft; of a file only the name is kept here, its content
     is among those of the room.

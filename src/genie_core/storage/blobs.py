@@ -1,8 +1,8 @@
-"""Attached files of a room, each stored once under the SHA-256 of its content.
+"""Attached files, each stored once under the SHA-256 of its content.
 
-A name in the folder is made of checked hexadecimal digits only, never of what a file is called
-elsewhere. Whatever interrupts a method, the folder holds complete files, beginnings of files
-(`….part`), copies in the making (`….new`) and nothing else.
+Names in the folder consist of checked hexadecimal digits, never of a file's own name. If a method
+is interrupted, the folder holds complete files, beginnings of files (`….part`) and unfinished
+copies (`….new`), and nothing else.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ class BlobStore:
     All methods block and may be called from several threads at once. `digest` is a SHA-256 in
     lower-case hexadecimal, anything else raises `InvalidDigest`; what the system refuses is a
     `DiskFailure`. Files that arrive in pieces are kept apart by whom they come `from_`, so that
-    nobody can spoil what another one sends. `limit` is the size of the largest file, in bytes.
+    one sender can't spoil the file of another. `limit` is the size of the largest file, in bytes.
     """
 
     def __init__(self, folder: Path, limit: int = FILE_BYTES) -> None:
@@ -56,17 +56,17 @@ class BlobStore:
         self._locks: Final = [Lock() for _ in range(_LOCKS)]
 
     def path(self, digest: str) -> Path:
-        """Where the complete file is, if it is complete."""
+        """Return the path of the complete file, which need not exist."""
         return self.folder / check_digest(digest)
 
     def size(self, digest: str) -> int | None:
-        """How long the complete file is; None if there is none."""
+        """Return the length of the complete file; None if there is none."""
         path = self.path(digest)
         with disk_access("look for", path):
             return _size(path)
 
     def have(self, digest: str, from_: str = "") -> int:
-        """How many bytes from the beginning of the file are there."""
+        """Return how many bytes from the beginning of the file are there."""
         size = self.size(digest)
         if size is not None:
             return size
@@ -203,7 +203,7 @@ class BlobStore:
         return sum(on_disk(status.st_size) for _entry, status in self._files())
 
     def remove(self, digest: str, from_: str | None = None) -> None:
-        """Remove a complete file, or the beginning `from_` somebody; it need not be there."""
+        """Remove a complete file, or the beginning that came `from_` a sender; it need not exist."""
         path = self.path(digest) if from_ is None else self._part(digest, from_)
         with disk_access("remove", path):
             path.unlink(missing_ok=True)
@@ -212,7 +212,7 @@ class BlobStore:
         """Remove what does not belong to files with these digests; returns how many files.
 
         What was changed at `before` (seconds since the epoch) or later stays. Only for a store
-        that nobody else uses at the moment.
+        that is not in use otherwise.
         """
         kept = {*keep, *(f"{digest}.part" for digest in keep)}
         doomed = [
@@ -339,7 +339,7 @@ def _append(part: Path, data: bytes, have: int) -> None:
 
 
 def fault(part: Path, digest: str, size: int, have: int) -> str:
-    """Say why a file of `have` bytes is not what it should be; empty if it is. Raises `OSError`."""
+    """Return why a file of `have` bytes is damaged; empty if it is not. Raises `OSError`."""
     if have != size:
         return f"it has {have:,} bytes, not {size:,}"
     with part.open("rb") as file:

@@ -83,7 +83,7 @@ class UnknownBlob(StorageError):
 
 
 class DamagedBlob(StorageError):
-    """What arrived does not have the size and SHA-256 that it should; it was thrown away."""
+    """A file that arrived has another size or SHA-256; it was removed."""
 
     def __init__(self, digest: str, why: str) -> None:
         super().__init__(f"the file {digest[:12]}… arrived damaged: {why}; send it again")

@@ -1,4 +1,4 @@
-"""What moves a replay on its screen: time, keys and searches."""
+"""Playback of a replay on its screen: time, keys and searches."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -84,7 +84,7 @@ class Playback:
             self._work(self._projector.read_ahead)
 
     def standing(self) -> Standing:
-        """Where it stands."""
+        """Return the position and state of the playback."""
         projector = self._projector
         if projector is None:
             return Standing(doing=OPENING)

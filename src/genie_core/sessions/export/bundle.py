@@ -13,7 +13,7 @@ from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 SESSION_NAME: Final = "session.jsonl"
 
 _EARLIEST: Final = (1980, 1, 1, 0, 0, 0)
-"""What a zip knows as no time at all: the same room gives the same bytes."""
+"""The earliest time that a zip can hold, so that the same session gives the same bytes."""
 
 _PRIVATE: Final = 0o100600 << 16
 """An ordinary file that is its owner's only."""

@@ -37,7 +37,7 @@ SHARED: Final = (
     "alias",
     "last_activity",
 )
-"""What an export tells of a room's record.
+"""The fields of `room.json` that an export has.
 
 Addresses, the folder that tools work in and what has been seen are this machine's business. All
 else in a record sums up the log.
@@ -58,7 +58,7 @@ class ExportPart(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True):
-    """What the first line says. Lines of the log follow as they are, and then those of the labels."""
+    """The first line. The lines of the log follow, and then those of the labels."""
 
     version: int = msgspec.field(name="genie-session")
     record: dict[str, Any]

@@ -30,10 +30,10 @@ from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import StorageError, disk_access
 
 LABELS_BYTES: Final = 16 * 1024 * 1024
-"""More than anybody thinks of the decisions in one room."""
+"""The largest file of labels."""
 
 LOST: Final = 1_000
-"""As many lines or events as are there, and this many more, may be damaged or missing in a log."""
+"""How many lines or events beyond those that are there may be damaged or missing in a log."""
 
 _HOSTED: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _SUFFIX: Final = re.compile(r"-[a-z0-9]{4}\Z")
@@ -120,7 +120,7 @@ class _Import:
             raise self._refusal(f"it was changed after it was exported{self._damage(file)}")
 
     def _damage(self, file: str) -> str:
-        """Where it was changed, if that can be seen."""
+        """Return where the export was changed, if that can be seen."""
         if file != LOG_NAME:
             return ""
         told = self._survey().damages.told()

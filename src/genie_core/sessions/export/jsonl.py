@@ -1,6 +1,6 @@
-"""A saved room as JSON lines: all of it but what belongs to this machine, or is nobody's business.
+"""A session as JSON lines.
 
-What engines keep, withheld arguments, passes and keys are left out. The lines of the log are copied
+The state of engines, withheld arguments, invite tokens and keys are left out. The lines of the log are copied
 as they are, also those that this version does not understand.
 """
 

@@ -30,7 +30,7 @@ _BROKEN: Final = (
 
 
 class Parcel:
-    """What came in. `size` is what it says that it takes on the disk, in bytes.
+    """An export as it came in. `size` is the size on disk that it declares, in bytes.
 
     `files` are those that come along: their digests, which are not checked, and sizes. Whatever is
     read fails with `NotImportable`, as long as it is read inside the block of `open_parcel`.

@@ -30,7 +30,7 @@ class Hole(NamedTuple):
 
 
 def is_refusal(error: OSError) -> bool:
-    """Whether an error says that the disk can't read this part, while it may read others."""
+    """Whether an error means that the disk can't read this part, while it may read others."""
     return error.errno in _REFUSALS
 
 

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class LogCopy:
-    """Writes the events of a room that is hosted elsewhere, without keeping anybody waiting.
+    """Writes the events of a room that is hosted elsewhere, without delaying its callers.
 
     Events may come before there is a file: the folder is known only when the host has said which
     room it is. If the disk fails, `report` is told once and the copy ends there; the host has the

@@ -38,12 +38,12 @@ NAMED: Final = 5
 
 PASSED_OVER: Final = "the last line is unfinished: {} passed over"
 CUT_OFF: Final = "the last line was unfinished: {} cut off"
-"""What is said of a torn end, if the log is left as it is and if not."""
+"""The notice of a torn end, if the log is left as it is and if not."""
 
 LOST: Final = "the log is damaged here"
 
 _MARK: Final = b"\xef\xbb\xbf"
-"""What some editors put before the first line."""
+"""The byte order mark that some editors write."""
 
 _CRC: Final = b',"crc":"%08x"}'
 _TAIL: Final = len(_CRC % 0)
@@ -52,7 +52,7 @@ _event: "Final[msgspec.json.Decoder[Event]]" = msgspec.json.Decoder(Event)
 
 
 class Damages(msgspec.Struct):
-    """What is wrong with a log: the first few problems in words, and how many there are.
+    """The damage of a log: the first few problems in words, and their number.
 
     `torn` counts the bytes of an unfinished last line. `holes` are the ranges of bytes that the
     disk refused to read, with its reason; the end is not part of a range.
@@ -66,13 +66,13 @@ class Damages(msgspec.Struct):
     holes: list[tuple[int, int, str]] = []
 
     def line(self, number: int, why: str) -> None:
-        """Take note of a line that can't be believed."""
+        """Note a damaged line."""
         self.damaged += 1
         if len(self.lines) < NAMED:
             self.lines.append((number, why))
 
     def other(self, problem: str) -> None:
-        """Take note of anything else."""
+        """Note any other problem."""
         if len(self.others) < NAMED:
             self.others.append(problem)
         else:
@@ -97,7 +97,7 @@ class Damages(msgspec.Struct):
         return [text.format(size)] * bool(self.torn)
 
     def _lines(self) -> list[str]:
-        """What is damaged, in one line however much it is."""
+        """Sum up the damaged lines in one line."""
         if not self.lines:
             return []
         if self.damaged == 1:
@@ -194,7 +194,7 @@ class LogScan:
         self._damage(self.lines, "the disk can't read it", length)
 
     def finish(self) -> Iterator[LoggedEvent]:
-        """Take note that there is no more; the events that are lost at the end."""
+        """End the scan; yields placeholders for events lost at the end."""
         rest = self._dropped + len(self._rest)
         if rest:
             self._settle_zeros()
@@ -207,7 +207,7 @@ class LogScan:
         self.damages.torn = torn
 
     def _end_long(self, length: int) -> None:
-        """Take the end of a line for damage of which the beginning was too long to be kept."""
+        """Note a line as damaged that was too long to be kept."""
         self._settle_zeros()
         self.lines += 1
         length, self._dropped = self._dropped + length, 0

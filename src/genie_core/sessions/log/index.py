@@ -139,7 +139,7 @@ class LogIndex:
         return event
 
     def cover(self, size: int, lines: int, crc: int) -> None:
-        """Take note of how much of the file all that was taken in takes."""
+        """Note how much of the file the events so far take."""
         self.size, self.lines, self.crc = size, lines, crc
         self._covered = self.head, size
 
@@ -164,7 +164,7 @@ class LogIndex:
         return self._covered[0]
 
     def span(self, after: int) -> tuple[int, int, int, int]:
-        """Where to read to get at the event behind `after`, which is covered.
+        """Return where to read the event behind `after`, which is covered.
 
         Returns the event before the first one there, the place of that in the file, the last event
         to be had, and where that part ends.
@@ -178,7 +178,7 @@ class LogIndex:
         return seq - 1, start, last, size
 
     def stand_in(self, event: Event) -> Event:
-        """What takes the place of an event that was read from the file."""
+        """Return the replacement of an event that was read from the file, usually itself."""
         return self._stand_ins.get(event.seq, event)
 
     def save(self, path: Path, descriptor: int) -> None:
@@ -271,7 +271,7 @@ def _stamp(descriptor: int) -> tuple[int, int, int]:
 
 
 def _checked(data: bytes) -> bytes:
-    """What follows the checksum in a file; raises `ValueError` if it is another one."""
+    """Return the content behind the checksum; raises `ValueError` if that does not match."""
     rest = data[_CRC_BYTES:]
     if zlib.crc32(rest).to_bytes(_CRC_BYTES) != data[:_CRC_BYTES]:
         raise ValueError("its checksum does not match")
@@ -338,7 +338,7 @@ def read_part(descriptor: int, index: LogIndex, after: int, most: int) -> list[E
 
 
 def scan_all(descriptor: int, damages: Damages) -> Iterator[LoggedEvent]:
-    """All events of an open log in order, with what is lost; `damages` tell what is wrong. Blocks.
+    """Yield all events of an open log in order, with placeholders; fills `damages`. Blocks.
 
     Raises:
         OSError: the log can't be read.
@@ -429,7 +429,7 @@ def _part(descriptor: int, index: LogIndex, after: int) -> Iterator[Event]:
 
 
 def _scanned(descriptor: int, scan: LogScan, start: int, end: int | None) -> Iterator[LoggedEvent]:
-    """What is in a part of the log, read piece by piece."""
+    """Yield the events of a part of the log, read piece by piece."""
     for data in read_pieces(descriptor, start, end):
         if isinstance(data, Hole):
             scan.skip(data.end - data.start, data.why)
@@ -444,6 +444,6 @@ def _cover(descriptor: int, index: LogIndex, scan: LogScan) -> None:
 
 
 def _behind(seq: int, events: list[Event]) -> list[Event]:
-    """Those of consecutive events that come after one of them, or all."""
+    """Return the consecutive events behind `seq`, or all."""
     first = events[0].seq if events else 0
     return events[seq + 1 - first :] if seq >= first else events

@@ -1,4 +1,4 @@
-"""A room's log on disk: append-only, synced in groups."""
+"""Writing a log: append-only, synced in groups."""
 
 import asyncio
 import logging
@@ -188,7 +188,7 @@ class EventLog:
         return event != last
 
     def _write(self, events: Sequence[Event], data: bytes) -> str:
-        """Write lines; returns what to tell if the file had to be made anew."""
+        """Write lines; returns a notice if the file had to be restored."""
         descriptor = self._descriptor
         if descriptor is None:
             raise ValueError("the log is closed")
@@ -218,7 +218,7 @@ class EventLog:
         return os.path.samestat(named, os.fstat(descriptor)) or _ends_with(self._path, end)
 
     def _restore(self, events: Sequence[Event], data: bytes) -> str:
-        """Make the file anew, with what was just written; returns what to tell of it."""
+        """Restore the file, with what was just written; returns a notice."""
         make_private_folder(self._path.parent)
         fresh = self._path.with_name(f"{self._path.name}.new")
         fresh.unlink(missing_ok=True)

@@ -29,10 +29,10 @@ class Landmark(Enum):
 
 
 def landmark_of(event: Event) -> Landmark | None:
-    """What an event is to somebody who looks for it; None if it is nothing of the kind.
+    """Return the kind of landmark that an event is, None if it is none.
 
-    A tool call that nobody was asked about is no approval, and one that a rule, a grant or the end
-    of the run settled is nobody's answer.
+    Only a tool call that a person was asked about is an approval, and only a person's answer is a
+    verdict: not that of a rule, a grant or the end of the run.
     """
     match event.body:
         case MessagePosted() | RecoveredEvent(event=Event(body=MessagePosted())):
@@ -49,14 +49,14 @@ def landmark_of(event: Event) -> Landmark | None:
 
 
 class Outline:
-    """What is known so far of a log that is read from its start. `upto` is the last event read."""
+    """The landmarks of a log, as far as it was read from its start. `upto` is the last event read."""
 
     def __init__(self) -> None:
         self.upto = 0
         self._places: dict[Landmark, array[int]] = {kind: array("Q") for kind in Landmark}
 
     def add(self, event: Event) -> None:
-        """Take note of the next event."""
+        """Note the next event."""
         self.upto = event.seq
         kind = landmark_of(event)
         if kind is not None:

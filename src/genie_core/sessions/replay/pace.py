@@ -1,4 +1,4 @@
-"""The time of a replay: as it was, but nobody waits through the night again."""
+"""The time of a replay: as recorded, with long pauses shortened."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -24,7 +24,7 @@ def other_speed(speed: float, step: int) -> float:
 
 
 class Pace:
-    """Says which events are due as time goes by. `at` is when the event shown last happened."""
+    """Tells which events are due as time passes. `at` is the time of the event shown last."""
 
     def __init__(self, at: float | None = None) -> None:
         self._at = at

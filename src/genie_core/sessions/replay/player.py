@@ -30,7 +30,7 @@ MOST: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What a replay is made from. `me` is the person from whose side the room is shown.
+    """A session opened for replay. `me` is the person from whose side the room is shown.
 
     `place` tells where a file of the room is on this machine. `growing` says that a process had the
     room open, which may add to the log. `close` gives the log back; it may
@@ -109,7 +109,7 @@ class Player:
 
     @property
     def is_scanned(self) -> bool:
-        """Whether all that there is was read once."""
+        """Whether the whole log was read once."""
         return self.outline.upto >= self._head
 
     def refresh(self) -> int:

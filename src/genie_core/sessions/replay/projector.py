@@ -1,4 +1,4 @@
-"""Moving through a recording, as an app does it: nothing waits for the disk but what is asked for."""
+"""Moving through a recording on an event loop, with a thread that reads the disk."""
 
 import asyncio
 from collections.abc import Callable
@@ -60,7 +60,7 @@ class Projector:
 
     @property
     def outline(self) -> Outline:
-        """What is known to be where."""
+        """The landmarks found so far."""
         return self._player.outline
 
     @property
@@ -122,7 +122,7 @@ class Projector:
     async def refresh(self) -> bool:
         """Take in what was appended to the log; whether there was anything.
 
-        Who is at the end stays there.
+        A position at the end stays at the end.
         """
         at_end, before = self.target == self.head, self.head
         head = await self._run(self._player.refresh)
@@ -159,7 +159,7 @@ class Projector:
             events = await self._run(self._player.coming, after, AHEAD)
         finally:
             self._reading = False
-        if after == self.position + len(self._coming):  # nobody went elsewhere meanwhile
+        if after == self.position + len(self._coming):  # the position did not change meanwhile
             self._coming += events
 
     async def _approach(self) -> None:

@@ -42,7 +42,7 @@ def _always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search brought, the best first; `notes` are lines for the person about how it went."""
+    """The hits of a search, the best first; `notes` are lines for the person about problems."""
 
     hits: tuple[SearchHit, ...] = ()
     notes: tuple[str, ...] = ()
@@ -134,7 +134,7 @@ class SearchIndex:
     def forget(self, ids: Iterable[str]) -> None:
         """Remove everything that these sessions have said, from the bytes of the files as well.
 
-        A file that can't be changed is removed: it can be made anew.
+        A file that can't be changed is removed; the next refresh makes another.
 
         Raises:
             IndexBusy: another process is at it; the words go with the next refresh.
@@ -277,12 +277,12 @@ def _take_in(store: SearchStore, session: SearchedSession, known: IndexedLog | N
 
 
 def _look_at(session: SearchedSession) -> IndexedLog:
-    """What the log's file is like now; nothing if there is none."""
+    """Describe the log's file as it is now; blank if there is none."""
     blank = IndexedLog(0, session.id, whole(session.title))
     try:
         status = session.log.stat()
         tail = _bytes_before(session.log, status.st_size)
-    except OSError:  # reading the log tells what is wrong with it
+    except OSError:  # reading the log reports the cause
         return blank
     return replace(
         blank,
@@ -298,7 +298,7 @@ def _same(known: IndexedLog, now: IndexedLog) -> bool:
 
 
 def _was_appended_to(known: IndexedLog, log: Path, head: int) -> bool:
-    """Whether what was read of a log is still its beginning."""
+    """Whether the log still begins with what was indexed."""
     if not known.head or head < known.head:
         return False
     try:

@@ -1,4 +1,4 @@
-"""What a person types to find something, and how texts are compared with it.
+"""Parsing what a person types into the search, and the texts that it is compared with.
 
 Words are found whatever their case and accents. All must occur, in any order; "in quotes" they must
 follow each other; the last one may be the beginning of a longer word. Nothing else is special.
@@ -11,7 +11,7 @@ from typing import Final
 
 MOST_CHARS: Final = 1_000
 MOST_TERMS: Final = 32
-"""What is typed beyond this many characters, or terms of as many words, is not looked at."""
+"""Characters, and terms of as many words, that are looked at; the rest is ignored."""
 
 SPLIT: Final = "\x1f"
 OPEN: Final = "\ufdd1"
@@ -47,7 +47,7 @@ class Term:
 
 
 def terms(text: str) -> tuple[Term, ...]:
-    """What is looked for; nothing if no word is typed."""
+    """Parse the typed text into terms; none if it has no word."""
     found: list[Term] = []
     text = whole(text[:MOST_CHARS])
     for match in _TYPED.finditer(text):

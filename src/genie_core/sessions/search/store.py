@@ -1,4 +1,4 @@
-"""The file in which the words of all rooms are found: an FTS5 table that can be made anew any time.
+"""The file of the search index: an FTS5 table that can be rebuilt from the logs at any time.
 
 Rows are numbered by room and sequence number, so that those of one room lie next to each other.
 """
@@ -18,7 +18,7 @@ from genie_core.storage.atomic import make_private_folder
 from genie_core.storage.errors import StorageError
 
 VERSION: Final = 3
-"""Of the tables and of what goes into them; with another one the file is made anew."""
+"""Version of the tables and their content; a file of another version is rebuilt."""
 
 PATIENCE: Final = 5.0
 """Seconds for which another process that writes is waited for."""
@@ -62,7 +62,7 @@ _PASSING: Final = frozenset(
         *(sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_AUTH),
     }
 )
-"""What keeps SQLite from working for which the file itself is not to blame."""
+"""Errors of SQLite that are not the fault of the file."""
 
 
 class NoFullTextSearch(StorageError):
@@ -119,7 +119,7 @@ class SearchStore:
 
     @classmethod
     def open(cls, path: Path) -> "SearchStore":
-        """Open the file; one that is missing, damaged or of another version is made anew.
+        """Open the file; one that is missing, damaged or of another version is rebuilt.
 
         Raises:
             NoFullTextSearch: there is no FTS5 here.
@@ -171,13 +171,13 @@ class SearchStore:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def rooms(self) -> dict[str, IndexedLog]:
-        """What is known of every room, by its id."""
+        """Return the state of every indexed session, by its id."""
         fields = "number, id, title, head, size, inode, changed, tail"
         rows = self._connection.execute(f"SELECT {fields} FROM room")  # noqa: S608 - constant
         return {row[1]: IndexedLog(*row) for row in rows}
 
     def add_room(self, id_: str) -> IndexedLog:
-        """Make an entry for a room of which nothing has been read."""
+        """Add a session that has not been read yet."""
         place = self._connection.execute(
             "INSERT INTO room (id, title, head, size, inode, changed, tail)"
             " VALUES (?, '', 0, 0, 0, 0, x'')",
@@ -258,7 +258,7 @@ def check_full_text() -> None:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether it is the file that is wrong, so that a new one would help."""
+    """Whether the file is damaged, so that a new one would help."""
     code = getattr(error, "sqlite_errorcode", None)  # only what SQLite itself says has one
     return code is not None and code & 0xFF not in _PASSING
 

@@ -1,1 +1,1 @@
-"""Where a person writes: the editor, completion, and what goes with the next message."""
+"""The composer: editor, completion, and attachments of the next message."""

@@ -1,4 +1,4 @@
-"""Completion in the composer: what a draft can be completed with, and the list that offers it."""
+"""Completion in the composer: the possible completions of a draft, and their list."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,7 @@ from textual.widgets.option_list import Option
 from genie_tui.text import visible_line
 
 MOST: Final = 8
-"""How many choices are offered at once."""
+"""Completions that are offered at once."""
 
 _NAME: Final = re.compile(r"(?:^|[\s(,])@(?P<typed>[^\s@]*)\Z")
 _COMMAND: Final = re.compile(r"/(?P<typed>\w*)")
@@ -28,7 +28,7 @@ def _nothing(_command: str, _rest: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Completions:
-    """What the room offers: names for `@`, and commands with what they do for `/`.
+    """The completions of a room: names for `@`, and commands with their help for `/`.
 
     Neither names nor commands carry their `@` or `/`. `argument` returns for a command and what
     follows it the end of that, which is being typed, and what it may become; None for nothing.
@@ -60,7 +60,7 @@ class Offer:
 
 
 def offer(before: str, completions: Completions) -> Offer | None:
-    """What to offer for the text before the cursor, None if nothing fits.
+    """Return the completions of the text before the cursor, None if there are none.
 
     Names come after an `@` that starts a word, commands after a `/` that starts the draft, and
     what a command takes after that.

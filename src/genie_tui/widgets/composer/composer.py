@@ -1,4 +1,4 @@
-"""Where a person writes: an editor that grows, with history and completion."""
+"""The composer: an editor that grows, with history and completion."""
 
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final, Self
@@ -105,7 +105,7 @@ class Composer(Vertical):
         self._offer: Offer | None = None
 
     def compose(self) -> ComposeResult:
-        """The choices float above the editor and take no room."""
+        """Lay the completions over what is above the editor."""
         yield self._choices
         yield self._editor
 
@@ -115,7 +115,7 @@ class Composer(Vertical):
 
     @property
     def draft(self) -> str:
-        """What is written and not sent yet. Setting it puts the cursor at the end."""
+        """The text that is not sent yet. Setting it puts the cursor at the end."""
         return self._editor.text
 
     @draft.setter
@@ -133,7 +133,7 @@ class Composer(Vertical):
         self._editor.read_only = closed
 
     def go_on_with(self, character: str) -> None:
-        """Take the focus, and what was typed elsewhere."""
+        """Take the focus, and a character that was typed elsewhere."""
         self._editor.focus()
         self._editor.insert(character)
 
@@ -142,11 +142,11 @@ class Composer(Vertical):
         self._editor.insert_pasted(text)
 
     def remember(self, text: str) -> None:
-        """Keep a text where the key for the message before finds it first."""
+        """Add a text to the history, as its latest."""
         self._history.keep(text)
 
     def offer_again(self) -> None:
-        """Look again at what can be completed, since more is known now."""
+        """Offer completions again, since more are known now."""
         if self._editor.has_focus and self.draft:
             self._show_offer()
 
@@ -329,7 +329,7 @@ class Editor(TextArea, inherit_bindings=False):
         self.move_cursor(done.end_location)
 
     def edit(self, edit: Edit) -> EditResult:
-        """Carry out an edit and tell of it."""
+        """Carry out an edit and report it."""
         result = super().edit(edit)
         self._changed()
         return result
@@ -362,7 +362,7 @@ class Editor(TextArea, inherit_bindings=False):
         self.insert_pasted(self.app.clipboard)
 
     def insert_pasted(self, text: str) -> None:
-        """Insert a text of any length, as far as there is room for it."""
+        """Insert a text, cut to the limit if it is far beyond."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         room = max(0, self._room() + len(self.selected_text))
         if len(text) <= room + SLACK:
@@ -373,10 +373,9 @@ class Editor(TextArea, inherit_bindings=False):
 
 
 class History:
-    """A walk through what was sent, from the draft at its end back to the oldest.
+    """The messages sent before, from the oldest to the draft at the end.
 
-    What is changed on the way stays changed until the next message is sent, so neither the draft
-    nor an edit of an older message is lost by looking around.
+    Edits of older messages, and the draft, are kept until the next message is sent.
     """
 
     def __init__(self) -> None:
@@ -385,7 +384,7 @@ class History:
         self._at = 0
 
     def add(self, text: str) -> None:
-        """Take in what was sent, unless it is the same as before, and end the walk."""
+        """Add a sent message, unless it repeats the last one, and return to the end."""
         if not self._sent or self._sent[-1] != text:
             self._sent.append(text)
             del self._sent[:-KEPT]
@@ -393,7 +392,7 @@ class History:
         self._at = len(self._sent)
 
     def keep(self, text: str) -> None:
-        """Take in a text as the latest, and leave the walk where it is."""
+        """Add a text as the latest, without moving."""
         if self._sent and self._sent[-1] == text:
             return
         end = len(self._sent)
@@ -406,11 +405,11 @@ class History:
             self._at = max(0, self._at - 1)
 
     def older(self, current: str) -> str | None:
-        """The message before, given what is in the composer now; None at the oldest."""
+        """Go to the message before and return it; `current` is the text of the composer now."""
         return self._step(current, -1)
 
     def newer(self, current: str) -> str | None:
-        """The message after, in the end the draft; None if that is what is there."""
+        """Go to the message after, in the end the draft, and return it."""
         return self._step(current, 1)
 
     def _step(self, current: str, step: int) -> str | None:
