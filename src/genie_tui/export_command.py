@@ -1,11 +1,18 @@
 """`genie-tui sessions export` and `import`: a saved room as a file, and back."""
 
 import argparse
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import IO, BinaryIO, TextIO, TypeVar, cast
 
-from genie_tui.export.form import STANDARD, Form, NoForm, default_name, form_of
+from genie_core.sessions.errors import NotImportable
+from genie_core.storage.atomic import make_private_folder, reason
+from genie_core.storage.errors import disk_access
+from genie_tui.export.formats import STANDARD, ExportFormat, NoForm, default_name, form_of
 from genie_tui.locations import Locations, folder_at, short_path
 from genie_tui.output import safe_line
 
@@ -27,7 +34,7 @@ def add_export(commands: "argparse._SubParsersAction[Parser]", *shared: Parser) 
     )
     export.add_argument(
         "--format",
-        choices=[form.value for form in Form],
+        choices=[form.value for form in ExportFormat],
         help="jsonl is complete and can be imported, cast is a terminal recording (default: what "
         "the file's name ends in, or else markdown)",
     )
@@ -68,8 +75,7 @@ def export_session(options: argparse.Namespace, locations: Locations, out: TextI
 
     """
     from genie_core.sessions.catalog import Catalog
-    from genie_core.storage.errors import disk_access
-    from genie_tui.export.writing import print_out, write_file
+    from genie_tui.export.writer import print_out, write_file
 
     saved = Catalog(locations.sessions).find(options.id)
     form, attachments = _form(options), _with_attachments(options)
@@ -95,7 +101,6 @@ def import_session(options: argparse.Namespace, locations: Locations, out: TextI
 
     """
     from genie_core.sessions.export.importing import import_room
-    from genie_tui.export.source import opened_source
 
     base = locations.sessions
     with opened_source(options.file, base) as (source, name):
@@ -106,21 +111,63 @@ def import_session(options: argparse.Namespace, locations: Locations, out: TextI
     return 0
 
 
-def _form(options: argparse.Namespace) -> Form:
+def _form(options: argparse.Namespace) -> ExportFormat:
     if options.format:
-        return Form(options.format)
+        return ExportFormat(options.format)
     form = form_of(options.output)
     if form is None and Path(options.output).suffix and not Path(options.output).is_dir():
         raise NoForm(options.output)
-    return form or Form.MARKDOWN
+    return form or ExportFormat.MARKDOWN
 
 
 def _with_attachments(options: argparse.Namespace) -> bool:
     """Whether the files come along; the name of an archive asks for them, too."""
     is_zip = Path(options.output).suffix.lower() == ".zip"
-    return bool(options.attachments) or (is_zip and _form(options) is Form.LINES)
+    return bool(options.attachments) or (is_zip and _form(options) is ExportFormat.LINES)
 
 
 def _tell(notes: list[str]) -> None:
     """Say what a person should know where it does not mix with what is printed."""
     sys.stderr.writelines(f"note: {safe_line(note)}\n" for note in notes)
+
+
+@contextmanager
+def opened_source(text: str, base: Path) -> Iterator[tuple[BinaryIO, str]]:
+    """What is to be read, from any place in it, and what to call it. Blocks.
+
+    What comes through a pipe is kept below `base` meanwhile.
+
+    Raises:
+        NoSuchPlace: this names no file.
+        NotImportable: it can't be opened.
+        DiskFailure: there is no place for it.
+
+    """
+    if text == STANDARD:
+        with _kept(sys.stdin.buffer, base) as kept:
+            yield kept, "the standard input"
+        return
+    path = folder_at(text)
+    try:
+        opened = path.open("rb")
+    except OSError as error:
+        raise NotImportable(text, reason(error)) from error
+    with opened:
+        if opened.seekable():
+            yield opened, text
+            return
+        with _kept(opened, base) as kept:
+            yield kept, text
+
+
+@contextmanager
+def _kept(source: IO[bytes], base: Path) -> Iterator[BinaryIO]:
+    """What comes through a pipe, in a file without a name, where there should be place for it."""
+    with disk_access("write in", base):
+        make_private_folder(base)
+        file = tempfile.TemporaryFile(dir=base)  # noqa: SIM115 - it is closed below
+    with file:
+        with disk_access("write in", base):
+            shutil.copyfileobj(source, file)
+            file.seek(0)
+        yield cast("BinaryIO", file)

@@ -12,7 +12,7 @@ from tests.genie_core.sessions.sample import ID, log_bytes, saved_room
 
 from genie_core.errors import GenieError
 from genie_core.sessions.errors import AlreadySaved, UnknownSession
-from genie_tui.export.form import InTheWay, NoForm
+from genie_tui.export.formats import InTheWay, NoForm
 from genie_tui.export_command import add_export, add_import, export_session, import_session
 from genie_tui.locations import Locations
 
@@ -138,5 +138,5 @@ def test_exporting_and_importing_load_no_engine(shell: Shell) -> None:
         env={"PYTHONPATH": str(root), "PATH": ""},
     )
     loaded = set(done.stdout.split())
-    assert "genie_tui.cast" in loaded
+    assert "genie_tui.export.asciicast" in loaded
     assert not loaded & {"pydantic_ai", "openai", "agents", "genie_core.session", "genie_tui.app"}

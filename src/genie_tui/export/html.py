@@ -16,9 +16,17 @@ from genie_core.sessions.labels import Labels
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import AGENT
-from genie_tui.export.cover import Cover, Place, cover_of, nowhere
-from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
-from genie_tui.export.story import Passage, story
+from genie_tui.export.story import (
+    FileAddress,
+    Footnote,
+    Heading,
+    Passage,
+    footnotes,
+    heading_of,
+    is_footnote,
+    nowhere,
+    story,
+)
 from genie_tui.fenced import Code, blocks
 from genie_tui.moments import duration, local_time
 from genie_tui.text import visible, visible_line
@@ -32,7 +40,7 @@ _KINDS: Final = {"✗": "bad", "⚠": "bad", "▲": "asks", "‖": "asks", "✓"
 """What stands out among the lines that are not talk, by their marks."""
 
 
-def html(saved: SavedSession, place: Place = nowhere) -> Iterator[str]:
+def html(saved: SavedSession, place: FileAddress = nowhere) -> Iterator[str]:
     """Yield the page in pieces; `place` may give addresses that hold a file's content. Blocks.
 
     Raises:
@@ -43,15 +51,15 @@ def html(saved: SavedSession, place: Place = nowhere) -> Iterator[str]:
     wrong = Labels.read(saved.folder).wrong
     with saved.reader() as log:
         notes = footnotes(log.events(), wrong)
-        yield _head(cover_of(saved, log))
+        yield _head(heading_of(saved, log))
         yield from _body(log, notes, place)
     yield "</main>\n</body>\n</html>\n"
 
 
-def _head(cover: Cover) -> str:
+def _head(heading: Heading) -> str:
     style = files("genie_tui.export").joinpath("page.css").read_text(encoding="utf-8")
-    title = escape(cover.title)
-    problems = "".join(f'<p class="bad">⚠ {escape(text)}</p>\n' for text in cover.problems)
+    title = escape(heading.title)
+    problems = "".join(f'<p class="bad">⚠ {escape(text)}</p>\n' for text in heading.problems)
     return f"""\
 <!doctype html>
 <html lang="en">
@@ -69,13 +77,13 @@ def _head(cover: Cover) -> str:
 <main>
 <header>
 <h1>{title}</h1>
-<p>{escape(cover.people)}</p>
-<p>{escape(cover.extent)}</p>
+<p>{escape(heading.people)}</p>
+<p>{escape(heading.extent)}</p>
 {problems}</header>
 """
 
 
-def _body(log: LogReader, notes: dict[int, list[Footnote]], place: Place) -> Iterator[str]:
+def _body(log: LogReader, notes: dict[int, list[Footnote]], place: FileAddress) -> Iterator[str]:
     day: date | None = None
     for passage in story(log.events()):
         if is_footnote(passage):
@@ -88,7 +96,7 @@ def _body(log: LogReader, notes: dict[int, list[Footnote]], place: Place) -> Ite
 
 
 def _passage(
-    passage: Passage, notes: dict[int, list[Footnote]], when: str, place: Place
+    passage: Passage, notes: dict[int, list[Footnote]], when: str, place: FileAddress
 ) -> Iterator[str]:
     told, seq = passage.told, passage.event.seq
     when = f'<time><a href="#m{seq}">{when}</a></time>'
@@ -127,7 +135,7 @@ def _receiver(passage: Passage) -> str:
     return f" → {name}"
 
 
-def _said(said: MessagePosted, place: Place) -> Iterator[str]:
+def _said(said: MessagePosted, place: FileAddress) -> Iterator[str]:
     if said.text.strip():
         yield _text(f"* {said.text}" if said.emote else said.text)
     for line, file in zip(file_lines(said.files), said.files, strict=True):
@@ -136,7 +144,7 @@ def _said(said: MessagePosted, place: Place) -> Iterator[str]:
         yield _quote(quote)
 
 
-def _file(name: str, about: str, file: FileRef, place: Place) -> str:
+def _file(name: str, about: str, file: FileRef, place: FileAddress) -> str:
     address, shown = escape(place(file)), f"{escape(name)} ({escape(about)})"
     if not address:
         return f'<p class="file">📎 {shown}</p>\n'

@@ -8,6 +8,7 @@ make a picture of it.
 import re
 from collections.abc import Iterator
 from datetime import date
+from itertools import groupby
 from typing import Final
 
 from genie_core.room.protocol.events import FileRef, MessagePosted, Quote
@@ -15,11 +16,18 @@ from genie_core.sessions.labels import Labels
 from genie_core.sessions.log.reader import LogReader
 from genie_core.sessions.session import SavedSession
 from genie_core.sessions.transcript import AGENT
-from genie_tui.export.cover import Cover, Place, cover_of, nowhere
-from genie_tui.export.escaping import BREAK, escape
-from genie_tui.export.footnotes import Footnote, footnotes, is_footnote
-from genie_tui.export.form import IMAGES
-from genie_tui.export.story import Passage, story
+from genie_tui.export.formats import IMAGES
+from genie_tui.export.story import (
+    FileAddress,
+    Footnote,
+    Heading,
+    Passage,
+    footnotes,
+    heading_of,
+    is_footnote,
+    nowhere,
+    story,
+)
 from genie_tui.fenced import Code, blocks
 from genie_tui.moments import duration, local_time
 from genie_tui.text import visible, visible_line
@@ -31,7 +39,7 @@ _MORE: Final = frozenset({"reason", "runs", "risk", "because", "changes", "agent
 _TICKS: Final = re.compile(r"`+")
 
 
-def markdown(saved: SavedSession, place: Place = nowhere) -> Iterator[str]:
+def markdown(saved: SavedSession, place: FileAddress = nowhere) -> Iterator[str]:
     """Yield the text in pieces. Blocks.
 
     Raises:
@@ -42,7 +50,7 @@ def markdown(saved: SavedSession, place: Place = nowhere) -> Iterator[str]:
     wrong = Labels.read(saved.folder).wrong
     with saved.reader() as log:
         notes = footnotes(log.events(), wrong)
-        yield _head(cover_of(saved, log))
+        yield _head(heading_of(saved, log))
         yield from _body(log, notes, place)
     for number, group in notes.items():
         yield _definition(number, group)
@@ -62,13 +70,16 @@ def _code(block: Code) -> str:
     return f"{label}{fence}\n{block.code}\n{fence}"
 
 
-def _head(cover: Cover) -> str:
-    lines = [f"# {escape(cover.title)}", f"{escape(cover.people)}{BREAK}{escape(cover.extent)}"]
-    lines += [f"> ⚠ {escape(problem)}" for problem in cover.problems]
+def _head(heading: Heading) -> str:
+    lines = [
+        f"# {escape(heading.title)}",
+        f"{escape(heading.people)}{BREAK}{escape(heading.extent)}",
+    ]
+    lines += [f"> ⚠ {escape(problem)}" for problem in heading.problems]
     return "\n\n".join(lines) + "\n"
 
 
-def _body(log: LogReader, notes: dict[int, list[Footnote]], place: Place) -> Iterator[str]:
+def _body(log: LogReader, notes: dict[int, list[Footnote]], place: FileAddress) -> Iterator[str]:
     day: date | None = None
     for passage in story(log.events()):
         if is_footnote(passage):
@@ -80,7 +91,9 @@ def _body(log: LogReader, notes: dict[int, list[Footnote]], place: Place) -> Ite
         yield f"\n{_passage(passage, notes, f'{now:%H:%M:%S}', place)}\n"
 
 
-def _passage(passage: Passage, notes: dict[int, list[Footnote]], when: str, place: Place) -> str:
+def _passage(
+    passage: Passage, notes: dict[int, list[Footnote]], when: str, place: FileAddress
+) -> str:
     told = passage.told
     vouched = f" (recovered from {escape(visible_line(passage.voucher))}'s copy)"
     vouched = vouched if passage.voucher else ""
@@ -112,7 +125,7 @@ def _text(raw: str) -> str:
     return escape(visible(raw)) or "…"
 
 
-def _brought(said: MessagePosted, place: Place) -> Iterator[str]:
+def _brought(said: MessagePosted, place: FileAddress) -> Iterator[str]:
     lines = file_lines(said.files)
     files = [
         _file(f"{line.name} ({line.about})", file, place)
@@ -124,7 +137,7 @@ def _brought(said: MessagePosted, place: Place) -> Iterator[str]:
         yield _quote(quote)
 
 
-def _file(text: str, file: FileRef, place: Place) -> str:
+def _file(text: str, file: FileRef, place: FileAddress) -> str:
     address = place(file)
     if not address:
         return f"- 📎 {escape(text)}"
@@ -157,3 +170,34 @@ def _definition(number: int, group: list[Footnote]) -> str:
 def _adds(label: str, text: str, note: Footnote) -> bool:
     """Whether a field tells what its line does not."""
     return label in _MORE and visible_line(text) not in note.line.text
+
+
+_ANYWHERE: Final = re.compile(r"[\\`*_{}\[\]<>&~|$#]|:(?=//)|(?<=www)\.|@", re.IGNORECASE)
+"""What can mean something in the middle of a line: all of it may stand behind a backslash."""
+
+_AT_START: Final = re.compile(r"[-+=:]|(?<=[0-9])[.)]")
+_NUMBERED: Final = re.compile(r"[0-9]+(?=[.)])")
+
+BREAK: Final = "\\\n"
+"""Ends a line within a paragraph."""
+
+
+def escape(text: str) -> str:
+    """A text that has been made safe to show, as Markdown of which nothing is markup.
+
+    Every line feed becomes a break within the paragraph, and blank lines end it.
+    """
+    groups = groupby(text.split("\n"), key=lambda line: bool(line.strip()))
+    return "\n\n".join(BREAK.join(map(_line, lines)) for filled, lines in groups if filled)
+
+
+def _line(line: str) -> str:
+    """One line, whose indentation is kept by spaces that don't mean code."""
+    bare = line.strip(" ")
+    indent = "&nbsp;" * (len(line) - len(line.lstrip(" ")))
+    number = _NUMBERED.match(bare)
+    start = number.end() if number else 0
+    escaped = _ANYWHERE.sub(r"\\\g<0>", bare[start:])
+    if _AT_START.match(bare, start) and not indent:
+        escaped = "\\" + escaped.removeprefix("\\")
+    return indent + bare[:start] + escaped

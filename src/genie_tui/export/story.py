@@ -1,8 +1,12 @@
-"""What happened in a room, one passage after another: the common ground of all written forms."""
+"""The events of a session as text: the common ground of all written forms.
 
-from collections.abc import Iterable, Iterator
+A `Passage` is one event, a `Footnote` a decision or an approval beside its message, and the
+`Heading` stands above it all. All texts are safe to show.
+"""
+
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from genie_core.assistant.reasoners.query import question_in
 from genie_core.room.protocol.events import (
@@ -11,6 +15,7 @@ from genie_core.room.protocol.events import (
     ApprovalResolved,
     DecisionMade,
     Event,
+    FileRef,
     HostStarted,
     MemberLeft,
     MessagePosted,
@@ -21,16 +26,22 @@ from genie_core.room.protocol.events import (
 )
 from genie_core.room.state.room_state import IllegalEvent, RoomState
 from genie_core.room.state.thread import MessageThread, ToolApproval
-from genie_tui.text import visible_line
+from genie_core.sessions.log.reader import LogReader
+from genie_core.sessions.session import SavedSession
+from genie_tui.amounts import counted
+from genie_tui.moments import local_time
+from genie_tui.text import visible, visible_line
 from genie_tui.widgets.agent_path import agent_path
 from genie_tui.widgets.announcement import announcement, because, copied_from
-from genie_tui.widgets.approval_text import allowed, denied
+from genie_tui.widgets.approval_text import allowed, denied, what_changed
 from genie_tui.widgets.arguments import arguments_line
 from genie_tui.widgets.failure import CUT, CUT_MARK, part, why_failed
+from genie_tui.widgets.ledger_text import fields_of
 from genie_tui.widgets.parking import MARK, goes_on, parked_with
+from genie_tui.widgets.spent_tree import spent_tree
 
 
-class Line(NamedTuple):
+class StoryLine(NamedTuple):
     """What happened besides talk, as one line that is safe to show; `mark` is one character."""
 
     mark: str
@@ -51,7 +62,7 @@ class Passage:
     told: Event
     exchange: MessageThread | None = None
     proposal: ToolApproval | None = None
-    line: Line | None = None
+    line: StoryLine | None = None
 
     @property
     def voucher(self) -> str:
@@ -112,14 +123,14 @@ def _passage(state: RoomState, event: Event) -> Passage | None:
     except IllegalEvent as error:
         text = f"entry {event.seq} is left out: {visible_line(str(error))}"
         state.head = event.seq
-        return Passage(event, event, line=Line("⚠", text))
+        return Passage(event, event, line=StoryLine("⚠", text))
     exchange = _exchange(state, event, told)
     proposal = None
     if isinstance(told.body, ApprovalRequested | ApprovalResolved) and told is event:
         proposal = state.proposals.get(told.body.approval)
     if isinstance(told.body, MessagePosted | AnswerPosted):
         is_cut = isinstance(told.body, AnswerPosted) and told.body.cut
-        return Passage(event, told, exchange, line=Line(CUT_MARK, CUT) if is_cut else None)
+        return Passage(event, told, exchange, line=StoryLine(CUT_MARK, CUT) if is_cut else None)
     waiting = exchange.parked if exchange is not None and told is event else ()
     parked = [state.proposals[call].tool for call in waiting if call in state.proposals]
     line = _line(told, proposal, parked, here, host)
@@ -158,56 +169,139 @@ def _line(
     parked: list[str],
     here: dict[str, set[str]],
     host: str,
-) -> Line | None:
+) -> StoryLine | None:
     match told.body:
         case UnreadableEvent(why=why):
-            return Line("⚠", f"entry {told.seq} can't be read: {visible_line(why)}")
+            return StoryLine("⚠", f"entry {told.seq} can't be read: {visible_line(why)}")
         case HostStarted(host=now) as hosted if host not in ("", now):
-            return Line("◇", f"{visible_line(now)} hosts now{copied_from(hosted)}")
+            return StoryLine("◇", f"{visible_line(now)} hosts now{copied_from(hosted)}")
         case (
             DecisionMade() | ApprovalRequested() | ApprovalResolved() | RunFailed() | RunCancelled()
         ):
             raw = _of_run(told.body, told.by, proposal, parked)
-            return raw and Line(raw.mark, visible_line(" ".join(raw.text.split())))
+            return raw and StoryLine(raw.mark, visible_line(" ".join(raw.text.split())))
     announced = announcement(told, here)
-    return announced and Line(*announced)
+    return announced and StoryLine(*announced)
 
 
 def _of_run(
     body: RunBody, by: str, proposal: ToolApproval | None, parked: list[str]
-) -> Line | None:
+) -> StoryLine | None:
     """What an engine did about a message, of which these tools wait; not yet safe to show."""
     match body:
         case DecisionMade(decision="ignore"):
-            return Line("○", f"{by}'s agent stays silent: {body.reason or 'no reason given'}")
+            return StoryLine("○", f"{by}'s agent stays silent: {body.reason or 'no reason given'}")
         case DecisionMade():
             whom = f" for {body.receiver}" if body.receiver else ""
             asks = f": {question_in(body.query)}" if body.query else ""
-            return Line("●", f"{by}'s agent takes it up{whom}{asks}")
+            return StoryLine("●", f"{by}'s agent takes it up{whom}{asks}")
         case ApprovalRequested():
             given = arguments_line(body.arguments, withheld=body.withheld)
-            return Line("▲", f"{agent_path(body.agent)} asks for {body.tool}: {given}")
+            return StoryLine("▲", f"{agent_path(body.agent)} asks for {body.tool}: {given}")
         case ApprovalResolved():
             return _settled(body, by, proposal.tool if proposal else "a tool call")
         case RunCancelled() | RunFailed() if parked and goes_on(body):
             why = body.reason if isinstance(body, RunCancelled) else body.error
-            return Line(MARK, because(f"the work on it was {parked_with(parked)}", why))
+            return StoryLine(MARK, because(f"the work on it was {parked_with(parked)}", why))
         case RunFailed():
             where = "" if body.stage in ("agent", "lost") else f" in {part(body.stage)}"
-            return Line("✗", f"{by}'s agent failed{where}: {why_failed(body.error)}")
+            return StoryLine("✗", f"{by}'s agent failed{where}: {why_failed(body.error)}")
         case RunCancelled():
-            return Line("■", because("the work on it was stopped", body.reason))
+            return StoryLine("■", because("the work on it was stopped", body.reason))
     return None
 
 
-def _settled(body: ApprovalResolved, by: str, tool: str) -> Line:
+def _settled(body: ApprovalResolved, by: str, tool: str) -> StoryLine:
     match body.outcome:
         case "approved":
             who = "" if body.how else f" by {by}"
-            return Line("✓", f"{allowed(body, tool, by)}{who}")
+            return StoryLine("✓", f"{allowed(body, tool, by)}{who}")
         case "denied":
-            return Line("✗", because(f"{denied(body, tool)} by {by}", body.reason or ""))
+            return StoryLine("✗", because(f"{denied(body, tool)} by {by}", body.reason or ""))
         case "parked":
-            return Line("‖", f"parked {tool}")
+            return StoryLine("‖", f"parked {tool}")
         case _:
-            return Line("…", because(f"expired {tool}", body.reason or ""))
+            return StoryLine("…", because(f"expired {tool}", body.reason or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Footnote:
+    """One thing that an engine did: the line for it, and all that is known, as label and text.
+
+    Everything is safe to show; texts may have several lines.
+    """
+
+    at: float
+    line: StoryLine
+    fields: tuple[tuple[str, str], ...]
+
+
+def footnotes(events: Iterable[Event], wrong: Container[int] = ()) -> dict[int, list[Footnote]]:
+    """The footnotes of each message that has some, by its number. All are held in memory.
+
+    `wrong` are the messages whose decisions are marked as wrong.
+    """
+    notes: dict[int, list[Footnote]] = {}
+    for passage in story(events):
+        if is_footnote(passage) and passage.exchange and passage.line:
+            notes.setdefault(passage.exchange.seq, []).append(
+                _footnote(passage, passage.line, wrong)
+            )
+    return notes
+
+
+def is_footnote(passage: Passage) -> bool:
+    """Whether a passage stands beside its message rather than among what was said."""
+    return passage.exchange is not None and isinstance(
+        passage.told.body, DecisionMade | ApprovalRequested | ApprovalResolved
+    )
+
+
+def _footnote(passage: Passage, line: StoryLine, wrong: Container[int]) -> Footnote:
+    body = passage.told.body
+    fields = fields_of(body)
+    if isinstance(body, DecisionMade):
+        fields.append(("agents", spent_tree(body.spent)))
+        if body.message in wrong:
+            line = StoryLine(line.mark, f"{line.text} (marked as wrong)")
+    if isinstance(body, ApprovalResolved) and passage.proposal is not None:
+        fields.append(("changes", "\n".join(what_changed(passage.proposal.call, body.arguments))))
+    if passage.voucher:
+        fields.append(("recovered", f"from {passage.voucher}'s copy"))
+    shown = tuple((label, visible(text)) for label, text in fields if text)
+    return Footnote(passage.told.at, line, shown)
+
+
+FileAddress: TypeAlias = Callable[[FileRef], str]
+"""Says where a file of the room is to be found, as an address; empty if it is left out."""
+
+
+def nowhere(_file: FileRef) -> str:
+    """Leave all files out."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """All of it is one line each and safe to show; `problems` say what could not be read."""
+
+    title: str
+    people: str
+    extent: str
+    problems: tuple[str, ...]
+
+
+def heading_of(saved: SavedSession, log: LogReader) -> Heading:
+    """Sum a room up. Blocks."""
+    state, record = log.state(), saved.metadata
+    people = ", ".join(map(visible_line, state.people)) or "nobody"
+    first, last = (local_time(at).strftime("%Y-%m-%d %H:%M") for at in _ends(log, record.created))
+    messages = counted(state.messages, "message")
+    title = visible_line(record.shown_title or state.title)
+    problems = tuple(map(visible_line, log.problems))
+    return Heading(title, people, f"{first} to {last}, {messages}", problems)
+
+
+def _ends(log: LogReader, otherwise: float) -> tuple[float, float]:
+    first, last = log.read(0, 1), log.read(log.head - 1, 1)
+    return (first[0].at, last[0].at) if first and last else (otherwise, otherwise)

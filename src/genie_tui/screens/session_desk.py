@@ -15,8 +15,8 @@ from genie_core.sessions.metadata import MOST_TAGS, TAG_CHARS, TITLE_CHARS
 from genie_core.sessions.service import SessionService
 from genie_core.storage.filenames import safe_name
 from genie_tui.amounts import counted, file_size
-from genie_tui.export.form import InTheWay
-from genie_tui.export.writing import export_session
+from genie_tui.export.formats import InTheWay
+from genie_tui.export.writer import write_export
 from genie_tui.locations import short_path
 from genie_tui.screens.dialogs.ask_line import AskLineScreen
 from genie_tui.screens.dialogs.confirm import ConfirmScreen
@@ -107,7 +107,7 @@ class SessionDesk:
 
     async def _export(self, row: SessionRow, wish: Wish, *, force: bool = False) -> str:
         """Write it, over something else if the person agrees; returns why not."""
-        writing = partial(export_session, self._store, attachments=wish.attachments, force=force)
+        writing = partial(write_export, self._store, attachments=wish.attachments, force=force)
         try:
             path, notes = await asyncio.to_thread(writing, row.id, wish.path)
         except InTheWay as error:

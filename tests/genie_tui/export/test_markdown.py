@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tests.genie_core.sessions.sample import BORN, DIGEST, saved_room
-from tests.genie_tui.export.test_escaping import HOSTILE, RENDERERS
+from tests.genie_tui.export.test_markdown_escape import HOSTILE, RENDERERS
 
 from genie_core.room.protocol.events import (
     Event,

@@ -13,7 +13,7 @@ from textual.widgets import Checkbox, Input, Static
 
 from genie_tui.action import Scope
 from genie_tui.amounts import counted, file_size
-from genie_tui.export.form import Form, form_of
+from genie_tui.export.formats import ExportFormat, form_of
 from genie_tui.keymap import actions, bindings
 from genie_tui.screens.dialogs.dialog import Dialog, DialogKeys
 from genie_tui.text import visible_line
@@ -28,10 +28,16 @@ ENDINGS: Final = (
 )
 
 _WORDS: Final = {
-    Form.MARKDOWN: ("Markdown, to be read.", "Markdown; the files go into {folder} beside it."),
-    Form.HTML: ("A page for a browser.", "A page for a browser, with the files in it."),
-    Form.LINES: ("All of it, to be imported again.", "All of it with the files, to be imported."),
-    Form.CAST: ("A recording for a terminal, which holds no files.",) * 2,
+    ExportFormat.MARKDOWN: (
+        "Markdown, to be read.",
+        "Markdown; the files go into {folder} beside it.",
+    ),
+    ExportFormat.HTML: ("A page for a browser.", "A page for a browser, with the files in it."),
+    ExportFormat.LINES: (
+        "All of it, to be imported again.",
+        "All of it with the files, to be imported.",
+    ),
+    ExportFormat.CAST: ("A recording for a terminal, which holds no files.",) * 2,
 }
 
 
@@ -103,7 +109,7 @@ class ExportScreen(Dialog[Wish | None]):
         if event.value == self._wish.path and self._problem:
             return  # this is what the problem is about
         self._problem = ""
-        is_lines = form_of(self._wanted) is Form.LINES
+        is_lines = form_of(self._wanted) is ExportFormat.LINES
         if is_lines and self._attached.count:
             self._choose(wanted=Path(self._wanted).suffix.lower() == ".zip")
         elif self._has_no_room:
@@ -114,7 +120,7 @@ class ExportScreen(Dialog[Wish | None]):
     def _chosen(self, event: Checkbox.Changed) -> None:
         if self._has_no_room:
             self._choose(wanted=False)
-        elif form_of(self._wanted) is Form.LINES:
+        elif form_of(self._wanted) is ExportFormat.LINES:
             ending = ".zip" if event.value else ".jsonl"
             self._path.value = str(Path(self._wanted).with_suffix(ending))
         self._explain()
@@ -148,7 +154,7 @@ class ExportScreen(Dialog[Wish | None]):
 
     @property
     def _has_no_room(self) -> bool:
-        return form_of(self._wanted) is Form.CAST
+        return form_of(self._wanted) is ExportFormat.CAST
 
     @property
     def _wanted(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from genie_core.sessions.errors import NotImportable
-from genie_tui.export.source import opened_source
+from genie_tui.export_command import opened_source
 
 
 def content(text: str, base: Path) -> tuple[bytes, str]:

@@ -15,7 +15,7 @@ IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}
 """Types of files whose content is shown; none of them can hold anything that runs."""
 
 
-class Form(Enum):
+class ExportFormat(Enum):
     """What an export is written as."""
 
     MARKDOWN = "markdown"
@@ -25,21 +25,21 @@ class Form(Enum):
 
 
 ENDINGS: Final = {
-    ".md": Form.MARKDOWN,
-    ".markdown": Form.MARKDOWN,
-    ".txt": Form.MARKDOWN,
-    ".html": Form.HTML,
-    ".htm": Form.HTML,
-    ".jsonl": Form.LINES,
-    ".zip": Form.LINES,
-    ".cast": Form.CAST,
+    ".md": ExportFormat.MARKDOWN,
+    ".markdown": ExportFormat.MARKDOWN,
+    ".txt": ExportFormat.MARKDOWN,
+    ".html": ExportFormat.HTML,
+    ".htm": ExportFormat.HTML,
+    ".jsonl": ExportFormat.LINES,
+    ".zip": ExportFormat.LINES,
+    ".cast": ExportFormat.CAST,
 }
 
 _ENDING: Final = {
-    Form.MARKDOWN: ".md",
-    Form.HTML: ".html",
-    Form.LINES: ".jsonl",
-    Form.CAST: ".cast",
+    ExportFormat.MARKDOWN: ".md",
+    ExportFormat.HTML: ".html",
+    ExportFormat.LINES: ".jsonl",
+    ExportFormat.CAST: ".cast",
 }
 
 
@@ -63,12 +63,12 @@ class InTheWay(GenieError):
         self.path = path
 
 
-def form_of(name: str) -> Form | None:
+def form_of(name: str) -> ExportFormat | None:
     """The form that a file's name asks for, if it asks for any."""
     return ENDINGS.get(Path(name).suffix.lower())
 
 
-def default_name(session: str, form: Form, *, attachments: bool) -> str:
+def default_name(session: str, form: ExportFormat, *, attachments: bool) -> str:
     """What the export of a session is called if nobody says otherwise."""
-    ending = ".zip" if form is Form.LINES and attachments else _ENDING[form]
+    ending = ".zip" if form is ExportFormat.LINES and attachments else _ENDING[form]
     return f"{safe_name(session)}{ending}"

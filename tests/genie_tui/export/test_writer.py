@@ -20,8 +20,8 @@ from genie_core.sessions.log.format import encode_line
 from genie_core.sessions.session import SavedSession
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import DiskFailure
-from genie_tui.export.form import Form, InTheWay, NoForm, default_name, form_of
-from genie_tui.export.writing import NoFolder, export_session, print_out, write_file
+from genie_tui.export.formats import ExportFormat, InTheWay, NoForm, default_name, form_of
+from genie_tui.export.writer import NoFolder, print_out, write_export, write_file
 
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -45,9 +45,9 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", ExportFormat)
 def test_every_form_is_written_for_its_owner_alone(
-    saved: SavedSession, folder: Path, form: Form
+    saved: SavedSession, folder: Path, form: ExportFormat
 ) -> None:
     path = folder / default_name(saved.id, form, attachments=False)
     assert write_file(saved, form, path) == []
@@ -63,9 +63,9 @@ def test_what_is_there_is_replaced_only_by_force(saved: SavedSession, folder: Pa
     path = folder / "room.md"
     path.write_text("of somebody")
     with pytest.raises(InTheWay, match="--force"):
-        write_file(saved, Form.MARKDOWN, path)
+        write_file(saved, ExportFormat.MARKDOWN, path)
     assert path.read_text() == "of somebody"
-    write_file(saved, Form.MARKDOWN, path, force=True)
+    write_file(saved, ExportFormat.MARKDOWN, path, force=True)
     assert path.read_text().startswith("# Standup")
     assert names_in(folder) == ["room.md"]
 
@@ -80,18 +80,18 @@ def test_a_full_disk_leaves_what_was_there(
     path.write_text("of somebody")
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DiskFailure, match="free some space"):
-        write_file(saved, Form.MARKDOWN, path, force=True)
+        write_file(saved, ExportFormat.MARKDOWN, path, force=True)
     assert path.read_text() == "of somebody"
     assert names_in(folder) == ["room.md"]
 
 
 def test_no_folder_is_a_clear_error(saved: SavedSession, folder: Path) -> None:
     with pytest.raises(NoFolder, match=r"no folder .*none"):
-        write_file(saved, Form.HTML, folder / "none" / "room.html")
+        write_file(saved, ExportFormat.HTML, folder / "none" / "room.html")
 
 
 def test_a_device_is_written_to_as_it_is(saved: SavedSession) -> None:
-    write_file(saved, Form.LINES, Path(os.devnull), force=True)
+    write_file(saved, ExportFormat.LINES, Path(os.devnull), force=True)
     assert not Path(os.devnull).is_file()
 
 
@@ -99,7 +99,7 @@ def test_json_lines_with_files_are_an_archive_that_can_be_imported(
     saved: SavedSession, folder: Path
 ) -> None:
     path = folder / "room.zip"
-    assert write_file(saved, Form.LINES, path, attachments=True) == []
+    assert write_file(saved, ExportFormat.LINES, path, attachments=True) == []
     with path.open("rb") as source:
         imported = import_room(folder / "there", source, "room.zip")
     assert imported.saved.log_path.read_bytes() == log_bytes()
@@ -108,15 +108,15 @@ def test_json_lines_with_files_are_an_archive_that_can_be_imported(
 
 def test_markdown_has_its_files_beside_it(saved: SavedSession, folder: Path) -> None:
     path = folder / "room.md"
-    write_file(saved, Form.MARKDOWN, path, attachments=True)
+    write_file(saved, ExportFormat.MARKDOWN, path, attachments=True)
     (address,) = re.findall(r"\]\((.*)\)", path.read_text())
     assert (folder / address).read_bytes() == FILE
     assert stat.S_IMODE((folder / address).stat().st_mode) == 0o600
     path.unlink()
     with pytest.raises(InTheWay, match="room-files"):
-        write_file(saved, Form.MARKDOWN, path, attachments=True)
+        write_file(saved, ExportFormat.MARKDOWN, path, attachments=True)
     assert names_in(folder) == ["room-files"]
-    write_file(saved, Form.MARKDOWN, path, attachments=True, force=True)
+    write_file(saved, ExportFormat.MARKDOWN, path, attachments=True, force=True)
 
 
 def with_files(saved: SavedSession, *contents: bytes) -> None:
@@ -136,7 +136,7 @@ def with_files(saved: SavedSession, *contents: bytes) -> None:
 
 def test_no_name_of_a_file_leads_elsewhere(saved: SavedSession, folder: Path) -> None:
     with_files(saved, DRAWING, PICTURE)
-    write_file(saved, Form.MARKDOWN, folder / "room.md", attachments=True)
+    write_file(saved, ExportFormat.MARKDOWN, folder / "room.md", attachments=True)
     assert names_in(folder) == ["room-files", "room.md"]
     assert all(name.endswith("-a b(c).svg") for name in names_in(folder / "room-files"))
     addresses = re.findall(r"\]\((.*?)\)\n", (folder / "room.md").read_text())
@@ -149,7 +149,7 @@ def test_a_page_shows_pictures_and_offers_everything_else(
 ) -> None:
     """A drawing can hold a script, so it is nothing to be shown."""
     with_files(saved, DRAWING, PICTURE)
-    write_file(saved, Form.HTML, folder / "room.html", attachments=True)
+    write_file(saved, ExportFormat.HTML, folder / "room.html", attachments=True)
     page = (folder / "room.html").read_text()
     assert f'<img src="data:image/png;base64,{base64.b64encode(PICTURE).decode()}"' in page
     assert (
@@ -159,8 +159,10 @@ def test_a_page_shows_pictures_and_offers_everything_else(
     assert "svg+xml" not in page
 
 
-@pytest.mark.parametrize("form", [Form.MARKDOWN, Form.HTML, Form.LINES])
-def test_files_that_are_not_here_are_told_of(saved: SavedSession, folder: Path, form: Form) -> None:
+@pytest.mark.parametrize("form", [ExportFormat.MARKDOWN, ExportFormat.HTML, ExportFormat.LINES])
+def test_files_that_are_not_here_are_told_of(
+    saved: SavedSession, folder: Path, form: ExportFormat
+) -> None:
     BlobStore(saved.folder / BLOBS_NAME).remove(DIGEST)
     (note,) = write_file(saved, form, folder / "room", attachments=True)
     assert "not stored here" in note
@@ -168,13 +170,13 @@ def test_files_that_are_not_here_are_told_of(saved: SavedSession, folder: Path, 
 
 def test_a_recording_holds_no_files(saved: SavedSession, folder: Path) -> None:
     with pytest.raises(NotExported, match="no attached files"):
-        write_file(saved, Form.CAST, folder / "room.cast", attachments=True)
+        write_file(saved, ExportFormat.CAST, folder / "room.cast", attachments=True)
     assert names_in(folder) == []
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", ExportFormat)
 def test_what_is_printed_is_what_would_be_written(
-    saved: SavedSession, folder: Path, form: Form
+    saved: SavedSession, folder: Path, form: ExportFormat
 ) -> None:
     write_file(saved, form, folder / "room")
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
@@ -196,15 +198,15 @@ def test_a_terminal_gets_nothing_that_is_copied_as_it_is(saved: SavedSession) ->
     terminal = Terminal()
     for attachments in (False, True):
         with pytest.raises(NotExported, match="a terminal may obey"):
-            print_out(saved, Form.LINES, terminal, attachments=attachments)
+            print_out(saved, ExportFormat.LINES, terminal, attachments=attachments)
     assert terminal.getvalue() == ""
-    print_out(saved, Form.MARKDOWN, terminal)
+    print_out(saved, ExportFormat.MARKDOWN, terminal)
     assert terminal.getvalue()
 
 
 def test_markdown_that_is_printed_has_nothing_beside_it(saved: SavedSession) -> None:
     with pytest.raises(NotExported, match="name a file"):
-        print_out(saved, Form.MARKDOWN, io.StringIO(), attachments=True)
+        print_out(saved, ExportFormat.MARKDOWN, io.StringIO(), attachments=True)
 
 
 @pytest.fixture
@@ -218,11 +220,11 @@ def test_the_name_of_a_file_says_how_a_session_is_written(
 ) -> None:
     saved = recorded.said("Garden", "hi there")
     wanted = tmp_path / f"out.{ending}"
-    path, _ = export_session(recorded.store, saved.id, str(wanted))
+    path, _ = write_export(recorded.store, saved.id, str(wanted))
     assert path == wanted
     assert wanted.stat().st_size
     with pytest.raises(InTheWay):
-        export_session(recorded.store, saved.id, str(wanted))
+        write_export(recorded.store, saved.id, str(wanted))
 
 
 def test_attached_files_come_along_if_that_is_wanted(recorded: Recorded, tmp_path: Path) -> None:
@@ -234,10 +236,10 @@ def test_attached_files_come_along_if_that_is_wanted(recorded: Recorded, tmp_pat
     (tmp_path / "notes").write_bytes(content)
     BlobStore(saved.folder / "blobs").add(tmp_path / "notes")
     assert recorded.store.attached(saved.id) == [len(content)]
-    export_session(recorded.store, saved.id, str(tmp_path / "out.md"))
+    write_export(recorded.store, saved.id, str(tmp_path / "out.md"))
     assert not (tmp_path / "out-files").exists()
     wanted = str(tmp_path / "out.md")
-    _, (note,) = export_session(recorded.store, saved.id, wanted, attachments=True, force=True)
+    _, (note,) = write_export(recorded.store, saved.id, wanted, attachments=True, force=True)
     assert "gone.txt" in note
     assert len(list((tmp_path / "out-files").iterdir())) == 1
 
@@ -245,5 +247,5 @@ def test_attached_files_come_along_if_that_is_wanted(recorded: Recorded, tmp_pat
 def test_a_name_that_says_nothing_is_refused(recorded: Recorded, tmp_path: Path) -> None:
     saved = recorded.said("Garden", "hi there")
     with pytest.raises(NoForm, match=r"\.jsonl"):
-        export_session(recorded.store, saved.id, str(tmp_path / "out.doc"))
+        write_export(recorded.store, saved.id, str(tmp_path / "out.doc"))
     assert not (tmp_path / "out.doc").exists()

@@ -1,4 +1,4 @@
-"""Putting an export where a person wants it: all of it or nothing, and over nothing of theirs."""
+"""Writing exports: all of it or nothing, and over nothing of the person's."""
 
 import base64
 import os
@@ -22,8 +22,8 @@ from genie_core.storage.atomic import create_file
 from genie_core.storage.blobs import BLOBS_NAME, BlobStore
 from genie_core.storage.errors import disk_access
 from genie_core.storage.filenames import safe_name
-from genie_tui.export.cover import Place, nowhere
-from genie_tui.export.form import ENDINGS, IMAGES, Form, InTheWay, NoForm
+from genie_tui.export.formats import ENDINGS, IMAGES, ExportFormat, InTheWay, NoForm
+from genie_tui.export.story import FileAddress, nowhere
 from genie_tui.locations import folder_at
 
 _OTHER: Final = "application/octet-stream"
@@ -37,7 +37,7 @@ class NoFolder(GenieError):
         self.folder = folder
 
 
-def export_session(
+def write_export(
     sessions: SessionService,
     id_: str,
     wanted: str,
@@ -58,13 +58,18 @@ def export_session(
     form = ENDINGS.get(path.suffix.lower())
     if form is None:
         raise NoForm(wanted)
-    attachments |= form is Form.LINES and path.suffix.lower() == ".zip"
+    attachments |= form is ExportFormat.LINES and path.suffix.lower() == ".zip"
     saved = sessions.session(id_)
     return path, write_file(saved, form, path, attachments=attachments, force=force)
 
 
 def write_file(
-    saved: SavedSession, form: Form, path: Path, *, attachments: bool = False, force: bool = False
+    saved: SavedSession,
+    form: ExportFormat,
+    path: Path,
+    *,
+    attachments: bool = False,
+    force: bool = False,
 ) -> list[str]:
     """Write an export to a file that only its owner may read; returns what they should know. Blocks.
 
@@ -80,14 +85,14 @@ def write_file(
         DiskFailure: something can't be read or written.
 
     """
-    place: Place = nowhere
+    place: FileAddress = nowhere
     notes: list[str] = []
     with disk_access("write", path):
         if not path.parent.is_dir():
             raise NoFolder(path.parent)
         if not force and path.exists():
             raise InTheWay(path)
-        if attachments and form is Form.MARKDOWN:
+        if attachments and form is ExportFormat.MARKDOWN:
             place = _Beside(saved, path, notes, force=force)
         with _fresh(path, force=force) as out:
             notes += write_to(saved, form, out, attachments=attachments, place=place)
@@ -96,33 +101,33 @@ def write_file(
 
 def write_to(
     saved: SavedSession,
-    form: Form,
+    form: ExportFormat,
     out: IO[bytes],
     *,
     attachments: bool = False,
-    place: Place = nowhere,
+    place: FileAddress = nowhere,
 ) -> list[str]:
     """Write an export to an open file; errors and result as `write_file`.
 
     What the file refuses is an `OSError`. `place` says where Markdown finds attached files.
     """
     match form:
-        case Form.LINES:
+        case ExportFormat.LINES:
             return (write_bundle if attachments else write_lines)(saved, out)
-        case Form.MARKDOWN:
+        case ExportFormat.MARKDOWN:
             from genie_tui.export.markdown import markdown
 
             if attachments and place is nowhere:
                 raise NotExported(saved.id, "Markdown has its files beside it; name a file for it")
             return _write(markdown(saved, place), out)
-        case Form.HTML:
+        case ExportFormat.HTML:
             from genie_tui.export.html import html
 
             notes: list[str] = []
             inside = _inside(saved, notes) if attachments else nowhere
             return [*_write(html(saved, inside), out), *notes]
-        case Form.CAST:
-            from genie_tui.cast import cast
+        case ExportFormat.CAST:
+            from genie_tui.export.asciicast import cast
 
             if attachments:
                 raise NotExported(saved.id, "a recording holds no attached files")
@@ -130,13 +135,13 @@ def write_to(
 
 
 def print_out(
-    saved: SavedSession, form: Form, out: TextIO, *, attachments: bool = False
+    saved: SavedSession, form: ExportFormat, out: TextIO, *, attachments: bool = False
 ) -> list[str]:
     """Write an export to what people or programs read from; errors and result as `write_to`.
 
     A terminal is not given what is copied as it is.
     """
-    if form is Form.LINES and out.isatty():
+    if form is ExportFormat.LINES and out.isatty():
         raise NotExported(saved.id, "a terminal may obey what is in it; name a file, or pipe it on")
     binary: IO[bytes] | None = getattr(out, "buffer", None)
     if binary is not None:
