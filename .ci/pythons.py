@@ -1,16 +1,19 @@
 """Try the program on every Python that it names, as far as this machine has them.
 
 The wheel is built once. For each interpreter a fresh environment gets the wheel with what it
-depends on, and a smoke test asks the offline helper a question in a real terminal. With `--tests`,
-contract and engine tests follow on all but the first, on which everything has run; drills there
-repeat a tenth of what they do otherwise.
+depends on, and a smoke test asks the offline helper a question in a real terminal; all of them at
+the same time. With `--tests`, contract and engine tests follow on all but the first, on which
+everything has run. Drills run on the last one only, and repeat a tenth of what they do otherwise.
 """
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -36,16 +39,21 @@ def main() -> int:
     missing = [each for each in VERSIONS if each not in found]
     say(f"Pythons of this machine: {', '.join(found)}; missing: {', '.join(missing) or 'none'}")
     failed = []
-    with tempfile.TemporaryDirectory() as scratch:
-        wheel = built(Path(scratch))
-        pins = versions_only(Path(scratch) / "pins.txt")
-        for version, python in found.items():
-            say(f"Python {version}: the built wheel, in an environment of its own")
-            own = environment(version, python)
-            install(own, "-c", str(pins), str(wheel))
-            if call([sys.executable, ".ci/smoke.py", str(own.with_name("genie-tui"))]):
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor() as pool:
+        last = [*found][-1]
+        wheel, pins = built(Path(scratch)), versions_only(Path(scratch) / "pins.txt")
+        tries = {
+            version: pool.submit(tried, version, python, wheel, pins)
+            for version, python in found.items()
+        }
+        for version, one in tries.items():
+            own, code, told = one.result()
+            say(f"Python {version}: the built wheel, in an environment of its own\n{told.rstrip()}")
+            if code:
                 failed.append(f"the smoke test on {version}")
-            elif with_tests and version != VERSIONS[0] and tested(own, version):
+            elif (
+                with_tests and version != VERSIONS[0] and tested(own, version, last=version == last)
+            ):
                 failed.append(f"tests on {version}")
     say(f"Failed: {', '.join(failed)}" if failed else f"Passed on {', '.join(found)}")
     return 1 if failed else 0
@@ -97,9 +105,25 @@ def environment(version: str, python: str) -> Path:
     return folder / "bin" / "python"
 
 
-def tested(python: Path, version: str) -> int:
+def tried(version: str, python: str, wheel: Path, pins: Path) -> tuple[Path, int, str]:
+    """Run the smoke test; returns the environment's interpreter, the exit code and the output."""
+    own = environment(version, python)
+    install(own, "-c", str(pins), str(wheel))
+    ran = subprocess.run(
+        [sys.executable, ".ci/smoke.py", str(own.with_name("genie-tui"))],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return own, ran.returncode, ran.stdout
+
+
+def tested(python: Path, version: str, *, last: bool) -> int:
     """Run contract and engine tests against the installed wheel."""
-    say(f"Python {version}: contract and engine tests, drills at {DRILLS} of their repetitions")
+    drills = f"drills at {DRILLS} of their repetitions" if last else "no drills"
+    say(f"Python {version}: contract and engine tests, {drills}")
     install(python, "--no-deps", "--require-hashes", "-r", str(PINS))
     core = ROOT / "tests" / "genie_core"
     modules = [*sorted(core.glob("test_*.py")), *(core / each for each in ENGINE)]
@@ -107,7 +131,8 @@ def tested(python: Path, version: str) -> int:
     places = [str(each.relative_to(ROOT)) for each in (*folders, *modules)]
     pytest = [str(python), "-m", "pytest", "-q", "-n", "4", "--dist", "loadfile"]
     pytest.append("--no-loadscope-reorder")
-    return call([*pytest, "--drills", DRILLS, *places])
+    choice = ["--drills", DRILLS] if last else ["-m", "not drill"]
+    return call([*pytest, *choice, *places])
 
 
 def install(python: Path, *what: str) -> None:
@@ -116,9 +141,10 @@ def install(python: Path, *what: str) -> None:
     subprocess.run([str(python), *pip, *what], cwd=ROOT, check=True)
 
 
-def call(command: list[str]) -> int:
-    """Run a command; returns its exit code."""
-    return subprocess.run(command, cwd=ROOT, check=False).returncode
+def call(command: Sequence[str]) -> int:
+    """Run a command; returns its exit code. What it compiles is kept for the processes to come."""
+    own = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    return subprocess.run(command, cwd=ROOT, env=own, check=False).returncode
 
 
 def say(line: str) -> None:

@@ -1,11 +1,18 @@
-"""When an app in a test has nothing more to do."""
+"""What an app in a test waits for, and what it need not do without a terminal."""
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator
 from time import process_time
 from typing import Any
 
 import pytest
+from rich.console import RenderableType
+from textual._compositor import Compositor  # it has no public name
+from textual._context import active_app, visible_screen_stack
+from textual.css.model import RuleSet
+from textual.geometry import Region
+from textual.screen import Screen
 
 TURN = 1 / 50
 """A timer that is due within so many seconds is waited for: Textual draws 60 times in one."""
@@ -13,6 +20,8 @@ IDLE = TURN / 20
 MOST_TURNS = 50
 MOST_WORK = 1.0
 """For how long on the processor those who never rest are waited for in one turn."""
+
+_render_update = Compositor.render_update
 
 
 async def wait_for_idle(_least: float = TURN, _most: float = 1.0) -> None:
@@ -40,4 +49,38 @@ def pilots_wait_for_the_loop() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("textual.app.wait_for_idle", wait_for_idle)
         patch.setattr("textual.pilot.wait_for_idle", wait_for_idle)
+        yield
+
+
+def rendered_update(
+    compositor: Compositor,
+    full: bool = False,
+    screen_stack: list[Screen[Any]] | None = None,
+    simplify: bool = False,
+) -> RenderableType | None:
+    """Render what has changed, without cutting it into an update of a terminal that is not there.
+
+    Every widget renders its lines as ever. Fitting them together is more than a third of a pilot's
+    work, and a headless app throws the result away.
+    """
+    if full or not active_app.get().is_headless:
+        return _render_update(compositor, full, screen_stack, simplify)
+    visible_screen_stack.set(screen_stack or [])
+    screen, dirty = compositor.size.region, compositor._dirty_regions.copy()
+    compositor._dirty_regions.clear()
+    if dirty:
+        changed = Region.from_union(list(dirty)).intersection(screen)
+        deque(compositor._get_renders(changed), 0)
+    return None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pilots_compose_no_updates() -> Iterator[None]:
+    """Save the work that only a terminal needs.
+
+    Styles ask for the hash of some 200 rules per widget, which is their id as with any object.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RuleSet, "__hash__", object.__hash__)
+        patch.setattr(Compositor, "render_update", rendered_update)
         yield

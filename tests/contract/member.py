@@ -44,7 +44,8 @@ class Member:
     """A person in a process of their own (`tests.contract.seated`), with their files in `home`.
 
     A thread takes in what the process tells. `only` is the one address at which their network
-    finds the host. `prefix` is a command to run the process with.
+    finds the host, and `hurried` lets them try again at once where it can't be reached. `prefix` is
+    a command to run the process with.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Member:
         *,
         settings: Line | None = None,
         only: str = "",
+        hurried: bool = False,
         prefix: Sequence[str] = (),
     ) -> None:
         self.name: Final = name
@@ -69,6 +71,7 @@ class Member:
             "opening": opening,
             "settings": {"announce": False, **(settings or {})},
             "only": only,
+            "hurried": hurried,
         }
         self.process = subprocess.Popen(
             [*prefix, sys.executable, "-m", "tests.contract.seated", json.dumps(told)],

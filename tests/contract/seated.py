@@ -5,6 +5,7 @@ in such lines what happens, each with the moment `t` on the clock that all proce
 """
 
 import asyncio
+import functools
 import json
 import sys
 import time
@@ -22,6 +23,7 @@ import genie_tui.way
 from genie_core.assistant.config import AssistantConfig
 from genie_core.datastore import DataStore
 from genie_core.errors import GenieError
+from genie_core.room.client import RoomClient
 from genie_core.room.participant import Participant
 from genie_core.room.plan import Engine, EngineLoader
 from genie_core.room.protocol.address import Address
@@ -38,6 +40,7 @@ from genie_core.room.seat import (
     Unsent,
 )
 from genie_core.room.transport.connection import ClientConnection
+from genie_core.room.transport.dialer import Backoff
 from genie_core.room.transport.websocket import tls_connect
 from genie_core.runtime.progress import What
 from genie_core.session import GroupSession
@@ -278,6 +281,9 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     if told["only"]:
         keep_to(told["only"])
+    if told["hurried"]:
+        hurried = functools.partial(RoomClient, backoff=Backoff(0.01, 0.05))
+        mock.patch.object(genie_tui.place, "RoomClient", hurried).start()
     mock.patch.object(genie_tui.place, "engine_loader", quiet_engine).start()
     settings = msgspec.convert(told["settings"], Settings)
     entrance = Entrance(told["name"], settings, find_locations({"GENIE_HOME": told["home"]}))

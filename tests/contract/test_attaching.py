@@ -10,7 +10,7 @@ import pytest
 from tests.contract.cable import Cable
 from tests.contract.member import Line, Member, join, new
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
 
 SIZE = 20 * 1024 * 1024
 

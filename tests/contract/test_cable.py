@@ -11,7 +11,7 @@ from tests.contract.network import Machine, Network
 
 from genie_core.room.security.invite import read_invite
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
 
 SOON = 5.0
 """Seconds within which a member sees that the network is gone."""

@@ -24,6 +24,8 @@ from genie_core.room.protocol.events import Event, MessagePosted
 from genie_core.room.state.room_state import RoomState
 from genie_core.sessions.session import SavedSession
 
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(900)]
+
 MOMENTS: Final = 200
 MEMBERS: Final = ("bob", "cleo")
 HOST: Final = "ann"

@@ -8,7 +8,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.contract.killed_engine import LIVES
+
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
 KILLS = 500
@@ -25,7 +28,7 @@ def test_nothing_acknowledged_is_lost_to_a_kill(
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
     )
     assert outcome.returncode == 0, f"seed {seed}: {outcome.stderr}"
     result = json.loads(outcome.stdout)

@@ -1,7 +1,7 @@
 """A program whose terminal, or whose parent, goes away: it ends in good order and uses nothing.
 
-Fifty times each: the window is closed, `make` is killed, the connection of a remote shell is cut.
-Programs are forked from one that has imported everything, several at a time.
+Four times each on every screen: the window is closed, `make` is killed, the connection of a remote
+shell is cut. Programs are forked from one that has imported everything, several at a time.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ import pyte
 import pytest
 from tests.ports import free_port
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(900)]
 
-CLOSES: Final = 50
+CLOSES: Final = 20
 AT_ONCE: Final = 10
 
 DEADLINE: Final = 60.0

@@ -6,7 +6,7 @@ import pytest
 from tests.contract.cable import Cable
 from tests.contract.member import Member, join, new
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
 
 CUTS = 20
 BATCH = 4
@@ -22,7 +22,9 @@ def test_twenty_reconnects_with_messages_in_flight(tmp_path: Path, port: int) ->
         address = alice.seated()["address"]
         with (
             Cable(address) as line,
-            Member("bob", tmp_path / "bob", join(line.address), only=line.address) as bob,
+            Member(
+                "bob", tmp_path / "bob", join(line.address), only=line.address, hurried=True
+            ) as bob,
             Member("carol", tmp_path / "carol", join(address)) as carol,
         ):
             for member in (bob, carol):

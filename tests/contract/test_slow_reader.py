@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.contract.member import Member, new, visit
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.drill, pytest.mark.timeout(300)]
 
 ROOMY = {"burst": 1000, "per_second": 1000.0, "volume": 64 * 1024 * 1024, "text_chars": 50_000}
 PADDING = "x" * 40_000

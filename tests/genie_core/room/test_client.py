@@ -691,7 +691,7 @@ async def test_a_stranger_waits_for_the_hosts_word() -> None:
 async def test_two_who_bring_the_same_past_bring_it_once() -> None:
     people = {name: Identity.generate() for name in ("hana", "bob", "alice", "carol")}
     sink = MemorySink()
-    async with room_server(sink, key=people["hana"].key) as server:
+    async with room_server(sink, key=people["hana"].key, limits=FAST) as server:
         address = str(await server.listen(port=0))
         async with (
             participant(ws_connector(address), "bob", identity=people["bob"]) as bob,
@@ -708,7 +708,7 @@ async def test_two_who_bring_the_same_past_bring_it_once() -> None:
     whole = list(sink.events)
     tail = [event for event in whole[parted:] if isinstance(event.body, MessagePosted)]
     sink.events = whole[:parted]
-    async with room_server(sink, host="carol", key=people["carol"].key) as server:
+    async with room_server(sink, host="carol", key=people["carol"].key, limits=FAST) as server:
         proxy = Proxy(await server.listen(port=0))
         async with proxy.running() as through:
             past = whole[:parted]

@@ -80,6 +80,11 @@ class Body(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
     """What an event says; `type` names it on disk and on the wire."""
 
 
+def tag(part: msgspec.Struct) -> str:
+    """What a body or a frame is called on disk and on the wire."""
+    return str(part.__struct_config__.tag)
+
+
 class RoomCreated(Body, tag="opened", frozen=True):
     """A room came to be. Always the first event."""
 

@@ -30,8 +30,9 @@ async def _desk() -> AsyncIterator[Desk]:
         yield opened
 
 
-def stdio(**options: Any) -> MCPServerStdio:
-    return MCPServerStdio({"command": sys.executable, "args": [DEMO]}, name="demo", **options)
+def stdio(*arguments: str, **options: Any) -> MCPServerStdio:
+    command = {"command": sys.executable, "args": [DEMO, *arguments]}
+    return MCPServerStdio(command, name="demo", **options)
 
 
 def missing(name: str = "absent") -> MCPServerStdio:
@@ -61,7 +62,7 @@ async def kill_server(agent: DefaultAgent, desk: Desk) -> None:
 async def test_its_tools_are_asked_for_and_called(desk: Desk) -> None:
     desk.server.script(SHOUT, Say("ok"))
     approver = Approver()
-    agent = desk.agent(mcp_servers=[stdio()])
+    agent = desk.agent(mcp_servers=[stdio("sdk")])
     async with agent.mcp():
         assert await agent.run(AgentInput("go"), approver) == "ok"
     assert approver.asked == [("shout", {"text": "hey"})]

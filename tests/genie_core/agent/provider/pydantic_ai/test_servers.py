@@ -34,9 +34,9 @@ async def provider() -> AsyncIterator[FakeOpenAI]:
         yield server
 
 
-def stdio(**options: Any) -> MCPToolset[Any]:
+def stdio(*arguments: str, **options: Any) -> MCPToolset[Any]:
     patient = {"init_timeout": 30.0, **options}  # the usual 5 s are little for a slow machine
-    return MCPToolset(StdioTransport(sys.executable, [DEMO]), id="demo", **patient)
+    return MCPToolset(StdioTransport(sys.executable, [DEMO, *arguments]), id="demo", **patient)
 
 
 def missing() -> MCPToolset[Any]:
@@ -92,7 +92,7 @@ async def test_its_tools_are_asked_for_and_called(provider: FakeOpenAI) -> None:
         return next(verdicts)
 
     provider.script(Calls(SHOUT, SHOUT, SHOUT), Say("ok"))
-    async with agent_with(provider, stdio()) as agent:
+    async with agent_with(provider, stdio("sdk")) as agent:
         assert await agent.run(AgentInput("go"), approve) == "ok"
     assert asked == [("shout", {"text": "hey"})] * 3
     allowed, denied, edited = provider.requests[-1].tool_results
