@@ -17,11 +17,7 @@ from typing import Any, Final
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from msgspec import inspect
-
-from genie_core.archive import index, migrations, search_store
 from genie_core.archive.blobs import BLOBS_NAME
-from genie_core.archive.export import header
 from genie_core.archive.export.bundle import SESSION_NAME
 from genie_core.archive.holder import Holder
 from genie_core.archive.labels import LABELS_NAME, Label
@@ -29,6 +25,11 @@ from genie_core.archive.lines import Found, encode_line, read_lines
 from genie_core.archive.lock import LOCK_NAME
 from genie_core.archive.record import RoomRecord, encode_record
 from genie_core.archive.saved import ENGINE_NAME, LOG_NAME, RECORD_NAME, WITHHELD_NAME
+from genie_tui.view_state import VIEW_NAME, View
+from msgspec import inspect
+
+from genie_core.archive import index, migrations, search_store
+from genie_core.archive.export import header
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.room.discovery import service_record as announcement
 from genie_core.room.discovery.service_record import Announcement, write_announcement
@@ -55,7 +56,6 @@ from genie_core.room.state.thread import MessageThread, ToolApproval
 from genie_core.room.withheld import Withheld
 from genie_core.storage.journal import encode_line as encode_journal_line
 from genie_tui.hosting import PASSES_NAME
-from genie_tui.view_state import VIEW_NAME, View
 from genie_tui.whatif_files import FOLDER as REPORTS_NAME
 
 FILE: Final = Path(__file__).parents[1] / "data/formats.json"

@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.contract.formats import FILE, formats, history, strays
-
 from genie_core.archive.export.header import decode_header
 from genie_core.archive.labels import Label
 from genie_core.archive.lines import decode_line, encode_line, read_lines
 from genie_core.archive.record import RoomRecord, encode_record
+from genie_tui.view_state import View
+from tests.contract.formats import FILE, formats, history, strays
+
 from genie_core.assistant.what_if.report import WhatIfReport
 from genie_core.room.protocol.codec import decode_client, decode_server, encode
 from genie_core.room.security.invite import read_invite, write_invite
 from genie_core.room.security.invite_tokens import InviteTokens
-from genie_tui.view_state import View
 
 KEPT: dict[str, Any] = json.loads(FILE.read_text())
 WRITTEN = formats(history())

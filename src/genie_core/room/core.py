@@ -33,6 +33,7 @@ from genie_core.room.protocol.events import (
     Role,
     RoomCreated,
     RoomSuspended,
+    tag,
 )
 from genie_core.room.protocol.frames import (
     AcceptHosting,
@@ -233,7 +234,7 @@ class Room:
         if peer is None or peer.stage is Stage.LEAVING:
             return
         if (peer.stage, type(frame)) not in NEXT:
-            kind = frame.__struct_config__.tag
+            kind = tag(frame)
             why = f"{kind} does not fit here: the connection is {peer.stage.value}"
             self._expel(peer, "out_of_state", why, now)
         elif peer.stage is Stage.SEATED:

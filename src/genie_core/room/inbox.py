@@ -12,7 +12,7 @@ from genie_core.room.notices import Notices
 from genie_core.room.outbox import Outbox
 from genie_core.room.protocol.codec import event_mark
 from genie_core.room.protocol.errors import Contradiction, RoomRefused, TooLong
-from genie_core.room.protocol.events import Event
+from genie_core.room.protocol.events import Event, tag
 from genie_core.room.protocol.frames import (
     AgentProgress,
     AnswerDelta,
@@ -191,7 +191,7 @@ class Inbox:
             case FileStored() | FilePiece():
                 self._follower.on_file(frame)
             case Welcome() | Challenge() | JoinPending() | ForkPoints():
-                return f"the room said {frame.__struct_config__.tag} in the middle"
+                return f"the room said {tag(frame)} in the middle"
         return None
 
     def _take_events(self, events: tuple[Event, ...]) -> str | None:

@@ -16,6 +16,7 @@ from genie_core.room.protocol.errors import (
     OtherHost,
     RoomRefused,
 )
+from genie_core.room.protocol.events import tag
 from genie_core.room.protocol.frames import (
     KNOWN,
     Arrival,
@@ -104,7 +105,7 @@ class Introduction:
                 case FrameRefused() as refused:
                     return refused
                 case frame:
-                    kind = frame.__struct_config__.tag
+                    kind = tag(frame)
                     raise ConnectionLost(f"the room began with {kind} instead of a welcome")
 
     def _check(self, welcome: Welcome, room: str) -> None:

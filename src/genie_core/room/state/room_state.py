@@ -35,6 +35,7 @@ from genie_core.room.protocol.events import (
     RunCancelled,
     RunFailed,
     UnreadableEvent,
+    tag,
 )
 from genie_core.room.protocol.names import fold_name
 from genie_core.room.state.costs import Costs
@@ -218,7 +219,7 @@ class RoomState:
                 fits = phase in RUNNING
         if fits:
             return None
-        kind = body.__struct_config__.tag
+        kind = tag(body)
         return f"message {exchange.seq} is {phase.value}, which {kind} does not fit"
 
     def _dispatch(self, event: Event) -> None:
